@@ -93,7 +93,7 @@ const routes = root_route.addChildren([
   ]),
 ]);
 
-/** What stands in the address behind `?`: texts and numbers, as they are written there. */
+/** Reads texts and numbers in the address behind `?`, exactly as written. */
 const parseSearch = (text: string) => Object.fromEntries(new URLSearchParams(text));
 const stringifySearch = (search: Record<string, unknown>) => {
   const given = Object.entries(search).flatMap(([name, value]) =>
@@ -113,7 +113,7 @@ export function openRouter(queries: QueryClient) {
     context: {
       queries,
       signedOut: () => {
-        // Where the router is about to be: several answers may say the same at once.
+        // Next location of the router: several answers may request the same one at once.
         const { pathname, href } = router.latestLocation;
         const is_inside = router.state.matches.some(
           ({ routeId }) => routeId === signed_in_route.id,
@@ -125,7 +125,7 @@ export function openRouter(queries: QueryClient) {
     },
     InnerWrap: ConfirmPlace,
     parseSearch,
-    // What a page does not know of its address is left out, as its `validateSearch` says.
+    // Unknown parts of the address are left out, as `validateSearch` says.
     search: { strict: true },
     stringifySearch,
     scrollRestoration: true,

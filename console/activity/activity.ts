@@ -2,10 +2,10 @@ import type { ActivityWanted } from '../../server/api/activity/schema.ts';
 import { pathTo } from '../http/path.ts';
 import { reading } from '../http/reading.ts';
 
-/** What narrows the activity, with the place in it, as the address has it. */
+/** Filters of the activity, with the position in it, as in the address. */
 export type Filter = Omit<ActivityWanted, 'after_number'> & { cursor?: string };
 
-/** What was changed in an organization, newest first, as far as it fits the filter. */
+/** Reads the changes in an organization that match the filter, newest first. */
 export function activityOf(organization_id: string, filter: Filter) {
   const query = { limit: 50, ...filter };
   return reading(
@@ -13,7 +13,7 @@ export function activityOf(organization_id: string, filter: Filter) {
   );
 }
 
-/** How the chain of an organization's log stands. */
+/** Reads the chain of an organization's log. */
 export function chainOf(organization_id: string) {
   return reading(
     pathTo('/api/organizations/:organization_id/activity/chain/', { organization_id }),

@@ -93,7 +93,7 @@ function Changes({
   );
 }
 
-/** How the chain of the log stands: as far as it is on the screen, and as the server found it. */
+/** Shows the chain of the log: its part on the screen, and the server's check. */
 function ChainState({
   entries,
   filter,
@@ -123,7 +123,7 @@ function ChainState({
   );
 }
 
-/** What the server found when it last read all entries again. */
+/** Shows the server's last check of all entries. */
 function LastCheck({ organization_id }: { organization_id: string }) {
   const { data } = useQuery(chainOf(organization_id));
   if (data === undefined) return null;

@@ -47,7 +47,7 @@ export function FilterForm({
   );
 }
 
-/** What was chosen by a link, and has no field of its own. */
+/** Returns the filters of a link that have no field of their own. */
 function keptOf({ user, item_id }: Filter): Filter {
   return { ...(user === undefined ? {} : { user }), ...(item_id === undefined ? {} : { item_id }) };
 }

@@ -1,4 +1,4 @@
-/** What the log speaks of, in the words of the console. */
+/** The console's words for the log's objects. */
 export const scope_words: Record<string, string> = {
   batch_export: 'Export',
   bulk_action: 'Bulk action',

@@ -127,7 +127,7 @@ function CreateKey({ created }: Creating) {
   );
 }
 
-/** Where, and from where, the key is to work. */
+/** Fields for the places and addresses in which the key works. */
 function LimitFields() {
   const known = useQuery(organizations).data?.results ?? [];
   const projects = projectChoices(known);

@@ -26,7 +26,7 @@ export const scope_choices = Object.entries(scope_names).map(([value, label]) =>
   label: `${value}: ${label}`,
 }));
 
-/** What a key may do, as it is listed: the scopes, in words where one opens all. */
+/** Lists the scopes of a key, with a word for those that open everything. */
 export function scopesInWords(scopes: string[]): string {
   return scopes.map((scope) => (scope === '*' ? scope_names['*'] : scope)).join(', ');
 }

@@ -21,7 +21,7 @@ export function ActButton<To extends Route<'POST'>>({
   path: Path<To>;
   body?: Body<'POST', To>;
   label: string;
-  /** What screen readers add, where several are alike. */
+  /** Addition for screen readers if several buttons are alike. */
   about?: string;
   /** Reads anew what changed, and says what was done. */
   done: (answer: Answer<'POST', To>) => Promise<string> | string;

@@ -103,7 +103,7 @@ function EditLink({ row }: { row: BatchExport }) {
   );
 }
 
-/** What the command palette can do with the export. */
+/** Registers the export's actions in the command palette. */
 function ExportActions({ row }: { row: BatchExport }) {
   const navigate = useNavigate();
   const queries = useQueryClient();
@@ -151,7 +151,7 @@ function ExportActions({ row }: { row: BatchExport }) {
   return undefined;
 }
 
-/** What of the export the path is about; empty: the map. */
+/** Returns the part of the path behind the export; empty for the map. */
 const restOf = ({ id }: BatchExport, pathname: string) =>
   pathname.split(`/exports/${id}`)[1]?.replace(/\/$/, '') ?? '';
 
@@ -162,7 +162,7 @@ function partOf(row: BatchExport, pathname: string): string | undefined {
   return rest.startsWith('/runs/') ? 'Run' : tabAt(rest)?.label;
 }
 
-/** What a program asks for to get what the tab shows. */
+/** Returns the request with which a program gets the tab's data. */
 function requestOf(row: BatchExport, pathname: string): Path {
   const ids = exportIds(String(row.team_id), row.id);
   const rest = restOf(row, pathname);
@@ -172,7 +172,7 @@ function requestOf(row: BatchExport, pathname: string): Path {
   return pathTo(tabAt(rest)?.asked ?? exported, ids);
 }
 
-/** How the export stands, in a line: as the list has it, read anew with whatever changes. */
+/** Shows the state of the export in a line: as in the list, read again with every change. */
 function Standing({ row }: { row: BatchExport }) {
   const queries = useQueryClient();
   const { model, custom_query, destination, interval, next_run } = row;

@@ -36,7 +36,7 @@ export const export_run_route = createRoute({
   component: loadedPage(() => import('./runs/run_page.tsx'), 'RunPage'),
 });
 
-/** What happened to it, of one kind or of all. */
+/** The events of one kind or of all. */
 export const export_timeline_route = createRoute({
   getParentRoute: () => export_frame_route,
   path: 'timeline',
@@ -55,7 +55,7 @@ export const export_metrics_route = createRoute({
   }, 'MetricsPage'),
 });
 
-/** What was told of it, and to whom. */
+/** The notices and their receivers. */
 export const export_notices_route = createRoute({
   getParentRoute: () => export_frame_route,
   path: 'notices',
@@ -63,14 +63,14 @@ export const export_notices_route = createRoute({
   component: loadedPage(() => import('./notices/notices_page.tsx'), 'NoticesPage'),
 });
 
-/** What it is, its pause and its end. */
+/** The settings, the pause and the deletion. */
 export const export_settings_route = createRoute({
   getParentRoute: () => export_frame_route,
   path: 'settings',
   component: loadedPage(() => import('./settings/settings_page.tsx'), 'SettingsPage'),
 });
 
-/** Where an event or a person was delivered, or why not. */
+/** The search for an event or a person. */
 export const find_route = createRoute({
   getParentRoute: () => project_route,
   path: 'find',

@@ -1,11 +1,11 @@
 import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
 
-/** How a run stands: a word for it, and how much it asks for attention. */
+/** A state: a word for it, and its need of attention. */
 export type State = { word: string; tone: 'good' | 'warn' | 'bad' | 'muted' };
 
 type Status = BatchExport['latest_runs'][number]['status'];
 
-/** How a run stands, by its status. */
+/** States of a run, by its status. */
 export const run_states: Record<Status, State> = {
   Starting: { word: 'Waiting', tone: 'muted' },
   Running: { word: 'Running', tone: 'muted' },
@@ -18,10 +18,10 @@ export const run_states: Record<Status, State> = {
   ContinuedAsNew: { word: 'Continued', tone: 'muted' },
 };
 
-/** So long the backfill that an export is created with may wait before it has a run, and work. */
+/** Time for which the backfill of a new export may wait for its first run with rows. */
 const new_for_ms = 120_000;
 
-/** Whether it may get further at any moment: a run of it is open, or it is new. */
+/** Returns true if it may progress at any moment: one of its runs is open, or it is new. */
 export function isLively(
   { latest_runs, created_at }: Pick<BatchExport, 'latest_runs' | 'created_at'>,
   now_ms: number,

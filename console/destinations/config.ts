@@ -1,6 +1,6 @@
 import type { DestinationType } from '../../server/api/destinations/schema.ts';
 
-/** What a config's JSON Schema says of a key. */
+/** The schema of a key in a config. */
 export type KeySchema = {
   type?: string | string[];
   enum?: (string | null)[];
@@ -12,14 +12,14 @@ export type KeySchema = {
   maxLength?: number;
   writeOnly?: boolean;
 };
-/** What a config says, as the API gives it. */
+/** A config in the API's form. */
 export type Config = Record<string, unknown>;
 /**
- * What was typed, by key: a text, or whether a box is ticked. Null is a stored secret that is to be
- * removed. What is absent was not touched.
+ * The typed values, by key: a text, or whether a box is ticked. Null removes a stored secret.
+ * Absent keys were not touched.
  */
 export type Typed = Record<string, string | boolean | null>;
-/** What a field of a form looks like. */
+/** The kind of a form's field. */
 export type Kind = 'text' | 'long_text' | 'number' | 'choice' | 'box' | 'list' | 'pairs';
 
 /** Longer texts are keys and certificates, which have lines. */
@@ -40,7 +40,7 @@ export function mustBeFilled(type: DestinationType, key: string): boolean {
   return isRequired(type, key) && !emptyTexts(type).some(([name]) => name === key);
 }
 
-/** What the field of a key looks like. */
+/** Returns the kind of a key's field. */
 export function kindOf({ type, enum: choices, maxLength = 0 }: KeySchema): Kind {
   const name = [type ?? 'string'].flat().find((one) => one !== 'null');
   if (choices !== undefined) return 'choice';
@@ -55,7 +55,7 @@ function isNullable({ type }: KeySchema): boolean {
   return [type].flat().includes('null');
 }
 
-/** What stands in the field for a stored value, or for the default where there is none. */
+/** Returns the field's content for a stored value, or for the default without one. */
 function shownValue(schema: KeySchema, stored: unknown): string | boolean {
   const value = stored === undefined ? schema.default : stored;
   if (kindOf(schema) === 'box') return value === true;
@@ -64,8 +64,8 @@ function shownValue(schema: KeySchema, stored: unknown): string | boolean {
 }
 
 /**
- * What was typed as the API takes it; undefined where nothing was. What is no number stays a text,
- * so that the API says what is wrong with it.
+ * Returns the typed value in the API's form; undefined if nothing was typed. A text that is no
+ * number stays a text, so that the API reports the fault.
  */
 export function valueOf(schema: KeySchema, typed: string | boolean): unknown {
   if (typeof typed === 'boolean') return typed;
@@ -85,7 +85,10 @@ export function valueOf(schema: KeySchema, typed: string | boolean): unknown {
   return kind === 'number' && /^-?\d+$/.test(typed.trim()) ? Number(typed) : typed;
 }
 
-/** What is said of a key in a form, which has no null: there a field is empty, or None chosen. */
+/**
+ * Returns the hint of a key in a form, which has no null: there a field is empty, or None is
+ * chosen.
+ */
 export function hintOf(schema: KeySchema): string {
   const kind = kindOf(schema);
   const said = (schema.description ?? '')
@@ -96,7 +99,7 @@ export function hintOf(schema: KeySchema): string {
 }
 
 /**
- * What is said of a secret. Where one is stored an empty field keeps it, whatever it means of a new
+ * Returns the hint of a secret. An empty field keeps a stored secret, whatever it means for a new
  * destination.
  */
 export function secretHint(schema: KeySchema, is_stored: boolean): string {
@@ -107,7 +110,7 @@ export function secretHint(schema: KeySchema, is_stored: boolean): string {
   return `${of_any}${pairs} One is stored. Empty: it stays as it is.`;
 }
 
-/** What an emptied field stands for. */
+/** Returns the meaning of an emptied field. */
 function emptyValue(schema: KeySchema): unknown {
   if (isNullable(schema)) return null;
   return schema.default ?? '';
@@ -123,7 +126,7 @@ export function fieldValue(
   return typed[key] ?? shownValue(schema, stored?.[key]);
 }
 
-/** Whether the key means anything beside the others as they are. */
+/** Returns true if the key has a meaning beside the current values of the others. */
 export function isShown(
   type: DestinationType,
   key: string,
@@ -138,7 +141,7 @@ export function isShown(
   });
 }
 
-/** What may stand beside the key's name in a list of choices: those of the chosen format. */
+/** Returns the options of a choice: those of the chosen format. */
 export function choicesOf(
   { formats }: DestinationType,
   key: string,
@@ -194,7 +197,9 @@ export function configToSend(
   ]);
 }
 
-/** What has to be said and may be empty: the root of a bucket, a user without a password. */
+/**
+ * Lists texts that are required and may be empty: the root of a bucket, a user without a password.
+ */
 function emptyTexts(type: DestinationType): [string, string][] {
   return keysOf(type)
     .filter(

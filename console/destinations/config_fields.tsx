@@ -26,7 +26,7 @@ type Given = {
   typed: Typed;
   /** The secrets that were typed before and not kept. */
   lost?: readonly string[];
-  /** What is stored of it; undefined for a destination that is new. */
+  /** The stored config; undefined for a new destination. */
   stored: Config | undefined;
   /** The keys of which a secret is stored. */
   secret_keys: readonly string[];

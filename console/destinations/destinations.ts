@@ -1,5 +1,5 @@
 import { reading } from '../http/reading.ts';
 import { pathTo } from '../http/path.ts';
 
-/** Where an export can deliver to, with the schemas of the configs. */
+/** Reads the destination types, with the schemas of their configs. */
 export const destinationTypes = reading(pathTo('/api/destinations/'), { polls: false });

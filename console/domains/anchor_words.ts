@@ -17,13 +17,13 @@ export const anchor_labels: Record<AnchorField, string> = {
   jit_provisioning_enabled: 'Add people at their first sign-in',
 };
 
-/** Which of them wait for an owner, in that order. */
+/** Lists the fields that wait for an owner, in that order. */
 export function waitingFields({ pending_changes }: Pick<DomainRow, 'pending_changes'>) {
   const fields = Object.keys(anchor_labels) as AnchorField[];
   return fields.filter((field) => pending_changes?.[field] !== undefined);
 }
 
-/** How people of a domain have to sign in, in words. */
+/** Says how people of a domain have to sign in. */
 export function enforcementWords(value: string): string {
   if (value === '') return 'None: any way works';
   if (value === 'saml') return 'Your provider';
@@ -38,7 +38,7 @@ export function anchorWords(field: AnchorField, value: AnchorValue): string {
   return field === 'saml_x509_cert' ? certificateWords(value) : value;
 }
 
-/** How many characters tell a certificate from another one for people. */
+/** Number of characters by which people distinguish certificates. */
 const told_characters = 12;
 
 function certificateWords(text: string): string {

@@ -6,7 +6,7 @@ export function directoryPath(organization_id: string, id: string) {
   return pathTo('/api/organizations/:organization_id/domains/:id/scim/', { organization_id, id });
 }
 
-/** What the directory of the domain is and does. */
+/** Reads the state and activity of the domain's directory. */
 export function directoryOf(organization_id: string, domain_id: string) {
   return reading(directoryPath(organization_id, domain_id));
 }

@@ -177,7 +177,7 @@ const outcomes = {
   unanswered: { word: 'No answer', tone: 'warn' },
 };
 
-/** What each resolver said at the last look, unless it is the reason that stands above. */
+/** Shows each resolver's answer at the last check, unless the reason above says it. */
 function Answers({ answers, reason }: Pick<DomainRow['verification'], 'answers' | 'reason'>) {
   if (answers.length === 0) return null;
   return (

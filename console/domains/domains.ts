@@ -20,7 +20,7 @@ export function domainPath(organization_id: string, id: string) {
   return pathTo('/api/organizations/:organization_id/domains/:id/', { organization_id, id });
 }
 
-/** Where the proof of a domain stands, in words. */
+/** States of a domain's proof, in words. */
 export const proof_states = {
   pending: { word: 'Not proved yet', tone: 'warn' },
   verified: { word: 'Verified', tone: 'good' },

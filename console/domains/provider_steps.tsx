@@ -23,7 +23,7 @@ import type { AnchorChanges } from '../../server/api/domains/schema.ts';
 
 type Given = { domain: DomainRow; organization_id: string };
 
-/** What the identity provider is, as SAML has it, and what it has to know of this server. */
+/** Fields of the identity provider's SAML data, and this server's data for the provider. */
 export function ProviderForm({ domain, organization_id }: Given) {
   const saved = useSavedAnchors({ domain, organization_id });
   const textOf = (field: SamlField) => String(shownOf(domain, field) ?? '');
@@ -80,7 +80,7 @@ export function ProviderForm({ domain, organization_id }: Given) {
 const saml_fields = ['saml_entity_id', 'saml_acs_url', 'saml_x509_cert'] as const;
 type SamlField = (typeof saml_fields)[number];
 
-/** What was saved of the provider, with what it cannot do without. */
+/** Says what was saved of the provider, with its missing fields. */
 function savedOf(saved: DomainRow): string {
   const missing = saml_fields.filter((field) => !shownOf(saved, field));
   if (missing.length === 0) return 'The provider was saved.';
@@ -100,7 +100,9 @@ function emptyAsNull(values: Values): Pick<AnchorChanges, SamlField> {
   );
 }
 
-/** What is left to do before people can sign in through the provider; undefined: nothing. */
+/**
+ * Says the remaining step before people can sign in through the provider; undefined without one.
+ */
 function missingBefore(domain: DomainRow): string | undefined {
   const { is_verified, has_saml } = domain;
   if (is_verified && !has_saml && isComplete(domain)) return 'an owner has confirmed the provider';
@@ -141,11 +143,11 @@ export function TestSignIn({ domain, organization_id }: Given) {
   );
 }
 
-/** How people with addresses of the domain sign in, and who becomes a member by it. */
+/** Fields for the sign-in of people with addresses of the domain, and for new members. */
 export function RulesForm({ domain, organization_id }: Given) {
   const { sso_enforcement, jit_provisioning_enabled, is_verified } = domain;
   const has_saml = isComplete(domain);
-  // What is set already can be taken back without a proof.
+  // An existing setting can be removed without a proof.
   const is_early = !is_verified && sso_enforcement === '' && !jit_provisioning_enabled;
   const form = <ChangeRules domain={domain} organization_id={organization_id} />;
   return (

@@ -35,9 +35,9 @@ export function changedAnchors(domain: DomainRow, values: AnchorChanges): Anchor
 }
 
 /**
- * For the end of a form that changes who signs in: reads the domain again and says what was saved.
- * An owner whose change waits confirms it at once; where they do not, or are none, it says that it
- * waits. What waited before is never confirmed along with it.
+ * Ends a form that changes who signs in: reads the domain again and says what was saved. An owner
+ * whose change waits confirms it at once; other people read that it waits. Earlier waiting changes
+ * are never confirmed along with it.
  */
 export function useSavedAnchors(given: Given): (saved: DomainRow, told: string) => Promise<void> {
   const { domain, organization_id } = given;

@@ -16,8 +16,8 @@ export function linesOf(value: Values[string] | undefined): string[] {
 }
 
 /**
- * The filter that was filled in, with days of the zone; what is empty is no condition. What is no
- * day stays one, so that it is refused.
+ * Returns the filled-in filter, with days of the zone; an empty field is no condition. A text that
+ * is no day stays one, so that it is refused.
  */
 export function filterOf(values: Values, zone: string): Filter {
   const events = linesOf(values['filter__events']);
@@ -45,7 +45,7 @@ function propertyOf(line: string): { key: string; value?: Value } {
   return value === undefined ? { key } : { key, value };
 }
 
-/** What JSON has as a text, a number or a boolean is that; all else is a text as it stands. */
+/** Reads a text, number or boolean of JSON; any other text stays as it is. */
 function valueOf(written: string): Value | undefined {
   try {
     const value: unknown = JSON.parse(written);
@@ -68,13 +68,16 @@ function exactly(value: number, written: string): Value | undefined {
   return digits.length <= 15 && Number.isFinite(value) ? value : json.rawJSON?.(written);
 }
 
-/** Whether it has a condition, and each one is complete: else the API says what is missing. */
+/**
+ * Returns true if it has conditions and each one is complete: otherwise the API says what is
+ * missing.
+ */
 export function isWhole({ properties = [], ...others }: Filter): boolean {
   const lacks = properties.some(({ key, value }) => key === '' || value === undefined);
   return !lacks && properties.length + Object.keys(others).length > 0;
 }
 
-/** What was filled in means but for the names, as the beginning of a sentence. */
+/** Says the filled-in filter without the names, as the beginning of a sentence. */
 export function filterInWords(values: Values, zone: string): string {
   const { after, before, properties = [] } = filterOf(values, zone);
   const days = [

@@ -29,7 +29,7 @@ function asked(title: string, what: string, size: ReactNode): Question {
   };
 }
 
-/** How much it is about as things are. */
+/** Shows the current size of the erasure. */
 function Size({ project_id, body }: { project_id: string; body: ErasureAsked }) {
   const { data, error } = useQuery(sizeOf(project_id, body));
   if (error !== null) return <span role="alert">It could not be counted: {error.message}</span>;

@@ -28,7 +28,7 @@ export function erasureOf(project_id: string, id: string) {
   });
 }
 
-/** What an erasure that is asked for so would take out of the store now. */
+/** Reads the number of rows that the erasure would take out of the store now. */
 export function sizeOf(project_id: string, body: ErasureAsked) {
   const path = pathTo('/api/projects/:project_id/erasures/preview/', { project_id });
   return queryOptions({
@@ -49,7 +49,7 @@ export function copiesOf(project_id: string, erasure: ErasureRow, page: number) 
   return reading(path, { is_busy: () => isUnderWay(erasure) });
 }
 
-/** Whether its copies are not known yet: its rows, by which they are, are still looked for. */
+/** Returns true if its copies are not known yet, because its rows are still being searched. */
 export function isLookingForCopies({ step }: Pick<ErasureRow, 'step'>): boolean {
   return step === 'resolve' || step === 'note';
 }
@@ -59,7 +59,7 @@ export function erasuresPath(project_id: string, query?: { limit: number; offset
   return pathTo('/api/projects/:project_id/erasures/', { project_id }, query);
 }
 
-/** What is erased, by number: whom is told nowhere. */
+/** Says the number of erased persons or events; the names are shown nowhere. */
 export function askedInWords({ kind, asked }: Pick<ErasureRow, 'kind' | 'asked'>): string {
   if (kind === 'events') return 'Events that fit a filter';
   return Object.entries(asked)
@@ -68,7 +68,7 @@ export function askedInWords({ kind, asked }: Pick<ErasureRow, 'kind' | 'asked'>
     .join(', ');
 }
 
-/** What an erasure does at each of its steps. */
+/** The work of an erasure at each of its steps. */
 export const step_words: Record<ErasureRow['step'], string> = {
   resolve: 'Finding the distinct ids',
   note: 'Finding the rows and the deliveries',
@@ -93,14 +93,14 @@ const count_names: Record<string, string> = {
   plugin_values: 'Values that plugins keep',
 };
 
-/** What was found and done so far, each with its name; what is none is left out. */
+/** Lists the counts so far, each with its name; zeros are left out. */
 export function countsOf({ counts }: Pick<ErasureRow, 'counts'>): [string, number][] {
   return Object.entries(count_names).flatMap(([key, name]): [string, number][] =>
     (counts[key] ?? 0) === 0 ? [] : [[name, counts[key]!]],
   );
 }
 
-/** What became of a copy, or will. */
+/** States of a copy. */
 export const copy_words: Record<CopyRow['state'], string> = {
   waiting: 'To be rewritten',
   rewriting: 'Being rewritten',

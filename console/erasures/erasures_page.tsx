@@ -16,7 +16,7 @@ import type { ErasureRow } from './erasures.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/erasures');
 
-/** What was erased from the project, and the way to ask for it. */
+/** Shows the erasures of the project, and the form for a new one. */
 export function ErasuresPage() {
   const { project_id } = route.useParams();
   const { page = 1 } = route.useSearch();

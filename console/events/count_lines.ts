@@ -21,9 +21,9 @@ export const ranges = [
 export type Range = (typeof ranges)[number];
 /** A range of time in milliseconds. */
 export type Span = { from: number; to: number };
-/** How many events were stored over time. */
+/** Counts of stored events over time. */
 export type Counts = Static<typeof EventCounts>;
-/** What was not taken as it came. */
+/** Events that were refused or changed. */
 export type Warnings = Listed<IngestionWarningRow>;
 
 /** The range of the name, else a day. */

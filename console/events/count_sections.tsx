@@ -22,7 +22,7 @@ const route = getRouteApi('/signed_in/projects/$project_id/events');
 /** `is_lively`: events come at this moment. */
 type Given = { project_id: string; is_lively: boolean };
 
-/** How many events are stored over time, and what was not taken as it came. */
+/** Shows the counts of stored events over time, and of refused or changed ones. */
 export function CountSections({ project_id, is_lively }: Given) {
   const { range: label } = route.useSearch();
   const navigate = route.useNavigate();

@@ -8,7 +8,7 @@ const inSpan = ({ from, to }: Span) => ({
   before: new Date(to).toISOString(),
 });
 
-/** How many events were stored in the span; looked for often while they come. */
+/** Counts the stored events of the span; reads often while they arrive. */
 export function eventCounts(
   project_id: string,
   { interval }: Range,
@@ -21,7 +21,7 @@ export function eventCounts(
   });
 }
 
-/** What was not taken as it came in the hours of the span. */
+/** Reads the warnings in the hours of the span. */
 export function ingestionWarnings(project_id: string, { from, to }: Span, is_lively: boolean) {
   const hours = { from: Math.floor(from / hour_ms) * hour_ms, to };
   const interval = to - from > day_ms ? 'day' : 'hour';

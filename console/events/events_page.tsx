@@ -20,7 +20,7 @@ import type { Way } from './ways.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/events');
 
-/** How events get into a project, and which came last; before the first one, the first steps. */
+/** Shows how to send events, and the latest ones; before the first event, the first steps. */
 export function EventsPage() {
   const { project_id } = route.useParams();
   const newest = newestEvents(project_id);

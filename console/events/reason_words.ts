@@ -36,7 +36,7 @@ export const reason_words: Record<IngestionWarningRow['reason'], string> = {
   uuid_replaced: 'The uuid is none and was replaced.',
 };
 
-/** What became of an event, in a word, and its colour. */
+/** Outcomes of an event, in a word and a colour. */
 export const outcome_words: Record<IngestionWarningRow['outcome'], [word: string, look: string]> = {
   refused: ['Refused', 'bad'],
   changed: ['Changed', 'warn'],

@@ -8,7 +8,7 @@ export type Way = {
   command: (keys: Keys) => string;
 };
 
-/** What stands in a command: a key that sends events, and the project's public write key. */
+/** The keys in a command: a key that sends events, and the project's public write key. */
 type Keys = { project_id: string; key: string; write_key: string };
 
 /** The ways to get events into a project, one entry each. */

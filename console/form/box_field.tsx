@@ -28,7 +28,7 @@ export function BoxField({
   );
 }
 
-/** Whether the box of the name was ticked. */
+/** Returns true if the box of the name was ticked. */
 export function isTicked(values: Values, name: string): boolean {
   return values[name]?.length === 1;
 }

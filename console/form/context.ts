@@ -2,7 +2,7 @@ import { createContext, useContext, useEffect } from 'react';
 import type { Violation } from '../../server/platform/http/errors.ts';
 import { faultOf } from './faults.ts';
 
-/** What the fields of a form know of it. */
+/** The form's state for its fields. */
 export type FormState = {
   violations: readonly Violation[];
   fields: Set<string>;
@@ -23,12 +23,12 @@ export const not_kept = 'It was typed, and is not kept: enter it again.';
 /** Said of a file that was chosen before a reload. */
 export const file_not_kept = 'A file was chosen, and is not kept: choose it again.';
 
-/** Whether the forms around are looked at alone: who is signed in may not send them. */
+/** True if the surrounding forms are read-only: the signed-in person may not send them. */
 export const LookOnlyContext = createContext(false);
 
 /**
- * Makes the field the place where what is wrong with `name` is shown, and gives that: a sentence,
- * or false. What a reload has lost is asked for again, in the words of `lost_words`.
+ * Makes the field the place for faults of `name`, and returns the fault: a sentence, or false. Asks
+ * again for values that a reload has lost, in the words of `lost_words`.
  */
 export function useFault(name: string, lost_words = not_kept): string | false {
   const { violations, fields, lost } = useContext(FormContext);

@@ -28,8 +28,8 @@ export function unchangedOf(
 }
 
 /**
- * What is wrong with the field, or with the whole for undefined, as one text, each reason once;
- * empty: nothing.
+ * Returns the faults of the field, or of the whole form for undefined, as one text, each reason
+ * once; empty without any.
  */
 export function faultOf(
   violations: readonly Violation[],

@@ -26,7 +26,7 @@ export function TextField({
 }: Common & {
   type?: 'text' | 'email' | 'date';
   value?: string;
-  /** What browsers and password managers may fill in, as HTML names it. */
+  /** The value that browsers and password managers may fill in, as HTML names it. */
   autoComplete: string;
   inputMode?: HTMLAttributes<HTMLInputElement>['inputMode'];
   /** Shown and sent, but not changed. */
@@ -35,7 +35,7 @@ export function TextField({
   is_optional?: boolean;
   /** Left out of what this tab keeps, because a key may be a part of it. */
   is_unkept?: boolean;
-  /** What is wrong with it before the API has said anything. */
+  /** A fault that is known before the API answers. */
   fault?: string | undefined;
 }) {
   const told = useFault(name);

@@ -21,22 +21,19 @@ import type { Values } from './values.ts';
 type Common = {
   /** The ETag of the version that is changed. */
   if_match?: string | undefined;
-  /**
-   * What is wrong with the values by a later word than that of this form, such as a test of them;
-   * null: nothing.
-   */
+  /** A later fault of the values than the form's own, such as that of a test; null without one. */
   later?: Problem | null | undefined;
   button: string;
-  /** What screen readers add to the button's text, where several are alike. */
+  /** Addition for screen readers to the button's text if several are alike. */
   about?: string;
   tone?: 'plain' | 'danger';
   /** Elements beside the button, such as a way to leave it. */
   beside?: ReactNode;
-  /** Whether it is empty again once it is done. */
+  /** True if it is emptied after success. */
   clears?: boolean;
   /** Asked with what was filled in before anything is sent; false: nothing is. */
   confirm?: (values: Values) => boolean | Promise<boolean>;
-  /** What the person is asked before anything is sent; undefined: nothing. */
+  /** Returns the question before anything is sent; undefined without one. */
   asks?: (values: Values) => Question | undefined;
   /**
    * Tells it from other forms with its method and path, for what is kept of it; null where whoever
@@ -55,17 +52,17 @@ type Common = {
 type Given = AnySending & Common;
 
 /**
- * A form that goes to the API as JSON. What the API refuses stands beside the field that it names,
- * the rest above the button, and the first place gets the focus; what was typed stays, also over a
- * lost session and a reload. While it waits the button cannot be pressed again. Who may not send it
- * sees its fields alone.
+ * A form that is sent to the API as JSON. A refusal stands beside the field that it names, the rest
+ * above the button, and the first place gets the focus; typed values stay, also over a lost session
+ * and a reload. The button is disabled while it waits. A person without the right sees the fields
+ * alone.
  */
 export function Form<
   To extends Route<Asked>,
   const Asked extends Change = 'POST',
   Sent extends Body<Asked, To> = Body<Asked, To>,
 >(given: Sending<Asked, To, Sent> & Common) {
-  // What follows is the same for each path, and does not look into what is sent.
+  // The rest is the same for each path, and does not read the values.
   if (!useContext(LookOnlyContext)) return <OpenForm {...(given as unknown as Given)} />;
   if (given.children === undefined) return null;
   return (
@@ -166,7 +163,7 @@ function Typed({
   discard,
 }: {
   lost: readonly string[];
-  /** Whether what is stored is another by now. */
+  /** True if the stored record has changed meanwhile. */
   is_old: boolean;
   discard: () => void;
 }) {
@@ -262,9 +259,8 @@ function useDiscard(
 }
 
 /**
- * Where what is wrong stands; the first place gets the focus. Of a field that is changed nothing is
- * wrong any more, until the next try says so. A field without a name of its own stands in an
- * element with `data-field`.
+ * Shows faults at their places; the first one gets the focus. A changed field has no fault until
+ * the next try. A field without a name of its own stands in an element with `data-field`.
  */
 function useShownFaults(
   problem: Problem | undefined,

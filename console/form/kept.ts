@@ -2,7 +2,7 @@ import { createContext } from 'react';
 
 const prefix = 'sluice_typed';
 
-/** Whose typing is kept, by an id of theirs; undefined: nothing is, as before a sign-in. */
+/** The person whose values are kept, by an id; undefined keeps nothing, as before a sign-in. */
 export const TyperContext = createContext<string | undefined>(undefined);
 
 /** Under which name a person's typing in a form is kept; undefined where there is nobody. */
@@ -23,7 +23,7 @@ export function keep(name: string | undefined, kept: object): void {
   }
 }
 
-/** What was kept under the name; undefined: nothing. */
+/** Returns the kept values of the name; undefined without any. */
 export function readKept<Kept>(name: string | undefined): Kept | undefined {
   const text = name === undefined ? null : sessionStorage.getItem(name);
   if (text === null) return undefined;

@@ -25,10 +25,10 @@ type Begun = {
 const none: readonly string[] = [];
 
 /**
- * What was typed in a form, which outlives a lost session, a reload and a restart of the server:
- * this tab keeps it until it is sent or forgotten, secrets and files left out. Where somebody else
- * changed meanwhile what the form is about, it stays with the version that it began with, so that
- * it is refused and undoes nothing.
+ * Keeps the typed values of a form over a lost session, a reload and a restart of the server: in
+ * this tab, until they are sent or discarded, without secrets and files. If another person changed
+ * the record meanwhile, the form stays with its first version, so that it is refused and undoes
+ * nothing.
  */
 export function useKeptFields(
   form: { readonly current: HTMLFormElement | null },
@@ -53,7 +53,7 @@ export function useKeptFields(
     for (const filled of fill(waiting.current)) delete waiting.current[filled];
   });
   return {
-    /** Whether it shows what was typed before it was there. */
+    /** True if it shows values typed earlier. */
     is_restored,
     /** The fields with a secret or a file that was given before it was there, and not kept. */
     lost,
@@ -112,7 +112,7 @@ function useFilling(form: { readonly current: HTMLFormElement | null }) {
   return { is_filling, fill };
 }
 
-/** What the fields had before anything was typed, and what they have now or wait for. */
+/** Returns the fields before anything was typed, and their current or awaited values. */
 function shownIn(
   form: HTMLFormElement,
   waiting: { readonly current: Values },
@@ -129,7 +129,9 @@ function isAsBegun(form: HTMLFormElement, { initial }: Begun): boolean {
   return differingNames(initial, readInitial(form)).length === 0;
 }
 
-/** What somebody else has changed in the fields since, and of it what the person left alone. */
+/**
+ * Returns the fields that others have changed since, apart from those that the person left alone.
+ */
 function othersChangeIn(form: HTMLFormElement, before: Values): OthersChange & { left: Values } {
   const now = readInitial(form);
   const shown = readKeepable(form);

@@ -2,11 +2,11 @@ import { useEffect, useState } from 'react';
 import { Problem } from '../http/problem.ts';
 import type { Values } from './values.ts';
 
-/** What somebody else has saved while a form was open. */
+/** Changes that others have saved while a form was open. */
 export type OthersChange = {
   /** The names of the fields that they changed. */
   names: readonly string[];
-  /** Of those that the person had typed into as well, what is stored by now. */
+  /** The stored values of fields into which the person had typed as well. */
   theirs: Values;
 };
 
@@ -70,7 +70,7 @@ function fieldsNamed(form: HTMLFormElement, name: string): HTMLInputElement[] {
   return [...form.querySelectorAll<HTMLInputElement>(`[name=${CSS.escape(name)}]`)];
 }
 
-/** What people know the field as; several boxes are known by what stands above them. */
+/** Returns the field's name for people; several boxes have the name of their heading. */
 function labelOf(form: HTMLFormElement, name: string): string {
   const [field, ...more] = fieldsNamed(form, name);
   const label =

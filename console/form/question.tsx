@@ -3,17 +3,17 @@ import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Dialog } from '../page/dialog.tsx';
 
-/** What is asked before something that cannot be taken back. */
+/** The question before an action that cannot be undone. */
 export type Question = {
   /** The question, which names what it is about and counts it. */
   title: string;
-  /** What follows from it. */
+  /** The consequence. */
   text: ReactNode;
-  /** What the button that goes on says. */
+  /** Label of the button that continues. */
   button: string;
-  /** What the one that leaves everything as it is says. */
+  /** Label of the button that changes nothing. */
   keep: string;
-  /** What has to be typed before, where it is grave. */
+  /** The text to type first, for grave actions. */
   typed?: string;
 };
 

@@ -14,9 +14,9 @@ export function RollForm<To extends RollRoute>({
   rolled,
 }: {
   path: Path<To>;
-  /** What the old key is called. */
+  /** Name of the old key. */
   name: string;
-  /** How long the old key may go on to work: seconds with the words for them. */
+  /** Choices of the old key's remaining time: seconds with their words. */
   overlaps: [seconds: number, words: string][];
   usual_seconds: number;
   rolled: (created: Answer<'POST', To>) => unknown;

@@ -8,13 +8,13 @@ import { noteEtag } from '../http/reading.ts';
 import { useBegun } from '../page/section.tsx';
 import type { Values } from './values.ts';
 
-/** How a form is sent: the types of `path` and `method` say what its body and answer are. */
+/** The sending of a form: the types of `path` and `method` determine its body and answer. */
 export type Sending<Asked extends Change, To extends Route<Asked>, Sent> = {
   method?: Asked;
   path: Path<To>;
   /** Makes the body of what was filled in; an empty object where it is left out. */
   body?: (values: Filled<Body<Asked, To>>) => Exactly<Sent, Body<Asked, To>>;
-  /** What follows; what it gives to wait for is waited for. Its own refusals are shown too. */
+  /** The next step; a promise is awaited, and its refusals are shown too. */
   done: (answer: Answer<Asked, To>, values: Values) => unknown;
   /** True when it dealt with the refusal, which is then not shown. */
   refused?: (problem: Problem) => boolean;
@@ -30,8 +30,8 @@ export type AnySending = {
 };
 
 /**
- * What was filled in. A text under a name of the body is taken for what the body has there, since
- * the API checks it; others are as the fields give them.
+ * The filled-in values. A text under a name of the body has the body's type, since the API checks
+ * it; others have the fields' types.
  */
 type Filled<Body> = Values & {
   [Name in TextNames<Body>]: Exclude<Body[Name & keyof Body], null>;
@@ -43,7 +43,7 @@ type TextNames<Body> = Body extends unknown
   : never;
 type IsText<Value> = [Value] extends [string] | [string[]] ? true : false;
 
-/** What is sent, without a field that the API does not take. */
+/** The sent value, without a field that the API refuses. */
 type Exactly<Sent, Body> = Sent & { [Name in Exclude<keyof Sent, KeysOf<Body>>]: never };
 type KeysOf<Body> = Body extends unknown ? keyof Body : never;
 

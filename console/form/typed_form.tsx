@@ -12,9 +12,9 @@ export function TypedForm<To extends Route<'DELETE'>>({
   text,
   ...given
 }: {
-  /** What has to be typed. */
+  /** The text to type. */
   name: string;
-  /** What follows, with what is lost by number. */
+  /** The consequence, with the loss in numbers. */
   text: ReactNode;
   path: Path<To>;
   if_match?: string | undefined;

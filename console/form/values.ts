@@ -1,9 +1,9 @@
-/** What was filled in, under the API's names. */
+/** The filled-in values, under the API's names. */
 export type Values = Record<string, string | string[]>;
 
 type Field = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
-/** What is used once, or opens something: no storage ever has it. */
+/** Values that are used once or open something: no storage ever has them. */
 const secret_kinds = ['one-time-code', 'current-password', 'new-password'];
 
 /**
@@ -20,7 +20,9 @@ export function readValues(form: HTMLFormElement): Values {
   );
 }
 
-/** What a form holds and may be kept: all but secrets, files, and what is typed to confirm. */
+/**
+ * Reads the values of a form that may be kept: all but secrets, files, and texts typed to confirm.
+ */
 export function readKeepable(form: HTMLFormElement): Values {
   return valuesOf(fieldsOf(form).filter(isKeepable));
 }
@@ -52,8 +54,8 @@ export function fillIn(form: HTMLFormElement, kept: Values): string[] {
 }
 
 /**
- * What the form showed before anything was typed: what differs later was changed by somebody else.
- * Fields whose element does not tell it say it in `data-initial`.
+ * Reads the values of the form before anything was typed: a later difference comes from others.
+ * Fields whose element does not know it have it in `data-initial`.
  */
 export function readInitial(form: HTMLFormElement): Values {
   return valuesOf(fieldsOf(form).filter(isKeepable), (field) =>
@@ -87,7 +89,7 @@ function defaultOf(field: Field): string {
   return field instanceof HTMLSelectElement ? '' : field.defaultValue;
 }
 
-/** Where nothing else is asked for, what the fields have now. */
+/** Returns the current values of the fields if nothing else is asked for. */
 function valuesOf(
   fields: Field[],
   read: (field: Field) => { value: string; checked?: boolean } = (field) => field,

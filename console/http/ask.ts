@@ -5,7 +5,7 @@ import { isSignedOut, problemOf, unheard, unreached } from './problem.ts';
 import type { Problem } from './problem.ts';
 import { noteRenewal, watchRenewals } from './renewals.ts';
 
-/** What goes with a request. */
+/** The options of a request. */
 export type Sent<Body = unknown> = {
   body?: Body;
   /** The ETag of the version that is meant; 412 when there is a newer one. */
@@ -17,7 +17,10 @@ export type Sent<Body = unknown> = {
   signal?: AbortSignal | undefined;
 };
 
-/** What came of a request: an answer (`body` is undefined for 204 and 304 alone), or why not. */
+/**
+ * The outcome of a request: an answer (`body` is undefined for 204 and 304 alone), or the reason
+ * for its absence.
+ */
 export type Outcome<Answered> =
   | { ok: true; status: number; body: Answered; etag: string | undefined }
   | { ok: false; problem: Problem };

@@ -4,13 +4,15 @@ import type { Outcome, Sent } from './ask.ts';
 import type { Answer, Body, Change, Path, Route } from './path.ts';
 import { etagOf } from './reading.ts';
 
-/** What moves in a record by itself, such as the runs of an export: nobody changes it. */
+/**
+ * Fields of a record that move by themselves, such as the runs of an export: nobody changes them.
+ */
 const moving = new Set(['last_attempt', 'latest_runs', 'latest_tag', 'next_run', 'verification']);
 
 /**
- * Asks for a change of the version that was read (`if_match`). Where that has only moved by itself
- * since, or nothing of what the person was `shown` is another, nobody's change is in the way: it is
- * asked for once more, of the present version. What is on the screen of the record is read anew.
+ * Requests a change of the version that was read (`if_match`). If the record has only moved by
+ * itself since, or all fields that the person was `shown` are equal, no other change is in the way:
+ * it repeats the request for the current version. Reads the record on the screen again.
  */
 export async function askForChange<const Asked extends Change, To extends Route<Asked>>(
   queries: QueryClient,
@@ -49,7 +51,7 @@ function isRecord(data: unknown): data is object {
   return typeof data === 'object' && data !== null;
 }
 
-/** What counts of a record, as one text. */
+/** Returns the relevant part of a record as one text. */
 function partOf(record: object, counts: (key: string) => boolean): string {
   return JSON.stringify(Object.entries(record).filter(([key]) => counts(key)));
 }

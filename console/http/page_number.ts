@@ -1,4 +1,4 @@
-/** So many rows stand on a page of a list. */
+/** Number of rows on a page of a list. */
 export const page_size = 50;
 
 /** The page that an address asks for; the first, and what is no page, is none. */

@@ -47,7 +47,10 @@ export function problemOf(status: number, body: unknown): Problem {
     : ownProblem(status, unexplained(status));
 }
 
-/** What a status means whose answer is not of the API, which explains each of its refusals. */
+/**
+ * Explains the status of an answer that does not come from the API, which explains each of its
+ * refusals.
+ */
 function unexplained(status: number): string {
   return status < 500 && status !== 429
     ? 'Something in front of the server, such as a proxy, refused this with the status ' +
@@ -55,14 +58,14 @@ function unexplained(status: number): string {
     : `The server answered with the status ${status}: try again in a minute.`;
 }
 
-/** Where the server was not reached at all. */
+/** Returns the problem of a server that was not reached. */
 export function unreached(): Problem {
   return ownProblem(0, 'The server cannot be reached: check your connection, then try again.');
 }
 
 /**
- * Where something answered that is not the API, such as the sign-in page of a network, or an answer
- * broke off: what was asked for may have been done or not.
+ * Returns the problem of an answer that is not the API's, such as the sign-in page of a network, or
+ * of one that broke off: the request may have been carried out or not.
  */
 export function unheard(): Problem {
   return ownProblem(
@@ -72,7 +75,7 @@ export function unheard(): Problem {
   );
 }
 
-/** Where the server answers, but does not have a part of the console that is open here. */
+/** Returns the problem of a server that lacks a part of the open console. */
 export function partMissing(): Problem {
   return ownProblem(0, 'The server did not give the code of this page: try again in a minute.');
 }

@@ -32,9 +32,9 @@ export function pathOf({ queryKey }: { queryKey: readonly Path[] }): Path | unde
   return queryKey[0];
 }
 
-/** How something is read again by itself. */
+/** The automatic repetition of a reading. */
 type Rhythm<Body> = {
-  /** Whether something is under way: then it is read every 2 s, else every 30 s. */
+  /** Returns true while work is in progress: then it is read every 2 s, otherwise every 30 s. */
   is_busy?: (body: Body) => boolean;
   /** False for what does not change under a person who looks at it. */
   polls?: boolean;

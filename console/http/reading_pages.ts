@@ -3,7 +3,7 @@ import type { Answer, Path, Route } from './path.ts';
 import { pathOfLink } from './path.ts';
 import { reading } from './reading.ts';
 
-/** So many pages are looked at anew by themselves; whoever has gone further asks for it. */
+/** Number of pages that are read again automatically; a person who has gone further asks for it. */
 const polled_pages_max = 5;
 
 /** The routes of lists whose pages follow each other. */

@@ -18,9 +18,7 @@ export function addressesIn(text: string): string[] {
 /** An address that was refused, and why. */
 export type Refused = { address: string; detail: string };
 
-/**
- * Which of the addresses were refused; undefined where something else is wrong with the request.
- */
+/** Returns the refused addresses; undefined if the request has another fault. */
 export function refusedAmong(
   addresses: readonly string[],
   violations: readonly Violation[],

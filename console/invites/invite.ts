@@ -6,15 +6,15 @@ import { pathTo } from '../http/path.ts';
 /** An invite as whoever it is for sees it. */
 export type Invite = Static<typeof ShownInvite>;
 
-/** What the API says of an invite that was accepted. */
+/** The API's answer for an accepted invite. */
 export type Accepted = Static<typeof AcceptedInvite>;
 
-/** What an invite is for; the token is that of its link. */
+/** Reads an invite; the token is that of its link. */
 export function inviteOf(id: string, token: string | undefined) {
   return reading(pathTo('/api/invites/:id/', { id }, { token }), { polls: false });
 }
 
-/** Where the invite is accepted in the API. */
+/** Returns the path that accepts the invite. */
 export function acceptPath(id: string) {
   return pathTo('/api/invites/:id/accept/', { id });
 }

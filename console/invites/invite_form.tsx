@@ -86,7 +86,7 @@ function Fields({
 }: {
   text: string;
   setText: (text: string) => void;
-  /** That of who invites. */
+  /** Level of the inviting person. */
   level: Level;
 }) {
   return (

@@ -12,8 +12,9 @@ import { WayIn } from './way_in.tsx';
 const route = getRouteApi('/invite/$id');
 
 /**
- * Who invites to what, and the way in that fits who looks at it. Opening it changes nothing. Who
- * looks is known before anything is offered, so that nobody signs up beside their own account.
+ * Shows the inviting person and the organization, and the right way in for the reader. Opening it
+ * changes nothing. The reader is known before anything is offered, so that nobody signs up beside
+ * their own account.
  */
 export function InvitePage() {
   const { id } = route.useParams();

@@ -30,7 +30,7 @@ export function InviteSection({
 }: {
   organization: OrganizationRow;
   page: number;
-  /** Whether the form was asked for already. */
+  /** True if the form was requested already. */
   is_asked: boolean;
   go: (page: number) => void;
 }) {

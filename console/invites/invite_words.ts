@@ -3,8 +3,8 @@ import type { InviteRow } from '../../server/api/invites/schema.ts';
 type Invite = Pick<InviteRow, 'emailing_attempt_made' | 'is_expired'>;
 
 /**
- * What is to be done about invites of which no mail went out, as it is where the server has no
- * relay; undefined where one did. What is late may still go out; without a link here it will.
+ * Says what to do about invites without a mail, as on a server without a relay; undefined after a
+ * mail. A late mail may still go out; without a link here it will.
  */
 export function unsentNote(
   created: (Pick<Invite, 'emailing_attempt_made'> & { link?: string })[],
@@ -16,7 +16,7 @@ export function unsentNote(
   return `No mail has gone out: hand over ${links} below.`;
 }
 
-/** How an invite stands. */
+/** Returns the state of an invite. */
 export function inviteState({ is_expired, emailing_attempt_made }: Invite): {
   word: string;
   tone: string;

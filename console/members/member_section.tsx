@@ -76,7 +76,7 @@ export function MemberSection({
   );
 }
 
-/** Whether the API lets the signed-in person change the member. */
+/** Returns true if the API lets the signed-in person change the member. */
 function mayManage({ membership_level }: OrganizationRow, { level }: MemberRow): boolean {
   return membership_level >= 8 && level <= membership_level;
 }

@@ -12,7 +12,7 @@ import { members } from './members.ts';
 
 const route = getRouteApi('/signed_in/organizations/$organization_id/members');
 
-/** Who belongs to the organization, and who is invited. */
+/** Shows the members of the organization, and its invites. */
 export function MembersPage() {
   const { organization_id } = route.useParams();
   const { tab = 'members', form, page = 1, member } = route.useSearch();

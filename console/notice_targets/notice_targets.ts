@@ -18,7 +18,7 @@ export function targetPath(project_id: string, id: string) {
   return pathTo('/api/projects/:project_id/notice_targets/:id/', { project_id, id });
 }
 
-/** Where a target is told, in a text. */
+/** Returns the address of a target in a text. */
 export function whereOf({ address, url }: NoticeTargetRow): string {
   return address ?? url ?? '';
 }
@@ -32,7 +32,7 @@ const event_names: Record<NoticeTargetRow['events'][number], string> = {
   paused_automatically: 'The server paused an export',
 };
 
-/** What a target can be told of. */
+/** The events of a target. */
 export const event_choices = Object.entries(event_names).map(([value, label]) => ({
   value,
   label,

@@ -7,7 +7,7 @@ const outcomes = {
   given_up: { word: 'Given up', tone: 'bad' },
 } as const;
 
-/** Whether a target is told at present, and how the latest attempt went. */
+/** Shows whether a target gets notices now, and the result of the latest attempt. */
 export function TargetState({ target }: { target: NoticeTargetRow }) {
   const { enabled, disabled_reason, last_attempt } = target;
   if (!enabled)

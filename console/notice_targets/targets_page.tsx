@@ -21,7 +21,7 @@ import { pathTo } from '../http/path.ts';
 const route = getRouteApi('/signed_in/projects/$project_id/notices');
 type Created = Static<typeof NewNoticeTarget>;
 
-/** Who is told when the state of an export changes. */
+/** Shows the targets of notices about exports. */
 export function TargetsPage() {
   const { project_id } = route.useParams();
   const list = noticeTargets(project_id);
@@ -59,7 +59,7 @@ export function TargetsPage() {
   );
 }
 
-/** What the webhook is signed with, which the API shows once. */
+/** Shows the signing secret of the webhook, which the API shows once. */
 function Secret({ secret }: { secret: string }) {
   return (
     <Panel>
@@ -105,7 +105,7 @@ function Create({
 }: {
   type: NoticeTargetRow['type'];
   project_id: string;
-  /** Whether it ends that administrators are told. */
+  /** True if it ends the mails to administrators. */
   is_first: boolean;
   created: (target: Created) => void;
 }) {

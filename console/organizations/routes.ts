@@ -3,7 +3,7 @@ import { loadedPage } from '../page/load_page.tsx';
 import { signed_in_route } from '../shell/signed_in_route.ts';
 import { OrganizationOutlet } from './organization_outlet.tsx';
 
-/** What belongs to an organization; its pages stand under it. */
+/** Parent of an organization's pages. */
 export const organization_route = createRoute({
   getParentRoute: () => signed_in_route,
   path: 'organizations/$organization_id',

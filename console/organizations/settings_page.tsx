@@ -19,7 +19,7 @@ import { pathTo } from '../http/path.ts';
 
 const route = getRouteApi('/signed_in/organizations/$organization_id/settings');
 
-/** What an organization is called and demands, its projects, and its end. */
+/** Shows the name and rules of an organization, its projects, and its deletion. */
 export function SettingsPage() {
   const { organization_id } = route.useParams();
   const read = organizationOf(organization_id);

@@ -1,4 +1,4 @@
 import { createContext } from 'react';
 
-/** What is drawn already around a page: nothing, the frame, or a page that it is a part of. */
+/** The surroundings of a page: nothing, the frame, or a page that contains it. */
 export const AroundContext = createContext<'nothing' | 'frame' | 'page'>('nothing');

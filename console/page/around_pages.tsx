@@ -4,8 +4,8 @@ import { Page } from './page.tsx';
 import { Shown } from './shown.tsx';
 
 /**
- * The frame of the pages of something, as `Shown` has it: they are there once it was read. Where
- * it is refused or not there, a page with this title says so.
+ * Frames the pages of a record, like `Shown`: they appear once it was read. If it is refused or
+ * missing, a page with this title says so.
  */
 export function Around<Body>({
   title,

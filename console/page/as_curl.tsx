@@ -19,7 +19,7 @@ export function AsCurl({ path }: { path: string }) {
   );
 }
 
-/** What a program asks for to get what a path of the API has, as a command. */
+/** Returns the command that gets the data of an API path. */
 export function curl(path: string): string {
   return `curl -H "Authorization: Bearer $KEY" \\\n  '${server_address}${path}'`;
 }

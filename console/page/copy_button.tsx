@@ -8,9 +8,9 @@ const words = {
 } as const;
 
 /**
- * Copies a text. Browsers let pages copy over https and on this machine only; elsewhere there is no
- * button. What it says is of the text that was copied: another one, such as a command that has a
- * key by now, was not.
+ * Copies a text. Browsers let pages copy only over https and on this machine; elsewhere there is no
+ * button. Its message concerns the copied text: a changed one, such as a command with a new key,
+ * was not copied.
  */
 export function CopyButton({ text, what }: { text: string; what: string }) {
   const [done, setDone] = useState<{ text: string; state: keyof typeof words }>();

@@ -9,7 +9,7 @@ export function Dialog({
   children,
 }: {
   title: string;
-  /** Whether the title is for readers alone. */
+  /** True if the title is for screen readers alone. */
   is_quiet?: boolean;
   close: () => void;
   children: ReactNode;

@@ -4,8 +4,8 @@ import type { ComponentType } from 'react';
 import { NotLoaded } from './not_loaded.tsx';
 
 /**
- * A component whose code comes when it is first drawn, or before that by its `preload`. Where it
- * does not come, `missing` is drawn, and the next `preload` asks for it again.
+ * Returns a component whose code is loaded when it is first drawn, or earlier by its `preload`. If
+ * loading fails, `missing` is drawn, and the next `preload` tries again.
  */
 export function loadedLater<Module extends object, Props extends object>(
   load: () => Promise<Module>,

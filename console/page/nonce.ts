@@ -5,5 +5,5 @@ export function styleNonce(): string {
   return nonce;
 }
 
-// What locks scrolling under dialogs asks for it by this name.
+// The library that locks scrolling under dialogs reads it by this name.
 Object.assign(globalThis, { __webpack_nonce__: nonce });

@@ -12,9 +12,9 @@ const look_ms = 30_000;
 const title = 'This page could not be loaded';
 
 /**
- * In the place of a page whose code did not come. Where the server gives the console, which may be
- * a newer one by now, it is read anew, once by itself; else the reason, and a button. A server that
- * was away is looked for from time to time, and once the browser has a network again.
+ * Replaces a page whose code could not be loaded. If the server delivers the console, which may be
+ * newer by now, reloads it once; otherwise shows the reason, and a button. Looks for an unreachable
+ * server from time to time, and once the browser has a network again.
  */
 export function NotLoaded() {
   const [is_asking, setAsking] = useState(true);
@@ -70,8 +70,8 @@ export function NotLoaded() {
 }
 
 /**
- * Whether this console was not yet left for a newer one in this tab; from then on it was. While a
- * server is replaced by another, pages may come from the one and their code from the other.
+ * Returns true on the first reload for a newer console in this tab. While a server is replaced by
+ * another, pages may come from the one and their code from the other.
  */
 function isFirstTime(): boolean {
   const name = `sluice_left ${document.querySelector<HTMLScriptElement>('script[src]')?.src}`;

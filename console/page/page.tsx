@@ -5,8 +5,8 @@ import type { PageAction } from './actions.ts';
 import { AsCurl, curl } from './as_curl.tsx';
 
 /**
- * What stands in the middle of the console: its title, which is the tab's too, what can be done
- * with the whole, and the rest.
+ * The middle of the console: its title, which is the tab's too, the actions on the whole, and the
+ * content.
  */
 export function Page({
   title,
@@ -16,7 +16,7 @@ export function Page({
   children,
 }: {
   title: string;
-  /** Which of several pages under that title it is, for the browser's tab and history. */
+  /** Distinguishes pages with the same title in the browser's tab and history. */
   part?: string | undefined;
   actions?: ReactNode;
   /** The path of the API that the page is read from, to be shown as a command. */

@@ -13,7 +13,7 @@ export function Pages({
 }: {
   count: number;
   page: number;
-  /** So many rows stand on a page. */
+  /** Number of rows on a page. */
   size?: number;
   go: (page: number) => void;
 }) {

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** So many rows on either side of those in the window are on paper. */
+/** Number of printed rows on either side of the visible ones. */
 const printed_rows_max = 1_000;
 
 let is_printing = false;
@@ -19,8 +19,8 @@ function watch(changed: () => void): () => void {
 }
 
 /**
- * How many rows of a long list are drawn on either side of those in the window: the given number,
- * and while the page is printed as many as paper should have.
+ * Returns the number of drawn rows on either side of the visible ones: the given number, and on
+ * paper the larger one.
  */
 export function useRowsAround(usual: number): number {
   return useSyncExternalStore(watch, () => is_printing) ? printed_rows_max : usual;

@@ -13,7 +13,7 @@ export function Section({
   children,
 }: {
   title: string;
-  /** Whether it holds a table, which takes the width that there is. */
+  /** True for a table, which takes the available width. */
   is_wide?: boolean;
   children: ReactNode;
 }) {

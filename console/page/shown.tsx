@@ -11,9 +11,9 @@ import { Sentence } from './sentence.tsx';
 import { WayOutContext } from './way_out.ts';
 
 /**
- * What was read, or how it stands: a quiet placeholder while it is read for the first time, the
- * reason and a button where it could not be. What was read before stays on the screen when a later
- * look fails, and says so. What is not there is not asked for again: `missing` says where to go.
+ * Shows the result of a reading, or its state: a quiet placeholder during the first reading, the
+ * reason and a button after a failure. An earlier result stays on the screen when a later reading
+ * fails, and says so. A missing record is not read again: `missing` says where to go.
  */
 export function Shown<Body>({
   query,
@@ -42,8 +42,8 @@ export function Shown<Body>({
 }
 
 /**
- * Says that what is shown could not be read again, and why. Of an outage the frame tells, once for
- * all that is shown in it.
+ * Says that the shown data could not be read again, and why. The frame reports an outage, once for
+ * everything in it.
  */
 export function MayBeOld({ problem, children }: { problem: Problem | null; children?: ReactNode }) {
   const is_told = useContext(AroundContext) !== 'nothing';
@@ -66,9 +66,9 @@ export function NoSuch({ noun, children }: { noun: string; children?: ReactNode 
 }
 
 /**
- * Why something could not be read or done, each reason with the part of the address or of what was
- * sent that it is about, and the request id that support asks for; with a way out where there is
- * one. What only waits for the person is told quietly.
+ * Explains a failed reading or action: each reason with the part of the address or body that it
+ * concerns, and the request id for support; with a way out if there is one. A state that only waits
+ * for the person is shown quietly.
  */
 export function Refusal({
   problem,

@@ -5,7 +5,7 @@ import { Shown } from '../page/shown.tsx';
 import { catalogue, pluginsPath } from './plugins.ts';
 import type { Collection } from './plugins.ts';
 
-/** What the server's catalogue has for the collection, each with a button that installs it. */
+/** Lists the catalogue of the collection, each entry with a button that installs it. */
 export function Catalogue({
   organization_id,
   collection,

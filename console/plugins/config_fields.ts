@@ -19,8 +19,8 @@ export type SettingField = {
 type Condition = [key: string, text?: string];
 
 /**
- * The fields that a `config_schema` asks for, in their order: a list of fields, or an object of
- * fields by key. What is no field with a key (a block of text) is left out.
+ * Returns the fields of a `config_schema`, in their order: a list of fields, or an object of fields
+ * by key. Entries without a key (a block of text) are left out.
  */
 export function settingFields(config_schema: unknown): SettingField[] {
   const items = Array.isArray(config_schema)
@@ -95,8 +95,8 @@ export function shownSetting(value: unknown): string {
 export type Attachment = { file_name: string; content_type: string; contents: string };
 
 /**
- * What is sent of the settings: an empty field removes its value, but an empty secret keeps the
- * one that is stored. Of files those are sent that were chosen, or taken away (null).
+ * Returns the settings to send: an empty field removes its value, but an empty secret keeps the
+ * stored one. Files are sent if they were chosen or removed (null).
  */
 export function settingsOf(
   fields: SettingField[],
@@ -119,7 +119,7 @@ function orderOf(item: Record<string, unknown> | undefined): number {
   return typeof order === 'number' ? order : Infinity;
 }
 
-/** Whether it is an object of JSON, and no list. */
+/** Returns true for an object of JSON that is no list. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

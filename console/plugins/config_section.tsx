@@ -25,7 +25,7 @@ import { pathTo } from '../http/path.ts';
 
 type Given = { plugin: PluginRow; place: Place };
 
-/** How this project uses the plugin. */
+/** Shows the use of the plugin in this project. */
 export function ConfigSection({ config_id, ...given }: Given & { config_id: number | undefined }) {
   return (
     <Section title="In this project">
@@ -103,7 +103,7 @@ function ConfigForm({
         {asked.map((field) =>
           field.type === 'attachment' ? (
             <AttachmentInput
-              // What was chosen is stored now: it is chosen no more.
+              // A chosen file is stored now: the choice ends.
               key={`${field.key} ${saves}`}
               field={field}
               stored={config?.config[field.key]}
@@ -119,7 +119,7 @@ function ConfigForm({
   );
 }
 
-/** What is set of every plugin. */
+/** Fields of every plugin. */
 function CommonFields({ config }: { config: PluginConfigRow | undefined }) {
   return (
     <>

@@ -16,7 +16,7 @@ export function Install({
   is_first,
   ...given
 }: Given & {
-  /** Whether there is no other yet: then the catalogue is open. */
+  /** True without another plugin: then the catalogue is open. */
   is_first: boolean;
 }) {
   return (

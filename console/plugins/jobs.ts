@@ -40,8 +40,8 @@ function fieldOf(key: string, field: unknown): JobField[] {
 }
 
 /**
- * What is sent of a job's fields. What is empty is left out, so that the job's own default holds;
- * what is no number or no JSON goes as it was typed, and the API says what is wrong with it.
+ * Returns a job's fields to send. Empty ones are left out, so that the job's own default holds; a
+ * text that is no number or no JSON is sent as typed, and the API reports its fault.
  */
 export function payloadOf(fields: JobField[], values: Values): Record<string, unknown> {
   return Object.fromEntries(

@@ -8,7 +8,7 @@ import type { LogLevel } from './plugins.ts';
 
 const tones: Record<string, string> = { ERROR: 'bad', WARNING: 'warn' };
 
-/** What the plugin wrote in this project, newest first, as it comes. */
+/** Shows the plugin's log in this project, newest first, live. */
 export function LogSection({
   project_id,
   config_id,

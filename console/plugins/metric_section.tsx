@@ -8,7 +8,7 @@ import { pluginMetrics } from './plugins.ts';
 
 const operations = { sum: 'Sum', max: 'Largest', min: 'Smallest' } as const;
 
-/** What the plugin has counted in this project. */
+/** Shows the plugin's metrics in this project. */
 export function MetricSection({
   project_id,
   config_id,

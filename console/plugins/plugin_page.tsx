@@ -93,7 +93,7 @@ function OfOrganization({ organization_id }: { organization_id: string }) {
   );
 }
 
-/** What there is of a plugin that the project uses: its jobs, counts and log. */
+/** Shows the jobs, metrics and log of a plugin that the project uses. */
 function InUse({
   plugin,
   place: { project_id, organization_id },

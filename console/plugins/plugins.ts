@@ -26,7 +26,7 @@ export const collections = [
 /** One of the three collections. */
 export type Collection = (typeof collections)[number]['value'];
 
-/** Where a plugin is: its collection in the organization, and the project that looks at it. */
+/** The place of a plugin: its collection in the organization, and the viewing project. */
 export type Place = { project_id: string; organization_id: string; collection: Collection };
 
 /** The collection of the name; the first for another one. */
@@ -34,7 +34,7 @@ export function collectionOf(name: unknown): Collection {
   return collections.find(({ value }) => value === name)?.value ?? 'pipeline_destinations';
 }
 
-/** What the activity log calls a plugin of the collection. */
+/** Returns the activity log's name for a plugin of the collection. */
 export function activityScope(collection: Collection): string {
   return collection.slice(0, -1);
 }
@@ -71,7 +71,7 @@ export function pluginOf(organization_id: string, collection: Collection, id: st
   return reading(pluginPath(organization_id, collection, id));
 }
 
-/** What the server's catalogue has for a collection. */
+/** Reads the server's catalogue of a collection. */
 export function catalogue(organization_id: string, collection: Collection) {
   return reading(
     pathTo(
@@ -82,7 +82,7 @@ export function catalogue(organization_id: string, collection: Collection) {
   );
 }
 
-/** What a plugin has counted in a project. */
+/** Reads the metrics of a plugin in a project. */
 export function pluginMetrics(project_id: string, id: number) {
   return reading(pathTo(`${configs}:id/metrics/`, { project_id, id }, { limit: 1000 }));
 }
@@ -119,10 +119,10 @@ export function pluginConfigOf(project_id: string, id: number) {
   return reading(configPath(project_id, id));
 }
 
-/** How grave a line of a plugin's log is. */
+/** Severity of a line in a plugin's log. */
 export type LogLevel = PluginLogRow['level'];
 
-/** What a plugin wrote in a project, newest first; of one level, or of all. */
+/** Reads the log of a plugin in a project, newest first; of one level, or of all. */
 export function pluginLogs(project_id: string, id: number, level: LogLevel | undefined) {
   return reading(pathTo(`${configs}:id/logs/`, { project_id, id }, { limit: 100, level }), {
     is_busy: () => true,

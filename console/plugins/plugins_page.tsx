@@ -103,7 +103,7 @@ function Plugins({ organization_id, collection, purpose }: Given & { purpose: st
   );
 }
 
-/** Which of them are shown, and the way to what was done with them. */
+/** Chooses the shown plugins, and links to their changes. */
 function Which({ organization_id, collection }: Given) {
   const { show } = route.useSearch();
   const navigate = route.useNavigate();

@@ -82,7 +82,7 @@ function Versions({ plugin, place, config_id }: Given) {
   );
 }
 
-/** Which version is there, and the newest that is known; a button asks the origin for it. */
+/** Shows the installed version and the newest known one; a button asks the origin for it. */
 function Latest({
   plugin: { id, tag, latest_tag },
   place: { organization_id, collection },

@@ -24,7 +24,7 @@ const days_max = 36_500;
 
 type Setting = { retention: ProjectRow['retention']; retention_days: string };
 
-/** How long a project keeps its rows, and what the setting that is filled in would remove now. */
+/** Shows the retention of a project, and the effect of the filled-in setting now. */
 export function ChangeRetention({ project }: { project: ProjectRow }) {
   const done = useDone();
   const [setting, setSetting] = useState<Setting>({
@@ -150,7 +150,7 @@ function numberIn(text: string): number | undefined {
   return /^\s*-?\d{1,9}\s*$/.test(text) ? Number(text) : undefined;
 }
 
-/** Whether the API takes it: only of such days it can be said what they would remove. */
+/** Returns true if the API accepts the days: only then a forecast exists. */
 function isDays(text: string): boolean {
   const days = numberIn(text) ?? 0;
   return days > 0 && days <= days_max;

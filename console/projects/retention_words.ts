@@ -1,7 +1,7 @@
 import { counted } from '../page/quantities.ts';
 import type { RetentionAnswer } from '../../server/api/retention/schema.ts';
 
-/** What a setting would remove now, as a sentence; `on` writes an instant for people. */
+/** Forecasts the effect of a setting in a sentence; `on` writes an instant for people. */
 export function forecastOf(
   { retention, removes_before, events, persons }: Omit<RetentionAnswer, 'removals' | 'kept_by'>,
   on: (at: string) => string,
@@ -20,7 +20,7 @@ export function forecastOf(
   return `Now it would remove ${what}, ingested from ${on(first)} to ${on(removes_before)}.`;
 }
 
-/** Who keeps rows that are old enough to go, as a sentence; empty where nobody does. */
+/** Says who keeps rows that are old enough to go; empty without anyone. */
 export function keptBy({ kept_by }: Pick<RetentionAnswer, 'kept_by'>): string {
   if (kept_by.length === 0) return '';
   const names = kept_by.slice(0, 3).map(({ name }) => `"${name}"`);

@@ -3,7 +3,7 @@ import { loadedPage } from '../page/load_page.tsx';
 import { signed_in_route } from '../shell/signed_in_route.ts';
 import { ProjectOutlet } from './project_outlet.tsx';
 
-/** What belongs to a project; its pages stand under it. */
+/** Parent of a project's pages. */
 export const project_route = createRoute({
   getParentRoute: () => signed_in_route,
   path: 'projects/$project_id',

@@ -20,7 +20,7 @@ import { pathTo } from '../http/path.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/settings');
 
-/** What a project is called, in which zone its days turn, and its end. */
+/** Shows the name of a project, its time zone, and its deletion. */
 export function SettingsPage() {
   const { project_id } = route.useParams();
   const read = projectOf(project_id);

@@ -13,7 +13,7 @@ import { styleNonce } from '../page/nonce.ts';
 import { tablesBehindDot } from './behind_dot.ts';
 import { spanOf } from './place.ts';
 
-/** What an editor of a query is given. */
+/** The input of a query editor. */
 export type Given = {
   value: string;
   label: string;
@@ -100,7 +100,7 @@ function complete(context: CompletionContext, language: QueryLanguage | undefine
   return { from: word?.from ?? context.pos, options, validFor: /^[\w$]*$/ };
 }
 
-/** What may be written where no column of a certain table has to come. */
+/** Returns the suggestions where no column of a certain table has to follow. */
 function others(language: QueryLanguage): Completion[] {
   return [
     ...language.tables.map(({ name }) => ({ label: name, type: 'class', detail: 'table' })),

@@ -4,14 +4,14 @@ import { reading } from '../http/reading.ts';
 import { pathTo } from '../http/path.ts';
 import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
 
-/** What queries of a project are made of. */
+/** Reads the query language of a project. */
 export function queryLanguage(project_id: string) {
   return reading(pathTo('/api/projects/:project_id/query/language/', { project_id }), {
     polls: false,
   });
 }
 
-/** What there is to say about a query; undefined where the server did not answer. */
+/** Validates a query; undefined if the server did not answer. */
 export async function validateQuery(
   project_id: string,
   query: string,

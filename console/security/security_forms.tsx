@@ -78,7 +78,7 @@ function lockoutOf(security: SecurityRow, requires_sso: boolean): Question | und
   };
 }
 
-/** How long sessions of members last at most. */
+/** Sets the longest duration of members' sessions. */
 export function LimitForm(given: Given) {
   const { session_hours_max, idle_minutes_max } = given.security;
   return (

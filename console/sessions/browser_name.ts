@@ -24,10 +24,7 @@ const systems: [RegExp, string][] = [
 /** A name without a version, as programs give themselves: `curl/8.5.0` is `curl 8`. */
 const program = /^([A-Za-z][\w.+-]{0,40})\/v?(\d+)/;
 
-/**
- * What a `User-Agent` says in words, as `Firefox 128 on Linux`; the beginning of the text itself
- * where it is none that is known.
- */
+/** Describes a `User-Agent`, as `Firefox 128 on Linux`; returns its beginning if it is unknown. */
 export function browserOf(user_agent: string): string {
   const text = user_agent.trim();
   if (text === '') return 'An unnamed browser';

@@ -1,5 +1,5 @@
 /**
- * Where somebody goes after the sign-in: `next` where it is a path of this server, else the start.
+ * Returns the target after the sign-in: `next` if it is a path of this server, otherwise the start.
  * Guarantee: it begins with exactly one slash, so no browser reads another host in it.
  */
 export function localPath(next: string | undefined): string {

@@ -7,7 +7,7 @@ import { account } from '../signed_in/account.ts';
 import { useSignOut } from './sign_out.ts';
 import { themes } from './themes.ts';
 
-/** What is one's own: the account, the theme, the documentation, and the way out. */
+/** Shows a person's own menu: the account, the theme, the documentation, and signing out. */
 export function AccountMenu() {
   const { data } = useQuery(account);
   const { colorScheme, setColorScheme } = useMantineColorScheme();

@@ -4,7 +4,7 @@ import { Problem } from '../http/problem.ts';
 import { PlainPage } from '../page/page.tsx';
 import { Refusal } from '../page/shown.tsx';
 
-/** Where no page is, or a page's record is not there. */
+/** Shown for a missing page or record. */
 export function NoSuchPage() {
   return (
     <PlainPage title="There is no such page">
@@ -16,7 +16,7 @@ export function NoSuchPage() {
   );
 }
 
-/** Where a page failed before anything of it was there. */
+/** Shown for a page that failed before anything of it appeared. */
 export function CouldNotBeShown({ error, reset }: ErrorComponentProps) {
   return (
     <PlainPage title="This page could not be shown">

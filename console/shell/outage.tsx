@@ -35,7 +35,7 @@ function findOutage(queries: QueryClient): Problem | undefined {
   return hit.find(({ state }) => state.data !== undefined)?.state.error ?? undefined;
 }
 
-/** Whether what it reads could not be read because of an outage. */
+/** Returns true if a query failed because of an outage. */
 function isHit({ state: { error } }: Pick<Query, 'state'>): boolean {
   return error !== null && isOutage(error);
 }

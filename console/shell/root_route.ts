@@ -2,14 +2,14 @@ import type { QueryClient } from '@tanstack/react-query';
 import { createRootRouteWithContext } from '@tanstack/react-router';
 import { CouldNotBeShown, NoSuchPage } from './dead_ends.tsx';
 
-/** What routes can use while they load. */
+/** The context of routes while they load. */
 export type RouteContext = {
   queries: QueryClient;
   /** Leads whoever is no longer signed in to the sign-in, and from there back to where they are. */
   signedOut: () => void;
 };
 
-/** What all routes stand under. */
+/** Parent of all routes. */
 export const root_route = createRootRouteWithContext<RouteContext>()({
   errorComponent: CouldNotBeShown,
   notFoundComponent: NoSuchPage,

@@ -37,7 +37,7 @@ export async function requireSignIn(entering: Entering): Promise<void> {
   redirect({ to: '/confirm', search, replace: true, throw: true });
 }
 
-/** What only somebody who is signed in sees. */
+/** Parent of pages for signed-in people. */
 export const signed_in_route = createRoute({
   getParentRoute: () => root_route,
   id: 'signed_in',

@@ -28,7 +28,7 @@ const dark: MantineColorsTuple = [
   '#0c0f12',
 ];
 
-/** How the console looks: the fonts of the system, small and dense, one colour for what acts. */
+/** The look of the console: the fonts of the system, small and dense, one colour for actions. */
 export const theme = createTheme({
   colors: { ink, dark },
   primaryColor: 'ink',

@@ -4,8 +4,8 @@ import { rememberedProject } from './remembered_project.ts';
 import { organizations } from './organizations.ts';
 
 /**
- * Where the person is: what the address names, else what they looked at last, else the first
- * project that they have.
+ * Returns the person's current place: the one in the address, else the last one, else their first
+ * project.
  */
 export function useHome(): { organization_id: string | undefined; project_id: string | undefined } {
   const named = useParams({ strict: false });

@@ -1,14 +1,14 @@
 import type { Level, MemberRow } from '../../server/api/members/schema.ts';
 import type { Values } from '../form/values.ts';
 
-/** What a member of the level is, with its article. */
+/** The name of a level with its article. */
 export const level_names: Record<Level, string> = {
   1: 'a member',
   8: 'an administrator',
   15: 'an owner',
 };
 
-/** Who has the level, or a higher one. */
+/** The names of people with the level, or a higher one. */
 export const level_plurals = { 8: 'administrators', 15: 'owners' } as const;
 
 const levels = [
@@ -27,7 +27,7 @@ export function levelOf(chosen: Values[string] | undefined): Level {
   return Number(chosen) as Level;
 }
 
-/** What somebody of the level may make of others: every level up to their own. */
+/** Lists the levels that a person of the level may give: every level up to their own. */
 export function levelChoices(own: Level): { value: string; label: string }[] {
   return levels
     .filter(({ value }) => value <= own)

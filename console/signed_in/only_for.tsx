@@ -12,7 +12,7 @@ function useLevel(organization_id: string): { is_pending: boolean; own: Level | 
   return { is_pending: isPending, own };
 }
 
-/** Whether who is signed in may do in the organization what administrators may. */
+/** Returns true if the signed-in person has an administrator's rights in the organization. */
 export function useIsAdministrator(organization_id: string): boolean {
   const { own = 8 } = useLevel(organization_id);
   return own >= 8;
@@ -25,8 +25,8 @@ export function useIsOwner(organization_id: string): boolean {
 }
 
 /**
- * What needs a level in the organization, by default that of administrators. Who has less reads in
- * its place who can; with `shows` what is stored stands below that, to be looked at alone.
+ * Shows content that needs a level in the organization, by default an administrator's. People with
+ * less read who can instead; with `shows` the stored values follow, read-only.
  */
 export function OnlyFor({
   organization_id,

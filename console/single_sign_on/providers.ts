@@ -8,7 +8,7 @@ export function providersFor(email?: string) {
   return reading(pathTo('/api/single_sign_on/', {}, { email }), { polls: false });
 }
 
-/** Where a sign-in through the provider begins; the query is what that page takes. */
+/** Returns the address at which a sign-in through the provider begins; the query is that page's. */
 export function providerAddress(
   provider: Provider,
   query: { email?: string | undefined; next?: string | undefined },

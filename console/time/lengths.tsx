@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 
 const day_ms = 86_400_000;
 
-/** How much of the time can be shown by a press. */
+/** Spans of time that a press shows. */
 export const lengths_of_time = [
   { label: 'Hour', length_ms: day_ms / 24 },
   { label: 'Day', length_ms: day_ms },

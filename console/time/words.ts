@@ -9,7 +9,7 @@ const units = [
 ] as const;
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always', style: 'short' });
 
-/** How far the instant is from now, as `12 min. ago`; `now` within the minute. */
+/** Returns the distance of the instant from now, as `12 min. ago`; `now` within the minute. */
 export function distance(at: string, now_ms: number): string {
   const seconds = (Date.parse(at) - now_ms) / 1000;
   for (const [unit, length] of units)

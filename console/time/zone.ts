@@ -1,7 +1,7 @@
 const formats = new Map<string, Intl.DateTimeFormat>();
 const day_ms = 86_400_000;
 
-/** What a clock on a wall of the zone shows at the instant, in milliseconds as if that were UTC. */
+/** Returns the wall clock of the zone at the instant, in milliseconds as if it were UTC. */
 export function wallClock(at: number, zone: string): number {
   if (zone === 'UTC') return at;
   let format = formats.get(zone);
@@ -45,7 +45,7 @@ export function instantsOf(wall: number, zone: string): number[] {
   return [...instants].filter((at) => wallClock(at, zone) === wall).sort((one, two) => one - two);
 }
 
-/** What a field of date and hour shows of an instant, as the clocks of the zone do. */
+/** Returns an instant for a field of date and hour, by the clocks of the zone. */
 export function fieldOf(at: number, zone: string): string {
   return new Date(wallClock(at, zone)).toISOString().slice(0, 16);
 }
@@ -59,12 +59,12 @@ export function typedAt(field: string, zone: string): number | undefined {
   return Number.isNaN(wall) ? undefined : instantOf(wall, zone);
 }
 
-/** Whether the clocks of the zone show another instant as they show this one. */
+/** Returns true if the clocks of the zone show another instant in the same way. */
 export function isShownTwice(at: number, zone: string): boolean {
   return instantsOf(wallClock(at, zone), zone).length > 1;
 }
 
-/** How far the clocks of the zone are before UTC a day earlier, and a day later. */
+/** Returns the offset of the zone's clocks from UTC a day earlier, and a day later. */
 function offsetsAround(wall: number, zone: string): number[] {
   return [wall - day_ms, wall + day_ms].map((at) => wallClock(at, zone) - at);
 }

@@ -13,7 +13,7 @@ import { PasswordSection } from './password_section.tsx';
 import { ProfileSection } from './profile_section.tsx';
 import { SecondFactorSection } from './second_factor_section.tsx';
 
-/** What is a person's own. */
+/** Shows a person's own account. */
 export function AccountPage() {
   const query = useQuery(account);
   return (

@@ -25,7 +25,10 @@ const overlaps: [number, string][] = [
   [366 * day_seconds, 'for another 366 days'],
 ];
 
-/** What SDKs of the project send events with: its token, and keys that can end by themselves. */
+/**
+ * Shows the keys with which SDKs send events: the project's token, and keys that can end by
+ * themselves.
+ */
 export function WriteKeySection({
   project: { id, api_token, organization },
 }: {

@@ -5,7 +5,7 @@ import { reading } from '../../http/reading.ts';
 import { pathTo } from '../../http/path.ts';
 import type { ExportIds } from '../export_context.ts';
 
-/** What is asked for when a part of time is repaired. */
+/** The fields of a repair of a span of time. */
 export type Repaired = {
   start_at: string;
   end_at: string;
@@ -13,7 +13,7 @@ export type Repaired = {
   by: Backfill['by'];
 };
 
-/** What the backfill would do if it began now: asked for once, and again when somebody wants it. */
+/** Reads the forecast of the backfill: once, and again on request. */
 export function planOf(ids: ExportIds, repaired: Repaired) {
   const path = backfillPath(ids);
   return queryOptions({
@@ -27,7 +27,7 @@ export function planOf(ids: ExportIds, repaired: Repaired) {
   });
 }
 
-/** Where a backfill of an export is asked for. */
+/** Returns the path of an export's backfills. */
 export function backfillPath(ids: ExportIds) {
   return pathTo('/api/projects/:project_id/batch_exports/:id/backfill/', ids);
 }
@@ -49,8 +49,8 @@ export function oneBackfill(ids: ExportIds, id: string) {
 }
 
 /**
- * Whether something that it was to deliver has failed and was not delivered since: its status stays
- * when runs of it are retried after its end.
+ * Returns true if one of its runs failed and its rows were not delivered since: its status stays
+ * when its runs are retried after its end.
  */
 export function hasFailed({ status, progress }: Pick<Backfill, 'status' | 'progress'>): boolean {
   return status === 'Failed' && progress.completed_runs < progress.total_runs;

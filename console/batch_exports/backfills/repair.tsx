@@ -59,7 +59,7 @@ function Asked({ selection, setSelection, close, is_by_dates }: Given & { is_by_
   const [choice, setChoice] = useState<Choice>({ mode: 'missing', by: 'inserted_at' });
   const of = keyOf(selection);
   const [typed, setTyped] = useState<{ of: string; span: Partial<Span> }>();
-  // What was typed and is no span yet; a new selection takes its place.
+  // Typed text that is no span yet; a new selection replaces it.
   const open = typed?.of === of ? typed.span : undefined;
   const { from, to } = open ?? selection ?? {};
   const set = (span: Partial<Span>) => {
@@ -102,7 +102,7 @@ function Asked({ selection, setSelection, close, is_by_dates }: Given & { is_by_
 
 const keyOf = (span: Span | undefined) => (span === undefined ? '' : `${span.from} ${span.to}`);
 
-/** Which of the rows are meant. Persons have one time, that of the latest change. */
+/** Chooses the rows. Persons have one time, that of the latest change. */
 function Chosen({ choice, setChoice }: { choice: Choice; setChoice: (choice: Choice) => void }) {
   const { row } = useExport();
   return (

@@ -1,10 +1,10 @@
 import { reading } from '../../http/reading.ts';
 import { pathTo } from '../../http/path.ts';
 
-/** What the address asks for. */
+/** The search of the address. */
 export type FindSearch = { uuid?: string; distinct_id?: string; day?: string };
 
-/** What became of a record in each export of the project; undefined where nothing is asked for. */
+/** Finds a record in each export of the project; undefined without a search. */
 export function foundRecords(project_id: string, { uuid, distinct_id, day }: FindSearch) {
   const query = uuid === undefined ? { distinct_id, day } : { uuid: uuid.trim() };
   return reading(pathTo('/api/projects/:project_id/find/', { project_id }, query), {

@@ -20,7 +20,10 @@ import '../one_export.css';
 
 const route = getRouteApi('/signed_in/projects/$project_id/find');
 
-/** Where an event or a person was delivered, or why not, in every export of the project. */
+/**
+ * Shows the place of an event or a person in every export of the project, or the reason for its
+ * absence.
+ */
 export function FindPage() {
   const { project_id } = route.useParams();
   const search = route.useSearch();
@@ -49,7 +52,7 @@ function useAsk(): (search: FindSearch) => void {
   return (search) => void navigate({ search });
 }
 
-/** What was typed into a form, by its names. */
+/** Reads the typed values of a form, by name. */
 function typedIn(event: SyntheticEvent<HTMLFormElement>): (name: string) => string {
   event.preventDefault();
   const data = new FormData(event.currentTarget);

@@ -3,10 +3,10 @@ import type { State } from '../state.ts';
 
 type FoundState = FoundExport['state'];
 
-/** So many exports in which a record stands alike are still listed; more are folded. */
+/** Number of exports with equal states that are listed; more are folded. */
 const listed_max = 3;
 
-/** How a record stands in an export, by its state; what wants a look comes first. */
+/** States of a record in an export; states that need attention come first. */
 export const found_states: Record<FoundState, State> = {
   failed: { word: 'Failed', tone: 'bad' },
   missing: { word: 'Missing', tone: 'bad' },
@@ -37,7 +37,7 @@ export function groupsOf<Found extends { state: FoundState }>(
     }));
 }
 
-/** Whether the text can be the uuid of an event: others are not asked for. */
+/** Returns true if the text can be the uuid of an event: others are not searched. */
 export function isUuid(text: string): boolean {
   return /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text.trim());
 }

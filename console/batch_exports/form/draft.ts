@@ -6,14 +6,14 @@ import { fieldOf, typedAt } from '../../time/zone.ts';
 import type { Body } from '../../http/path.ts';
 import { numberOf } from '../../form/values.ts';
 
-/** What can be exported, with its name for people. */
+/** The models, with their names for people. */
 export const model_choices: { value: BatchExport['model']; label: string }[] = [
   { value: 'events', label: 'Events' },
   { value: 'persons', label: 'Persons' },
   { value: 'person_distinct_ids', label: 'Distinct ids of persons' },
 ];
 
-/** What a form says of an export, as texts. */
+/** The fields of an export in a form, as texts. */
 export type Draft = {
   name: string;
   model: BatchExport['model'];
@@ -32,7 +32,7 @@ export type Draft = {
   connection_id: string;
   typed: Typed;
 };
-/** What a form shows of an export. */
+/** The fields that a form shows. */
 export const shown_keys = [
   'name',
   'model',
@@ -56,7 +56,7 @@ export const rejected_choices: Record<BatchExport['rejected_rows'], string> = {
   set_aside: 'Set the row aside and deliver the others',
 };
 
-/** How often an export can run, with the words for it. */
+/** The intervals of an export, in words. */
 export const intervals: Record<BatchExport['interval'], string> = {
   'every 5 minutes': 'Every 5 minutes',
   'every 15 minutes': 'Every 15 minutes',
@@ -65,7 +65,7 @@ export const intervals: Record<BatchExport['interval'], string> = {
   week: 'Every week',
 };
 
-/** What a form shows before anything is typed. */
+/** Returns the fields of a form before anything is typed. */
 export function draftOf(base: Base | undefined, zone: string): Draft {
   const atField = (instant: string | null) =>
     instant === null ? '' : fieldOf(Date.parse(instant), zone);
@@ -114,7 +114,7 @@ export function bodyOf(
     ([name, value]) => before[name as keyof Said] !== value,
   );
   const is_sent = stored === undefined || Object.keys(config).length > 0;
-  // Of a stored one the API takes any part.
+  // The API accepts any part of a stored destination.
   return { ...Object.fromEntries(changed), ...(is_sent ? { destination } : {}) } as NewExport;
 }
 
@@ -136,7 +136,7 @@ function saidOf(draft: Draft, zone: string): Said {
   };
 }
 
-/** What is no instant is sent as it was typed: the API says so. */
+/** A text that is no instant is sent as typed: the API reports the fault. */
 function instantOf(field: string, zone: string): string | null {
   const at = typedAt(field, zone);
   return at === undefined ? field || null : new Date(at).toISOString();

@@ -18,7 +18,7 @@ export function draftOver(
   return { ...draftOf(now, zone), ...Object.fromEntries(typed) };
 }
 
-/** What somebody else has changed since the draft was begun with `before`, by names of fields. */
+/** Lists the fields that others have changed since the draft began with `before`. */
 export function othersChangeOf(
   draft: Draft,
   before: Base | undefined,

@@ -85,7 +85,7 @@ function TypeField({ types, type, draft, base, change }: Given) {
           : undefined
       }
       value={draft.type}
-      // What was typed for another destination goes on where the names are the same, but secrets.
+      // Values typed for another destination stay where the names are equal, except secrets.
       onChange={({ currentTarget: { value } }) =>
         change({
           type: value,
@@ -101,7 +101,7 @@ function TypeField({ types, type, draft, base, change }: Given) {
   );
 }
 
-/** Where the place and the credential come from: a connection of the organization, or here. */
+/** Chooses the address and credentials: a connection of the organization, or fields here. */
 function ConnectionField({ draft, change }: Given) {
   const error = useFault('connection_id');
   const { organization_id = '' } = useHome();

@@ -33,8 +33,8 @@ type Given = {
 };
 
 /**
- * Creates or changes an export. What was typed stays until it is saved or discarded; a change that
- * makes the export start anew is named and counted, and saved once that is accepted.
+ * Creates or changes an export. Typed values stay until they are saved or discarded; a change that
+ * restarts the export is named and counted, and saved once it is accepted.
  */
 export function ExportForm({ base, etag, saved, discarded, ...of }: Given) {
   const { types, project_id, export_id, stored_secrets = [] } = of;
@@ -47,7 +47,7 @@ export function ExportForm({ base, etag, saved, discarded, ...of }: Given) {
   const { asked, confirm, answer } = useEffectAsked(paths.effect, kept.etag, setRefusal);
   const zone = useContext(ZoneContext);
   const body = () => bodyOf(draft, kept.base, type, zone);
-  // What was accepted is what is sent, whatever is typed meanwhile.
+  // The accepted fields are sent, whatever is typed meanwhile.
   const accepted = useRef({} as NewExport);
   const is_new = kept.base === undefined;
   return (
@@ -97,7 +97,10 @@ export function ExportForm({ base, etag, saved, discarded, ...of }: Given) {
   );
 }
 
-/** Where a new export, or that of the id, is sent to, tried, and asked what a change means. */
+/**
+ * Returns the paths of a new export, or of the one with the id: to send, to try, and to forecast a
+ * change.
+ */
 function pathsOf(project_id: string, id: string | undefined) {
   if (id === undefined)
     return {

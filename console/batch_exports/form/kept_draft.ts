@@ -38,10 +38,10 @@ export function useKeptDraft(
   if (!is_touched && !is_same) setKept({ base, etag, draft: draftOf(base, zone), lost: [] });
   return {
     ...kept,
-    // What moves by itself, such as the next run, is no change by somebody else.
+    // A field that moves by itself, such as the next run, is no change by another person.
     etag: is_same ? etag : kept.etag,
     is_touched,
-    /** Whether it shows what was typed before it was there. */
+    /** True if it shows values typed earlier. */
     is_restored,
     change: (changes: Partial<Draft>) => {
       setTouched(true);

@@ -1,11 +1,11 @@
 import type { Draft } from './draft.ts';
 
-/** What was typed into a form, and the names of secrets that were typed and not kept. */
+/** The typed values of a form, and the names of secrets that were typed and not kept. */
 export type Typing = { draft: Draft; lost: readonly string[] };
 
 /**
- * What may be kept of it: all but the values of secrets, of which the names stay, so that whoever
- * comes back learns which to enter again. That a secret is to be removed is kept as it is.
+ * Returns the part that may be kept: everything but the values of secrets, whose names stay, so
+ * that a returning person learns which to enter again. The removal of a secret is kept.
  */
 export function withoutSecrets({ draft, lost }: Typing, secret_keys: readonly string[]): Typing {
   const isSecret = (key: string) => secret_keys.includes(key);

@@ -17,11 +17,11 @@ type TestRoute = `${Exports}test/` | `${Exports}:id/test/`;
 type PreviewRoute = `${Exports}preview/` | `${Exports}:id/preview/`;
 
 type Given = {
-  /** Where the form as it stands is tested. */
+  /** Path of the test of the form. */
   test: Path<TestRoute>;
-  /** Where the first rows of it are made. */
+  /** Path of the preview of its first rows. */
   preview: Path<PreviewRoute>;
-  /** What is tried: the form as it stands. */
+  /** Returns the current content of the form. */
   body: () => NewExport;
   if_match: string | undefined;
   /** Tells the form why it was refused, so that it stands at the fields. */
@@ -75,7 +75,7 @@ function useAsking<To extends TestRoute | PreviewRoute>(
   });
 }
 
-/** How long it has been waited for. */
+/** Shows the time of waiting. */
 function Waited({ what }: { what: string }) {
   const [began] = useState(now);
   const [at, setAt] = useState(began);

@@ -10,7 +10,7 @@ import { abortPath, oneAction } from '../runs/bulk.ts';
 import { Results } from '../runs/results.tsx';
 import { pathTo } from '../../http/path.ts';
 
-/** What can be done with the chosen exports; what destroys is confirmed by typing. */
+/** Actions on the chosen exports; destructive ones are confirmed by typing. */
 export function BulkBar({
   project_id,
   ids,
@@ -49,7 +49,7 @@ export function BulkBar({
   );
 }
 
-/** How far an action on many is, and what came of each. */
+/** Shows the progress of a bulk action, and the result of each item. */
 export function BulkProgress({
   project_id,
   id,

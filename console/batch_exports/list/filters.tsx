@@ -10,7 +10,7 @@ import type { ListSearch } from './overview.ts';
 /** After so many milliseconds without a key the search is asked for. */
 const search_after_ms = 300;
 
-/** What narrows and orders the list; it stands in the address. */
+/** Filters and order of the list, in the address. */
 export function Filters({
   search,
   counts,

@@ -3,7 +3,7 @@ import { Sentence } from '../../page/sentence.tsx';
 import { Instant } from '../../time/instant.tsx';
 import { standingOf } from './standing.ts';
 
-/** How an export is: in a word, since when, and why it is not well. */
+/** Shows the health of an export: in a word, since when, and why. */
 export function Health({ row }: { row: ExportOverview }) {
   const { word, tone, at, why } = standingOf(row);
   return (

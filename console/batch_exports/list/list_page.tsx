@@ -40,7 +40,7 @@ export function ListPage() {
             <>
               <Filters search={search} counts={page.counts} change={change} />
               <Exports
-                // What was chosen under other filters would not be seen.
+                // A choice under other filters would be invisible.
                 key={JSON.stringify({ ...search, action: '' })}
                 project_id={project_id}
                 search={search}

@@ -9,7 +9,7 @@ import { reading } from '../../http/reading.ts';
 import { pathTo } from '../../http/path.ts';
 import type { Query } from '../../http/path.ts';
 
-/** What the address of the list may say. */
+/** Names of the list's search in the address. */
 export const list_search = [
   'search',
   'health',
@@ -18,14 +18,14 @@ export const list_search = [
   'ordering',
   'action',
 ] as const;
-/** What narrows and orders the list, and the action on many that is looked at. */
+/** Filters and order of the list, and the bulk action on display. */
 export type ListSearch = { [Name in (typeof list_search)[number]]?: string };
 /** One page of the list, with how many exports of the project are how. */
 export type OverviewPage = Listed<ExportOverview> & { counts: Record<HealthCode, number> };
 
 const overview = '/api/projects/:project_id/overview/';
 
-/** So many exports are read at once. */
+/** Number of exports that are read at once. */
 export const page_size = 100;
 /** Most exports that can be named one by one in an action. */
 export const ids_max = 5_000;
@@ -37,14 +37,14 @@ export function overviewPage(project_id: string, search: ListSearch, page: numbe
   });
 }
 
-/** How one export is, as the list has it; undefined once it is gone. */
+/** Reads the overview of one export; undefined once it is deleted. */
 export function overviewOf(project_id: string, export_id: string) {
   return reading(overviewPath(project_id, { batch_export: export_id, slots: 0 }), {
     is_busy: ({ results }) => results.some(({ open_runs }) => open_runs > 0),
   });
 }
 
-/** Where a project tells how its exports are. */
+/** Returns the path of a project's overview. */
 function overviewPath(project_id: string, query: Query<typeof overview>) {
   return pathTo(overview, { project_id }, query);
 }

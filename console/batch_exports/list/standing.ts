@@ -6,7 +6,7 @@ import { counted } from '../../page/quantities.ts';
 import { run_states } from '../state.ts';
 import type { State } from '../state.ts';
 
-/** How an export is in words, and how much it asks for attention; the worst first. */
+/** The health of an export in words, and its need of attention; the worst first. */
 export const healths: Record<HealthCode, State> = {
   failing: { word: 'Failing', tone: 'bad' },
   paused_automatically: { word: 'Paused by the server', tone: 'bad' },
@@ -19,7 +19,7 @@ export const healths: Record<HealthCode, State> = {
   ended: { word: 'Ended', tone: 'muted' },
 };
 
-/** How an export is in a few words: an instant with what stands before it, and a reason. */
+/** The state of an export in a few words: an instant with its introduction, and a reason. */
 export type Standing = State & {
   at: { before: string; instant: string } | undefined;
   why?: string;
@@ -36,9 +36,8 @@ type Told = Pick<
 >;
 
 /**
- * How an export is, since when, and why it is not well. Nothing is called delivered, or about to
- * begin, while a run of the schedule has failed or is tried again: what that one is to deliver is
- * missing.
+ * Returns the state of an export, its start, and its reason. Never says delivered, or about to
+ * start, while a run of the schedule has failed or is in retry: its rows are missing.
  */
 export function standingOf(row: Told): Standing {
   const { health, retrying, failed_interval: failed, delivered_until } = row;
@@ -79,7 +78,7 @@ function hasFailed({ latest_run }: Told): boolean {
   return latest_run !== null && run_states[latest_run.status].tone === 'bad';
 }
 
-/** What is said of an export whose schedule is well, and whose latest run has failed. */
+/** Returns the state of an export whose schedule is healthy, and whose latest run has failed. */
 function failedBackfill(row: Told): State {
   const { word } = backfilled(row) ?? healths[row.health.code];
   return { word: `A backfill failed; ${word[0]!.toLowerCase()}${word.slice(1)}`, tone: 'bad' };
@@ -90,7 +89,10 @@ function errorOf({ latest_error, retry_run_id }: NonNullable<Told['failed_interv
   return retry_run_id === null ? error : `A retry is in progress, after: ${error}`;
 }
 
-/** What is said of an export that only backfills have delivered with so far; else undefined. */
+/**
+ * Returns the state of an export that only backfills have delivered with so far; otherwise
+ * undefined.
+ */
 function backfilled({ health: { code }, records_by_backfills: rows }: Told): State | undefined {
   if (code !== 'waiting' || rows === null || rows === 0) return undefined;
   return { word: `${counted(rows, 'row')} by backfills, waiting for its first run`, tone: 'good' };

@@ -13,13 +13,13 @@ const tick_width = 90;
 const dots_max = 60;
 /** A shorter way is a click. */
 const drag_width_min = 4;
-/** What may be between two lines of an axis that counts. */
+/** Steps between two lines of an axis that counts. */
 const whole_steps = Array.from({ length: 16 }, (_, digits) =>
   [1, 2, 5].map((step) => step * 10 ** digits),
 ).flat();
 const colours = ['--mantine-color-anchor', '--warn'];
 
-/** What a chart shows. */
+/** The input of a chart. */
 type Given = {
   title: string;
   range: Span;
@@ -27,7 +27,7 @@ type Given = {
   series: Series[];
   zone: string;
   inWords: (value: number) => string;
-  /** Whether it counts: there is nothing between two whole numbers. */
+  /** True for counts: no values exist between two whole numbers. */
   is_count?: boolean;
   choose: (from: number, to: number) => void;
 };

@@ -14,7 +14,7 @@ export function metricsOf(ids: ExportIds, { from, to }: Span, interval: 'run' | 
 /** One line or row of bars of a chart: a number for each instant of the chart, or null. */
 export type Series = { label: string; values: (number | null)[] };
 
-/** What the charts show: the instants in seconds, and the series of each chart. */
+/** The data of the charts: the instants in seconds, and the series of each chart. */
 export type Charts = {
   at: number[];
   rows: Series[];

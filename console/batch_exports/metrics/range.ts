@@ -3,10 +3,10 @@ import type { Rhythm, Span } from '../slots/boundaries.ts';
 
 const hour_ms = 3_600_000;
 const day_ms = 24 * hour_ms;
-/** So many points a chart has at most; the API gives a thousand, with runs of backfills. */
+/** Number of points in a chart; the API returns up to a thousand, with runs of backfills. */
 const points_max = 400;
 
-/** What a point stands for, so that there are not too many of them. */
+/** Returns the unit of a point that keeps their number small. */
 export function pointLength(
   { from, to }: Span,
   rhythm: Pick<Rhythm, 'interval'>,

@@ -3,7 +3,7 @@ import { reading } from '../../http/reading.ts';
 import type { State } from '../state.ts';
 import { pathTo } from '../../http/path.ts';
 
-/** So many deliveries stand on a page. */
+/** Number of deliveries on a page. */
 export const page_size = 25;
 
 /** The deliveries of a project in the API, as far as the query wants them. */
@@ -29,7 +29,7 @@ export function oneDelivery(project_id: number, id: number) {
   });
 }
 
-/** How a delivery stands. */
+/** States of a delivery. */
 export const delivery_states: Record<NoticeDelivery['outcome'], State> = {
   pending: { word: 'Under way', tone: 'muted' },
   delivered: { word: 'Delivered', tone: 'good' },

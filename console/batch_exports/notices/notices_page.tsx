@@ -15,7 +15,7 @@ import { pathTo } from '../../http/path.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/notices');
 
-/** What was told of an export, to whom, and what came of each attempt. */
+/** Shows the notices of an export, their receivers, and the result of each attempt. */
 export function NoticesPage() {
   const { row } = useExport();
   const { page: text = '1' } = route.useSearch();

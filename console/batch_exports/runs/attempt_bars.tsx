@@ -1,7 +1,7 @@
 import { attemptInWords, work_steps } from './steps.ts';
 import type { Attempt } from './steps.ts';
 
-/** How long each attempt took, as a bar of its steps and in words, the latest first. */
+/** Shows the duration of each attempt, as a bar of its steps and in words, the latest first. */
 export function AttemptBars({ attempts }: { attempts: Attempt[] }) {
   if (attempts.length === 0) return null;
   return (

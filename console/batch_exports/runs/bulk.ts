@@ -6,10 +6,10 @@ import { pathTo } from '../../http/path.ts';
 import type { Body } from '../../http/path.ts';
 import type { ExportIds } from '../export_context.ts';
 
-/** Where an action on many runs of an export is asked for. */
+/** Path of bulk actions on an export's runs. */
 export const many_runs = '/api/projects/:project_id/batch_exports/:batch_export_id/runs/bulk/';
 
-/** How many runs an action would be about now; nothing is done. */
+/** Counts the runs of an action now; does nothing else. */
 export function matchingRuns(ids: ExportIds, body: Body<'POST', typeof many_runs>) {
   const asked = pathTo(many_runs, ids, { validate_only: true });
   return queryOptions({
@@ -25,12 +25,12 @@ export function matchingRuns(ids: ExportIds, body: Body<'POST', typeof many_runs
 /** An action on many in the paths of the API. */
 export type ActionIds = { project_id: string | number; id: string };
 
-/** Where an action on many is aborted. */
+/** Returns the path that aborts a bulk action. */
 export function abortPath(action: ActionIds) {
   return pathTo('/api/projects/:project_id/bulk_actions/:id/abort/', action);
 }
 
-/** So many results are read at once. */
+/** Number of results that are read at once. */
 export const items_at_once = 100;
 
 /** One page of the results of an action, or of those that ended in this way; pages count from 0. */

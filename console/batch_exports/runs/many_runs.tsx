@@ -50,7 +50,7 @@ export function ManyRuns({ search }: { search: RunSearch }) {
   );
 }
 
-/** What the API calls the filters of the address. */
+/** Returns the API's names for the filters of the address. */
 function filterOf({ status, after, before }: RunSearch) {
   const choice = statusChoice(status);
   return {

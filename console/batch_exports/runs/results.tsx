@@ -30,9 +30,9 @@ export function Results({
   renderName,
 }: {
   action: ActionIds;
-  /** How many were refused. */
+  /** Number of refused items. */
   refused: number;
-  /** What an item is called. */
+  /** Renders the name of an item. */
   renderName: (item: BulkActionItem) => ReactNode;
 }) {
   const [chosen, choose] = useState<Outcome | ''>();

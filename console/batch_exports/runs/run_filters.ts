@@ -3,7 +3,7 @@ import type { BatchExportRun } from '../../../server/api/batch_exports/runs/sche
 
 type Status = BatchExportRun['status'];
 
-/** What the list of runs can be narrowed by, as it stands in the address. */
+/** Filters of the list of runs, as in the address. */
 export const run_filters = ['status', 'after', 'before', 'action'] as const;
 
 /** The filters of the list of runs. */
@@ -38,7 +38,7 @@ export function isRetryable({ status }: Pick<BatchExportRun, 'status'>): boolean
   return status === 'Cancelled' || run_states[status].tone === 'bad';
 }
 
-/** What does the work of the run again: the first that completed, else the latest. */
+/** Returns the retry of the run: the first one that completed, else the latest. */
 export function retryOf(run: BatchExportRun, others: BatchExportRun[]): BatchExportRun | undefined {
   const work = (one: BatchExportRun) =>
     [one.kind, one.backfill, one.data_interval_start, one.data_interval_end].join(' ');

@@ -19,7 +19,7 @@ const levels = {
 } as const;
 const page_size = 100;
 const limit_max = 500;
-/** What is typed is looked for once it rests. */
+/** Pause after typing before the search starts. */
 const rest_ms = 300;
 
 /** The log of a run, newest line first; while the run goes on it follows. */

@@ -8,7 +8,7 @@ import { counted, inBytes, inTime } from '../../page/quantities.ts';
 /** The times of one attempt at a run. */
 export type Attempt = Static<typeof AttemptSteps>;
 
-/** What a worker does, in order. */
+/** The steps of a worker, in order. */
 export const work_steps = ['counted', 'read', 'sent', 'committed'] as const;
 
 /** A step of a run: what happened, when it began, and how long it took as far as that is known. */
@@ -106,7 +106,7 @@ function refusedIn({ records_rejected: refused }: BatchExportRun): string {
   );
 }
 
-/** What came of a run, in a sentence. */
+/** Says the outcome of a run in a sentence. */
 export function outcomeOf(run: BatchExportRun): string {
   const rows = run.records_completed ?? 0;
   switch (run.status) {

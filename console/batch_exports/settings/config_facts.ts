@@ -16,9 +16,9 @@ function told(value: unknown): Told {
 }
 
 /**
- * What is stored of a destination, under the titles and in the order that its form has: a key that
- * means nothing beside the others is left out. Without the type, which a server may no longer have,
- * all by key.
+ * Lists the stored config of a destination, with the titles and in the order of its form; omits
+ * keys that have no meaning beside the others. Without the type, which a server may no longer have,
+ * lists all by key.
  */
 export function configFacts(
   type: DestinationType | undefined,

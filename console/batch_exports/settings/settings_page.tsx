@@ -19,7 +19,7 @@ import { Instant } from '../../time/instant.tsx';
 import { pathTo } from '../../http/path.ts';
 import type { ExportIds } from '../export_context.ts';
 
-/** What an export is: its settings, its pause, and its end. */
+/** Shows an export's settings, its pause and its deletion. */
 export function SettingsPage() {
   const { row, ids } = useExport();
   return (

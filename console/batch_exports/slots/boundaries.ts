@@ -20,7 +20,9 @@ const lengths: Record<BatchExport['interval'], number> = {
   week: 7 * day_ms,
 };
 
-/** How long a slot mostly is; days and weeks are an hour longer or shorter twice a year. */
+/**
+ * Returns the usual length of a slot; days and weeks are an hour longer or shorter twice a year.
+ */
 export function slotLength({ interval }: Pick<Rhythm, 'interval'>): number {
   return lengths[interval];
 }

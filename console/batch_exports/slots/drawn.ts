@@ -37,8 +37,8 @@ export function rangeAt(drawn: Drawn, at: number): SlotRange | undefined {
 }
 
 /**
- * How much of each column of the view each kind has, from 0 to 1: `kinds` numbers for a column
- * after those of the column before. One pass over the ranges, however many there are.
+ * Returns the share of each kind in each column of the view, from 0 to 1: `kinds` numbers for a
+ * column after those of the column before. One pass over the ranges, however many there are.
  */
 export function columnShares(drawn: Drawn, view: Span, columns: number): Float32Array {
   const shares = new Float32Array(columns * kind_names.length);
@@ -56,10 +56,12 @@ export function columnShares(drawn: Drawn, view: Span, columns: number): Float32
   return shares;
 }
 
-/** What of a range lies in a part of time, and how many slots that is. */
+/** The part of a range in a span of time, and its number of slots. */
 export type Part = Span & { range: SlotRange; kind: number; slots: number; is_cut: boolean };
 
-/** What of each range lies in the span, in their order; of one that it cuts, its share of slots. */
+/**
+ * Returns the part of each range in the span, in their order; a cut range has its share of slots.
+ */
 export function partsIn(drawn: Drawn, span: Span): Part[] {
   const parts: Part[] = [];
   for (let index = firstEndingAfter(drawn, span.from); index < drawn.to.length; index += 1) {
@@ -74,7 +76,7 @@ export function partsIn(drawn: Drawn, span: Span): Part[] {
   return parts;
 }
 
-/** How many slots of each kind there are. */
+/** Counts the slots of each kind. */
 export function countsOf(parts: Part[]): Map<number, number> {
   const counts = new Map<number, number>();
   for (const { kind, slots } of parts) counts.set(kind, (counts.get(kind) ?? 0) + slots);

@@ -23,7 +23,7 @@ const hatched = { is_hatched: true };
 const trouble = { is_trouble: true };
 const gap = { is_hatched: true, is_trouble: true };
 
-/** What is painted, from the bottom of a column to its top. */
+/** The painted kinds, from the bottom of a column to its top. */
 export const kinds = {
   outside: kind('Outside of the schedule', 'outside', '--panel'),
   waiting: kind('Waiting', 'waiting', '--line'),
@@ -42,7 +42,7 @@ export type KindName = keyof typeof kinds;
 /** The names in the order of a column. */
 export const kind_names = Object.keys(kinds) as KindName[];
 
-/** What a range is painted as. */
+/** Returns the painted kind of a range. */
 export function kindOf({ state, reason }: Pick<SlotRange, 'state' | 'reason'>): KindName {
   if (state !== 'missing') return state;
   return reason === 'paused' || reason === 'made_later' ? reason : 'missing';
@@ -60,7 +60,7 @@ const reason_words: Record<NonNullable<SlotRange['reason']>, string> = {
   after_end: 'after the end of the export',
 };
 
-/** What became of the slots of a range, in a few words. */
+/** Says the state of a range's slots in a few words. */
 export function inWords({ state, reason }: Pick<SlotRange, 'state' | 'reason'>): string {
   const { label } = kinds[state];
   return reason === null ? label : `${label.split(':')[0]}: ${reason_words[reason]}`;

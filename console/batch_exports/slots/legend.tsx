@@ -3,7 +3,7 @@ import { countsOf } from './drawn.ts';
 import type { Part } from './drawn.ts';
 import { kind_names, kinds } from './kinds.ts';
 
-/** What each colour says, and how many slots of it are shown. Kept while only the cursor moves. */
+/** Explains each colour, with the number of its visible slots. Kept while only the cursor moves. */
 export const Legend = memo(function Legend({ parts }: { parts: Part[] }) {
   const counts = countsOf(parts);
   return (

@@ -219,7 +219,7 @@ function go(given: Given, slot: Span, is_selecting: boolean): void {
   given.setCursor(slot);
   if (showing(view, slot) !== view) given.setView(showing(view, slot));
   if (!is_selecting || cursor === undefined) return;
-  // What the cursor comes from is the end that moves, unless nothing of it was selected.
+  // The end at the cursor moves, unless nothing was selected.
   const moves_end = selection !== undefined && selection.to === cursor.to;
   const moves_start = selection !== undefined && selection.from === cursor.from;
   if (moves_end && slot.to > selection.from + 1)

@@ -66,7 +66,7 @@ export function MapPage() {
   );
 }
 
-/** What of each range is in view, by whole slots. */
+/** Returns the visible part of each range, by whole slots. */
 function useParts(drawn: Drawn | undefined, rhythm: Rhythm | undefined, view: Span): Part[] {
   return useMemo(
     () =>

@@ -17,7 +17,7 @@ export type Picture = {
   zones: readonly string[];
 };
 
-/** What is marked on it. */
+/** The marks on the map. */
 export type Marks = { selection: Span | undefined; cursor: Span | undefined };
 
 /** A colour by the name of its variable in the theme. */
@@ -28,7 +28,7 @@ const band = 96;
 const line = 18;
 /** A slot that is wider than this is a box of its own; else a column of pixels has several. */
 const box_width_min = 4;
-/** What is trouble is this high at least, however small its share of a column. */
+/** Height of trouble in pixels, however small its share of a column. */
 const trouble_height_min = 6;
 const tick_width = 72;
 

@@ -9,10 +9,10 @@ const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/')
 /** The address follows what is shown and selected once both rest. */
 const rest_ms = 250;
 
-/** What the address does not have yet. `selection` is null for none. */
+/** The state ahead of the address. `selection` is null for none. */
 type Ahead = { view?: Span; selection?: Span | null };
 
-/** What the address has behind its `?`. */
+/** The search of the address. */
 type Search = Partial<Record<string, string>>;
 
 /** The part of time that is shown, and what of it is selected. */
@@ -45,7 +45,7 @@ export function usePosition(slot_ms: number, begun: number): Position {
   const setSelection = useCallback(
     (selection: Span | undefined) => {
       setAhead((before) => ({ ...before, selection: selection ?? null }));
-      // What was repaired before makes room at once; what begins later is not taken away.
+      // An earlier repair makes room at once; a later one stays.
       if (is_followed)
         void navigate({ search: withoutBackfill, replace: true, resetScroll: false });
     },
@@ -68,7 +68,7 @@ function useAhead() {
     if (ahead === nothing) return;
     const timer = setTimeout(() => {
       const search = (before: Search) => searchWith(before, ahead);
-      // What moves on meanwhile stays ahead.
+      // Changes that happen meanwhile stay ahead.
       void navigate({ search, replace: true, resetScroll: false }).then(() =>
         setAhead((present) => (present === ahead ? nothing : present)),
       );

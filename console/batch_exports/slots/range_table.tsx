@@ -12,8 +12,8 @@ const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/')
 const rows_max = 25;
 
 /**
- * The parts of ranges that are in view as a table: the same as the map, for whoever reads rather
- * than looks. What it selects is in view. Kept while only the cursor moves.
+ * Shows the visible parts of ranges as a table: the map for readers. A selection in it is in view.
+ * Kept while only the cursor moves.
  */
 export const RangeTable = memo(function RangeTable({
   parts,

@@ -21,7 +21,7 @@ import type { ExportIds } from '../export_context.ts';
 /** The pointer has to rest on a slot before the server is asked about it. */
 const rest_ms = 150;
 
-/** What is known of the slot that is pointed at: its state and why, its run, rows and receipt. */
+/** Shows the slot under the pointer: its state and reason, its run, rows and receipt. */
 export function SlotReadout({
   cursor,
   drawn,
@@ -88,7 +88,7 @@ function SlotRun({ slot }: { slot: Span }) {
   );
 }
 
-/** Where it went, and the receipt. */
+/** Shows the run's objects and its receipt. */
 function Objects({ run, ids }: { run: BatchExportRun; ids: ExportIds }) {
   const { data } = useQuery(receiptOf(ids, run.id));
   if (data === undefined) return undefined;

@@ -9,7 +9,7 @@ export function isoInstant(at: number): string {
   return new Date(at).toISOString();
 }
 
-/** What became of the slots of a part of time, in as many answers as it takes. */
+/** Reads the slots of a span of time, in as many answers as needed. */
 export function slotsOf(ids: ExportIds, { from, to }: Span) {
   const query = { after: isoInstant(from), before: isoInstant(to) };
   return readingPages(

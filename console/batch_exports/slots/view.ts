@@ -1,22 +1,22 @@
 import type { Span } from './boundaries.ts';
 
-/** So many slots are on the screen at most, and so few at least. */
+/** Largest and smallest number of slots on the screen. */
 const shown_slots_max = 200_000;
 const shown_slots_min = 8;
 /** The API answers for so many slots and days. */
 const asked_slots_max = 250_000;
 const asked_ms_max = 3_650 * 86_400_000;
-/** What was asked for is kept until it is so many times as long as what is shown. */
+/** Factor by which the loaded span may exceed the visible one. */
 const asked_views_max = 16;
-/** So many slots are shown to begin with, and of an old export so long a time. */
+/** Number of slots in the first view, and its length for an old export. */
 const first_slots = 60;
 const first_ms = 30 * 86_400_000;
-/** Of a young one, so many times what there is of it: it fills half of the map. */
+/** For a young export: multiple of its age, so that it fills half of the map. */
 const young_share = 2;
 
 /**
- * What is shown to begin with: the latest slots and the one that is under way, or what is selected
- * in the middle. `begun` is when the export's first slot was.
+ * Returns the first view: the latest slots and the current one, or the selection in the middle.
+ * `begun` is the time of the export's first slot.
  */
 export function firstView(
   slot_ms: number,
@@ -52,7 +52,7 @@ export function readView(from: string, to: string, slot_ms: number): Span | unde
     : undefined;
 }
 
-/** Whether what was asked for has the whole view, and not far more than it. */
+/** Returns true if the loaded span covers the whole view, and not far more. */
 export function serves(asked: Span, { from, to }: Span, slot_ms: number): boolean {
   const most = Math.min(asked_views_max * (to - from), asked_slots_max * slot_ms);
   return asked.from <= from && asked.to >= to && asked.to - asked.from <= most;
@@ -79,8 +79,7 @@ export function showing(view: Span, { from, to }: Span): Span {
 }
 
 /**
- * What is asked for so that the view can be drawn: more than it, in steps, so that small moves ask
- * for nothing new.
+ * Returns the span to load for the view: larger, in steps, so that small moves load nothing new.
  */
 export function askedFor({ from, to }: Span, slot_ms: number): Span {
   const step = 2 ** Math.ceil(Math.log2(to - from));

@@ -5,7 +5,7 @@ import { run_states } from '../state.ts';
 import { pathTo } from '../../http/path.ts';
 import type { ExportIds } from '../export_context.ts';
 
-/** What the stream can be narrowed to, and how that is called. */
+/** The filters of the stream, and their names. */
 export const entry_kinds = {
   runs: 'Runs',
   change: 'Changes',
@@ -21,7 +21,7 @@ export function entryKind(text: string | undefined): TimelineEntry['type'] | und
     : undefined;
 }
 
-/** What happened to an export, newest first. */
+/** Reads the events of an export, newest first. */
 export function timelineOf(ids: ExportIds, type: TimelineEntry['type'] | undefined) {
   const query = { limit: 50, type: type === undefined ? undefined : [type] };
   return readingPages(

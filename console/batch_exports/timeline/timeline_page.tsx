@@ -146,10 +146,10 @@ function BackfillRange({ backfill }: { backfill: NonNullable<TimelineEntry['back
   );
 }
 
-/** So many fields are read at a glance; more are behind a summary. */
+/** Number of fields that are read at a glance; more are behind a summary. */
 const changes_max = 5;
 
-/** What a change made of what, field by field. */
+/** Shows a change, field by field. */
 function Changes({ changes }: { changes: NonNullable<TimelineEntry['change']>['changes'] }) {
   const told = changes.filter(({ before, after }) => valueText(before) !== valueText(after));
   if (told.length === 0) return undefined;

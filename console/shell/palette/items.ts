@@ -17,18 +17,21 @@ import { matching } from './matches.ts';
 export type Item = {
   group: 'This page' | 'Exports' | 'Pages' | 'Actions' | 'Projects';
   label: string;
-  /** What it is found by too, after all that are called so. */
+  /** Further names, which match after all labels. */
   also?: readonly string[];
-  /** What is said beside it. */
+  /** The text beside it. */
   hint?: string;
-  /** What it gives as a sentence is shown in the palette, which stays then. */
+  /** Runs it; a returned sentence is shown in the palette, which then stays open. */
   run: () => Promise<string | undefined> | string | undefined | Promise<void> | void;
 };
 
-/** What fits what was typed: of this page, exports by name, pages, actions, other projects. */
+/**
+ * Returns the items that match the typed text: of this page, exports by name, pages, actions, other
+ * projects.
+ */
 export function useItems(typed: string): Item[] {
   const { project_id } = useHome();
-  // What the page offered when the palette was opened.
+  // The actions of the page when the palette was opened.
   const [actions] = useState(() =>
     shownActions().map((action): Item => ({ group: 'This page', ...action })),
   );

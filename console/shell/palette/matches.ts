@@ -1,6 +1,6 @@
 /**
- * How well a text fits what was typed: 0 begins with it, 1 has every word of it at the beginning of
- * a word, 2 has every word somewhere; undefined: it does not fit.
+ * Ranks a text for the typed one: 0 begins with it, 1 has every word of it at the beginning of a
+ * word, 2 has every word somewhere; undefined: no match.
  */
 export function rankOf(text: string, typed: string): 0 | 1 | 2 | undefined {
   const [where, wanted] = [text.toLowerCase(), typed.trim().toLowerCase()];
@@ -10,7 +10,7 @@ export function rankOf(text: string, typed: string): 0 | 1 | 2 | undefined {
   return words.every((word) => where.includes(word)) ? 2 : undefined;
 }
 
-/** What is offered: its name, what it is known by too, and what is said beside it. */
+/** An item: its label, further names, and the text beside it. */
 export type Named = { label: string; also?: readonly string[]; hint?: string };
 
 /** The words that an item is known by beside its label which fit by a beginning. */

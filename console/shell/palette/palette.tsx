@@ -19,7 +19,7 @@ export function Palette({ close }: { close: () => void }) {
   const run = async (item: Item | undefined) => {
     if (item === undefined) return;
     const said = item.run();
-    // What says nothing leads elsewhere; the palette is not in its way.
+    // An item without a message leads elsewhere; the palette closes first.
     if (!(said instanceof Promise) && said === undefined) return close();
     if (item.group !== 'This page') return close();
     const sentence = await said;

@@ -259,7 +259,7 @@ test('wrong passphrase, damage, newer schema and a place in use are refused', as
   await refused(new RegExp(`is damaged: ${file.name} is missing or has changed`));
   assert.deepEqual(await readdir(join(empty.folder, 'data')), []);
   await rm(path);
-  await refused(/is damaged: .* is gone/);
+  await refused(/is damaged: .* is missing/);
   const manifest = join(place.name, 'backups', `${known.name}.json`);
   await writeFile(manifest, (await readFile(manifest, 'utf8')).replace('rows', 'rowz'));
   await assert.rejects(

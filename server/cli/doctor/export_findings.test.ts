@@ -31,9 +31,10 @@ test('an export that waits since a restore says so, and what to do', async () =>
   await setAside(engine.db, { taken_at, control_taken_at: taken_at });
   await setAside(engine.db, { taken_at, control_taken_at: taken_at });
 
-  const asked = /as it was at 2026-03-04T05:06:07\.0+Z, .* was not asked yet\. .*-- reconcile`/;
+  const asked =
+    /a backup of 2026-03-04T05:06:07\.0+Z .* nobody has started that yet\. .*-- reconcile`/;
   assert.equal((await look()).length, 2);
-  assert.match((await look())[0]!, new RegExp(`^"Orders" \\(${created.id}\\) waits\\. It is `));
+  assert.match((await look())[0]!, new RegExp(`^"Orders" \\(${created.id}\\) waits\\. This `));
   assert.match((await look())[0]!, asked);
   const { paused, pause_reason } = await read(url);
   assert.deepEqual([paused, pause_reason.code], [true, 'not_reconciled']);

@@ -10,7 +10,7 @@ import { factsOf } from './faults.ts';
  */
 export type Field = { name: string; type: string; mode?: string; defaultValueExpression?: string };
 
-/** What is asked of a new table. `expirationTime` is milliseconds since the epoch, as text. */
+/** Fields of a new table. `expirationTime` is milliseconds since the epoch, as text. */
 export type NewTable = {
   schema: { fields: Field[] };
   timePartitioning?: { type: 'DAY'; field: string };
@@ -49,7 +49,7 @@ function tablesPath(config: BigQueryConfig, table?: string): string {
   return table === undefined ? path : `${path}/${encodeURIComponent(table)}`;
 }
 
-/** How the API's bodies name a table of the dataset. */
+/** Returns the API's name of a table in the dataset. */
 export function tableReference(
   config: BigQueryConfig,
   table: string,

@@ -17,18 +17,18 @@ export type GoogleRequest = {
   body?: Buffer | string;
   /** Bounds one try; two minutes when absent. */
   timeout_milliseconds?: number;
-  /** How often the request is tried before its fault is thrown; three times when absent. */
+  /** Number of tries before the fault is thrown; three by default. */
   tries?: number;
   /** Counts instead of the client's, for what has to be tidied up after a stop. */
   signal?: AbortSignal;
 };
 
-/** What Google answered, with a status of 200 to 299, or 308 for an upload that goes on. */
+/** Google's answer, with a status of 200 to 299, or 308 for an upload that continues. */
 export type GoogleAnswer = { status: number; text: string; headers: Headers };
 
 /**
- * Sends requests as the service account of a config. What fails is thrown as the library's own
- * error; an aborted signal ends every request at once.
+ * Sends requests as the service account of a config. Throws faults as the library's own errors; an
+ * aborted signal ends every request at once.
  */
 export type GoogleClient = {
   signal: AbortSignal;

@@ -21,7 +21,7 @@ import type { Job, QueryParameters } from './jobs.ts';
 import { showScript } from './statements.ts';
 import type { Staged } from './statements.ts';
 
-/** What the receipt of a delivery is made of. */
+/** The parts of a delivery's receipt. */
 type Receipt = { outcomes: SliceOutcome[]; manifest: Manifest };
 
 /**

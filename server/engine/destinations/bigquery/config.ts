@@ -50,7 +50,7 @@ export const secret_keys = [
   'client_email',
 ] as const satisfies (keyof BigQueryConfig)[];
 
-/** Where every request goes but the one for a token. */
+/** Origin of every request except the one for a token. */
 export const api_origin = 'https://bigquery.googleapis.com';
 
 /** Beginning of the names of all tables that deliveries create for a while. */

@@ -43,7 +43,10 @@ const value = lasting(
     'be created by the export.',
 );
 
-/** What Google says in words only, before its reasons, which are few. `%` stands for the words. */
+/**
+ * Faults that Google tells in words only; they come before its reasons. `%` is replaced by the
+ * words.
+ */
 const by_message: [RegExp, Fault][] = [
   [
     /concurrent update|could not serialize/i,
@@ -162,12 +165,12 @@ const by_status: Record<number, Fault> = {
   ),
 };
 
-/** What is known of an error of the library. */
+/** Fields of the library's errors. */
 type LibraryError = Error & { status?: number; response?: { status?: number; data?: unknown } };
 
 /**
- * What Google says in an error: its HTTP status, where it has one, reason and message. Undefined
- * for an error that is not Google's.
+ * Returns Google's HTTP status, if any, reason and message of an error. Undefined for an error that
+ * is not Google's.
  */
 export function factsOf(
   error: unknown,
@@ -225,8 +228,8 @@ function withoutSecrets(text: string, config: BigQueryConfig): string {
 }
 
 /**
- * What makes `bigQueryError` of errors; once the work is to stop they stay as they are, because
- * they say no more than that.
+ * Opens the translation of errors into `bigQueryError`; once the work is to stop, errors stay
+ * unchanged, because they say no more than that.
  */
 export function bigQueryErrors(
   config: BigQueryConfig,

@@ -12,7 +12,7 @@ export type Job = {
   statistics?: { load?: { inputFileBytes?: string; outputRows?: string } };
 };
 
-/** What a job does: one of `load`, `query`, `copy`, as the API takes it. */
+/** The work of a job: one of `load`, `query`, `copy`, in the API's form. */
 export type JobConfiguration = Partial<Record<'load' | 'query' | 'copy', unknown>>;
 
 /** The parameters of a statement, by name; integers are given as numbers. */

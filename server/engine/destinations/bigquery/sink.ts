@@ -67,7 +67,7 @@ export async function openBigQuerySink(
   return openStagedSink(work, explained, deps.log);
 }
 
-/** What dead attempts have left is removed but for the slices that are kept. */
+/** Leftovers of dead attempts are removed, except for the slices that are kept. */
 async function recover(
   { dataset, delivery }: Session,
   outcomes: SliceOutcome[],

@@ -16,17 +16,14 @@ import { uploadJob } from './upload.ts';
 /** A staged slice: its table, and the job that loaded it. */
 export type StageState = { table: string; job_id: string };
 
-/** What a slice is sent as; `loadFile` takes nothing else. */
+/** Encoding of a slice; `loadFile` accepts no other. */
 export const slice_encoding: Encoding = { format: 'Parquet', compression: 'zstd' };
 
-/**
- * What tables that are only created for a while are kept if nobody removes them: longer than all
- * attempts of a run take.
- */
+/** Lifetime of temporary tables that nobody removes: longer than all attempts of a run take. */
 const stage_milliseconds = 7 * 24 * 60 * 60 * 1000;
 /**
- * How long a failed or stopped write waits until its leftovers are removed; what it leaves is
- * removed by the next attempt or by `abort`.
+ * Wait of a failed or stopped write for the removal of its leftovers; the next attempt or `abort`
+ * removes the rest.
  */
 const tidy_milliseconds = 5_000;
 /**

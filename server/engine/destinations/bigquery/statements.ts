@@ -5,7 +5,7 @@ import { inDataset, quoted, targetOf } from './config.ts';
 import type { BigQueryConfig } from './config.ts';
 
 /**
- * What rows are shown from: the stage tables in the order of the slices, and the columns of the
+ * The sources of shown rows: the stage tables in the order of the slices, and the columns of the
  * target that have the type JSON.
  */
 export type Staged = { tables: string[]; json_columns: ReadonlySet<string> };
@@ -42,9 +42,9 @@ function insertStatement(config: BigQueryConfig, { columns }: Layout, staged: St
 }
 
 /**
- * Persons are merged: a row of the table gives way only to one with higher versions; where the
- * export has no versions the newer delivery wins. Of several rows of one key in the stage only the
- * newest is taken: a MERGE with two would fail.
+ * Merges persons: a row of the table is replaced only by one with higher versions; without versions
+ * in the export the newer delivery wins. Of several rows of one key in the stage only the newest
+ * counts: a MERGE with two would fail.
  */
 function mergeStatement(config: BigQueryConfig, layout: Layout, staged: Staged): string {
   const versions = versionColumns(layout).map(quoted);

@@ -26,7 +26,7 @@ const column_name = /^[A-Za-z_][A-Za-z0-9_]{0,299}$/;
 const reserved_name =
   /^(?:_TABLE_|_FILE_|_PARTITION|_ROW_TIMESTAMP|__ROOT__|_COLIDENTIFIER|_CHANGE_TYPE$|_CHANGE_SEQUENCE_NUMBER$)/i;
 
-/** What BigQuery cannot take of a query's columns. Its names have no letter case. */
+/** Lists the columns of a query that BigQuery cannot take. Its names have no letter case. */
 export function bigQueryColumnFaults(columns: Column[]): string[] {
   const faults: string[] = [];
   const names = new Set<string>();

@@ -3,7 +3,7 @@ import type { DestinationDefinition } from '../../model/destination/destination.
 import { tableReaders } from '../sql_tables/delivered_table.ts';
 import { checkClickHouse } from './check.ts';
 import { clickhouse_config, clickHouseViolations } from './config.ts';
-import { openClickHouse } from './dialect.ts';
+import { reachClickHouse } from './dialect.ts';
 import { clickHouseError } from './faults.ts';
 import { openClickHouseSink } from './sink.ts';
 import { clickHouseColumnFaults } from './table.ts';
@@ -36,5 +36,5 @@ export const clickhouse: DestinationDefinition<typeof clickhouse_config> = {
   }),
   open: openClickHouseSink,
   check: checkClickHouse,
-  ...tableReaders(openClickHouse, () => clickHouseError),
+  ...tableReaders(reachClickHouse, () => clickHouseError),
 };

@@ -23,7 +23,7 @@ type Parameters = Record<string, string>;
  * was opened with is aborted; the server stops a query that is left.
  */
 export type Connection = Calls & {
-  /** What it was opened for, and the table that this names. */
+  /** The config of the connection, and the table that it names. */
   config: ClickHouseConfig;
   target: ReturnType<typeof targetOf>;
 };
@@ -46,7 +46,7 @@ type Calls = {
 const oldest_server = '22.8';
 /** For everything up to the answer to the first statement. */
 const start_timeout_milliseconds = 60_000;
-/** How long the server may say nothing. */
+/** Longest silence of the server. */
 const silence_milliseconds = 3_600_000;
 
 /** Waits of the server for us, in seconds: the source may take its time between two pieces. */

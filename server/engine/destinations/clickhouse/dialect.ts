@@ -49,7 +49,7 @@ export function clickHouseDialect(connection: Connection): Dialect {
 }
 
 /** Reaches a server, to speak to it. */
-export async function openClickHouse(
+export async function reachClickHouse(
   config: ClickHouseConfig,
   deps: DestinationDeps,
 ): Promise<Dialect> {

@@ -55,8 +55,8 @@ export async function takeBack(session: Session): Promise<void> {
 }
 
 /**
- * Of earlier stages, finds one that is there with all `records`, and removes the rows of the
- * others: a killed server may have left a part of them.
+ * Finds an earlier stage that has all `records`, and removes the rows of the others: a killed
+ * server may have left a part of them.
  */
 async function settle(
   { connection }: Session,

@@ -85,8 +85,7 @@ async function write(session: Session, slice: Slice, bytes: Readable): Promise<J
     session.has_slices = true;
     return writeSlice(session, target, slice, bytes);
   }
-  // What is the only slice is repeated after a crash in any case, so it needs no table beside the
-  // stage.
+  // A lone slice is repeated after a crash in any case, so it needs no table beside the stage.
   await insertSlice(session, session.stage.table, slice, bytes);
   return null;
 }

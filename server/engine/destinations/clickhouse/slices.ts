@@ -13,14 +13,14 @@ import type { Table } from './table.ts';
 import { counted } from '../../../platform/counted.ts';
 
 /**
- * What finds a finished slice again: the stage that its rows say they came by, and the bytes that
- * it was made of.
+ * The state that finds a finished slice again: the stage named in its rows, and the bytes that it
+ * was made of.
  */
 type SliceState = { stage_id: string; slice_bytes: number };
 
 /**
- * Where an attempt works; `stage.table` is its own table, from which rows are shown, and those of
- * its slices are called like it with their number behind.
+ * The place of an attempt; `stage.table` is its own table, from which rows are shown, and the
+ * tables of its slices have its name with their number behind.
  */
 type Place = {
   connection: Connection;

@@ -49,7 +49,10 @@ const own_columns = new Set([
   '_block_offset',
 ]);
 
-/** What ClickHouse cannot take of a query's columns: names that its tables or ours have already. */
+/**
+ * Lists the columns of a query that ClickHouse cannot take: names that its tables or ours have
+ * already.
+ */
 export function clickHouseColumnFaults(columns: Column[]): string[] {
   return columns
     .filter(({ name }) => own_columns.has(name))
@@ -209,9 +212,9 @@ export async function createStage(
 const engine_token = /'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|"(?:[^"\\]|\\.)*"|\w+|[^\w]/gs;
 
 /**
- * Partition, order and sampling keys in the very text of the table's definition: the server takes
- * `(a)` and `a` for different keys. What follows is left out: settings are the table's own, and a
- * TTL would take rows out of the stage before they are counted.
+ * Returns partition, order and sampling keys in the exact text of the table's definition: the
+ * server treats `(a)` and `a` as different keys. Omits the rest: settings belong to the table, and
+ * a TTL would remove rows from the stage before they are counted.
  */
 export function keyClauses(engineFull: string): string {
   let depth = 0;

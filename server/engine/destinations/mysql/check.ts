@@ -26,10 +26,10 @@ import { insertStatement, tableStatement } from './table.ts';
 type Session = Dialect & { connection: Connection };
 
 /**
- * Does what a delivery of one row does: in the real table, in a transaction that is rolled back.
- * What the table makes of the values is read from a scratch table like it, because a look for one
- * row in the real one would read all of it. Where the table is not there yet, everything is done
- * with the scratch table.
+ * Does the work of delivering one row in the real table, in a transaction that is rolled back.
+ * Reads the values back from a scratch table of the same form, because a search for one row in the
+ * real one would read all of it. If the table does not exist yet, everything happens in the scratch
+ * table.
  */
 export function checkMySql(
   config: MySqlConfig,

@@ -21,7 +21,7 @@ import type { MySqlConfig } from './config.ts';
  * signal that it was opened with is aborted.
  */
 export type Connection = {
-  /** What it was opened for, and the table that this names. */
+  /** The config of the connection, and the table that it names. */
   config: MySqlConfig;
   target: ReturnType<typeof targetOf>;
   rows<Row>(statement: string, values?: unknown[]): Promise<Row[]>;
@@ -41,7 +41,7 @@ const connect_timeout_milliseconds = 30_000;
 /** For everything up to the answer to the first statements. */
 const start_timeout_milliseconds = 60_000;
 const close_timeout_milliseconds = 5_000;
-/** How long a session that we have left may hold its locks when the server did not notice. */
+/** Time for which an abandoned session may hold its locks if the server did not notice. */
 const idle_seconds_max = 3_600;
 const lock_seconds_max = 60;
 
@@ -186,7 +186,7 @@ function lossOf(client: Client, socket: Socket): Promise<never> {
   });
 }
 
-/** What ends a call beside its answer, and what an answer means beside itself. */
+/** The ends of a call beside its answer, and the meaning of an answer beside itself. */
 type Answering = {
   lost: Promise<never>;
   during<Result>(statement: () => Promise<Result>): Promise<Result>;

@@ -12,8 +12,8 @@ import { checkTable, findColumns, requireInnoDb, tableStatement } from './table.
 const own_table = 'ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
 
 /**
- * The words of MySQL, in a session. What creates a table is called outside a transaction, which it
- * would end.
+ * Opens the words of MySQL in a session. Statements that create a table are called outside a
+ * transaction, which they would end.
  */
 export function mySqlDialect(connection: Connection): Dialect {
   const { target } = connection;

@@ -6,12 +6,12 @@ import { fieldText, lineBatches } from '../sql_tables/tab_separated.ts';
 /** Rows as the text between `VALUES` and the end of an INSERT, and how many they are. */
 export type ValueList = { text: string; records: number };
 
-/** What a list of values may be: bytes of the text, and the most that one row may have. */
+/** Bounds of a list of values: bytes of the text, and of one row. */
 export type ValueLimits = { bytes: number; row_bytes: number };
 
 /**
- * How values are written: texts as literals, and what every row begins with, which is SQL and ends
- * with a comma or is empty.
+ * The form of values: texts as literals, and the beginning of every row, which is SQL and ends with
+ * a comma or is empty.
  */
 export type ValueForm = { escape: (value: string) => string; before: string };
 
@@ -57,8 +57,8 @@ function tooLarge(size: number): NonRetryableError {
 }
 
 /**
- * What a literal of MySQL would read otherwise than a field of ours: a quote, and what follows a
- * backslash but for these, or nothing. The rest is read by both alike and need not be made anew.
+ * Characters that a literal of MySQL reads differently from a field of ours: a quote, and a
+ * backslash before any character but these, or at the end. All other text stays unchanged.
  */
 const differs = /'|\\(?![bnrt0\\"])/;
 

@@ -42,10 +42,10 @@ const statement_bytes = 1_000_000;
 const overhead_bytes = 64_000;
 
 /**
- * Opens an attempt at a delivery. Whatever it does it does while it holds the delivery's named
- * lock, which keeps a dead worker's attempt and ours apart: who gets it later sees the receipt that
- * the earlier one committed. What creates, renames or drops a table ends a transaction of MySQL, so
- * it is done before one begins or after it.
+ * Opens an attempt at a delivery. It works only while it holds the delivery's named lock, which
+ * separates a dead worker's attempt from ours: the later holder sees the receipt that the earlier
+ * one committed. Creating, renaming or dropping a table ends a transaction of MySQL, so it happens
+ * before or after one.
  */
 export async function openMySqlSink(
   config: MySqlConfig,

@@ -148,7 +148,7 @@ export async function moveStage(stage: Stage, outcomes: SliceOutcome[]): Promise
     const moved = await connection.run(
       `${before}SELECT ${columnList(delivery.columns)} ${staged}${after}`,
     );
-    // Of merged rows the server counts each change twice, so they are counted where they come from.
+    // The server counts each change of merged rows twice, so they are counted at their source.
     const [there] = isMerged(delivery)
       ? await connection.rows<{ records: number }>(`SELECT COUNT(*) AS records ${staged}`)
       : [{ records: moved }];

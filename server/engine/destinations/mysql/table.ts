@@ -37,8 +37,8 @@ const exact_collations = ['utf8mb4_0900_bin', 'utf8mb4_nopad_bin', 'utf8mb4_bin'
 const columns_max = 1_015;
 
 /**
- * What MySQL cannot take of a query's columns. Its names have no letter case, no characters beyond
- * U+FFFF and no blank at the end.
+ * Lists the columns of a query that MySQL cannot take. Its names have no letter case, no characters
+ * beyond U+FFFF and no blank at the end.
  */
 export function mySqlColumnFaults(columns: Column[]): string[] {
   const faults: string[] = [];
@@ -84,8 +84,8 @@ export async function tableStatement(
 }
 
 /**
- * The columns of a table or view in the database of the config, or undefined. What must be given
- * may come from a trigger, and users need not see those: the server says it of the first row.
+ * Finds the columns of a table or view in the database of the config, or undefined. Required values
+ * may come from a trigger that users need not see: the server reports them at the first row.
  */
 export async function findColumns(
   connection: Connection,
@@ -207,9 +207,9 @@ async function checkPersonKey(connection: Connection, layout: Layout): Promise<v
 }
 
 /**
- * What stands before and after the rows in the INSERT that shows them. Persons are merged: a row of
- * the table gives way only to one with higher versions; where the export has no versions the newer
- * delivery wins.
+ * Returns the text before and after the rows in the INSERT that shows them. Merges persons: a row
+ * of the table is replaced only by one with higher versions; without versions in the export the
+ * newer delivery wins.
  */
 export function insertStatement(target: string, layout: Layout): { before: string; after: string } {
   const names = layout.columns.map((column) => column.name);

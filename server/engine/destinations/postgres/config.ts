@@ -41,7 +41,9 @@ export function targetOf(config: PostgresConfig): SchemaTarget {
   return schemaTarget(config);
 }
 
-/** How the server is reached; its sessions speak UTC and UTF-8, and write instants as ISO does. */
+/**
+ * Returns the access to the server; its sessions use UTC and UTF-8, and write instants as ISO does.
+ */
 export function accessOf(config: PostgresConfig): ServerAccess {
   return {
     ...config,

@@ -30,10 +30,10 @@ import type { StagedSlice } from './stage.ts';
 import { beginTransaction, endMove, lockDelivery } from './transaction.ts';
 
 /**
- * Opens an attempt at a delivery. What is staged is moved into the table by a second session, in
- * one transaction with the last slice and the receipt. The advisory lock keeps a dead worker's
- * attempt and ours apart: only its holder stages and commits, and who gets it later sees the
- * receipt that the earlier one committed.
+ * Opens an attempt at a delivery. A second session moves staged rows into the table, in one
+ * transaction with the last slice and the receipt. The advisory lock separates a dead worker's
+ * attempt from ours: only its holder stages and commits, and the later holder sees the receipt that
+ * the earlier one committed.
  */
 export async function openPostgresSink(
   config: PostgresConfig,
@@ -43,7 +43,7 @@ export async function openPostgresSink(
   const connection = await withFaults(postgresError, () => connect(accessOf(config), deps));
   const dialect = postgresDialect(connection, config);
   const stage = stageOf(config, delivery, randomUUID());
-  /** Where the slices lie in the stage. */
+  /** Places of the slices in the stage. */
   const staged = new Map<number, StagedSlice>();
   const work: TransactionalDelivery = {
     name: targetOf(config).name,

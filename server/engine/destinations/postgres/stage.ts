@@ -241,7 +241,7 @@ export async function copyRows(
   return copied;
 }
 
-/** How many blocks the stage has just now, and the id of the open transaction. */
+/** Returns the current number of the stage's blocks, and the id of the open transaction. */
 async function placeOf(
   connection: Connection,
   stage: Stage,

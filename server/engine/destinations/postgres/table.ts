@@ -155,8 +155,8 @@ async function checkUniqueIndex(
 }
 
 /**
- * Merges the staged rows: a row of the table gives way only to one with higher versions; where the
- * export has no versions the newer delivery wins. Of several staged versions of a person the
+ * Merges the staged rows: a row of the table is replaced only by one with higher versions; without
+ * versions in the export the newer delivery wins. Of several staged versions of a person the
  * highest counts.
  */
 export function mergeStatement(target: string, stage: string, columns: Column[]): string {

@@ -29,9 +29,9 @@ import { showStatements, stage, stageStatement, supersOf } from './table.ts';
 type Session = Dialect & { connection: Connection };
 
 /**
- * Does what a delivery of one row does, with the real tables, in a transaction that is rolled back,
- * so that nobody sees any of it; objects of the bucket are removed. What the table makes of the
- * values is read from the stage, which has its types.
+ * Does the work of delivering one row, with the real tables, in a transaction that is rolled back,
+ * so that nobody sees it; objects of the bucket are removed. Reads the values back from the stage,
+ * which has the table's types.
  */
 export function checkRedshift(
   config: RedshiftConfig,

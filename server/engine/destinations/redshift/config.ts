@@ -89,8 +89,8 @@ export function targetOf(config: RedshiftConfig): SchemaTarget {
 }
 
 /**
- * How the cluster is reached. Its sessions speak UTC, set no bound on statements, and never shorten
- * a string of a SUPER value.
+ * Returns the access to the cluster. Its sessions use UTC, set no bound on statements, and never
+ * shorten a string of a SUPER value.
  */
 export function accessOf(config: RedshiftConfig): ServerAccess {
   return {

@@ -91,7 +91,7 @@ export function stagedFolder(config: RedshiftConfig, id: string): string {
   return `${prefix === '' ? '' : `${prefix}/`}sluice_stage/${id}/`;
 }
 
-/** What stands for null in the objects of one delivery or test. */
+/** Returns the text for null in the objects of one delivery or test. */
 export function nullMarker(id: string): string {
   return `sluice-null-${id}`;
 }

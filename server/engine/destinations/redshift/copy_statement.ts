@@ -45,8 +45,8 @@ function literal(text: string | null | undefined): string {
 }
 
 /**
- * Runs a statement that holds the access key. What the server says of it becomes an error without
- * the key, which keeps nothing of the server's own but its SQLSTATE.
+ * Runs a statement that holds the access key. Turns the server's fault into an error without the
+ * key, which keeps only the server's SQLSTATE.
  */
 export async function withoutSecrets<Result>(
   config: RedshiftConfig,

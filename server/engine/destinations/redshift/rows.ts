@@ -11,7 +11,7 @@ export type Row = { values: (string | null)[]; size_bytes: number };
 /** An INSERT of many rows and its parameters. */
 export type Insert = { text: string; values: (string | null)[]; records: number };
 
-/** How a row may be sent: the most bytes that it may have, and a sentence for one that has more. */
+/** Limit of a row: its largest number of bytes, and a sentence for a larger one. */
 export type RowLimit = { bytes: number; advice: string };
 
 const floats: Record<string, string> = { inf: 'Infinity', '-inf': '-Infinity', nan: 'NaN' };
@@ -72,8 +72,8 @@ const parameters_max = 32_767;
 const statement_bytes = 4_000_000;
 
 /**
- * Where rows go: a table, its columns, those of them that hold SUPER values, and a further column
- * with one number for all rows.
+ * The target of rows: a table, its columns, those of them that hold SUPER values, and a further
+ * column with one number for all rows.
  */
 export type InsertTarget = {
   table: string;

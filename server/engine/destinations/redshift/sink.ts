@@ -45,7 +45,7 @@ type Session = {
   stage: Stage;
   standing: Standing;
   warn: DestinationDeps['warn'];
-  /** Where rows go when some are set aside, and what was. */
+  /** The target of rows while some are set aside, and the rows set aside. */
   apart: Apart | undefined;
   /** The columns of the table, and those that hold SUPER values; known once it is prepared. */
   found: FoundColumn[];

@@ -20,7 +20,7 @@ import { redshiftDialect } from './dialect.ts';
 import { sliceTableStatement } from './table.ts';
 import { inTransaction, waiting } from './transactions.ts';
 
-/** Where a delivery goes. */
+/** The place of a delivery. */
 type Place = { connection: Connection; config: RedshiftConfig; delivery: Delivery };
 
 /**

@@ -14,7 +14,7 @@ import { stage, stageStatement } from './table.ts';
 import { inTransaction } from './transactions.ts';
 import { counted } from '../../../platform/counted.ts';
 
-/** What a stage works with: `supers` are the columns that hold SUPER values. */
+/** The parts of a stage: `supers` are the columns that hold SUPER values. */
 export type StagePlace = {
   connection: Connection;
   config: RedshiftConfig;
@@ -22,11 +22,14 @@ export type StagePlace = {
   supers: ReadonlySet<string>;
 };
 
-/** Where rows wait, in one of two ways, until all of them are brought into the table at once. */
+/**
+ * The place where rows wait, in one of two ways, until all of them are brought into the table at
+ * once.
+ */
 export type Stage = {
   /**
-   * Of the slices that earlier attempts finished, those that wait whole; what else waits of this
-   * delivery is removed.
+   * Returns the slices of earlier attempts that wait whole; removes all other waiting rows of this
+   * delivery.
    */
   recover(place: StagePlace, outcomes: SliceOutcome[]): Promise<SliceOutcome[]>;
   /**
@@ -51,9 +54,9 @@ const row_limit: RowLimit = {
 };
 
 /**
- * The stage of the mode INSERT. A slice is one transaction. What is the only slice waits in a
- * temporary table, as it is repeated after a crash in any case; several wait in a table that
- * survives the session, or, where the user may not create one, in the temporary table as well.
+ * Opens the stage of the mode INSERT. A slice is one transaction. A lone slice waits in a temporary
+ * table, as it is repeated after a crash in any case; several wait in a table that survives the
+ * session, or, if the user may not create one, in the temporary table as well.
  */
 export function insertStage(): Stage {
   const create = stageMaker();

@@ -38,8 +38,8 @@ const system_columns = new Set(['oid', 'tableoid', 'xmin', 'cmin', 'xmax', 'cmax
 const columns_max = 1_599;
 
 /**
- * What Redshift cannot take of a query's columns. Its names have no letter case unless the cluster
- * is set so.
+ * Lists the columns of a query that Redshift cannot take. Its names have no letter case unless the
+ * cluster is set so.
  */
 export function redshiftColumnFaults(columns: Column[]): string[] {
   const faults: string[] = [];

@@ -2,7 +2,7 @@ import { RetryableError } from '../../model/destination/errors.ts';
 import type { Connection } from '../sql_tables/postgres_connection.ts';
 
 const lock_wait_milliseconds = 60_000;
-/** What the server says of a statement that took longer than `statement_timeout`. */
+/** The server's code for a statement that took longer than `statement_timeout`. */
 const cancelled = '57014';
 
 /**

@@ -31,7 +31,7 @@ export function checkSnowflake(
   const scratch = quoted(scratchName());
   const row = sampleRow(columns);
   let like: string | undefined;
-  // What a table that the first delivery creates would have.
+  // The columns of the table that the first delivery would create.
   let found: FoundColumn[] = columns.map(({ name, type }) => ({
     name,
     type: type === 'json' ? 'VARIANT' : 'TEXT',

@@ -7,8 +7,8 @@ import { openTunnel } from './tunnel.ts';
 import type { Tunnel } from './tunnel.ts';
 
 /**
- * What a fault of the official client is told by; `status` is that of an HTTP answer that was none
- * of Snowflake's.
+ * The fields of the official client's faults; `status` is that of an HTTP answer that did not come
+ * from Snowflake.
  */
 export type ClientFault = {
   code: string;

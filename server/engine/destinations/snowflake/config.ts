@@ -73,7 +73,7 @@ export const snowflake_config = Type.Object(
 /** The values of the keys, as far as a user has set them. */
 export type SnowflakeConfig = Static<typeof snowflake_config>;
 
-/** What signs in: one of the two. The key is PKCS #8 in PEM, not encrypted. */
+/** The credentials: one of the two. The key is PKCS #8 in PEM, not encrypted. */
 type SnowflakeCredentials = { password: string } | { private_key: string };
 
 /**
@@ -91,8 +91,8 @@ export function targetOf(config: SnowflakeConfig): Target {
 }
 
 /**
- * Where the account is. An underscore of the account's name is a hyphen there, because host names
- * have none.
+ * Returns the address of the account. An underscore of the account's name is a hyphen there,
+ * because host names have none.
  */
 export function addressOf(config: SnowflakeConfig): { host: string; port: number } {
   const [host = '', port] = (

@@ -16,7 +16,7 @@ import type { SnowflakeConfig } from './config.ts';
  * signal that it was opened with is aborted.
  */
 export type Connection = {
-  /** What it was opened for, and the table that this names. */
+  /** The config of the connection, and the table that it names. */
   config: SnowflakeConfig;
   target: ReturnType<typeof targetOf>;
   /** All rows of a statement with a small answer. Values stand for the `?` of the statement. */
@@ -43,9 +43,9 @@ const start_timeout_milliseconds = 60_000;
 const lock_seconds_max = 60;
 
 /**
- * Quoted names keep their letter case whatever the account says, instants are UTC, a lock is waited
- * for a minute, and what a session that we have left was doing is ended by the server. How long a
- * statement may take is for the account and the warehouse to say.
+ * Quoted names keep their letter case whatever the account's setting, instants are UTC, locks are
+ * awaited for a minute, and the server ends the work of an abandoned session. The account and the
+ * warehouse bound the time of a statement.
  */
 const session_statement = `ALTER SESSION SET QUOTED_IDENTIFIERS_IGNORE_CASE = FALSE TIMEZONE = 'UTC'
   AUTOCOMMIT = TRUE LOCK_TIMEOUT = ${lock_seconds_max} ABORT_DETACHED_QUERY = TRUE`;
@@ -213,8 +213,8 @@ function callsOf(
 }
 
 /**
- * What the account says has a number; what else goes wrong with a file is the storage's, and the
- * client tells no more than its text.
+ * A fault of the account has a number; any other fault of a file is the storage's, and the client
+ * gives only its text.
  */
 function uploadFault(error: unknown): unknown {
   if (!(error instanceof SnowflakeFault) || error.fault.code !== '') return error;

@@ -18,8 +18,8 @@ import {
 const page_characters = 4_000_000;
 
 /**
- * The words of Snowflake, in a session. What creates a table is called outside a transaction, which
- * it would end.
+ * Opens the words of Snowflake in a session. Statements that create a table are called outside a
+ * transaction, which they would end.
  */
 export function snowflakeDialect(connection: Connection): Dialect {
   const { target } = connection;

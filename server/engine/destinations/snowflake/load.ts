@@ -50,7 +50,7 @@ export async function openLoader(connection: Connection): Promise<Loader> {
   return {
     table,
     load: async (columns, bytes) => {
-      // Of its own for each load: the files of one that has failed are not taken by the next.
+      // Each load has a folder of its own: the next one does not take the files of a failed one.
       const folder = `load_${(loads += 1)}`;
       let parts = 0;
       for await (const part of csvParts(columns, bytes))

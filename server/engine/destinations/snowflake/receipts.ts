@@ -2,7 +2,7 @@ import { RetryableError } from '../../model/destination/errors.ts';
 import type { Delivery } from '../../model/destination/destination.ts';
 import type { Connection } from './connection.ts';
 
-/** What a delivery leaves: how many rows, and the signed text. */
+/** The record of a delivery: its number of rows, and the signed text. */
 type Receipt = { records: number; manifest: string };
 
 const now = 'CAST(CURRENT_TIMESTAMP AS TIMESTAMP_NTZ(6))';

@@ -16,7 +16,7 @@ import { temporaryName } from './load.ts';
 import { snowflakeDialect } from './dialect.ts';
 import type { TableColumns } from './table.ts';
 
-/** Where a delivery goes, and the columns of the table there. */
+/** The place of a delivery, and the columns of its table. */
 type Place = {
   connection: Connection;
   delivery: Delivery;
@@ -35,7 +35,7 @@ export type Stage = {
    * stage over.
    */
   insert(rows: { columns: string; values: string; from: string }): Promise<number | undefined>;
-  /** What stands behind FROM to read the rows of the slices and no others. */
+  /** Returns the text behind FROM that reads exactly the rows of the slices. */
   rowsOf(outcomes: SliceOutcome[]): string;
 };
 

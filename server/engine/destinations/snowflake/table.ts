@@ -30,7 +30,8 @@ const types: Record<ColumnType, string> = {
 export type TableColumns = ReadonlyMap<string, string>;
 
 /**
- * What Snowflake cannot take of a query's columns: names that its streams add to a table, and NUL.
+ * Lists the columns of a query that Snowflake cannot take: names that its streams add to a table,
+ * and NUL.
  */
 export function snowflakeColumnFaults(columns: Column[]): string[] {
   return columns

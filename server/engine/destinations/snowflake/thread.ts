@@ -3,9 +3,9 @@ import { compiledModules } from '../../../platform/processes/compiled.ts';
 import { moduleBeside } from '../../../platform/processes/module_beside.ts';
 
 /**
- * How long a thread that nobody uses is kept, and how many are: it takes a second to load the
- * client, and some 80 MB to hold it. Two, since the runs of a backfill come two and more at a time:
- * with one, each of them but the first would load it anew.
+ * Time for which an unused thread is kept, and the number of such threads: loading the client takes
+ * a second, holding it some 80 MB. Two, since the runs of a backfill come two and more at a time:
+ * with one, each of them but the first would load it again.
  */
 const spare_milliseconds = 60_000;
 const spares_max = 2;
@@ -13,10 +13,10 @@ const spares_max = 2;
 const spares = new Map<Worker, NodeJS.Timeout>();
 
 /**
- * A thread with the official client in it and no connection: one that was given back, or a new one.
- * It has no environment of the process but where compiled modules are kept: so the client asks no
- * cloud for metadata, finds no proxy and no credentials, and sends no telemetry. What it writes to
- * its console is read by nobody.
+ * Returns a thread with the official client in it and no connection: a returned one, or a new one.
+ * Of the process's environment it only has the folder of compiled modules: so the client asks no
+ * cloud for metadata, finds no proxy and no credentials, and sends no telemetry. Nobody reads its
+ * console.
  */
 export function takeThread(): Worker {
   const thread = [...spares.keys()].at(-1);

@@ -3,7 +3,6 @@ import { NonRetryableError } from '../../model/destination/errors.ts';
 import { tryOut } from '../../model/destination/try_out.ts';
 import type { Step } from '../../model/destination/timed_steps.ts';
 import type { CheckStep, Delivery, DestinationDeps } from '../../model/destination/destination.ts';
-import type { Column } from '../../model/models/column.ts';
 import type { Dialect } from './dialect.ts';
 import type { FoundColumn } from './fitting.ts';
 import type { Layout } from './layout.ts';
@@ -33,7 +32,7 @@ export type Trial<Session> = {
   changedError?(changed: string): NonRetryableError;
 };
 
-/** How errors are told: in the words of `explained`, or as `refused` where it has none. */
+/** The wording of errors: that of `explained`, or `refused` without one. */
 type Telling = { explained: (error: unknown) => unknown; refused: string };
 
 /** Does what a delivery of one row does, up to the values that come back, and tells each step. */
@@ -105,7 +104,7 @@ export function scratchName(): string {
 /** Looks at the table of the export, which is not created; `found` is undefined where it misses. */
 export async function lookAtTable(
   { target, findColumns, checkTable }: Dialect,
-  columns: Column[],
+  columns: Layout['columns'],
 ): Promise<{ found: FoundColumn[] | undefined; told: string }> {
   const found = await findColumns(target.table);
   if (found === undefined)
@@ -118,7 +117,7 @@ export async function lookAtTable(
 export async function readTexts(
   dialect: Dialect,
   relation: string,
-  columns: Column[],
+  columns: Layout['columns'],
   found: FoundColumn[],
 ): Promise<unknown[][]> {
   const layout: Layout = { model: 'events', columns };
@@ -129,7 +128,7 @@ export async function readTexts(
 }
 
 /** A delivery as a test makes it, which no other one is. */
-export function testedDelivery(columns: Column[]): Delivery {
+export function testedDelivery(columns: Layout['columns']): Delivery {
   const id = randomUUID();
   const [data_interval_start, data_interval_end] = ['2026-01-02T03:00:00Z', '2026-01-02T04:00:00Z'];
   return {

@@ -2,9 +2,9 @@ import type { Manifest } from '../../model/destination/destination.ts';
 import type { Standing } from './staged_sink.ts';
 
 /**
- * What the answer to a COMMIT proves. `rolled_back`: the server undid the transaction. `ended`: the
- * transaction is over, and only the receipt tells which way. `nothing`: no answer came, or one that
- * leaves the transaction open or its end unknown.
+ * The proof in the answer to a COMMIT. `rolled_back`: the server undid the transaction. `ended`:
+ * the transaction is over, and only the receipt tells which way. `nothing`: no answer came, or one
+ * that leaves the transaction open or its end unknown.
  */
 export type CommitAnswer = 'rolled_back' | 'ended' | 'nothing';
 

@@ -19,9 +19,9 @@ export type TablePlace = {
 };
 
 /**
- * Compares a table with the deliveries that went to it: row by row and column by column where the
- * source still has their rows, by the digests of their receipts where it has not. What cannot be
- * compared is told to the source's reader. Neither side has to fit into memory.
+ * Compares a table with its deliveries: row by row and column by column if the source still has
+ * their rows, otherwise by the digests of their receipts. The source's reader hears which parts
+ * cannot be compared. Neither side has to fit into memory.
  */
 export async function compareContents(
   place: TablePlace,

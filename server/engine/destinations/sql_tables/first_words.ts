@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Way } from './way.ts';
 
-/** What is known of a connection that came to nothing. */
+/** The facts about a connection that failed. */
 export type FirstWords = { is_connected: boolean; heard: Buffer };
 
 /**
@@ -19,9 +19,9 @@ const gone = /ECONNRESET|EPIPE|PROTOCOL_CONNECTION_LOST|Connection terminated un
 const late = /ETIMEDOUT|timeout expired|Connection terminated due to connection timeout/;
 
 /**
- * The error of a session that could not be opened, with a code that says more where the server took
- * the connection: `CLOSED_UNHEARD` when it then closed it without a word, `UNHEARD` when it said
- * nothing. Of other errors it is the error itself.
+ * Returns the error of a session that could not be opened, with a more precise code if the server
+ * accepted the connection: `CLOSED_UNHEARD` if it then closed it silently, `UNHEARD` if it sent
+ * nothing. Other errors are returned unchanged.
  */
 export function unheardError(error: unknown, { is_connected, heard }: FirstWords): unknown {
   if (!(error instanceof Error) || !is_connected || heard.length > 0) return error;
@@ -63,7 +63,7 @@ export function otherServerIn(socket: Socket, { host, newSocket }: Way, port: nu
       if (kind !== undefined && kind !== my_sql) reject(otherServerError(heard));
       stop();
     });
-    // What is to be said of the server, the session says.
+    // The session reports the faults of the server.
     asking.on('error', stop);
     socket.once('data', stop);
     socket.once('close', stop);

@@ -5,9 +5,9 @@ import { narrowed } from './narrowing.ts';
 type Column = Layout['columns'][number];
 
 /**
- * A column as a table has it. `category` is one of PostgreSQL's letters: N number, B truth value, D
- * instant, T span of time, S text; others pass. `must_be_given`: it takes no null and has no
- * default. What a database does not say is left out.
+ * A column of an existing table. `category` is one of PostgreSQL's letters: N number, B truth
+ * value, D instant, T span of time, S text; others pass. `must_be_given`: it takes no null and has
+ * no default. Fields that a database does not report are left out.
  */
 export type FoundColumn = {
   name: string;
@@ -19,8 +19,8 @@ export type FoundColumn = {
 };
 
 /**
- * How a server names things: the types of the tables that an export creates, whether names have
- * letter case, and whether truth values are numbers.
+ * The naming of a server: the types of the tables that an export creates, whether names have letter
+ * case, and whether truth values are numbers.
  */
 type Typing = {
   typeOf: (column: Column) => string;

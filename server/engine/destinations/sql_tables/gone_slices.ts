@@ -16,7 +16,7 @@ export type GoneSlices = {
   can_tell: boolean;
   /** The rows that belong to none of these slices; those that do are counted and summed, once. */
   without(rows: AsyncIterable<ValueRow>): AsyncIterable<ValueRow>;
-  /** What differs, after all rows have passed. */
+  /** Returns the differences, after all rows have passed. */
   differences(): Difference[];
 };
 

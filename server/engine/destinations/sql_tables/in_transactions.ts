@@ -27,11 +27,11 @@ type Shower = {
 } & Pick<Commit, 'answerOf' | 'isThere'>;
 
 /**
- * What one attempt at a delivery does in a database that has locks and transactions. All but
- * `tidyUp` and `close` are called between `begin` and `end`.
+ * The operations of one attempt at a delivery in a database that has locks and transactions. All
+ * but `tidyUp` and `close` are called between `begin` and `end`.
  */
 export type TransactionalDelivery = Shower & {
-  /** How users are told of the table. */
+  /** Name of the table in texts for users. */
   name: string;
   delivery: Delivery;
   /**
@@ -65,7 +65,7 @@ export type TransactionalDelivery = Shower & {
   move(outcomes: SliceOutcome[]): Promise<void>;
   /** Deletes rows of the table by their keys, in the transaction. Left out: it never does. */
   erase?(keys: string[]): Promise<void>;
-  /** Where rows go that the table refuses. Left out: none are set aside. */
+  /** The table for refused rows. If absent, no rows are set aside. */
   rejected?: RejectedTable;
   /** Removes the stage, whoever created it. */
   dropStage(): Promise<void>;
@@ -93,14 +93,14 @@ export type Mover = Shower & {
   insert(slice: Slice, bytes: Readable): Promise<void>;
   /** Waits until all is moved, takes the delivery, and removes the stage. */
   finish(): Promise<void>;
-  /** What was moved and not committed is rolled back. */
+  /** Rolls back rows that were moved and not committed. */
   close(): Promise<void>;
 };
 
 type Session = Standing & {
   work: TransactionalDelivery;
   /**
-   * How its rows go into the table; undefined until the first slice or a stage of an earlier
+   * The way of its rows into the table; undefined until the first slice or a stage of an earlier
    * attempt decides.
    */
   way: 'direct' | 'staged' | undefined;
@@ -113,11 +113,11 @@ type Session = Standing & {
 };
 
 /**
- * A delivery in transactions. One of a single slice is one transaction. One of several slices puts
- * each, as it ends, into a stage that outlives the attempt, and moves them into the table together
- * with the receipt in one transaction; so a crash repeats one slice at most. With a mover the moves
- * go on beside the staging. Where the user may create no stage, the whole delivery is one
- * transaction; so is one that sets rows aside, which stand in their table with the receipt.
+ * Opens a delivery in transactions. A delivery of a single slice is one transaction. One of several
+ * slices puts each finished slice into a stage that outlives the attempt, and moves them into the
+ * table together with the receipt in one transaction; so a crash repeats one slice at most. With a
+ * mover the moves continue beside the staging. If the user may create no stage, the whole delivery
+ * is one transaction; so is one that sets rows aside, together with their table and the receipt.
  */
 export function inTransactions(work: TransactionalDelivery): StagedDelivery {
   const session: Session = {
@@ -215,8 +215,8 @@ async function write(session: Session, slice: Slice, bytes: Readable): Promise<J
 }
 
 /**
- * What is the only slice is repeated after a crash in any case. What sets rows aside stages none: a
- * stage has not the constraints that refuse them.
+ * A lone slice is repeated after a crash in any case. A delivery that sets rows aside stages none:
+ * a stage lacks the constraints that refuse them.
  */
 async function chooseWay(session: Session, slice: Slice): Promise<void> {
   await prepare(session);

@@ -1,9 +1,9 @@
 import type { Delivery } from '../../model/destination/destination.ts';
 
-/** What of a delivery decides how its table looks. */
+/** The parts of a delivery that decide the form of its table. */
 export type Layout = Pick<Delivery, 'model' | 'columns'>;
 
-/** What makes two rows of persons or their distinct ids the same row: they are merged by it. */
+/** The columns by which rows of persons or their distinct ids are merged. */
 export const person_key: readonly string[] = ['team_id', 'distinct_id'];
 
 /**
@@ -43,7 +43,7 @@ export function versionColumns({ columns }: Pick<Layout, 'columns'>): string[] {
   );
 }
 
-/** How SQL names a column of the row that came, and of the row of its key that is there. */
+/** SQL for a column of the new row, and of the existing row with its key. */
 export type Rivals = { came(name: string): string; there(name: string): string };
 
 /**

@@ -3,7 +3,9 @@ import type { Layout } from './layout.ts';
 
 type Column = Layout['columns'][number];
 
-/** How a server rounds: MySQL puts 1.5 into a column of whole numbers, PostgreSQL refuses it. */
+/**
+ * The rounding of a server: MySQL rounds 1.5 in a column of whole numbers, PostgreSQL refuses it.
+ */
 type Rounding = { rounds_to_whole: boolean };
 
 /**

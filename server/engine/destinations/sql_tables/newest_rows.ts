@@ -4,12 +4,12 @@ import type { ContentSource, ValueRow } from '../../model/destination/content_so
 import { keyColumn, versionColumns } from './layout.ts';
 import type { Layout } from './layout.ts';
 
-/** So many persons are held at a time; of more the source is read several times. */
+/** Number of persons that are held at a time; beyond it the source is read several times. */
 const held_max = 200_000;
 
 /**
- * Of each person the one row that all deliveries together leave: that of the highest versions, of
- * equal ones the later. The memory is that of 200,000 rows.
+ * Yields for each person the one row that all deliveries together leave: the row of the highest
+ * versions, of equal ones the later. The memory is that of 200,000 rows.
  */
 export async function* newestRows(
   layout: Layout,
@@ -35,7 +35,7 @@ export async function* newestRows(
   }
 }
 
-/** How many rows deliveries brought. */
+/** Counts the rows of deliveries. */
 export function recordsOf(delivered: DeliveredSlices[]): number {
   return delivered.reduce(
     (sum, { outcomes }) => sum + outcomes.reduce((rows, outcome) => rows + outcome.records, 0),

@@ -15,7 +15,7 @@ import type { SshAccess } from './ssh/ssh_config.ts';
 import { openWay } from './open_way.ts';
 import type { Way } from './way.ts';
 
-/** How a server that speaks PostgreSQL's protocol is reached. */
+/** The access to a server that speaks PostgreSQL's protocol. */
 export type ServerAccess = {
   user: string;
   password: string;
@@ -195,7 +195,7 @@ function breakOff(session: Session): void {
   void Promise.resolve(session.cancelled).then(() => session.place.way.close());
 }
 
-/** What `pg` keeps from its users: the connection, encrypted where that is asked for. */
+/** Returns the connection that `pg` hides from its users, encrypted if that is required. */
 function wire(client: pg.Client): { stream: Socket } {
   return (client as unknown as { connection: { stream: Socket } }).connection;
 }

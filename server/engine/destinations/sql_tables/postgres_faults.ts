@@ -4,8 +4,8 @@ import type { Fault } from '../../model/destination/faults.ts';
 import { server_faults } from './server_faults.ts';
 
 /**
- * What a server has of its own beside the faults of PostgreSQL; both come before those: first by
- * what it says, then by SQLSTATE or its class.
+ * A server's own faults; they come before those of PostgreSQL: first by message, then by SQLSTATE
+ * or its class.
  */
 export type OwnFaults = {
   by_message: readonly [RegExp, Fault][];
@@ -185,7 +185,7 @@ export function postgresError(error: unknown, own: OwnFaults = none): unknown {
       saidFault(known, by_words) ??
       codedFault(code, faults) ??
       saidFault(known, by_message) ??
-      // What the server itself has said has a severity.
+      // An error of the server itself has a severity.
       ('severity' in known ? server_faults.other : undefined);
     if (fault === undefined) return undefined;
     return { fault, said: known.message.replace(/\.$/, '') + columnOf(known) };
@@ -202,8 +202,8 @@ export function isThereAlready(error: unknown): boolean {
 }
 
 /**
- * Of a value that does not fit COPY says the column only beside its message. The value itself stays
- * out.
+ * COPY names the column of a value that does not fit only beside its message. The value itself
+ * stays out.
  */
 function columnOf(error: Error): string {
   const { where } = error as { where?: unknown };

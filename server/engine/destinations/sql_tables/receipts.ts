@@ -17,7 +17,7 @@ export type TableOfReceipts = {
   find(delivery_id: string): Promise<string | undefined>;
   /** The deliveries of an export to this very table. */
   ofExport(batch_export_id: string): Promise<DeliveryId[]>;
-  /** So many deliveries to this very table at most, whoever made them. */
+  /** Lists deliveries to this very table up to the limit, from any export. */
   ofAll(limit: number): Promise<DeliveryId[]>;
 };
 
@@ -68,9 +68,9 @@ export async function findReceipt(
 }
 
 /**
- * Writes the receipt in the open transaction, for which INSERT suffices. That of a repeat
- * (`is_repeat`: `findReceipt` has found one) replaces the earlier one, so that the place holds what
- * the newest run signed; a user who may not replace it is told so.
+ * Writes the receipt in the open transaction, for which INSERT suffices. A repeat (`is_repeat`:
+ * `findReceipt` has found one) replaces the earlier receipt, so that the place has the newest run's
+ * signature; a user who may not replace it gets an error that says so.
  */
 export async function writeReceipt(
   dialect: Dialect,

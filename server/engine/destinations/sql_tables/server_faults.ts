@@ -39,7 +39,7 @@ export const server_faults = {
     'The table does not take a value (%). Change the type of the column, or leave the table to ' +
       'be created by the export.',
   ),
-  /** Where the code says no more than that the server did not like a value. */
+  /** Codes that only say that the server did not like a value. */
   row: ofRow(
     'value_refused',
     'The server refused a row (%). Look at the triggers, checks and column types of the table.',

@@ -19,7 +19,7 @@ import type {
 } from '../../model/destination/destination.ts';
 import { counted } from '../../../platform/counted.ts';
 
-/** What an attempt knows of its delivery. */
+/** An attempt's knowledge of its delivery. */
 export type Standing = {
   /** The table holds the delivery and its receipt, by this attempt or another one. */
   is_delivered: boolean;
@@ -31,11 +31,11 @@ export type Standing = {
 };
 
 /**
- * What one attempt at a delivery does where slices wait in a stage until all are shown at once.
- * Of a delivery that is there `recover` is not called, nor `write` without `readsAgain`.
+ * The operations of one attempt at a delivery whose slices wait in a stage until all are shown at
+ * once. For an existing delivery `recover` is not called, nor `write` without `readsAgain`.
  */
 export type StagedDelivery = {
-  /** How users are told of the table. */
+  /** Name of the table in texts for users. */
   name: string;
   delivery: Pick<Delivery, 'delivery_id'>;
   /** Kept up by `commit` as far as the delivery may show; the rest is done here. */
@@ -74,7 +74,7 @@ export type StagedDelivery = {
   close(): Promise<void>;
 };
 
-/** What is known of a delivery before anybody has looked. */
+/** Returns the knowledge of a delivery before the first look. */
 export function newStanding(): Standing {
   return { is_delivered: false, may_show: false };
 }
@@ -216,7 +216,7 @@ export function receiptKeptError(receipts: string, cause: unknown): NonRetryable
   );
 }
 
-/** How many rows the slices have. */
+/** Counts the rows of the slices. */
 export function recordsIn(outcomes: SliceOutcome[]): number {
   return outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
 }

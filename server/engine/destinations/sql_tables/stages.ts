@@ -3,8 +3,8 @@ import { RetryableError } from '../../model/destination/errors.ts';
 import type { Delivery, Json, SliceOutcome } from '../../model/destination/destination.ts';
 
 /**
- * What finds a staged slice again: the number of its write, which its rows carry, and the bytes
- * that the slice was made of.
+ * The state that finds a staged slice again: the number of its write, which its rows carry, and the
+ * bytes that the slice was made of.
  */
 export type StagedState = { write: number; slice_bytes: number };
 
@@ -67,7 +67,7 @@ export function freeName(wanted: string, columns: { name: string }[]): string {
   return name;
 }
 
-/** What an attempt is told that does not find its stage any more. */
+/** Returns the error of an attempt that no longer finds its stage. */
 export function stageLost(cause?: unknown): RetryableError {
   return new RetryableError(
     'slice_lost',

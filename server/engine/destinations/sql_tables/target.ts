@@ -5,7 +5,7 @@ export type Target = {
   table: string;
   quoted: string;
   receipts: string;
-  /** How users are told of it. */
+  /** Name in texts for users. */
   name: string;
 };
 

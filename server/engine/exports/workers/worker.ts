@@ -82,7 +82,7 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
   };
 }
 
-/** What a worker does again and again; `watch` has to go on until its last run has stopped. */
+/** The repeated duties of a worker; `watch` continues until its last run has stopped. */
 type Duty = 'watch' | 'settle' | 'plan' | 'empty' | 'backfills' | 'leftovers' | 'claim';
 
 /** The duties of one worker, each of them one turn, and the runs that it has. */

@@ -28,7 +28,7 @@ export function openAside(parting: Parting, prepare: () => Promise<void>): Aside
   let looked: Promise<HeldRejections | undefined> | undefined;
   const held = () =>
     (looked ??= openHeldRejections(parting).then(async (found) => {
-      // What follows is one transaction with the receipt.
+      // The following statements are one transaction with the receipt.
       if (found !== undefined) await prepare();
       return found;
     }));

@@ -6,7 +6,7 @@ import { tooManyRejected } from '../../../model/destination/rejected_rows.ts';
 import type { RejectedRow } from '../../../model/destination/rejected_rows.ts';
 import { fieldText } from '../tab_separated.ts';
 
-/** So many bytes of rows are tried together at most, but one row in any case. */
+/** Bytes of rows that are tried together; at least one row. */
 const piece_bytes = 4 * 1024 * 1024;
 
 /** A row that was set aside, as the table of rejected rows has it. */
@@ -32,7 +32,7 @@ export type RejectedTable = {
 /** Puts rows straight into the table; throws where it does not take all of them. */
 export type Insert = (slice: Slice, bytes: Readable) => Promise<void>;
 
-/** Where rows of one delivery go: into the table, or aside. */
+/** The targets of one delivery's rows: the table, or the table of rejected rows. */
 export type Parting = { table: RejectedTable; insert: Insert; delivery: Delivery };
 
 /**

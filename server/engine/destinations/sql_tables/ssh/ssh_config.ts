@@ -67,7 +67,7 @@ export type SshConfig = { ssh_port?: number } & {
   [Key in Exclude<keyof typeof ssh_keys, 'ssh_port'>]?: string | null;
 };
 
-/** How the SSH server is reached, and who it is. */
+/** The access to the SSH server, and its identity. */
 export type SshAccess = {
   host: string;
   port: number;
