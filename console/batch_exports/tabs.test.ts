@@ -154,7 +154,7 @@ test('a backfill is asked for by typing its dates', { skip }, async () => {
   await repair.getByText('This has to be later.').waitFor();
   await page.getByLabel('Until (UTC)').fill('2099-01-01T02:00');
   await page.keyboard.press('Enter');
-  await repair.getByText('This lies in the future').waitFor();
+  await repair.getByText('This range is in the future').waitFor();
   assert.match(await focused(page), /^Until/);
   await page.waitForURL('**selected_from=2099-01-01T01*selected_to=2099-01-01T02*');
   assert.doesNotMatch(page.url(), /backfill/);

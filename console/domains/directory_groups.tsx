@@ -120,7 +120,7 @@ function ChangeLevel({
         />
       </Form>
       <Button size="compact-sm" variant="subtle" mt="xs" onClick={changed}>
-        Leave it as it is
+        Cancel
       </Button>
     </>
   );

@@ -94,7 +94,7 @@ test('from the link of the terminal to the first completed export', { skip }, as
   await page.getByRole('button', { name: 'Copy One event, by curl' }).click();
   await page.getByRole('button', { name: 'Copied One event, by curl' }).waitFor();
   await pressByKey(page, 'Create a send-only key');
-  await page.getByText('The key stands in the commands below.').waitFor();
+  await page.getByText('The key is in the commands below.').waitFor();
   await page.getByRole('button', { name: 'Copy One event, by curl' }).waitFor();
   const command = (await page.getByRole('region', { name: 'One event, by curl' }).textContent())!;
   assert.match(command, /Bearer slk_\w{49}"/);

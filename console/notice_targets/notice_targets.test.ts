@@ -34,7 +34,7 @@ test('a target is created, tried out, changed and deleted', { skip }, async () =
 
   await page.getByRole('row').getByRole('link').click();
   await page.getByRole('button', { name: 'Send a test notice' }).click();
-  await page.getByText('It was not taken.').waitFor();
+  await page.getByText('The target did not accept it.').waitFor();
   assert.equal(await page.getByLabel('Something due is late').isChecked(), false);
   await page.getByLabel(hostile).check();
   await page.getByRole('button', { name: 'Save the target' }).click();

@@ -214,7 +214,7 @@ function Planned({
         />
       )}
       <Button size="compact-sm" variant="subtle" mt="xs" onClick={close}>
-        Leave it as it is
+        Cancel
       </Button>
     </>
   );

@@ -18,8 +18,8 @@ test('a limit is a number, nothing, or what the API refuses', () => {
     ['  ', null],
     [' 12 ', 12],
     ['0', 0],
-    ['-1', '-1'],
-    ['1.5', '1.5'],
+    ['-1', -1],
+    ['1.5', 1.5],
     ['a day', 'a day'],
   ] as const)
     assert.equal(limitOf(text), limit, text);

@@ -49,10 +49,10 @@ test('it says what an erasure is about, asks, and without a yes changes nothing'
   };
   const no = await told(false);
   assert.deepEqual([no.code, no.erasures], [1, 0]);
-  assert.match(no.lines[0]!, /about 2 distinct ids, 1 event and 1 version of persons of project/);
-  assert.match(no.lines[1]!, /delivered, perhaps some of it: "to a folder" \(File\)\.$/);
+  assert.match(no.lines[0]!, /concerns 2 distinct ids, 1 event and 1 version of persons of /);
+  assert.match(no.lines[1]!, /may have delivered some of these rows: "to a folder" \(File\)\.$/);
   assert.equal(no.lines[2], 'asked');
   const yes = await told(true);
   assert.deepEqual([yes.code, yes.erasures], [0, 1]);
-  assert.match(yes.lines.at(-1)!, /is asked for/);
+  assert.match(yes.lines.at(-1)!, /is requested/);
 });

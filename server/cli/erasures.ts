@@ -119,7 +119,7 @@ export async function erase(
     await appendActivity(tx, secrets, { organization_id }, server_actor, erasureEntry(row));
     return row.id;
   });
-  say(`Erasure ${id} is asked for; a running server works on it. See \`sluice erasures\`.`);
+  say(`Erasure ${id} is requested; a running server works on it. See \`sluice erasures\`.`);
   return 0;
 }
 

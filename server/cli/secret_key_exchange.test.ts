@@ -72,7 +72,7 @@ test('the command counts its work, names what no key opens, creates the kept key
     const [next, former] = keptSecretKeys(data_dir);
     assert.ok(former !== undefined && /secret_key\.previous;/.test(begun.text), begun.text);
     assert.match(begun.text, /^ {7}1 {2}server_keys\.sealed$/m);
-    assert.match((await rotated({})).text, /^Goes on with an exchange/);
+    assert.match((await rotated({})).text, /^Continues an unfinished rotation/);
     assert.deepEqual(keptSecretKeys(data_dir), [next, former]);
     const moved = await rotated({ SLUICE_SECRET_KEY: second, SLUICE_PREVIOUS_SECRET_KEYS: next });
     assert.deepEqual(

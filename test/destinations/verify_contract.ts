@@ -115,7 +115,7 @@ async function findNamed(
       const left = await contract.verify(config, [delivered]);
       contract.is_source_gone = false;
       assert.ok(
-        left.some(({ detail }) => detail.includes('The source has its rows no more')) ||
+        left.some(({ detail }) => detail.includes('The source no longer has its rows')) ||
           contract.notes.some((note) => note.includes('no longer has all rows')),
       );
     },

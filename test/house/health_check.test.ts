@@ -45,6 +45,6 @@ test('the package and the pages name the same oldest Node', () => {
   const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } };
   assert.equal(engines.node, '>=20');
   for (const page of ['README.md', 'docs/install.md'])
-    assert.match(read(page), /any Node from 20 on/, page);
+    assert.match(read(page), /Node 20 or later/, page);
   assert.match(read('.editorconfig'), /^max_line_length = 100$/m);
 });

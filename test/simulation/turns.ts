@@ -139,7 +139,7 @@ export class Turns {
       !this.under_way.includes(actor) &&
       !this.waiting.some((one) => one.actor === actor);
     for (;;) {
-      for (let round = 0; round < 4; round += 1) await setImmediate();
+      for (let round = 0; round < 40; round += 1) await setImmediate();
       if (Date.now() - began > stuck_ms_max)
         throw new Error(`The simulation is stuck.\n${this.trace.slice(-20).join('\n')}`);
       const isStill = this.under_way.length === 0 || (await this.isBlocked());

@@ -184,10 +184,7 @@ async function afterRestore(
     const late = await on.send(home, [{ event: 'late', distinct_id: 'visitor-1' }]);
     assert.equal(late.refused, 1);
     // Until then a delivery has a receipt of an erasure that the control store entered as done.
-    assert.match(
-      await differencesOf(restored),
-      new RegExp(`written once more for the erasure ${ada} `),
-    );
+    assert.match(await differencesOf(restored), new RegExp(`rewritten for the erasure ${ada} `));
     const done = await on.work(home, again);
     assert.equal(done.counts.events, 3);
     assert.equal(done.copies.rewritten, 1);

@@ -50,7 +50,7 @@ test('an export that waits since a restore says so, and what to do', async () =>
 
   // The destination cannot say it: that is the reason from now on, also of a refused unpause.
   await reconcileAll(engine, { only: created.id });
-  const cannot = /What it was given cannot be read again, .* --assume delivered/;
+  const cannot = /Its rows cannot be read again, .* --assume delivered/;
   assert.match((await read(url)).pause_reason.detail, cannot);
   const refused = await harness.request('POST', `${url}unpause/`, { key: home.key });
   assert.equal(refused.status, 409);

@@ -26,7 +26,7 @@ const cases: Case[] = [
     /no column/,
     'properties',
   ],
-  ['SELECT "sign up" FROM events', 1, 8, '"sign up"', /Text stands in single quotes/],
+  ['SELECT "sign up" FROM events', 1, 8, '"sign up"', /Put text in single quotes/],
   ['SELECT evnt.x, lowr(event) FROM events', 1, 8, 'evnt', /no column/, 'event'],
   ['SELECT lowr(event) AS x FROM events', 1, 8, 'lowr', /no function/, 'lower'],
   ['SELECT COUNTT(*) AS n FROM events', 1, 8, 'COUNTT', /no function `COUNTT`/, 'count'],

@@ -292,7 +292,7 @@ test('rows of a query without a key are counted; shared tables hide what is adde
     {
       kind: 'changed',
       name: `${config.dataset_id}.events uuid=one`,
-      detail: 'It was delivered 1 times and is there 2 times.',
+      detail: 'It was delivered 1 times and occurs 2 times.',
     },
   ]);
   assert.deepEqual(stagesOf(config), []);

@@ -57,10 +57,10 @@ test('each difference names its row, its column and both values', async () => {
     'changed t uuid=1: The column properties was delivered as {\\"a\\":1} and is {\\"a\\":2}.',
     'changed t uuid=3: The column event was delivered as ' +
       `…${'x'.repeat(20)}a${'x'.repeat(59)}… and is …${'x'.repeat(20)}b${'x'.repeat(59)}….`,
-    'changed t uuid=4: It was delivered 1 times and is there 2 times.',
+    'changed t uuid=4: It was delivered 1 times and occurs 2 times.',
     'changed t uuid=6: The column event was delivered as a and is null.',
     'missing t uuid=2: The row is gone.',
-    'missing t uuid=5: It was delivered 2 times and is there 1 times.',
+    'missing t uuid=5: It was delivered 2 times and occurs 1 times.',
   ]);
 });
 

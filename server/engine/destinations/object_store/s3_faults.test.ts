@@ -53,7 +53,7 @@ test('a fault says what the store said', () => {
     ['AccessDenied', 'not allowed: kms:Decrypt', {}, /encryption cannot be used \(.*kms:Decrypt\)/],
     ['PermanentRedirect', 'elsewhere', {}, /another region \(elsewhere\)/],
     ['Unknown', 'UnknownError', { httpStatusCode: 418 }, /refused the request \(HTTP 418\)/],
-    ['Unknown', 'UnknownError', { httpStatusCode: 502 }, /fault of its own \(HTTP 502\)/],
+    ['Unknown', 'UnknownError', { httpStatusCode: 502 }, /internal error \(HTTP 502\)/],
   ];
   for (const [name, message, $metadata, said] of cases) {
     const explained = faults.explain(Object.assign(new Error(message), { name, $metadata }));

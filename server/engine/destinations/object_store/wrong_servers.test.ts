@@ -63,7 +63,11 @@ test('an address that is no store or endpoint is told by what answers there', as
   for (const [type, address, expected] of [
     ['S3', `http://127.0.0.1:${ssh}`, /does not speak HTTP; check endpoint_url\.$/],
     ['S3', `https://127.0.0.1:${ssh}`, /no TLS at this port; check endpoint_url/],
-    ['S3', `http://127.0.0.1:${web}`, /it gave no name to an upload\. Check endpoint_url\.$/],
+    [
+      'S3',
+      `http://127.0.0.1:${web}`,
+      /its answer has no name to an upload\. Check endpoint_url\.$/,
+    ],
     ['S3', `http://127.0.0.1:${secure}`, /a port with TLS needs https\.$/],
     ['AzureBlob', `http://127.0.0.1:${ssh}`, /does not speak HTTP; check endpoint_url\.$/],
     ['AzureBlob', `https://127.0.0.1:${ssh}`, /no TLS at this port; check endpoint_url/],

@@ -104,7 +104,7 @@ test(
     assert.equal(started.plan?.runs_with_records, 2);
     assert.match(
       started.detail,
-      new RegExp(`^It begins at .+ 10 rows in 2 of its ${inWords(intervals)} runs are to be `),
+      new RegExp(`^It starts at .+ 10 rows in 2 of its ${inWords(intervals)} runs; `),
     );
     while ((await advanceBackfills(engine)) > 0);
     const runs = await runsOf(started.id);
@@ -147,7 +147,7 @@ test('a backfill over what is delivered says where the rows are, and repeats non
   const created = await newExport(home, { paused: true });
   await finish(home, created.id, (await begin(home, created.id, 20)).id);
   const again = await begin(home, created.id, 40);
-  assert.match(again.detail, /5 rows in 1 of its 40 runs .+ 10 rows of the range were left out/);
+  assert.match(again.detail, /5 rows in 1 of its 40 runs.+ 10 rows of the range were left out/);
   assert.equal(await finish(home, created.id, again.id), 1);
   const ended = await find(home, created.id, again.id);
   assert.equal(ended.progress.records_elsewhere, 10);
@@ -247,7 +247,7 @@ test('a backfill that failed says how many runs did, and that it went no further
   const created = await newExport(home, { paused: true });
   for (const [hours, said] of [
     [2, '2 runs failed.'],
-    [10, '8 runs failed, so the rest was not begun.'],
+    [10, '8 runs failed, so the rest was not started.'],
   ] as const) {
     const { id } = await begin(home, created.id, hours);
     await advanceBackfills(engine);

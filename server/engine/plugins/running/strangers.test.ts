@@ -188,7 +188,7 @@ test('posthog.api asks with the key that it is given, over the guarded fetch', a
   assert.deepEqual(asked, ['/api/event/?a=1', '/api/annotation/?token=slp', '/']);
   assert.deepEqual(taken.slice(0, 2), [null, { a: 1 }]);
   assert.deepEqual(taken[2].slice(0, 2), [200, 200]);
-  assert.match(taken[2][2], /give it personalApiKey/);
+  assert.match(taken[2][2], /Pass personalApiKey/);
   assert.match(taken[2][3], /may not reach 127\.0\.0\.2/);
 });
 

@@ -34,7 +34,7 @@ test('a body of 1 MiB is taken, a larger one is 413 and says the limit', async (
   const large = await post(list, padded(mebibyte + 1));
   assert.equal(large.status, 413);
   assert.equal(large.body.code, 'request_too_large');
-  assert.match(large.body.detail, / 1048576 bytes /);
+  assert.match(large.body.detail, / 1048576 bytes\./);
 });
 
 test('sources, bulk invites and events take 20 MiB, and the document says each limit', async () => {

@@ -236,7 +236,7 @@ for (const kind of ['github', 'gitlab'] as const) {
     for (const [status, code, reason] of [
       [401, 'refused', /refuses access/],
       [403, 'refused', /refuses access/],
-      [429, 'unreachable', /no more requests for now/],
+      [429, 'unreachable', /refuses further requests for now/],
       [500, 'unreachable', /status 500/],
       [503, 'unreachable', /status 503/],
     ] as const) {
