@@ -95,7 +95,7 @@ function Change({ target, project_id }: Given) {
   const done = useDone();
   const { data } = useQuery(batchExports(project_id, 1));
   const known = data?.results ?? [];
-  // Of very many exports the newest are shown; the others stay chosen as they are.
+  // The newest of very many exports are shown; the others stay chosen as they are.
   const unseen = (batch_export_ids ?? []).filter((one) => !known.some((row) => row.id === one));
   return (
     <Form

@@ -2,8 +2,15 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { root } from './source_files.ts';
-import { faultsOfHeading, faultsOfSentence, headingsOf, sentencesOf } from './voice.ts';
+import { listSourceFiles, root } from './source_files.ts';
+import {
+  commentsOf,
+  faultsOfComment,
+  faultsOfHeading,
+  faultsOfSentence,
+  headingsOf,
+  sentencesOf,
+} from './voice.ts';
 
 /** Lists the pages of docs/ that hold these rules; add each page that you rewrite. */
 const pages = [
@@ -109,4 +116,28 @@ test('a heading is a noun or a command', () => {
   assert.deepEqual(faultsOfHeading('Check the signature'), []);
   for (const bad of ['What is stored', 'Who may change it', 'That is all'])
     assert.equal(faultsOfHeading(bad).length, 1, bad);
+});
+
+test('comments of the server and the console begin with a verb or a noun', () => {
+  const faults = listSourceFiles()
+    .filter(({ path }) => /^(?:server|console)\//.test(path) && !/\.test\.tsx?$/.test(path))
+    .flatMap(({ path, text }) =>
+      commentsOf(text).flatMap((comment) =>
+        faultsOfComment(comment.text).map((fault) => `${path}:${comment.line} ${fault}`),
+      ),
+    );
+  assert.deepEqual(faults, []);
+});
+
+test('a comment is read whole, and its first word is judged', () => {
+  const source =
+    '/** Locks the\n * row. */\nconst a = 1; // no\n\n// One\n// two\nlet b;\n/* C */\n';
+  assert.deepEqual(commentsOf(source), [
+    { line: 1, text: 'Locks the row.' },
+    { line: 5, text: 'One two' },
+    { line: 8, text: 'C' },
+  ]);
+  for (const bad of ['What is left', 'Whether it is locked', 'Of a run its id', 'So long it waits'])
+    assert.equal(faultsOfComment(bad).length, 1, bad);
+  assert.deepEqual(faultsOfComment('Returns what is left'), []);
 });

@@ -75,3 +75,27 @@ function paragraphsOf(markdown: string): string[] {
 function withoutCode(markdown: string): string {
   return markdown.replaceAll(/^ *```[\s\S]*?^ *```/gm, '').replaceAll(/<!--[\s\S]*?-->/g, '');
 }
+
+/** The comments of a source file, each with its line; lines of one comment belong together. */
+export function commentsOf(source: string): { line: number; text: string }[] {
+  const found: { line: number; text: string }[] = [];
+  let is_open = false;
+  for (const [index, line] of source.split('\n').entries()) {
+    const text = /^\s*(?:\/\*\*?|\/\/|\*(?!\/))\s?(.*?)(?:\s*\*\/)?$/.exec(line)?.[1];
+    if (text === undefined) is_open = false;
+    else if (is_open) found.at(-1)!.text += ` ${text}`;
+    else {
+      found.push({ line: index + 1, text });
+      is_open = true;
+    }
+    if (line.trimEnd().endsWith('*/')) is_open = false;
+  }
+  return found.map(({ line, text }) => ({ line, text: text.trim() }));
+}
+
+/** Names the fault of a comment: it begins with a clause instead of a verb or a noun. */
+export function faultsOfComment(text: string): string[] {
+  return /^(?:What|Who|Whose|Whom|Of|That|Which|Whether|How|So (?:much|many|far|long))\b/.test(text)
+    ? ['begins with a clause: begin with a verb ("Returns") or a noun']
+    : [];
+}

@@ -142,7 +142,7 @@ export type SelectingRun = Pick<
 > & { has_begun_to_commit: boolean; has_receipt: boolean; inserted_to: number | null };
 
 /**
- * Of the current revision's runs that select the record, finds the one that has it: a completed
+ * Finds the run that has the record among the current revision's runs that select it: a completed
  * one, else an open one, else the latest. Uses batch_export_runs_by_interval: a run selects rows
  * that were inserted, or events that happened, in its data interval.
  */

@@ -168,7 +168,7 @@ async function openLoaded(
     const before = held;
     const instance = await before;
     if (instance?.isGone === false) return instance;
-    // Of several calls that arrive here, one loads.
+    // One of the calls that arrive here loads.
     if (held === before) {
       if (instance !== undefined)
         log.info('the plugin is loaded again, because its instance has ended');
