@@ -118,7 +118,7 @@ test('one store alone comes back, and what was removed after the backup does not
   assert.equal(await readFile(join(empty.folder, 'data/restoring'), 'utf8'), 'clickhouse');
   await assert.rejects(
     restoreBackup(context(), place, backup, passphrase),
-    /Say --lost clickhouse/,
+    /with --lost clickhouse/,
   );
   await rm(join(empty.folder, 'data'), { recursive: true });
 

@@ -69,7 +69,7 @@ test('an export that waits since a restore says so, and what to do', async () =>
   await reconcileAll(engine, { only: created.id, assumption: 'delivered' });
   const settled = await read(url);
   assert.deepEqual([settled.paused, settled.pause_reason], [false, null]);
-  assert.match((await read(`${url}runs/`)).detail, /^The next run is /);
+  assert.match((await read(`${url}runs/`)).detail, /^The next run delivers /);
   await engine.db.run(sql`DELETE FROM reconciliations`);
   assert.deepEqual(await look(), []);
 });
