@@ -19,7 +19,7 @@ test('a limit is a number, nothing, or what the API refuses', () => {
     [' 12 ', 12],
     ['0', 0],
     ['-1', -1],
-    ['1.5', 1.5],
+    ['1.5', '1.5'],
     ['a day', 'a day'],
   ] as const)
     assert.equal(limitOf(text), limit, text);
