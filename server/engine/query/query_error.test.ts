@@ -61,7 +61,7 @@ const cases: Case[] = [
     'event',
     /neither a key of GROUP BY nor inside an aggregate/,
   ],
-  ['SELECT event FROM events WHERE count() > 1', 1, 32, 'count()', /cannot stand in WHERE/],
+  ['SELECT event FROM events WHERE count() > 1', 1, 32, 'count()', /is not allowed in WHERE/],
   [
     'SELECT event FROM events WHERE event > 5',
     1,
@@ -158,7 +158,7 @@ const cases: Case[] = [
   ['SELECT event ? 1 : 2 AS x FROM events', 1, 14, '?', /write if\(condition, a, b\)/],
   ["SELECT uuid FROM events WHERE event =~ 'a'", 1, 38, '~', /match\(text, pattern\)/],
   ["SELECT properties->'a' AS x FROM events", 1, 8, "properties->'a'", /properties.name/],
-  ["SELECT uuid, event AS 'name' FROM events", 1, 23, "'name'", /none in single quotes/],
+  ["SELECT uuid, event AS 'name' FROM events", 1, 23, "'name'", /not in single quotes/],
   ['SELECT uuid FROM events WHERE {filters}', 1, 31, '{', /its own interval by itself/],
   ['SELECT * EXCEPT (evnt) FROM events', 1, 18, 'evnt', /could be left out/, 'event'],
   ['SELECT * REPLACE (1 AS event) FROM events', 1, 10, 'REPLACE', /write \* EXCEPT/],
