@@ -103,8 +103,8 @@ export async function recountBackfills(
 
 function startMessage({ from, to, by }: BackfillRange): string {
   return (
-    `Backfill of ${iso(from)} to ${iso(to)} started: what ` +
-    `${by === 'timestamp' ? 'happened' : 'was ingested'} in that time.`
+    `Backfill of ${iso(from)} to ${iso(to)} started, by the time of ` +
+    `${by === 'timestamp' ? 'the events' : 'ingestion'}.`
   );
 }
 
