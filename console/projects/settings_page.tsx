@@ -141,7 +141,7 @@ function DeleteProject({ project }: { project: ProjectRow }) {
   return (
     <TypedForm
       name={project.name}
-      text="Its exports stop and are gone. What they delivered stays where it is."
+      text="Its exports stop and are deleted. Delivered rows stay where they are."
       path={pathTo('/api/projects/:id/', { id: project.id })}
       if_match={etagOf(project)}
       done={async () => {

@@ -36,7 +36,7 @@ const endings = ['DELETE /api/users/@me/', 'DELETE /api/sessions/'];
 /** Wide phases are over by themselves, in about a minute each. */
 const wide = ['examples', 'coverage'];
 
-/** What is planned as a world begins is delivered after that long. */
+/** Time after which the first planned runs of a world have been delivered. */
 const worker_ms = 5_000;
 
 type Published = FuzzedDocument &
@@ -148,7 +148,7 @@ function configuration(key: string, cookie: string): string {
   ].join('\n');
 }
 
-/** What the caller stands on: changed or deleted, there would be nothing left to ask. */
+/** The caller's own objects: without them no further request would pass. */
 async function callerOf({ harness, home, organization, project }: StoryWorld, cookie: string) {
   const list = async (path: string) =>
     (await harness.request('GET', path, { headers: { cookie } })).body.results as { id: string }[];

@@ -20,7 +20,7 @@ import { anySeed, readOptions } from '../options.ts';
 /** After so many histories another database: this one grows, and its time leaves our calendar. */
 const histories_per_server = 200;
 
-/** What lines of a trace tell of. */
+/** Events in the lines of a trace. */
 const signs: [string, RegExp][] = [
   ['kills', /is dead$/],
   ['lost answers', /-> loses the (answer|request)/],

@@ -38,8 +38,8 @@ export function BulkBar({
         asks={() => ({
           title: `Delete ${exports}?`,
           text:
-            'Their schedules end, and their runs in progress are cancelled. What they delivered ' +
-            'stays where it is. This cannot be undone.',
+            'Their schedules end, and their runs in progress are cancelled. Delivered rows ' +
+            'stay where they are. This cannot be undone.',
           button: `Delete ${exports}`,
           keep: 'Delete nothing',
           typed: `delete ${ids.length}`,

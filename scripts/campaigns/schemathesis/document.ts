@@ -10,10 +10,10 @@ export type Published = JsonObject & { paths: Paths; servers: JsonObject[] };
 type World = { operations: Operation[]; recorded: Recorded; objects: Objects };
 
 /**
- * The published document for a tester that shall get far: path parameters are ids of what is there,
- * bodies have the example of a request that succeeded, and links lead from what a list or a
- * creation answers to each operation on it. What deletes
- * names only what was created meanwhile. `If-Match` fits.
+ * Returns the published document for a tester: path parameters are ids of existing objects, bodies
+ * have the example of a request that succeeded, and links lead from the answer of a list or a
+ * creation to each operation on its records. Deletions name only objects created meanwhile.
+ * `If-Match` fits.
  */
 export function preparedDocument(published: Published, address: string, world: World): Json {
   const document = JSON.parse(

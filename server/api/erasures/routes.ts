@@ -77,7 +77,7 @@ function createRoute(app: FastifyInstance, deps: Deps): void {
           'Send `distinct_ids` or `person_ids`, or a `filter`. Level in the organization: 8 or ' +
           'higher. It cannot be undone. The server works on it by itself, also after a ' +
           'restart: it deletes rows from the store, rewrites deliveries at destinations where ' +
-          'possible, and certifies the result. What is stored until it begins is erased; later ' +
+          'possible, and certifies the result. Rows stored before it starts are erased; later ' +
           'events of the persons go by `late_events`. docs/erasure.md says more.',
         body: NewErasure,
         response: { 201: Erasure },

@@ -70,7 +70,7 @@ test('a pooler that mixes sessions is told each time, by the doctor and by a bac
   t.after(() => pooler.close());
   const { user, password, database } = accessTo(stores.database_url, pooler.port);
   const url = `postgres://${user}:${password}@127.0.0.1:${pooler.port}/${database}`;
-  // What one process has prepared is in the way of the next.
+  // A prepared statement of one process is in the way of the next.
   for (let time = 0; time < 2; time += 1) {
     const { code, lines } = await looked({ SLUICE_DATABASE_URL: url });
     assert.equal(code, 1);

@@ -6,6 +6,7 @@ import type {
   DestinationDeps,
   Difference,
 } from '../../model/destination/destination.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
 import { withFaults } from '../../model/destination/faults.ts';
 import type { HeldReceipt, WantedReceipts } from '../../model/destination/held_receipt.ts';
 import { withoutRejected } from './rejected/known_rejected.ts';
@@ -113,7 +114,7 @@ async function compareTable(
   return [...differences, ...wanted.differences, ...contents];
 }
 
-/** Names the columns that keep less than the export brings; undefined for a table it cannot use. */
+/** Names the columns that keep less than the export brings; undefined for an unsuitable table. */
 async function narrowedBy(
   dialect: Dialect,
   delivery: Delivery,
@@ -121,8 +122,9 @@ async function narrowedBy(
 ): Promise<string | undefined> {
   try {
     return await dialect.checkTable(delivery, found);
-  } catch {
-    return undefined;
+  } catch (error) {
+    if (error instanceof NonRetryableError) return undefined;
+    throw error;
   }
 }
 
