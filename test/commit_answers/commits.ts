@@ -70,7 +70,9 @@ async function happen(
   await db.run(sql`
     UPDATE batch_export_runs SET failures = ${attempts_max - 1} WHERE id = ${run!.id}`);
   await scene.strike();
-  await execute(exporting, run!.id, own({ ...engine, destination_silence_seconds_max: 1 }));
+  // Short where the answer is silence; a busy machine must not turn another answer into that.
+  const silence = { destination_silence_seconds_max: one.code === 'timed_out' ? 4 : 60 };
+  await execute(exporting, run!.id, own({ ...engine, ...silence }));
   const ended = await db.row<{ status: string; error_code: string; selection: StoredRectangle[] }>(
     sql`SELECT status, error_code, selection FROM batch_export_runs WHERE id = ${run!.id}`,
   );

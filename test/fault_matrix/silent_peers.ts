@@ -52,12 +52,12 @@ export async function slowPeer(exporting: QueryHarness): Promise<void> {
       url: `${receiver.url}/slow`,
       max_request_records: 1,
     });
-    const busy: Answer = { status: 429, headers: { 'retry-after': '0.6' }, body: 'Later.' };
+    const busy: Answer = { status: 429, headers: { 'retry-after': '2' }, body: 'Later.' };
     receiver.plan(busy, 'take', busy, 'take', busy, 'take');
     const [planned] = await exporting.plan(id);
     const run = await claimRun(db, planned!.id, randomUUID());
     const told: boolean[] = [];
-    const engine = { ...exporting.harness.deps.engine, destination_silence_seconds_max: 1 };
+    const engine = { ...exporting.harness.deps.engine, destination_silence_seconds_max: 4 };
     await executeRun(engine, run!, new AbortController().signal, (isStalled) =>
       told.push(isStalled),
     );
