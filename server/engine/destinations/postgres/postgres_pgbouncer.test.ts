@@ -6,6 +6,7 @@ import { openQueryHarness } from '../../../../test/factories/batch_exports/query
 import { openTestStores } from '../../../../test/harness_stores.ts';
 import { accessTo, poolOf } from '../../../../test/servers/databases/embedded_postgres.ts';
 import { openPgBouncer, pgBouncerMissing } from '../../../../test/servers/databases/pgbouncer.ts';
+import { projectBase } from '../../../../test/factories/batch_exports/batch_exports.ts';
 
 const exporting = aroundTests(openQueryHarness);
 const stores = aroundTests(() => openTestStores({ clickhouse: false }));
@@ -66,3 +67,37 @@ for (const pool_mode of ['session', 'transaction'] as const)
       assert.deepEqual([finding?.fault, finding?.differences], [null, []]);
     },
   );
+
+test(
+  'PgBouncer in statement mode is refused by name, before anything is written',
+  { skip: pgBouncerMissing },
+  async (t) => {
+    const pool = poolOf(stores.database_url);
+    t.after(() => pool.end());
+    const pooler = await openPgBouncer(stores.database_url, 'statement');
+    t.after(() => pooler.close());
+    const access = accessTo(stores.database_url, pooler.port);
+    const config = { ...access, table_name: 'by_statement', require_tls: false };
+    const home = await exporting.harness.newOrganization();
+    await exporting.insert(home, [{ event: 'one', at: '2026-01-01T00:10:00Z' }]);
+    const destination = { type: 'Postgres', config };
+    const body = { name: 'pooled', interval: 'hour', destination };
+    const { body: tested } = await home.ask('POST', `${projectBase(home)}test/`, body);
+    const told =
+      /^A pooler before the server gives each statement another session .*Set pool_mode = transaction/;
+    assert.deepEqual(
+      tested.steps.map(({ name, status }: Record<string, string>) => [name, status]).slice(0, 2),
+      [
+        ['Connect', 'failed'],
+        ['Check the table', 'skipped'],
+      ],
+    );
+    assert.match(tested.steps[0].detail, told);
+    const { id } = await exporting.scheduled(home, { custom_query, destination }, 1);
+    const [run] = await exporting.runAll(id);
+    assert.deepEqual([run!.status, run!.error_code], ['Failed', 'statement_refused']);
+    assert.match(run!.latest_error!, told);
+    const { rows } = await pool.query("SELECT to_regclass('by_statement') AS found");
+    assert.deepEqual(rows, [{ found: null }]);
+  },
+);

@@ -125,6 +125,15 @@ const faults: Record<string, Fault> = {
 /** Words that say more than the code beside which they stand. */
 const by_words: [RegExp, Fault][] = [
   [
+    /transaction blocks not allowed in statement pooling mode/,
+    lasting(
+      'statement_refused',
+      'A pooler before the server gives each statement another session (%), and a delivery is ' +
+        'one transaction. Set pool_mode = transaction or session for this database, or set host ' +
+        'and port to those of the server itself.',
+    ),
+  ],
+  [
     /COPY FROM not supported with row-level security/,
     lasting(
       'permission_denied',
