@@ -24,6 +24,7 @@ import { createRedshift, openRedshiftServer } from '../servers/databases/redshif
 import type { RedshiftServer } from '../servers/databases/redshift_server.ts';
 import type { S3Server } from '../servers/object_stores/s3_server.ts';
 import { copy_invalid, copy_mistakes, invalid } from './redshift_configs.ts';
+import type { RefusingWorld } from './rejected_contract.ts';
 import type { Mistake } from './wrong_configs.ts';
 
 const bucket_name = 'loads';
@@ -173,6 +174,33 @@ export class RedshiftWorld {
       `SELECT uuid FROM ${this.inSchema(config)} ORDER BY 1`,
     );
     return found.rows.map(({ uuid }) => uuid);
+  }
+
+  /** Tables that take no number from 100 on. */
+  refusing(): RefusingWorld {
+    return {
+      definition: redshift,
+      deps: () => this.deps,
+      code: 'value_refused',
+      freshPlace: async () => {
+        const config = await this.freshConfig();
+        const table = this.inSchema(config);
+        await this.pool.query(`CREATE TABLE ${table} (n numeric(2, 0))`);
+        return {
+          config,
+          rows: async () =>
+            (await this.pool.query<{ n: string }>(`SELECT n FROM ${table} ORDER BY n`)).rows.map(
+              ({ n }) => Number(n),
+            ),
+          rejected: async () => {
+            if (!(await this.tables(config)).includes('events_rejected')) return [];
+            const found = await this.pool.query(`SELECT number, slice, code, record
+              FROM ${this.inSchema(config, 'events_rejected')} ORDER BY number`);
+            return found.rows;
+          },
+        };
+      },
+    };
   }
 
   /** The destination as the contract needs it. */

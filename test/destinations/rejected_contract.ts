@@ -26,6 +26,10 @@ export type RefusingWorld = {
   definition: DestinationDefinition;
   deps(): DestinationDeps;
   freshPlace(): Promise<RefusingPlace>;
+  /** Why it refuses them. */
+  code?: 'constraint_violated' | 'value_refused';
+  /** Ends the sessions of a killed worker, where the server keeps them for a while. */
+  endSessions?(): Promise<void>;
 };
 
 const columns = [{ name: 'n', type: 'integer', nullable: false, expression: 'n' } as const];
@@ -49,7 +53,8 @@ export function testRejected(world: RefusingWorld): void {
   testManyRows(world);
 }
 
-function testShown({ definition, deps, freshPlace }: RefusingWorld): void {
+function testShown({ definition, deps, freshPlace, ...world }: RefusingWorld): void {
+  const { code: why = 'constraint_violated' } = world;
   test('refused rows are shown aside with the others, all at once, or taken back', async () => {
     const place = await freshPlace();
     const slices = [[1, 100, 2], [3], [101, 4, 102]];
@@ -75,9 +80,9 @@ function testShown({ definition, deps, freshPlace }: RefusingWorld): void {
         code,
       ]),
       [
-        [1, 0, '{"n":"100"}', 'constraint_violated'],
-        [2, 2, '{"n":"101"}', 'constraint_violated'],
-        [3, 2, '{"n":"102"}', 'constraint_violated'],
+        [1, 0, '{"n":"100"}', why],
+        [2, 2, '{"n":"101"}', why],
+        [3, 2, '{"n":"102"}', why],
       ],
     );
   });
@@ -99,7 +104,7 @@ function testShown({ definition, deps, freshPlace }: RefusingWorld): void {
   });
 }
 
-function testKills({ definition, deps, freshPlace }: RefusingWorld): void {
+function testKills({ definition, deps, freshPlace, endSessions }: RefusingWorld): void {
   test('a worker that is killed while it sets rows aside has shown all or nothing', async () => {
     const kinds: KillPlace[] = ['writing', 'written', 'committed', 'committing'];
     const places = await Promise.all(kinds.map(() => freshPlace()));
@@ -118,6 +123,7 @@ function testKills({ definition, deps, freshPlace }: RefusingWorld): void {
       place: kinds[number]!,
     }));
     await killDeliveries(all, { after_milliseconds: 4 });
+    await endSessions?.();
     for (const [number, { rows, rejected }] of places.entries()) {
       const kind = kinds[number]!;
       const isShown = (await rows()).length > 0;

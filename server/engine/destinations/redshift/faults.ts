@@ -1,9 +1,9 @@
-import { lasting, passing } from '../../model/destination/faults.ts';
+import { lasting, ofRow, passing } from '../../model/destination/faults.ts';
 import { postgresError } from '../sql_tables/postgres_faults.ts';
 import type { OwnFaults } from '../sql_tables/postgres_faults.ts';
 import { server_faults } from '../sql_tables/server_faults.ts';
 
-const value = lasting(
+const value = ofRow(
   'value_refused',
   'The table does not take a value (%). Change the type of the column, or leave the table to ' +
     'be created by the export with the properties_data_type super.',

@@ -1,6 +1,7 @@
 import type { DestinationDefinition } from '../../model/destination/destination.ts';
 import { only_with_ssh, ssh_secrets, ssh_ways, ssh_where } from '../sql_tables/ssh/ssh_config.ts';
 import { tableReaders } from '../sql_tables/delivered_table.ts';
+import { rejectedNameFault } from '../sql_tables/target.ts';
 import { checkRedshift } from './check.ts';
 import { redshift_config, redshiftViolations } from './config.ts';
 import { openRedshift } from './dialect.ts';
@@ -68,6 +69,7 @@ export const redshift: DestinationDefinition<typeof redshift_config> = {
   host: ({ host, ssh_host }) => ssh_host || host,
   ways: [...ssh_ways, 'mode', 'bucket_name', 'region', 'prefix', 'iam_role', 'endpoint_url'],
   column_set: 'tables',
+  setAsideFault: ({ table_name = 'events' }) => rejectedNameFault(table_name, 127),
   validate: redshiftViolations,
   columnFaults: redshiftColumnFaults,
   encoding: () => ({ format: 'TabSeparated', compression: null }),

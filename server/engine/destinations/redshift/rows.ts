@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
-import { NonRetryableError } from '../../model/destination/errors.ts';
+import { rowError } from '../../model/destination/errors.ts';
+import type { NonRetryableError } from '../../model/destination/errors.ts';
 import type { Column } from '../../model/models/column.ts';
 import { columnList, quoted } from '../sql_tables/layout.ts';
 import { fieldText, linesOf } from '../sql_tables/tab_separated.ts';
@@ -38,7 +39,7 @@ export async function* rowsOf(
       size_bytes += size;
     }
     if (size_bytes > limit.bytes)
-      throw new NonRetryableError(
+      throw rowError(
         'limit_exceeded',
         `A row of ${size_bytes} bytes is larger than Redshift takes. ${limit.advice}`,
       );
@@ -52,7 +53,7 @@ function tooLong({ name, type }: Column, size: number): NonRetryableError {
       ? 'Export to a table where this column is SUPER (properties_data_type super), or leave ' +
         'such events out at their source.'
       : 'Leave such events out at their source, or shorten the value in a custom query.';
-  return new NonRetryableError(
+  return rowError(
     'value_refused',
     `A value of the column ${name} has ${size} bytes, and a VARCHAR holds ` +
       `${varchar_bytes_max}. ${advice}`,

@@ -17,6 +17,7 @@ import type { Dialect } from '../sql_tables/dialect.ts';
 import type { FoundColumn } from '../sql_tables/fitting.ts';
 import { openApart, takenOver } from '../sql_tables/rejected/apart.ts';
 import type { Apart, ApartStage } from '../sql_tables/rejected/apart.ts';
+import { sendByPart } from '../sql_tables/rejected/set_aside.ts';
 import { prepareTables } from '../sql_tables/prepare.ts';
 import { findReceipt, writeReceipt } from '../sql_tables/receipts.ts';
 import { newStanding, openStagedSink, recordsIn, requireCame } from '../sql_tables/staged_sink.ts';
@@ -88,8 +89,8 @@ export async function openRedshiftSink(
     prepare: () => prepare(session),
     recover: (outcomes) => stage.recover(session, delivery.rejects === undefined ? outcomes : []),
     readsAgain: true,
-    rejectedOf: (number) => apartOf(session).aside.rejectedOf(number),
-    write: (slice, bytes) => write(session, slice, bytes),
+    rejectedOf: (number) => apartOf(session).rejectedOf(number),
+    write: (slice, bytes) => apartOf(session).write(slice, bytes, stageSlice(session)),
     commit: (outcomes, manifest) => commit(session, outcomes, manifest),
     abort: () => {
       session.apart = undefined;
@@ -112,37 +113,31 @@ async function prepare(session: Session): Promise<void> {
 }
 
 function apartOf(session: Session): Apart {
-  const { dialect, delivery } = session;
-  return (session.apart ??= openApart(dialect, delivery, apartStage(session), () =>
-    prepare(session),
+  return (session.apart ??= openApart(
+    session,
+    () => prepare(session),
+    () => openApartStage(session),
   ));
 }
 
-async function write(session: Session, slice: Slice, bytes: Readable): Promise<Json> {
-  const { aside } = apartOf(session);
-  if (session.standing.is_delivered) await aside.readAgain(slice, bytes);
-  else if (session.delivery.rejects !== undefined) await aside.insert(slice, bytes);
-  else return writeStaged(session, slice, bytes);
-  return null;
-}
-
-async function writeStaged(session: Session, slice: Slice, bytes: Readable): Promise<Json> {
-  const { records, state } = await session.stage.write(session, slice, bytes);
-  requireCame(slice, records);
-  return state;
+function stageSlice(session: Session) {
+  return async (slice: Slice, bytes: Readable): Promise<Json> => {
+    const { records, state } = await session.stage.write(session, slice, bytes);
+    requireCame(slice, records);
+    return state;
+  };
 }
 
 /** By inserts in both modes: a piece of a few rows is no load. */
-function apartStage(session: Session): ApartStage {
+async function openApartStage(session: Session): Promise<ApartStage> {
   const { connection, delivery } = session;
+  const table = `sluice_apart_${randomBytes(6).toString('hex')}`;
+  await connection.rows(apartStatement(table, delivery.columns, session.found));
   return {
-    create: async () => {
-      const name = `sluice_apart_${randomBytes(6).toString('hex')}`;
-      await connection.rows(apartStatement(name, delivery.columns, session.found));
-      return name;
-    },
-    insert: async (table, slice, bytes) =>
+    table,
+    send: sendByPart(async (slice, bytes) =>
       requireCame(slice, await insertRows(session, { table }, bytes)),
+    ),
   };
 }
 
@@ -189,12 +184,13 @@ async function commit(
 }
 
 async function load(session: Session, outcomes: SliceOutcome[]): Promise<string | undefined> {
-  // Each piece of these was counted as it came.
-  if (session.standing.is_delivered || session.delivery.rejects !== undefined)
-    return apartOf(session).table();
-  const source = await session.stage.load(session, outcomes);
-  await requireStaged(session.connection, source, outcomes);
-  return source;
+  const { connection, delivery, standing, stage } = session;
+  const source =
+    standing.is_delivered || delivery.rejects !== undefined
+      ? apartOf(session).rows()
+      : { table: await stage.load(session, outcomes), records: recordsIn(outcomes) };
+  if (source !== undefined) await requireStaged(connection, source.table, source.records);
+  return source?.table;
 }
 
 /**

@@ -9,6 +9,7 @@ import type {
 } from '../../model/destination/destination.ts';
 import { eraseRows, openAside } from './rejected/aside.ts';
 import type { Aside } from './rejected/aside.ts';
+import { sendByPart } from './rejected/set_aside.ts';
 import type { RejectedTable } from './rejected/set_aside.ts';
 import { commitKnowingly } from './commit.ts';
 import type { Commit } from './commit.ts';
@@ -131,7 +132,7 @@ export function inTransactions(work: TransactionalDelivery): StagedDelivery {
   };
   if (work.rejected !== undefined)
     session.aside = openAside(
-      { table: work.rejected, insert: work.insert, delivery: work.delivery },
+      { table: work.rejected, send: sendByPart(work.insert), delivery: work.delivery },
       () => prepare(session),
     );
   return {
@@ -209,8 +210,10 @@ async function write(session: Session, slice: Slice, bytes: Readable): Promise<J
   if (session.way === undefined) await chooseWay(session, slice);
   if (session.way === 'staged') return writeStaged(session, slice, bytes);
   await prepare(session);
-  if (session.aside === undefined) await session.work.insert(slice, bytes);
-  else await session.aside.insert(slice, bytes);
+  const { aside, work } = session;
+  await (aside === undefined || work.delivery.rejects === undefined
+    ? work.insert(slice, bytes)
+    : aside.insert(slice, bytes));
   return null;
 }
 

@@ -35,6 +35,11 @@ export class NonRetryableError extends KnownError {
   override readonly name = 'NonRetryableError';
 }
 
+/** Returns the error of a row that cannot be delivered for its content. */
+export function rowError(code: string, message: string): NonRetryableError {
+  return Object.assign(new NonRetryableError(code, message), { is_of_row: true });
+}
+
 /** Thrown for a known fault that another attempt may get past. */
 export class RetryableError extends KnownError {
   override readonly name = 'RetryableError';

@@ -1,22 +1,22 @@
 import type { Readable } from 'node:stream';
-import type { Delivery, Slice } from '../../../model/destination/destination.ts';
+import type { Delivery, Json, Slice } from '../../../model/destination/destination.ts';
 import { RetryableError } from '../../../model/destination/errors.ts';
 import type { RejectedRow } from '../../../model/destination/rejected_rows.ts';
 import type { Dialect } from '../dialect.ts';
+import type { Standing } from '../staged_sink.ts';
 import { openAside } from './aside.ts';
-import type { Aside } from './aside.ts';
 import { rejectedTable } from './rejected_table.ts';
-import type { RejectedTable } from './set_aside.ts';
+import type { RejectedTable, Send } from './set_aside.ts';
 
 /**
  * A temporary table of the session that refuses each row that the target would refuse, so that
  * nothing is refused when its rows are shown.
  */
 export type ApartStage = {
-  /** Creates it empty, and gives its quoted name. */
-  create(): Promise<string>;
-  /** Inserts all rows or none. */
-  insert(table: string, slice: Slice, bytes: Readable): Promise<void>;
+  /** Its quoted name. */
+  table: string;
+  /** Of each part it inserts all rows or none. */
+  send: Send;
 };
 
 /**
@@ -25,29 +25,52 @@ export type ApartStage = {
  * by the transaction that writes the receipt.
  */
 export type Apart = {
-  aside: Aside;
-  /** The table whose rows are to be shown; undefined where none came. */
-  table(): string | undefined;
+  /**
+   * Writes a slice: of a delivery that sets rows aside into the temporary table, of one that is
+   * there rows that are delivered again; any other slice goes to `staged`.
+   */
+  write(
+    slice: Slice,
+    bytes: Readable,
+    staged: (slice: Slice, bytes: Readable) => Promise<Json>,
+  ): Promise<Json>;
+  /** Those rows of a slice that are set aside now. */
+  rejectedOf(number: number): RejectedRow[];
+  /** The table whose rows are to be shown, and their number; undefined where none came. */
+  rows(): { table: string; records: number } | undefined;
   /** Adds and removes rejected rows in the open transaction. */
   show(): Promise<void>;
 };
 
-/** Opens them; `prepare` prepares the tables for a delivery that is there already. */
+/**
+ * Opens them. `prepare` prepares the tables for a delivery that is there already, `openStage`
+ * creates the temporary table, empty.
+ */
 export function openApart(
-  dialect: Dialect,
-  delivery: Delivery,
-  stage: ApartStage,
+  { dialect, delivery, standing }: { dialect: Dialect; delivery: Delivery; standing: Standing },
   prepare: () => Promise<void>,
+  openStage: () => Promise<ApartStage>,
 ): Apart {
-  let name: string | undefined;
+  let stage: ApartStage | undefined;
+  let records = 0;
   const { table, show } = openPending(dialect, delivery);
-  const insert = async (slice: Slice, bytes: Readable) => {
-    name ??= await stage.create();
-    await stage.insert(name, slice, bytes);
+  const send: Send = async (number, lines) => {
+    stage ??= await openStage();
+    const insert = await stage.send(number, lines);
+    return async (from, to) => {
+      await insert(from, to);
+      records += to - from;
+    };
   };
+  const aside = openAside({ table, send, delivery }, prepare);
   return {
-    aside: openAside({ table, insert, delivery }, prepare),
-    table: () => name,
+    write: async (slice, bytes, staged) => {
+      if (!standing.is_delivered && delivery.rejects === undefined) return staged(slice, bytes);
+      await (standing.is_delivered ? aside.readAgain(slice, bytes) : aside.insert(slice, bytes));
+      return null;
+    },
+    rejectedOf: aside.rejectedOf,
+    rows: () => (stage === undefined ? undefined : { table: stage.table, records }),
     show,
   };
 }

@@ -9,7 +9,7 @@ import { leaveAside } from '../staged_sink.ts';
 
 /** The rows of one attempt at a delivery that its table refuses, or has refused before. */
 export type Aside = {
-  /** Puts a slice straight into the table; where the delivery says so, without refused rows. */
+  /** Puts a slice straight into the table, without the rows that it refuses. */
   insert(slice: Slice, bytes: Readable): Promise<void>;
   /**
    * Reads the rows of a delivery that is there and leaves them, but for those that were set aside.
@@ -23,7 +23,7 @@ export type Aside = {
 
 /** Opens them; `prepare` prepares the table in the transaction that shows the delivery. */
 export function openAside(parting: Parting, prepare: () => Promise<void>): Aside {
-  const { table, insert, delivery } = parting;
+  const { table } = parting;
   const rejected = new Map<number, RejectedRow[]>();
   let looked: Promise<HeldRejections | undefined> | undefined;
   const held = () =>
@@ -34,7 +34,6 @@ export function openAside(parting: Parting, prepare: () => Promise<void>): Aside
     }));
   return {
     insert: async (slice, bytes) => {
-      if (delivery.rejects === undefined) return insert(slice, bytes);
       const before = rejected.values().reduce((sum, { length }) => sum + length, 0);
       const found = await insertApart(parting, slice, bytes, before);
       await table.add(slice.number, before + 1, found);

@@ -1,11 +1,11 @@
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { openRowDigest } from '../../contents/digest.ts';
 import type { ValueRow } from '../../../model/destination/content_source.ts';
 import type { Delivery, Slice } from '../../../model/destination/destination.ts';
 import type { RejectedRow } from '../../../model/destination/rejected_rows.ts';
 import { valuesOfRecord } from '../../../model/destination/rejected_rows.ts';
 import { keyColumn } from '../layout.ts';
-import { piecesOf, refusalOf, rejectedRow, valuesOf } from './set_aside.ts';
+import { insertPiece, piecesOf, rejectedRow, valuesOf } from './set_aside.ts';
 import type { HeldRejection, Parting } from './set_aside.ts';
 
 /** The rejected rows of a delivery that is there, found again among those of the source. */
@@ -19,34 +19,46 @@ export type HeldRejections = {
   erase(keys: string[]): Promise<void>;
 };
 
+/** A line of the source, and what was set aside for it. */
+type Found = { line: Buffer; one: HeldRejection };
+
 /** Looks for the rejected rows of the delivery; undefined where it has none. */
 export async function openHeldRejections(parting: Parting): Promise<HeldRejections | undefined> {
-  const { table, insert, delivery } = parting;
+  const { table, delivery } = parting;
   const { columns } = delivery;
   const held = await table.list();
   if (held.length === 0) return undefined;
   const left = byDigest(held, columns);
   const key = columns.findIndex(({ name }) => name === keyColumn(delivery));
-  const siftLine = async (line: Buffer, number: number): Promise<RejectedRow | undefined> => {
-    const values = valuesOf(line);
-    const one = left.get(rowDigest(columns, values))?.shift();
-    if (one === undefined) return undefined;
-    if (delivery.redelivers !== true) return { values, code: one.code, reason: one.reason };
-    const again = await refusalOf(table, () =>
-      insert({ number, records: 1 }, Readable.from([line])),
+  const deliverAgain = async (number: number, found: Found[]): Promise<RejectedRow[]> => {
+    const refused = new Map<Buffer, RejectedRow>();
+    const lines = found.map(({ line }) => line);
+    await insertPiece(parting, number, lines, (line, fault) =>
+      refused.set(line, rejectedRow(line, fault)),
     );
-    if (again !== undefined) return rejectedRow(line, again);
-    await table.remove([one.number]);
-    return undefined;
+    const taken = found.filter(({ line }) => !refused.has(line));
+    await table.remove(taken.map(({ one }) => one.number));
+    return [...refused.values()];
   };
   return {
     sift: async (slice, bytes) => {
       const rejected: RejectedRow[] = [];
-      for await (const lines of piecesOf(bytes))
-        for (const line of lines) {
-          const row = await siftLine(line, slice.number);
-          if (row !== undefined) rejected.push(row);
-        }
+      for await (const lines of piecesOf(bytes)) {
+        const found = lines.flatMap((line): Found[] => {
+          const one = left.get(rowDigest(columns, valuesOf(line)))?.shift();
+          return one === undefined ? [] : [{ line, one }];
+        });
+        if (found.length === 0) continue;
+        rejected.push(
+          ...(delivery.redelivers === true
+            ? await deliverAgain(slice.number, found)
+            : found.map(({ line, one: { code, reason } }) => ({
+                values: valuesOf(line),
+                code,
+                reason,
+              }))),
+        );
+      }
       return rejected;
     },
     erase: async (keys) => {

@@ -29,44 +29,69 @@ export type RejectedTable = {
   explained(error: unknown): unknown;
 };
 
-/** Puts rows straight into the table; throws where it does not take all of them. */
-export type Insert = (slice: Slice, bytes: Readable) => Promise<void>;
+/** Inserts the lines of a piece from one place up to another; throws if one is refused. */
+export type InsertPart = (from: number, to: number) => Promise<void>;
+
+/** Brings a piece of a slice to the server, and gives what inserts parts of it. */
+export type Send = (number: number, lines: Buffer[]) => Promise<InsertPart>;
+
+/** Sends each part when it is inserted. */
+export function sendByPart(insert: (slice: Slice, bytes: Readable) => Promise<void>): Send {
+  return async (number, lines) => (from, to) =>
+    insert({ number, records: to - from }, Readable.from(lines.slice(from, to)));
+}
 
 /** The targets of one delivery's rows: the table, or the table of rejected rows. */
-export type Parting = { table: RejectedTable; insert: Insert; delivery: Delivery };
+export type Parting = { table: RejectedTable; send: Send; delivery: Delivery };
 
 /**
- * Inserts a slice piece by piece, and gives the rows that the server refused for what they are: a
- * piece with such a row is halved until the row stands alone, so the others go together. Throws
- * `too_many_rejected` where they are more than the delivery may set aside beside `before`.
+ * Inserts a slice piece by piece, and gives the rows that the server refused for what they are.
+ * Throws `too_many_rejected` where they are more than the delivery may set aside beside `before`.
  */
 export async function insertApart(
-  { table, insert, delivery }: Parting,
+  parting: Parting,
   slice: Slice,
   bytes: Readable,
   before: number,
 ): Promise<RejectedRow[]> {
-  const rows_max = (delivery.rejects?.rows_max ?? 0) - before;
+  const rows_max = (parting.delivery.rejects?.rows_max ?? 0) - before;
   const rejected: RejectedRow[] = [];
-  const take = async (lines: Buffer[]): Promise<void> => {
-    const part = { number: slice.number, records: lines.length };
-    const fault = await refusalOf(table, () => insert(part, Readable.from(lines)));
-    if (fault === undefined) return;
-    if (lines.length === 1) {
-      rejected.push(rejectedRow(lines[0]!, fault));
+  for await (const lines of piecesOf(bytes))
+    await insertPiece(parting, slice.number, lines, (line, fault) => {
+      rejected.push(rejectedRow(line, fault));
       if (rejected.length > rows_max) throw tooManyRejected(before + rows_max, rejected);
-      return;
-    }
-    const half = lines.length >>> 1;
-    await take(lines.slice(0, half));
-    await take(lines.slice(half));
-  };
-  for await (const lines of piecesOf(bytes)) await take(lines);
+    });
   return rejected;
 }
 
+/**
+ * Inserts the lines of a piece, and gives those to `refuse` that the server refuses: a piece with
+ * such a row is halved until the row stands alone, so the others go together.
+ */
+export async function insertPiece(
+  { table, send }: Parting,
+  number: number,
+  lines: Buffer[],
+  refuse: (line: Buffer, fault: KnownError) => void,
+): Promise<void> {
+  const take = async (part: Buffer[], given?: InsertPart): Promise<void> => {
+    let sent = given;
+    const fault = await refusalOf(table, async () => {
+      // A piece of which a row cannot even be sent is halved too.
+      sent ??= await send(number, part);
+      await sent(0, part.length);
+    });
+    if (fault === undefined) return;
+    if (part.length === 1) return refuse(part[0]!, fault);
+    const half = part.length >>> 1;
+    await take(part.slice(0, half), sent);
+    await take(part.slice(half), sent && ((from, to) => sent!(half + from, half + to)));
+  };
+  await take(lines);
+}
+
 /** The error by which the server refuses rows for what they are; others are thrown. */
-export async function refusalOf(
+async function refusalOf(
   table: RejectedTable,
   work: () => Promise<void>,
 ): Promise<KnownError | undefined> {

@@ -1,0 +1,7 @@
+import { testRejected } from '../../../../test/destinations/rejected_contract.ts';
+import { RedshiftWorld } from '../../../../test/destinations/redshift_world.ts';
+
+const world = new RedshiftWorld('COPY');
+world.openAroundTests();
+
+testRejected(world.refusing());
