@@ -7,7 +7,7 @@ import { openOutbound } from '../../server/platform/outbound/outbound.ts';
  * the guard.
  */
 export function destinationDeps(
-  outbound = openOutbound({ allow: ['127.0.0.0/8'] }),
+  outbound = openOutbound({ allow: ['127.0.0.0/8', '::1'] }),
 ): DestinationDeps {
   const { signal } = new AbortController();
   return { log: silentLog(), outbound, export_dir: '/nowhere', signal };

@@ -5,16 +5,17 @@ import { betweenFiles } from '../between_files.ts';
 import { tablesIn } from '../factories/batch_exports/deliveries.ts';
 import { destinationDeps } from './destination_deps.ts';
 import type { Config } from './destination_world.ts';
+import type { RefusingWorld } from './rejected_contract.ts';
 import { openTestStores } from '../harness_stores.ts';
 import type { TestStores } from '../harness_stores.ts';
 import { certificate } from '../servers/certificate.ts';
 import { poolOf } from '../servers/databases/embedded_postgres.ts';
 import { openSnowflakeServer } from '../servers/snowflake/server.ts';
 import type { SnowflakeServer } from '../servers/snowflake/server.ts';
-import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import type { DestinationDeps } from '../../server/engine/model/destination/destination.ts';
 import { quoted } from '../../server/engine/destinations/sql_tables/layout.ts';
 import type { SnowflakeConfig } from '../../server/engine/destinations/snowflake/config.ts';
+import { snowflake } from '../../server/engine/destinations/snowflake/snowflake.ts';
 import { listen } from '../servers/loopback.ts';
 
 let stores: TestStores;
@@ -61,10 +62,38 @@ export async function leftovers(config: Config): Promise<string[]> {
   return [...others, ...claims.rows.map((row) => row.attempt_id)];
 }
 
+/** Tables that take no number from 100 on. */
+export const refusing: RefusingWorld = {
+  definition: snowflake,
+  deps: () => deps,
+  code: 'value_refused',
+  endSessions: () => server.endSessions(),
+  freshPlace: async () => {
+    const config = await freshConfig();
+    const table = inSchema(config);
+    await pool.query(`CREATE TABLE ${table} (n numeric(2, 0))`);
+    const rows = async (statement: string) => (await pool.query(statement)).rows;
+    return {
+      config,
+      rows: async () => (await rows(`SELECT n FROM ${table} ORDER BY n`)).map(({ n }) => Number(n)),
+      rejected: async () => {
+        if (!(await tables(config)).includes('events_rejected')) return [];
+        const found = await rows(`SELECT number, slice, code, record
+          FROM ${inSchema(config, 'events_rejected')} ORDER BY number`);
+        return found.map((row) => ({
+          ...row,
+          number: Number(row.number),
+          slice: Number(row.slice),
+        }));
+      },
+    };
+  },
+};
+
 /** Opens what this file exports; for files that need it, one after the other. */
 export const openAroundTests = betweenFiles(
   async () => {
-    deps = destinationDeps(openOutbound({ allow: ['127.0.0.0/8', '::1'] }));
+    deps = destinationDeps();
     tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
     stores = await openTestStores({ clickhouse: false });
     pool = poolOf(stores.database_url);

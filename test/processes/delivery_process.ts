@@ -5,11 +5,13 @@
 // so that the kill falls anywhere in the commit: the last of them. It ends with its parent.
 import { writeSync } from 'node:fs';
 import { Readable } from 'node:stream';
+import tls from 'node:tls';
 import type {
   DestinationDefinition,
   SliceOutcome,
 } from '../../server/engine/model/destination/destination.ts';
 import { destinationDeps } from '../destinations/destination_deps.ts';
+import { certificate } from '../servers/certificate.ts';
 import type { DeliveryOrders } from './killed_delivery.ts';
 
 const all = JSON.parse(process.argv[2] ?? '') as DeliveryOrders[];
@@ -23,6 +25,7 @@ const { [name]: definition } = (await import(
 )) as Record<string, DestinationDefinition>;
 if (definition?.type !== type) throw new Error(`There is no destination ${type}.`);
 const deps = destinationDeps();
+tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
 
 /** Delivers, and says by `isThere` that it is in its place. */
 async function deliver(orders: DeliveryOrders, isThere: () => void): Promise<void> {

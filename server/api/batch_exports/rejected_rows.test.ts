@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import pg from 'pg';
 import { aroundTests } from '../../../test/around_tests.ts';
 import { newExport, projectBase } from '../../../test/factories/batch_exports/batch_exports.ts';
+import { places_cases } from '../../../test/factories/batch_exports/destination_places.ts';
 import { openQueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
 import {
   countOf,
@@ -122,19 +123,21 @@ test('too many refused rows fail the run with the first reasons; nothing is show
   assert.deepEqual(await foundAt(exporting, id), right);
 });
 
-test('only destinations that name the row can set rows aside', async () => {
+test('only destinations that can show rows, rejected rows and receipt at once set rows aside', async () => {
   const home = await exporting.harness.newOrganization();
   const refusal = async (destination: object) => {
     const body = { name: 'x', interval: 'hour', destination, rejected_rows: 'set_aside' };
     const { status, body: told } = await home.ask('POST', projectBase(home), body);
     return [status, told.attr, told.detail];
   };
-  assert.deepEqual(await refusal({ type: 'File', config: { prefix: 'x' } }), [
-    400,
-    'rejected_rows',
-    'The destination File does not say which rows it refuses, so Sluice cannot set them aside. ' +
-      'Use "stop".',
-  ]);
+  const refused = ['File', 'BigQuery', 'ClickHouse', 'HTTP'];
+  for (const { type, config } of places_cases.filter((one) => refused.includes(one.type)))
+    assert.deepEqual(await refusal({ type, config }), [
+      400,
+      'rejected_rows',
+      `The destination ${type} cannot set refused rows aside; docs/rejected_rows.md says why, and ` +
+        'what to do instead. Use "stop".',
+    ]);
   const config = { ...(await postgres.freshConfig()), table_name: 'x'.repeat(60) };
   const [status, attr, detail] = await refusal({ type: 'Postgres', config });
   assert.deepEqual([status, attr], [400, 'rejected_rows']);

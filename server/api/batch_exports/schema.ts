@@ -67,7 +67,8 @@ const fields = {
     description:
       'Treatment of a row that the destination refuses for its content. `stop` (default): the ' +
       'run fails. `set_aside`: the row goes to the table `<table_name>_rejected` with the ' +
-      'reason, and the others are delivered. Only Postgres and MySQL can set rows aside.',
+      'reason, and the others are delivered. Only Postgres, MySQL, Redshift and Snowflake can ' +
+      'set rows aside.',
   }),
   rejected_rows_max: Type.Integer({
     minimum: 1,

@@ -100,8 +100,8 @@ function asideViolations(
   if (rejected_rows !== 'set_aside' || destination === undefined) return [];
   const detail =
     definition.setAsideFault === undefined
-      ? `The destination ${definition.type} does not say which rows it refuses, so Sluice cannot ` +
-        'set them aside. Use "stop".'
+      ? `The destination ${definition.type} cannot set refused rows aside; docs/rejected_rows.md ` +
+        'says why, and what to do instead. Use "stop".'
       : definition.setAsideFault(destination.config);
   return detail === undefined ? [] : [{ attr: 'rejected_rows', code: 'invalid_choice', detail }];
 }

@@ -13,7 +13,8 @@ import {
 import { violation } from '../../model/destination/violation.ts';
 import { nulViolations, ownNameViolations } from '../sql_tables/config_rules.ts';
 import { receipts_table } from '../sql_tables/receipts.ts';
-import type { Target } from '../sql_tables/target.ts';
+import { rejectedName } from '../sql_tables/target.ts';
+import type { RejectingTarget } from '../sql_tables/target.ts';
 
 const name_characters_max = 255;
 
@@ -77,15 +78,16 @@ export type SnowflakeConfig = Static<typeof snowflake_config>;
 type SnowflakeCredentials = { password: string } | { private_key: string };
 
 /**
- * The quoted names of the table and of the receipts, the table's plain name, and how users are told
+ * The quoted names of the table, of the receipts and of the rejected rows, the table's plain name, and how users are told
  * of it. Names are of the database and schema of the session.
  */
-export function targetOf(config: SnowflakeConfig): Target {
+export function targetOf(config: SnowflakeConfig): RejectingTarget {
   const table = config.table_name ?? 'events';
   return {
     table,
     quoted: quoted(table),
     receipts: quoted(receipts_table),
+    rejected: quoted(rejectedName(table)),
     name: `${config.database}.${config.schema}.${table}`,
   };
 }

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { NonRetryableError } from '../../model/destination/errors.ts';
+import { rowError } from '../../model/destination/errors.ts';
 import type { Column } from '../../model/models/column.ts';
 import { fieldText, linesOf } from '../sql_tables/tab_separated.ts';
 
@@ -18,14 +18,15 @@ const compress = promisify(gzip);
 /**
  * Turns ClickHouse's tab-separated text into files of CSV, compressed with gzip, in order and in
  * the memory of one. Every value stands in quotes, null is an empty field, and each row begins with
- * a field that says nothing, so that no row is an empty line. Rejects with the error of the stream,
+ * its number from 1 on, so no row is an empty line. Rejects with the error of the stream,
  * and with NonRetryableError `limit_exceeded` for a value of more than 16 MB.
  */
 export async function* csvParts(columns: Column[], bytes: Readable): AsyncGenerator<Uint8Array> {
   let rows: string[] = [];
   let held = 0;
+  let records = 0;
   for await (const line of linesOf(bytes)) {
-    const row = `1,${line
+    const row = `${(records += 1)},${line
       .split('\t')
       .map((field, index) => csvField(fieldText(field), columns[index]))
       .join(',')}\n`;
@@ -48,7 +49,7 @@ function csvField(text: string | null, column: Column | undefined): string {
   if (text === null) return '';
   // A character has three bytes at most for each of its code units.
   if (text.length * 3 > value_bytes_max && Buffer.byteLength(text) > value_bytes_max) {
-    throw new NonRetryableError(
+    throw rowError(
       'limit_exceeded',
       `A value of the column ${column?.name ?? ''} has ${Buffer.byteLength(text)} bytes, and ` +
         `Snowflake takes ${value_bytes_max}. Leave such events out at their source, or export ` +

@@ -11,11 +11,14 @@ import {
   checkTable,
   findColumns,
   receiptsStatement,
+  rejectedStatement,
   tableStatement,
   textExpression,
 } from './table.ts';
 
 const page_characters = 4_000_000;
+/** Snowflake advises against statements of more than 1 MB with their values. */
+const text_bytes_max = 400_000;
 
 /**
  * Opens the words of Snowflake in a session. Statements that create a table are called outside a
@@ -41,6 +44,11 @@ export function snowflakeDialect(connection: Connection): Dialect {
       // The other lines are claims.
       condition: '"manifest" IS NOT NULL',
     },
+    rejected: {
+      quoted: target.rejected,
+      create: async () => void (await connection.rows(rejectedStatement(target.rejected))),
+    },
+    text_bytes_max,
     textOf: textExpression,
     openTexts: async (query, columns) => {
       const texts = quoted(temporaryName('texts'));

@@ -82,6 +82,8 @@ const faults: Record<string, Fault> = {
     'table_missing',
     'The table or one that it needs is gone, or the role may not see it (%).',
   ),
+  // Types that no value fits: each row would be refused.
+  '002023': lasting(value.code, value.message),
   '002043': lasting(
     'table_missing',
     'The table or one that it needs is gone, or the role may not see it (%).',
@@ -145,6 +147,7 @@ function faultOf(fault: ClientFault): Fault {
   if (cause_code !== undefined && faults[cause_code] !== undefined) return faults[cause_code];
   if (faults[code] !== undefined) return faults[code];
   if (code.startsWith('390')) return credentials;
+  if (/\bcheck constraint\b/i.test(message)) return server_faults.constraint;
   if (/\block(ed|s)?\b/i.test(message) && fault.sql_state.startsWith('57')) return locked;
   return (
     classes[fault.sql_state.slice(0, 2)] ??

@@ -18,6 +18,11 @@ export type Loader = {
   load(columns: Column[], bytes: Readable): Promise<number>;
   /** The quoted name of the table of text. */
   table: string;
+  /**
+   * Copies the rows behind one number up to another into a table of their own, and gives its quoted
+   * name: Snowflake does not promise to filter rows before it converts their values.
+   */
+  copyPart(from: number, to: number): Promise<string>;
 };
 
 /** CSV as `csvParts` writes it and nothing else: an error of one row is an error of the load. */
@@ -28,10 +33,10 @@ const file_format =
   'ERROR_ON_COLUMN_COUNT_MISMATCH = TRUE REPLACE_INVALID_CHARACTERS = FALSE ' +
   `SKIP_BYTE_ORDER_MARK = FALSE ENCODING = 'UTF8')`;
 
-/**
- * The column of the table of text that holds the values of the column at this place; the first one
- * holds nothing.
- */
+/** The column of the table of text that counts the rows from 1 on. */
+const row_column = quoted('c0');
+
+/** The column of the table of text that holds the values of the column at this place. */
 export function textColumn(index: number): string {
   return quoted(`c${index + 1}`);
 }
@@ -45,10 +50,18 @@ export function temporaryName(purpose: string): string {
 export async function openLoader(connection: Connection): Promise<Loader> {
   const stage = temporaryName('stage');
   const table = quoted(temporaryName('text'));
+  const part = quoted(temporaryName('part'));
   await connection.rows(`CREATE TEMPORARY STAGE ${quoted(stage)}`);
   let loads = 0;
   return {
     table,
+    copyPart: async (from, to) => {
+      await connection.rows(
+        `CREATE OR REPLACE TEMPORARY TABLE ${part} AS SELECT * FROM ${table}
+          WHERE ${row_column} > ${from} AND ${row_column} <= ${to}`,
+      );
+      return part;
+    },
     load: async (columns, bytes) => {
       // Each load has a folder of its own: the next one does not take the files of a failed one.
       const folder = `load_${(loads += 1)}`;
@@ -57,7 +70,7 @@ export async function openLoader(connection: Connection): Promise<Loader> {
         await connection.put(stage, folder, `part_${(parts += 1)}.csv.gz`, part);
       const texts = columns.map((_column, index) => `${textColumn(index)} VARCHAR`);
       await connection.rows(
-        `CREATE OR REPLACE TEMPORARY TABLE ${table} ("c0" VARCHAR, ${texts.join(', ')})`,
+        `CREATE OR REPLACE TEMPORARY TABLE ${table} (${row_column} NUMBER(38, 0), ${texts.join(', ')})`,
       );
       if (parts === 0) return 0;
       const files = await connection.rows<{ rows_loaded?: number }>(

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { Logger } from '../../../platform/log.ts';
 import { isOnly } from '../../model/destination/destination.ts';
 import { RetryableError } from '../../model/destination/errors.ts';
 import type {
   Delivery,
   DestinationDeps,
+  Json,
   Manifest,
   Sink,
   Slice,
@@ -18,9 +19,10 @@ import { columnList, isMerged } from '../sql_tables/layout.ts';
 import { measured } from '../sql_tables/measured.ts';
 import { prepareTables } from '../sql_tables/prepare.ts';
 import { findReceipt, receipts_table } from '../sql_tables/receipts.ts';
+import { openApart } from '../sql_tables/rejected/apart.ts';
+import type { Apart, ApartStage } from '../sql_tables/rejected/apart.ts';
 import { newStanding, openStagedSink, recordsIn, requireCame } from '../sql_tables/staged_sink.ts';
 import type { StagedDelivery, Standing } from '../sql_tables/staged_sink.ts';
-import type { StagedState } from '../sql_tables/stages.ts';
 import type { SnowflakeConfig } from './config.ts';
 import { SnowflakeFault } from './client.ts';
 import { connect } from './connection.ts';
@@ -51,6 +53,9 @@ type Session = {
   columns: TableColumns;
   loader: Loader | undefined;
   stage: Stage | undefined;
+  warn: DestinationDeps['warn'];
+  /** The rows of a delivery that sets some aside, and the rows set aside. */
+  apart: Apart | undefined;
 };
 
 /** Opens an attempt; nothing is changed yet, but that what is there already is tidied up. */
@@ -71,24 +76,30 @@ export async function openSnowflakeSink(
     columns: new Map(),
     loader: undefined,
     stage: undefined,
+    warn: deps.warn,
+    apart: undefined,
   };
   const work: StagedDelivery = {
     name: connection.target.name,
     delivery,
     standing: session.standing,
     begin: async () => (await findReceipt(dialect, delivery.delivery_id)) !== undefined,
-    prepare: async () => {
-      const { found } = await prepareTables(dialect, delivery, deps.warn);
-      session.columns = typesOf(found);
-    },
-    recover: (outcomes) => recover(session, outcomes),
-    write: (slice, bytes) => stageSlice(session, slice, bytes),
+    prepare: () => prepare(session),
+    recover: (outcomes) => recover(session, delivery.rejects === undefined ? outcomes : []),
+    readsAgain: true,
+    rejectedOf: (number) => apartOf(session).rejectedOf(number),
+    write: (slice, bytes) => apartOf(session).write(slice, bytes, stageSlice(session)),
     commit: (outcomes, manifest) => commit(session, outcomes, manifest),
     abort: () => abort(session),
     tidyUp: () => dropStages(session),
     close: () => connection.close(),
   };
   return openStagedSink(work, snowflakeError, deps.log);
+}
+
+async function prepare(session: Session): Promise<void> {
+  const { dialect, delivery, warn } = session;
+  session.columns = typesOf((await prepareTables(dialect, delivery, warn)).found);
 }
 
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
@@ -110,27 +121,60 @@ async function prepareStage(session: Session, isOnly: boolean): Promise<Stage> {
   return session.stage;
 }
 
-async function stageSlice(
-  session: Session,
-  slice: Slice,
-  bytes: Readable,
-): Promise<StagedState | null> {
-  const { delivery } = session;
-  const stage = await prepareStage(session, isOnly(slice));
-  let slice_bytes = 0;
-  const counted = measured(bytes, (size) => (slice_bytes += size));
-  const loader = (session.loader ??= await openLoader(session.connection));
-  const loaded = await loader.load(delivery.columns, counted);
-  requireCame(slice, loaded, `Snowflake took ${loaded}`);
-  const columns = columnList(delivery.columns);
-  const values = delivery.columns
-    .map((column, index) => valueExpression(column, textColumn(index), session.columns))
-    .join(', ');
-  const write = await stage.insert({ columns, values, from: loader.table });
-  return write === undefined ? null : { write, slice_bytes };
+function stageSlice(session: Session) {
+  return async (slice: Slice, bytes: Readable): Promise<Json> => {
+    const stage = await prepareStage(session, isOnly(slice));
+    let slice_bytes = 0;
+    const counted = measured(bytes, (size) => (slice_bytes += size));
+    const { table } = await load(session, slice, counted);
+    const write = await insert(session, stage, table);
+    return write === undefined ? null : { write, slice_bytes };
+  };
 }
 
-/** One transaction: the lock on the lines of this delivery, its rows, its receipt. */
+async function load(session: Session, slice: Slice, bytes: Readable): Promise<Loader> {
+  const loader = (session.loader ??= await openLoader(session.connection));
+  const loaded = await loader.load(session.delivery.columns, bytes);
+  requireCame(slice, loaded, `Snowflake took ${loaded}`);
+  return loader;
+}
+
+/** Inserts the rows of a table of text, all or none. */
+function insert({ delivery, columns }: Session, stage: Stage, from: string) {
+  const values = delivery.columns
+    .map((column, index) => valueExpression(column, textColumn(index), columns))
+    .join(', ');
+  return stage.insert({ columns: columnList(delivery.columns), values, from });
+}
+
+function apartOf(session: Session): Apart {
+  return (session.apart ??= openApart(
+    session,
+    () => prepare(session),
+    () => openApartStage(session),
+  ));
+}
+
+/** A table like the target refuses what the target refuses: types, lengths, nulls, checks. */
+async function openApartStage(session: Session): Promise<ApartStage> {
+  const stage = await openTemporaryStage(session);
+  return {
+    table: stage.rowsOf([]),
+    send: async (number, lines) => {
+      const records = lines.length;
+      const loader = await load(session, { number, records }, Readable.from(lines));
+      return async (from, to) => {
+        const isWhole = to - from === records;
+        await insert(session, stage, isWhole ? loader.table : await loader.copyPart(from, to));
+      };
+    },
+  };
+}
+
+/**
+ * One transaction: the lock on the lines of this delivery, its rows, its rejected rows, its
+ * receipt.
+ */
 async function commit(
   session: Session,
   outcomes: SliceOutcome[],
@@ -139,7 +183,7 @@ async function commit(
   const { connection, dialect, delivery, attempt_id, standing } = session;
   const { is_delivered } = standing;
   const records = recordsIn(outcomes);
-  const stage = is_delivered ? undefined : await prepareStage(session, true);
+  const source = await sourceOf(session, outcomes);
   await connection.rows('BEGIN TRANSACTION');
   try {
     const { is_shown } = await holdClaims(connection, delivery, {
@@ -147,7 +191,10 @@ async function commit(
       is_delivered,
     });
     standing.may_show = is_shown;
-    if (!is_shown && stage !== undefined) await show(session, stage, outcomes);
+    if (!is_shown || is_delivered) {
+      if (source !== undefined) await show(session, source);
+      await apartOf(session).show();
+    }
     await writeReceipt(connection, delivery, attempt_id, {
       records,
       manifest: manifest.text,
@@ -182,14 +229,23 @@ function answerOfCommit(error: unknown): CommitAnswer {
   return isOfAccount && Number(code) < 390_000 ? 'ended' : 'nothing';
 }
 
+/** The rows to be shown, as the text behind FROM; undefined where there are none. */
+async function sourceOf(
+  session: Session,
+  outcomes: SliceOutcome[],
+): Promise<{ table: string; records: number } | undefined> {
+  if (session.standing.is_delivered || session.delivery.rejects !== undefined)
+    return apartOf(session).rows();
+  const stage = await prepareStage(session, true);
+  return { table: stage.rowsOf(outcomes), records: recordsIn(outcomes) };
+}
+
 async function show(
   { connection, delivery }: Session,
-  stage: Stage,
-  outcomes: SliceOutcome[],
+  { table, records }: { table: string; records: number },
 ): Promise<void> {
-  const records = recordsIn(outcomes);
   const [answer] = await connection.rows<Record<string, number>>(
-    showStatement(connection.target.quoted, stage.rowsOf(outcomes), delivery),
+    showStatement(connection.target.quoted, table, delivery),
   );
   const shown = answer?.['number of rows inserted'] ?? 0;
   if (!isMerged(delivery) && shown !== records)
@@ -201,6 +257,7 @@ async function show(
 }
 
 async function abort(session: Session): Promise<void> {
+  session.apart = undefined;
   if (session.standing.is_delivered) return;
   await dropStages(session);
   if ((await session.dialect.findColumns(receipts_table)) !== undefined)

@@ -1,5 +1,6 @@
 import type { DestinationDefinition } from '../../model/destination/destination.ts';
 import { tableReaders } from '../sql_tables/delivered_table.ts';
+import { rejectedNameFault } from '../sql_tables/target.ts';
 import { checkSnowflake } from './check.ts';
 import { addressOf, snowflake_config, snowflakeViolations } from './config.ts';
 import { openSnowflake } from './dialect.ts';
@@ -37,6 +38,7 @@ export const snowflake: DestinationDefinition<typeof snowflake_config> = {
   ],
   host: (config) => addressOf(config).host,
   column_set: 'tables',
+  setAsideFault: ({ table_name = 'events' }) => rejectedNameFault(table_name, 255),
   is_settled_by_abort: true,
   validate: snowflakeViolations,
   columnFaults: snowflakeColumnFaults,

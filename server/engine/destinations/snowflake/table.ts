@@ -62,9 +62,24 @@ async function findTableKind(connection: Connection, table: string): Promise<str
   return found?.kind;
 }
 
+const id = (name: string) => `${quoted(name)} VARCHAR(36) NOT NULL`;
+
+/**
+ * The statement that creates the table of rejected rows; a long record is several rows, in the
+ * order of `part`.
+ */
+export function rejectedStatement(rejected: string): string {
+  const columns = [
+    ...['delivery_id', 'batch_export_id', 'run_id'].map(id),
+    ...['number', 'part', 'slice'].map((name) => `${quoted(name)} NUMBER(38, 0) NOT NULL`),
+    ...['code', 'reason', 'record'].map((name) => `${quoted(name)} VARCHAR NOT NULL`),
+  ];
+  return `CREATE TABLE IF NOT EXISTS ${rejected} (${columns.join(', ')}, "rejected_at"
+    TIMESTAMP_NTZ(6) NOT NULL DEFAULT CAST(CURRENT_TIMESTAMP AS TIMESTAMP_NTZ(6)))`;
+}
+
 /** The statement that creates the table of receipts, which has claims too: no manifest yet. */
 export function receiptsStatement(receipts: string): string {
-  const id = (name: string) => `${quoted(name)} VARCHAR(36) NOT NULL`;
   const columns = [
     ...['delivery_id', 'attempt_id', 'batch_export_id', 'run_id'].map(id),
     '"table_name" VARCHAR NOT NULL',

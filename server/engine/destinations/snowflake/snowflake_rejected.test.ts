@@ -1,0 +1,6 @@
+import { testRejected } from '../../../../test/destinations/rejected_contract.ts';
+import { openAroundTests, refusing } from '../../../../test/destinations/snowflake_world.ts';
+
+openAroundTests();
+
+testRejected(refusing);
