@@ -1,9 +1,9 @@
-// Requests of the API as fast as they go, through a server as users start it, and in turn through
-// bare node:http with the same statement (api/bare_server.ts) on the same control store: how many
-// a second by the clock, and the processor time of server and PostgreSQL for each.
+// Measures requests of the API at full speed: through a server as users start it, and in turn
+// through bare node:http with the same statement (api/bare_server.ts) on the same control store.
+// Prints requests a second by the clock, and the processor time of server and PostgreSQL for each.
 //   npm run bench api [--way read] [--rounds 5] [--share 1] [--before <another checkout>]
-// `--share` is the part of the requests of a full round. What the processes use when nobody asks is
-// measured first and taken off.
+// `--share` is the part of the requests of a full round. Idle use of the processes is measured
+// first and subtracted.
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,7 +24,7 @@ import type { Load, LoadAsked } from './api/load.ts';
 
 const options = readBenchOptions({ way: '', rounds: '5', share: '1', before: '' });
 
-/** What is asked for, and the share of the bare server that is aimed at. */
+/** The requests, and the share of the bare server's rate that each aims at. */
 const ways = [
   {
     name: 'read, 1 connection',

@@ -1,7 +1,7 @@
-// What readers of the API notice of an export: 99th percentile of GET of a list of exports at 300
-// requests a second, idle and while millions of events are exported to `File`, with API and worker
-// in one process (`start`) and in two (`api`, `worker`); where it may, with the right to raise
-// priorities (CAP_SYS_NICE) and without. Run:
+// Measures the effect of an export on readers of the API: the 99th percentile of GET of a list of
+// exports at 300 requests a second, idle and while millions of events are exported to `File`. API
+// and worker run in one process (`start`) and in two (`api`, `worker`); if the machine allows it,
+// with the right to raise priorities (CAP_SYS_NICE) and without.
 //   npm run bench api_while_exporting [-- --events 8000000 --rounds 2 --way "start, without"]
 import { spawn } from 'node:child_process';
 import { Agent, get } from 'node:http';
@@ -114,7 +114,7 @@ async function compare(name: string, commands: string[], before: string[]): Prom
   }
 }
 
-/** What is put before a server, by what is said of its right to raise priorities. */
+/** The command in front of a server, by the note on its right to raise priorities. */
 function rights(): Record<string, string[]> {
   if (!hasRight) return { ', without the right to raise priorities': [] };
   const setpriv = findProgram('setpriv');

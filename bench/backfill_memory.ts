@@ -1,6 +1,7 @@
-// Whether weeks of hourly backfill make a worker grow: one export, 1008 intervals (six weeks) with
-// a few events in each. Prints the server's memory before, at four points on the way and after, and
-// how many runs ended in a second. Run: npm run bench backfill_memory [-- --hours 1008]
+// Measures whether weeks of hourly backfill make a worker grow: one export, 1008 intervals (six
+// weeks) with a few events in each. Prints the server's memory before, at four points on the way
+// and after, and how many runs ended in a second.
+//   npm run bench backfill_memory [-- --hours 1008]
 import { fillEvents } from '../test/factories/events/fill_events.ts';
 import { until } from '../test/processes/server_process.ts';
 import { openBenchServer } from './measure/bench_server.ts';

@@ -1,7 +1,7 @@
-// How long exports that are all due at the same moment wait until they are worked on: 10,000 of
-// 100 and of 1,000 projects, of which so many in a hundred have events to deliver, with so many
-// workers. From due to planned and to claimed, median and 99th percentile, and until all are
-// completed. Run:
+// Measures how long exports that are all due at the same moment wait for a worker: 10,000 exports
+// of 100 and of 1,000 projects, a share of them with events to deliver, with several workers.
+// Prints the median and 99th percentile from due to planned and to claimed, and the time until all
+// are completed.
 //   npm run bench claim_lag [-- --exports 10000 --projects 100 --workers 2 --busy 0,10 --rounds 2]
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

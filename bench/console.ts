@@ -16,7 +16,7 @@ const slots = 200_000;
 const runs_each = 80;
 const rounds = Number(readBenchOptions({ rounds: '5' }).rounds);
 
-/** What is on the screen at first, by its selector. */
+/** The selector of the first element on the screen. */
 const first_row = '.export_row a';
 const map = 'canvas.slot_map';
 
@@ -81,7 +81,7 @@ function tellPainted(name: string, measured: Measured[]): void {
   told(`Console, ${name}: processor time of the server`, 'processor');
 }
 
-/** What a person does, one after the other, each followed by its picture. */
+/** Plays the actions of a person one after the other, and waits for the picture after each. */
 async function interact(
   { page, context }: Visitor,
   name: string,
@@ -103,7 +103,7 @@ async function interact(
   const processor = ((await busy(threads)) - before) / count;
   const long = await page.evaluate<number[]>(`[...interactions.values()]`);
   await context.close();
-  // What is not told took less than 16 ms.
+  // Interactions that the browser does not report took less than 16 ms.
   const all = [...long, ...Array.from({ length: Math.max(0, count - long.length) }, () => 8)];
   const sorted = all.toSorted((one, other) => one - other);
   const at = (share: number) => sorted[Math.min(sorted.length - 1, (sorted.length * share) | 0)]!;

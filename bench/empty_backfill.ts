@@ -1,6 +1,7 @@
-// How long a backfill takes whose runs have no rows but for a few: one export every five minutes,
-// and as many intervals as the argument says. Prints how long an answer of the API took at most
-// meanwhile. Run: npm run bench empty_backfill [-- --runs 500000 --rounds 1]
+// Measures a backfill in which all but a few runs have no rows: one export every five minutes, and
+// as many intervals as the argument says. Prints the time of the backfill, and the longest answer
+// of the API meanwhile.
+//   npm run bench empty_backfill [-- --runs 500000 --rounds 1]
 import { until } from '../test/processes/server_process.ts';
 import { openBenchServer } from './measure/bench_server.ts';
 import { readBenchOptions, tell } from './measure/figures.ts';

@@ -1,6 +1,6 @@
-// How long a newcomer waits, and what the server weighs: time from `npm start -- --demo`
-// (installed, empty data folder) to the first completed export, and the memory of all processes
-// together when it is idle afterwards. Run:
+// Measures how long a newcomer waits, and the memory of the server: the time from `npm start --
+// --demo` (installed, empty data folder) to the first completed export, and the memory of all
+// processes together when the server is idle afterwards.
 //   npm run bench first_export [-- --rounds 1]
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { readBenchOptions, tell } from './measure/figures.ts';
 import { memoryOf, treeOf } from './measure/process_memory.ts';
 
 const options = readBenchOptions({ rounds: '1' });
-/** What the server prints, by what it means. */
+/** The lines that the server prints, by their meaning. */
 const marks = {
   ready: 'Sluice is ready',
   'first run completed': '  first run',

@@ -1,11 +1,11 @@
-// What grows with what is stored: processor time of PostgreSQL and of this process for one request,
-// at growing numbers of exports, runs, members, keys and rectangles of a ledger, and that of
-// everything for one row of exports of growing size. What answers a page must not cost more where
-// more is stored beside it. Run:
+// Measures costs that could grow with the stored data: the processor time of PostgreSQL and of this
+// process for one request, at growing numbers of exports, runs, members, keys and rectangles of a
+// ledger; and the processor time of all processes for one row of exports of growing size. A page
+// must not cost more because more is stored beside its rows.
 //   npm run bench growth [-- --way runs] [--exports 10,1000,10000,100000] [--runs 1000,1000000]
 //   [--members 10,10000,100000] [--rectangles 10,1000,100000] [--rows 10000,1000000,10000000]
-// `--runs 1000,10000000` takes five minutes and 15 GB, `--rows 10000,100000000` half an hour and
-// 40 GB; of so many rows as Parquet alone.
+// `--runs 1000,10000000` takes five minutes and 15 GB, `--rows 10000,100000000` half an hour and 40
+// GB (that many rows as Parquet alone).
 // `--plans overview` shows the plans of the ways with this word in place of the times.
 import { buildApp } from '../server/app.ts';
 import { newExport } from '../test/factories/batch_exports/batch_exports.ts';
@@ -87,7 +87,7 @@ async function grow(name: Name): Promise<void> {
     }
     if (options.plans === '') show(name, sizes, found);
   } finally {
-    // Who closes looks through all that is stored for secrets.
+    // Empties the store first, because `close` searches all of it for secrets.
     await harness.deps.db.text('TRUNCATE organizations, users CASCADE');
     await harness.close();
   }

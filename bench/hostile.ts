@@ -17,8 +17,8 @@ import type { Turn } from './measure/turn_watch.ts';
 
 const hold_ms_max = 50;
 /**
- * How often a body is sent while the loop stands still for longer: what the body brings about comes
- * back each time, what other programs do to the machine does not, so the least counts.
+ * The most tries while the loop stands still for longer. A delay that the body causes comes back
+ * each time, one that other programs cause does not, so the shortest counts.
  */
 const tries_max = 5;
 const wanted = readOptions({ route: '', shape: '' });

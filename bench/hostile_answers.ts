@@ -45,7 +45,7 @@ const lists: { path: string; table: string; large: object; fresh: string }[] = [
     path: `/api/organizations/${organization.id}/activity/`,
     table: 'activity',
     large: { changes: [{ field: 'config', before: text(1_000_000), after: text(1_000_000) }] },
-    // Of no request: whoever closes looks whether each change left one entry.
+    // The copies belong to no request, because `close` checks that each change left one entry.
     fresh: `'id', gen_random_uuid(), 'number', 1000000 + copies.number, 'request_id', NULL`,
   },
 ];

@@ -1,5 +1,5 @@
-// Reads, prints and checks queries as an export does, on one core. What is compared is the text's
-// own time, which is ours, with that of the engine's answer to the printed text. Run:
+// Reads, prints and checks queries as an export does, on one core. Compares the time for the text,
+// which is ours, with the engine's time for the printed text.
 //   npm run bench query [-- --rounds 5]
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

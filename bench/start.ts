@@ -1,6 +1,6 @@
-// How long a server takes until it is ready, on an empty data folder and on one that is there, and
-// what its processes weigh when nobody asks; and how long `sluice --help` takes. By the clock, and
-// by the processor time of everything that was started. The limit beside them is a bare Node.
+// Measures how long a server takes until it is ready, on an empty data folder and on a used one,
+// the memory of its idle processes, and the time of `sluice --help`. It takes the time of the clock
+// and the processor time of all started processes. The limit beside them is a bare Node.
 //   npm run bench start [-- --rounds 3 --idle 20]
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -56,7 +56,7 @@ function run(words: string[]): Took {
   return { seconds, processor: (processorTime(process.pid, 'with children') - before) / 1e6 };
 }
 
-/** What every process weighs when nobody asks, and of it the server itself. */
+/** Returns the memory of the idle server, alone and with all its processes. */
 async function weigh(child: ChildProcess): Promise<{ server: number; together: number }> {
   await pause(Number(options.idle) * 1000);
   const memory = memoryOf('proportional', treeOf(child.pid!));

@@ -12,7 +12,7 @@ export type Write = (text: string) => void;
 const tools = join(root, 'node_modules', '.bin');
 /** A child that was asked to end is killed after this long. */
 const stop_wait_ms = 20_000;
-/** So long is waited for the rest of the output of a child that has ended. */
+/** The wait for the rest of the output after a child has ended. */
 const output_wait_ms = 2_000;
 
 const child_pids = new Set<number>();
@@ -87,7 +87,7 @@ function run(
     });
     child.on('exit', (code) => {
       if (pid !== undefined) child_pids.delete(pid);
-      // What the child left running may hold its output open.
+      // A process that the child left running may hold its output open.
       const timer = setTimeout(() => resolve(code === 0), output_wait_ms);
       child.on('close', () => {
         clearTimeout(timer);

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { after, before } from 'node:test';
 
 /**
- * What a test file has of its own: opened before its tests, and closed and let go of behind them.
- * What is given back stands for it in hooks and tests; there is nothing behind it earlier or later.
- * `prepare` is for what the tests find there, since a hook of the file itself may run before it.
+ * Opens a resource of one test file before its tests, and closes and drops it after them. The
+ * returned value stands for the resource in hooks and tests; before and after them it is empty.
+ * `prepare` creates what the tests find there, since a hook of the file itself may run before it.
  */
 export function aroundTests<Thing extends { close(): Promise<unknown> }>(
   open: () => Promise<Thing>,

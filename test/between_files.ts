@@ -1,11 +1,11 @@
 import { after, before } from 'node:test';
 
 /**
- * Something that test files of one process have one after the other, opened before the first of
- * them and closed behind the last. The function that it gives is called by each such file while it
- * is loaded, so that it is known who is still to come; hooks of an imported module could run before
- * the tests of the file that imports it. What that gives waits for the opening, for hooks that need
- * what is opened: those of a file that runs by itself begin together.
+ * Opens a resource for several test files of one process, before the first of them, and closes it
+ * after the last. Each such file calls the returned function while it is loaded, so that the rest
+ * of the files are known; hooks of an imported module could run before the tests of the file that
+ * imports it. The result of that call waits for the opening, for hooks that need the resource: the
+ * hooks of a file that runs by itself start together.
  */
 export function betweenFiles(
   open: () => Promise<unknown>,

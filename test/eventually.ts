@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * So long to wait before asking again, after so long: at least `least_ms`, and more of what takes
- * long, since whoever asks all the time keeps busy what they wait for.
+ * Returns the pause before the next question: at least `least_ms`, and longer after a long wait,
+ * because frequent questions keep the answering process busy.
  */
 export function pauseAfter(waited_ms: number, least_ms: number): number {
   return Math.max(least_ms, Math.min(250, waited_ms / 10));

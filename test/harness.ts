@@ -35,9 +35,9 @@ import { openTestStores } from './harness_stores.ts';
 import type { StoreUrls } from './harness_stores.ts';
 import { withoutDisk } from './without_disk.ts';
 
-/** What a test sends: `body` is sent as JSON, a text or bytes as they are. */
+/** The request of a test: `body` is sent as JSON, a text or bytes unchanged. */
 export type Sent = { key?: string; body?: unknown; headers?: Record<string, string> };
-/** What came back; `body` is parsed JSON, or the text of anything else, undefined when empty. */
+/** The answer; `body` is parsed JSON, or the text of anything else, undefined when empty. */
 export type Answer = {
   status: number;
   headers: Record<string, string | undefined>;
@@ -56,7 +56,7 @@ export type TestOrganization = OwnOrganization & Asking;
 export type Harness = {
   deps: Deps;
   app: FastifyInstance;
-  /** Where its stores are, for a process of a test's own. */
+  /** The addresses of its stores, for a process of a test's own. */
   stores: StoreUrls;
   /**
    * Sends one request through the whole server. Fails the test when the answer is a 500, or is not
@@ -203,7 +203,7 @@ async function openServer(options: HarnessOptions): Promise<Opened> {
   return { deps, app, stores, hiddenRoutes, faultsOf, planted, recorded, lookBack, close };
 }
 
-/** What a test file has of the server that is open for it. */
+/** Returns the functions with which a test file uses its open server. */
 function harnessOf(parts: () => Opened, close: () => Promise<void>): Harness {
   const asking = <Someone extends Caller>(someone: Someone): Someone & Asking => ({
     ...someone,
@@ -240,7 +240,7 @@ function watched(
   return watch ? watchAnswers(app, build === undefined, hiddenRoutes) : () => [];
 }
 
-/** What stays open would keep the test file from ending. */
+/** Closes all parts; an open one would keep the test file from ending. */
 async function closeAll(parts: { close(): Promise<unknown> }[]): Promise<void> {
   await Promise.all(parts.map((part) => part.close()));
 }

@@ -12,7 +12,7 @@ import { openDatabase } from '../server/platform/postgres/database.ts';
 import { migratePostgres } from '../server/platform/postgres/migrate.ts';
 
 const migrations = fileURLToPath(new URL('../migrations', import.meta.url));
-/** Where nothing listens: for test files that say they do without ClickHouse. */
+/** An address without a listener, for test files that say they do without ClickHouse. */
 const no_clickhouse_url = 'http://127.0.0.1:9/none';
 
 /** The URLs of both stores of a server. */

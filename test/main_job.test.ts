@@ -42,7 +42,7 @@ let server: ServerProcess;
 /** When the first one was killed. Its worker, which could not say so, is known for some seconds. */
 let killed_at: Date;
 const sluice = openSluice();
-/** What the configured key got at once when /readyz first said 200. */
+/** The status that the configured key got at once when /readyz first said 200. */
 let first_status: number;
 
 before(async () => {
@@ -198,8 +198,8 @@ const orders = [
   ['the stores first', (server: number, others: number[]) => [...others, server, server]],
 ] as const;
 
-// A supervisor such as systemd tells every process of a service to end at the same moment. Where
-// the server hears of it first it stops as when it is told alone.
+// A supervisor such as systemd tells every process of a service to end at the same moment. If the
+// server gets the signal first, it stops as it does alone.
 for (const [title, order] of is_deep ? orders : orders.slice(-1))
   test(`told together, ${title}, server and stores stop in order, nothing remains`, async () => {
     if (server.child.exitCode !== null) server = await startServer(['start'], environment);

@@ -1,6 +1,6 @@
-// What the requests of api.ts cost with nothing around: bare node:http, and the same prepared
-// SELECT, or the same change in a transaction, through the same driver. It knows no keys, members,
-// limits, log of changes or repetition. Started by api.ts with the control store's URL, the
+// A bare server that shows the least cost of the requests of api.ts: bare node:http, and the same
+// prepared SELECT, or the same change in a transaction, through the same driver. It knows no keys,
+// members, limits, log of changes or repetition. api.ts starts it with the control store's URL, the
 // project's id, and the ids of the organization and of an export.
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';

@@ -4,17 +4,17 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 
-/** What to send, and how often. */
+/** The request to send, and its rate. */
 export type LoadAsked = {
   url: string;
   key: string;
   method: 'GET' | 'POST' | 'PATCH';
   connections: number;
   requests: number;
-  /** Of a change; each gets a name of its own, and a POST an idempotency key. */
+  /** The body of a change; each gets a name of its own, and a POST an idempotency key. */
   body: object;
 };
-/** What came of it. */
+/** The result of a load. */
 export type Load = {
   requests: number;
   seconds: number;

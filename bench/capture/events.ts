@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** So many events a stream has. */
+/** The number of events in a stream. */
 export const stream_events = 100_000;
 
 /** An event as a browser sends it, of one of 5,000 visitors. */

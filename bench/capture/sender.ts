@@ -5,11 +5,11 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { Pool } from 'undici';
 import { eventOf, stream_events } from './events.ts';
 
-/** Where to send to, under which keys. */
+/** The address to send to, and its keys. */
 export type Target = { address: string; project: number; key: string; write_key: string };
-/** What is asked: to send in a way for so long. */
+/** A request to the thread: send in one way for this time. */
 export type Asked = { way: string; ms: number };
-/** How many events were answered with 200, in how long, and what each request took. */
+/** The number of events answered with 200, the time for all, and the time of each request. */
 export type Told = { events: number; ms: number; latencies_ms: number[] };
 
 const { address, project, key, write_key } = workerData as Target;

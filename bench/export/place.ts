@@ -18,12 +18,12 @@ export type Place = {
   close?(): Promise<void>;
 };
 
-/** What is exported, in the order in which ours delivers it. */
+/** The exported rows, in the order in which Sluice delivers them. */
 export function sourceOf(team_id: number): string {
   return `FROM events WHERE team_id = ${team_id} ORDER BY inserted_at, uuid`;
 }
 
-/** How long the work took, in seconds. */
+/** Returns the seconds that the work took. */
 export async function seconds(work: () => Promise<unknown>): Promise<number> {
   const began = performance.now();
   await work();

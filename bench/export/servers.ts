@@ -24,7 +24,7 @@ const run = promisify(execFile);
 const { files, tables } = models.events.columns;
 const names = tables.map(({ name }) => name);
 
-/** What the source selects, as a file that a loader reads. */
+/** Writes the rows of the source into a file that a loader reads. */
 async function writeBytes(
   { folder, clickhouse }: BenchServer,
   select: FormatSelection,

@@ -19,7 +19,7 @@ const told: string[] = [];
  * needs a superuser.
  */
 export async function tellPlans(db: Database): Promise<void> {
-  // Of all sessions, whoever opens them: what is asked for goes through the pool of the server.
+  // Notices of every session are recorded, because the requests go through the pool of the server.
   const emit = pg.Client.prototype.emit;
   pg.Client.prototype.emit = function emitting(name: string, ...values: unknown[]): boolean {
     if (name === 'notice') told.push((values[0] as { message: string }).message);

@@ -1,4 +1,4 @@
-// What one row of an export costs, by how many rows the export has, and what it takes of memory.
+// Measures the cost of one row of an export, by the number of rows, and the memory that it needs.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -24,7 +24,7 @@ const file_ways: FileWay[] = [
 /** For so long it is looked what processes take that have nothing to do. */
 const idle_ms = 10_000;
 
-/** Of each round: microseconds of processor time for a row, and MB of all processes at most. */
+/** The cost in each round: microseconds of processor time for a row, and the most MB. */
 type Cost = { rows: number; spent: number[]; memory: number[] };
 
 /**
@@ -34,7 +34,7 @@ type Cost = { rows: number; spent: number[]; memory: number[] };
 export async function growRows(sizes: number[], rounds: number): Promise<void> {
   const server = await openBenchServer();
   try {
-    // What merges have left behind would else stay for eight minutes, and twice as large.
+    // Parts that merges leave behind would otherwise stay for eight minutes, at twice the size.
     await server.clickhouse.command({
       query: 'ALTER TABLE events MODIFY SETTING old_parts_lifetime = 1',
     });

@@ -1,4 +1,4 @@
-// What growth.ts asks for at each size, and what it plants before that.
+// The requests of growth.ts at each size, and the rows that it plants before them.
 import sql from 'sql-template-tag';
 import { addDelivered, undelivered } from '../../server/engine/model/ledger/ledger.ts';
 import { judgeFreshness } from '../../server/engine/exports/health/freshness.ts';
@@ -12,7 +12,7 @@ import { plantMembers, plantRectangles, plantRuns } from '../plant/sizes.ts';
 
 const hour_ms = 3_600_000;
 
-/** Where a way is gone: a server with something planted, and who asks. */
+/** The place of a request: a server with planted rows, and the person who asks. */
 export type Place = { harness: Harness; home: TestOrganization; id: string; cookie: string };
 /** One request, or what a worker does without one. */
 export type Way = (place: Place) => Promise<unknown>;
@@ -59,8 +59,8 @@ const worker_ways: Record<string, Way> = {
 };
 
 /**
- * What a run asks of the ledger, of an hour that was left out; `share` is where in the history. The
- * ledger stays as it was.
+ * Plays the ledger's part of a run, for an hour that was left out; `share` is its place in the
+ * history. The ledger stays unchanged.
  */
 const planAndComplete =
   (share: number): Way =>
@@ -88,7 +88,7 @@ const planAndComplete =
       });
   };
 
-/** What a run that has ended is compared with. */
+/** Plays the comparison that follows the end of a run. */
 const compare: Way = async ({ harness, id }) => {
   const row = await harness.deps.db.row<{ at: string }>(
     sql`SELECT date_trunc('hour', now()) AS at FROM batch_exports WHERE id = ${id}`,

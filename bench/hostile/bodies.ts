@@ -147,7 +147,7 @@ export function eventBodies(bytes: number): HostileBody[] {
   ];
 }
 
-/** So many events of a body are stored at most: what is measured is reading. */
+/** The most events of a body that are stored, since the bench measures reading. */
 const stored_max = 20_000;
 
 /** Bodies for the doors of SDKs, in the forms that their protocols have. */

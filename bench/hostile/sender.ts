@@ -7,12 +7,12 @@ import type { FuzzedDocument, Operation } from '../../test/fuzz/operations.ts';
 import { doorBodies, eventBodies, fieldBodies, plainBodies } from './bodies.ts';
 import type { HostileBody } from './bodies.ts';
 
-/** What the thread is asked: to tell the shapes of a route, to create one body, to send it. */
+/** A request to the thread: list the shapes of a route, create one body, or send it. */
 export type Asked =
   | { kind: 'list'; operation: Operation; limit: number; document: FuzzedDocument }
   | { kind: 'make'; index: number }
   | { kind: 'send'; url: string; method: string; headers: Record<string, string> };
-/** What it answers: the shapes; nothing; the status, 0 for a body refused on its way. */
+/** The thread's answer: the shapes; nothing; or the status, 0 for a body refused on its way. */
 export type Told = string[] | number | null;
 
 let bodies: HostileBody[] = [];

@@ -8,9 +8,9 @@ import type { Opened } from './server.ts';
 
 /** One way of sending: how many requests at a time, and what each of them is. */
 type Way = { parallel: number; send: () => Promise<number> };
-/** What is asked: to send in a way for so long. */
+/** A request to the thread: send in one way for this time. */
 export type Asked = { way: string; ms: number };
-/** How many events were stored, in how long, and what each request took. */
+/** The number of events stored, the time for all, and the time of each request. */
 export type Sent = { taken: number; ms: number; latencies_ms: number[] };
 
 const { url, key } = workerData as Opened;

@@ -5,7 +5,7 @@ import type * as app_module from '../../server/app.ts';
 import type * as log_module from '../../server/platform/log.ts';
 import type * as harness_module from '../../test/harness.ts';
 
-/** Where events are sent, told once it is open. */
+/** The address that takes events, sent once it is open. */
 export type Opened = {
   url: string;
   key: string;
@@ -13,7 +13,7 @@ export type Opened = {
   project: number;
   write_key: string;
 };
-/** What the event loop had of the processor so far, and the most memory since last told. */
+/** The processor time of the event loop so far, and the most memory since the last message. */
 export type Used = { processor_us: number; memory_bytes: number };
 
 const [folder = ''] = process.argv.slice(2);

@@ -16,7 +16,7 @@ import { benched_program } from './benched_program.ts';
 
 /** A server as users start it, on a folder of its own, and the doors to its stores. */
 export type BenchServer = {
-  /** Where it has everything; `exports` in it is where `File` writes. */
+  /** The folder of all its data; `File` writes into `exports` below it. */
   folder: string;
   address: string;
   key: string;

@@ -1,20 +1,20 @@
 import { readOptions } from '../../scripts/options.ts';
 import { median, spreadOf } from './median.ts';
 
-/** What a bench has measured: one line of the table that `npm run bench` creates. */
+/** The result of a bench: one line of the table that `npm run bench` creates. */
 export type Figure = {
-  /** What was done, and how much of it, so that it needs no other words around it. */
+  /** The work and its amount, in words that need no others around them. */
   what: string;
   /** Behind the number; `better` says whether more of it is better, or less. */
   unit: string;
   better: 'more' | 'less';
   /** One number of each round. */
   ours: number[];
-  /** What else could be used, or what the machine can do, measured in the same rounds. */
+  /** An alternative, or the limit of the machine, measured in the same rounds. */
   beside?: { name: string; rounds: number[] };
   /** Processor time of all that took part, in any unit, of the same rounds. */
   processor?: { ours: number[]; beside: number[] };
-  /** What is aimed at: a ratio to what stands beside it, or a number of the figure's own unit. */
+  /** The aim: a ratio to `beside`, or a number in the figure's own unit. */
   aim?: { ratio: number } | { value: number };
 };
 

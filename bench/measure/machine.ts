@@ -13,7 +13,7 @@ export function describeMachine(): string {
   );
 }
 
-/** How many processes wanted a core, on average over the last minute. */
+/** Returns the number of processes that wanted a core, on average over the last minute. */
 export function machineLoad(): string {
   return os.loadavg()[0]!.toFixed(1);
 }

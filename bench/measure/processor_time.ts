@@ -5,9 +5,8 @@ import { treeOf } from './process_memory.ts';
 const ticks_per_second = 100;
 
 /**
- * Processor time of a process, and of all that it started unless it is asked
- * for alone, in microseconds (in steps of 10 ms). What others do to the machine does not move it by
- * much.
+ * Returns the processor time of a process in microseconds (in steps of 10 ms), with the processes
+ * that it started unless it is asked for alone. Other load on the machine hardly changes it.
  */
 export function processorTime(root: number, how: 'alone' | 'with children'): number {
   let ticks = 0;

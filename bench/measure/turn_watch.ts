@@ -1,10 +1,10 @@
 import { openSync, readSync } from 'node:fs';
 
-/** How long a turn of the event loop took, in milliseconds. */
+/** The duration of a turn of the event loop, in milliseconds. */
 export type Turn = {
   /**
-   * What this thread had of a processor, told in steps of a few milliseconds. This counts: nothing
-   * that others do to the machine lengthens it by much.
+   * The processor time of this thread, in steps of a few milliseconds. This is the figure that
+   * counts, because other load on the machine hardly lengthens it.
    */
   processor_ms: number;
   /**

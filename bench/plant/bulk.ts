@@ -1,10 +1,10 @@
-// How very many rows are planted in minutes.
+// Plants very many rows in minutes.
 import sql, { raw } from 'sql-template-tag';
 import type { Database, Transaction } from '../../server/platform/postgres/database.ts';
 
 /**
- * Plants rows of a table without its indexes, which are built anew from the whole of it, and
- * without its foreign keys being looked at, row by row. What a constraint is made of stays.
+ * Plants rows of a table without its indexes, which are rebuilt at the end, and without checks of
+ * its foreign keys row by row. The columns of constraints stay.
  */
 export async function inBulk(
   db: Database,

@@ -48,7 +48,7 @@ export async function plantHistory(
       now(), now(), 100, 100, ${receipt}
     FROM generate_series(1, ${backfill_runs}::integer) n
       JOIN batch_exports e ON e.id = ${id} CROSS JOIN ${created}`);
-  // What the ledger has: all but each fortieth slot and the one between.
+  // The ledger has all slots but each fortieth and the one between.
   const start = Date.parse(from);
   const areas = Array.from({ length: slots / 20 }, (_, index) => ({
     event_from: null,

@@ -1,4 +1,4 @@
-// What growth.ts plants by SQL: runs of one export, members and keys, rectangles of a ledger.
+// Plants the rows of growth.ts by SQL: runs of one export, members, keys, rectangles of a ledger.
 import sql from 'sql-template-tag';
 import { addDelivered } from '../../server/engine/model/ledger/ledger.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';

@@ -118,7 +118,7 @@ test('a directory is switched on, given to it, and its groups get levels', { ski
   await section.getByRole('button', { name: 'Create token' }).waitFor();
   assert.equal(await section.getByLabel('the token of the directory').count(), 0);
 
-  // Of a button without fields nothing was typed, so nothing is there to be discarded.
+  // A button without fields has no input, so nothing can be discarded.
   await harness.request('PATCH', `${base}${id}/`, {
     key: home.key,
     body: { saml_entity_id: 'https://idp.example/' },

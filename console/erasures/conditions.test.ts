@@ -13,7 +13,7 @@ test('a line is a property with a text, a number or a boolean', () => {
     { key: 'paid', value: true },
     { key: 'zip', value: '04109' },
   ]);
-  // What JSON has no number for is a text; so is what is neither.
+  // A value that JSON has no number for is a text, and so are lists and null.
   assert.deepEqual(properties('zip = 04109\nquery = a=b\nlist = [1]\nnone = null\nempty ='), [
     { key: 'zip', value: '04109' },
     { key: 'query', value: 'a=b' },
@@ -66,6 +66,6 @@ test('days begin when the clocks of the zone say so, also where they are moved a
     before: '2026-03-29T22:00:00.000Z',
   });
   assert.deepEqual(filterOf(days, 'Asia/Beirut').after, '2026-03-28T22:00:00.000Z');
-  // What is no day is for the API to refuse: without it the events of all days would go.
+  // The API refuses a text that is no day; without it, events of all days would be deleted.
   assert.deepEqual(filter({ filter__after: '12026-03-29' }), { after: '12026-03-29' });
 });

@@ -18,7 +18,7 @@ import type { ServerProcess } from '../../test/processes/server_process.ts';
 
 const chromium = shareChromium();
 const { skip } = chromium;
-/** What the first day may take from the link to the first completed export. */
+/** The most time from the link to the first completed export on the first day. */
 const wait_ms_max = 120_000;
 
 let folder: string;
@@ -50,7 +50,7 @@ test('from the link of the terminal to the first completed export', { skip }, as
   const began = performance.now();
   const left: LeftBrowsers = [];
   const { page, leave } = await openVisitor(browser, server.address, left);
-  // What charts write.
+  // Records the texts that charts draw.
   await page.addInitScript(`window.written = [];
     const { fillText } = CanvasRenderingContext2D.prototype;
     CanvasRenderingContext2D.prototype.fillText = function (text, ...more) {
@@ -77,7 +77,7 @@ test('from the link of the terminal to the first completed export', { skip }, as
   // There is no half of an event.
   await untilInPage(page, "window.written.includes('1')");
   assert.equal(await page.evaluate("window.written.includes('0.5')"), false);
-  // What is not taken as it came is told with its value.
+  // The page shows the value of each event that was changed on the way in.
   const body = JSON.stringify({
     api_key: write_key,
     batch: [{ event: 'late', distinct_id: '<b>', timestamp: 'yesterday' }, { event: 'of nobody' }],
@@ -89,7 +89,7 @@ test('from the link of the terminal to the first completed export', { skip }, as
   await changed.getByText('Of timestamp_ignored').click();
   await changed.getByText(/late of <b>.*: yesterday/).waitFor();
 
-  // What was copied is not the command that has the key.
+  // The copied text is not the command that has the key.
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.getByRole('button', { name: 'Copy One event, by curl' }).click();
   await page.getByRole('button', { name: 'Copied One event, by curl' }).waitFor();

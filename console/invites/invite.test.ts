@@ -55,7 +55,7 @@ async function invite(target_email: string): Promise<TestOrganization> {
   return home;
 }
 
-/** Where somebody begins who has joined. */
+/** The first page of a person who has joined. */
 const startOf = ({ project }: TestOrganization) => `**/projects/${project.id}/exports`;
 
 test('from the mail of an invite to membership, with the keyboard alone', { skip }, async () => {

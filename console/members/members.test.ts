@@ -16,7 +16,7 @@ test('a level is changed and a member removed, who is named by typing', { skip }
     sql`UPDATE users SET first_name = ${hostile} WHERE id = ${user.id}`,
   );
   const { page, leave } = await world.visit(home.user);
-  // What the page does not know of its address is as if it were not there.
+  // The page ignores values of its address that it does not know.
   await page.goto(`/organizations/${home.organization.id}/members?tab=none&page=none`);
   const row = page.getByRole('row').filter({ hasText: hostile });
   assert.match((await row.textContent())!, /Member.*None/);

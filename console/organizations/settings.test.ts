@@ -77,11 +77,11 @@ test('a project is created, gets its zone, and is deleted by its name', { skip }
   assert.equal(await page.locator('[name=internal_addresses]').inputValue(), 'nowhere');
   const kept = page.locator('form', { hasText: 'Keep them' });
   await kept.getByText('Nothing is removed.').waitFor();
-  // What is kept for ever is kept for no number of days.
+  // No field for days is shown while events are kept for ever.
   assert.equal(await kept.getByLabel('Days').isVisible(), false);
-  // What is no number of days is refused, and nothing is asked or counted before.
+  // The form refuses a text that is no number of days, before it asks or counts anything.
   await kept.getByLabel('Keep them').selectOption('days');
-  // What is no number of days is never saved, and no number that is left unasked.
+  // The form never saves a text that is no number of days, nor a number without a question.
   for (const [days, wrong] of [
     ['0', 'Must be at least 1.'],
     ['a week', 'Must be a whole number.'],
@@ -125,7 +125,7 @@ test('what somebody else saved meanwhile is not overwritten', { skip }, async ()
   const told = page.getByRole('alert').filter({ hasText: 'changed' });
   await told.getByText(/“Name” and “Agents may change nothing” since you opened this/).waitFor();
   await page.getByText('Stored by now: “Theirs”.').waitFor();
-  // What was typed stays, what was left alone is as they left it, and one can go on.
+  // The typed name stays, the untouched field has the value of the other person, and saving works.
   assert.equal(await name.inputValue(), 'Mine');
   assert.equal(await agents.isChecked(), true);
   await checkEverywhere(page, 'changed_meanwhile', []);
@@ -134,8 +134,8 @@ test('what somebody else saved meanwhile is not overwritten', { skip }, async ()
   const { body } = await world.harness.request('GET', path, { key });
   assert.deepEqual([body.name, body.forbids_agent_writes], ['Mine', true]);
 
-  // A name that is written from the right begins there. What the form does not show is in
-  // nobody's way.
+  // A name in a right-to-left script begins on the right. Changes of fields that the form does not
+  // show do not collide with it.
   await name.fill('שלום');
   assert.equal(await name.evaluate((field) => getComputedStyle(field).unicodeBidi), 'plaintext');
   await world.harness.request('PATCH', `/api/projects/${home.project.id}/`, {
@@ -187,7 +187,7 @@ test('what a configuration manages says so', { skip }, async () => {
     await page.getByRole('img', { name: 'Managed by the configuration default' }).waitFor();
   }
   await checkEverywhere(page, 'managed_people', []);
-  // Who is locked out is led to where they let themselves in.
+  // A person who is locked out is led to the page where they add a second factor.
   const path = `/api/organizations/${home.organization.id}/`;
   const body = { enforce_2fa: true };
   await world.harness.request('PATCH', path, { key: home.key, body });

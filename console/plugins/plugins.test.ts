@@ -64,7 +64,7 @@ test('own code is sent, set up, and switched on', { skip }, async () => {
   const { page } = visitor;
   await goTo(page, `/projects/${home.project.id}/plugins`);
   await page.getByText(/as they come in\. None is installed\./).waitFor();
-  // What can be installed is seen at once; which of those that are there, is no question yet.
+  // The plugins to install are shown at once, but no filter while none is installed.
   await page.getByText(`Listed ${hostile}`).waitFor();
   assert.equal(await page.getByLabel('Which plugins').count(), 0);
   await page.getByText('From an address').first().click();
@@ -159,7 +159,7 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   const show = version.getByRole('button', { name: 'Show what an upgrade changes' });
   await show.click();
   await version.getByText('2.0.0 → 1.0.0').waitFor();
-  // What is closed again leaves the focus near.
+  // The focus stays near after the list is closed.
   await version.getByRole('button', { name: 'Cancel' }).click();
   await version.locator('h2:focus').waitFor();
   await show.click();
@@ -198,7 +198,7 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   );
   const { config } = body.results.find((one: { config: object }) => 'mode' in one.config);
   assert.deepEqual([config.mode, config.key, config.table.contents], ['signed', 'k', 'YSxi']);
-  // What is not to go after all stays.
+  // A file whose removal is taken back stays.
   await page.getByLabel('Take table.csv away').check();
   await page.getByLabel('Take table.csv away').uncheck();
   const saved = page.waitForResponse((answer) => answer.request().method() === 'PATCH');
@@ -215,8 +215,8 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   await page.getByText('waits for its turn').waitFor();
   await page.getByText('It has counted nothing yet.').waitFor();
 
-  // What the upgrade changes is told before it is made, and taken back.
-  // Whoever has gone on meanwhile is not taken away from there by the answer.
+  // The page shows the changes of the upgrade, and those of going back, before it makes them. A
+  // late answer does not move the focus of a person who has moved on.
   const asked = Promise.withResolvers<void>();
   await page.route('**/check_for_updates/', async (route) => {
     await asked.promise;
@@ -252,7 +252,7 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   await here.getByLabel('Order').fill('7');
   await save.click();
   await here.getByText('The settings were saved.').waitFor();
-  // What was said of the change before is no word on the one that is refused.
+  // The message about the saved change is gone when the next one is refused.
   await here.getByLabel('Order').fill('last');
   await save.click();
   await here.locator('[name=order][aria-invalid=true]').waitFor();

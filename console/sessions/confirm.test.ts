@@ -71,7 +71,7 @@ test(
     await dialog().getByText('This needs a confirmation from the last 10 minutes.').waitFor();
     assert.match(await focused(page), /^Your password: /);
     await checkEverywhere(page, 'confirm_dialog');
-    // What was typed is there after the dialog was left, and after what is wrong was said.
+    // The typed text survives the closed dialog and the refused password.
     await dialog().getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('alert').getByText('This needs a confirmation that it is you.').waitFor();
     assert.equal(await hours.inputValue(), '12');
@@ -212,7 +212,7 @@ test('who has to come in through the provider is led to it', { skip }, async () 
     await link.getAttribute('href'),
     `/login/saml/?email=${encodeURIComponent(ada.email)}&next=${next}`,
   );
-  // Whom the stranger's provider vouches for has none of this organization.
+  // A person whom another organization's provider signs in gets no link to a provider here.
   await giveSession(visitor, world.server, vera);
   await harness.deps.db.run(sql`DELETE FROM domains WHERE domain = ${vera.email.split('@')[1]}`);
   await page.goto(settingsOf(home));
@@ -242,7 +242,7 @@ test(
     await page.waitForURL(`**${settingsOf(home)}`);
     await page.getByRole('button', { name: 'Save the organization' }).waitFor();
 
-    // Who is in no organization yet joins by the next sign-in.
+    // A person without an organization joins by the next sign-in.
     await harness.deps.db.run(sql`DELETE FROM members WHERE user_id = ${vera.id}`);
     await openByProvider(harness, vera, domain, { awaits_factor: true });
     await harness.deps.db.run(sql`UPDATE sessions SET own_factor_at = NULL

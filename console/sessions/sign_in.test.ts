@@ -57,7 +57,7 @@ test('signing in takes the second factor, and says what is wrong', { skip }, asy
   await code.press('Enter');
   await page.waitForURL('**/account');
   await page.getByText('You have 9 recovery codes left').waitFor();
-  // Who is signed in is led on.
+  // A signed-in person is redirected.
   await page.goto('/login');
   await page.waitForURL('**/account');
 });

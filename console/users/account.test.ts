@@ -194,7 +194,7 @@ test('pages run nothing that somebody writes into them', { skip }, async () => {
   })`);
   assert.deepEqual(refused, ['connect-src', 'img-src', 'script-src-elem']);
   assert.equal(await page.evaluate('window.taken'), undefined);
-  // What the browser says of them.
+  // The browser complains about each refused request.
   assert.notEqual(visitor.complaints.splice(0).length, 0);
 });
 

@@ -31,6 +31,6 @@ console.log(
       ? 'nothing lost, nothing doubled, nothing changed, nothing left behind'
       : 'DIFFERENCES, see above'),
 );
-// What differs is left for who looks into it.
+// Keeps the folder with the differences for an inspection.
 if (passed) rmSync(folder, { recursive: true, force: true });
 process.exitCode = passed ? 0 : 1;

@@ -52,6 +52,6 @@ async function isWhole(): Promise<boolean> {
 }
 
 const passed = await (without === '' ? isWhole() : isFound());
-// What is not as it must be is left for who looks into it.
+// Keeps the folder with the faults for an inspection.
 if (passed) rmSync(folder, { recursive: true, force: true });
 process.exitCode = passed ? 0 : 1;

@@ -25,6 +25,6 @@ const passed = isWhole(outcome);
 console.log(
   `seed ${seed}: ` + (passed ? 'nothing lost, nothing there twice' : 'DIFFERENCES, see above'),
 );
-// What differs is left for who looks into it.
+// Keeps the folder with the differences for an inspection.
 if (passed) rmSync(folder, { recursive: true, force: true });
 process.exitCode = passed ? 0 : 1;

@@ -24,6 +24,6 @@ const outcome = await runRolling({
 console.log(JSON.stringify(outcome, null, 2));
 const passed = isSeamless(outcome);
 console.log(passed ? 'nothing failed, nothing lost, nothing doubled' : 'FAULTS, see above');
-// What differs is left for who looks into it.
+// Keeps the folder with the faults for an inspection.
 if (passed) rmSync(folder, { recursive: true, force: true });
 process.exitCode = passed ? 0 : 1;

@@ -24,7 +24,7 @@ import { createObjects } from './schemathesis/objects.ts';
 import { countAnswers, openTally } from './schemathesis/tally.ts';
 
 const version = 'schemathesis==4.32.5';
-/** What the document promises of every answer. */
+/** The promises of the document for every answer. */
 const checks = [
   'not_a_server_error',
   'status_code_conformance',

@@ -33,7 +33,7 @@ console.log(`seed ${seed}, in ${folder}`);
 const say = (line: string) => console.log(line);
 const is_right = await campaign();
 say(is_right ? `seed ${seed}: right` : `seed ${seed}: WRONG, see above`);
-// What differs is left for who looks into it.
+// Keeps the folder with the faults for an inspection.
 if (is_right) rmSync(folder, { recursive: true, force: true });
 process.exit(is_right ? 0 : 1);
 

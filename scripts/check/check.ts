@@ -19,7 +19,7 @@ import type { Write } from '../child.ts';
 import { openTurns } from './turns.ts';
 
 type Step = { title: string; run(write: Write): Promise<boolean> };
-/** How a step ended, and what the summary says of it. */
+/** The end of a step, and its line in the summary. */
 type Result = { passed: boolean; line: string };
 
 const is_deep = process.argv.includes('--deep');

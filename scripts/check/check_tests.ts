@@ -78,8 +78,8 @@ export async function openTestStores(): Promise<TestStores> {
 }
 
 /**
- * A folder for the data of this process's stores: in memory where there is plenty of it. What a
- * process left there that was killed is removed first.
+ * Creates a folder for the data of this process's stores: in memory if the machine has plenty.
+ * Folders that a killed process left there are removed first.
  */
 async function newFolder(): Promise<string> {
   const name = 'sluice-stores-';

@@ -2,7 +2,7 @@ import { listTestFiles } from './check_tests.ts';
 import { listChangedFiles, listReaching, listTestsOfChange, readReach } from './test_reach.ts';
 import type { Reach } from './test_reach.ts';
 
-/** Which test files run, whether any of them opens a store, and what to say about the choice. */
+/** The test files that run, whether any of them opens a store, and the text about the choice. */
 export type TestChoice = { files: string[]; needs_stores: boolean; told: string };
 
 const options = ['--changed', '--deep'];

@@ -3,19 +3,20 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root } from '../child.ts';
 
-/** So long may a process hold something open behind its last test. */
+/** The most time for which a process may hold something open after its last test. */
 const seconds_to_end = 30;
 
 /**
- * What runs together: the files that a pattern fits, as many neighbours as keep the cores evenly
- * busy until the end, or dealt to so many processes. One of them takes about so many `seconds`
- * beside the others; what takes longest begins first, so that the last ones to begin are short.
+ * A set of files that share processes: the files that a pattern fits, either as many neighbours as
+ * keep the cores evenly busy until the end, or dealt to a number of processes. One process takes
+ * about `seconds` beside the others. The longest starts first, so that the last ones to start are
+ * short.
  */
 type Room = { files: RegExp; seconds: number } & ({ files_max: number } | { processes: number });
 
-// The first pattern that fits a file is the file's. Alone is what kills processes and runs for
-// minutes, and what measures the memory of its process. What needs a browser is together, since a
-// process has one. Neighbours share what they need (test/between_files.ts).
+// The first pattern that fits a file decides. Files that kill processes, run for minutes or measure
+// the memory of their process are alone. Files with a browser are together, since a process has
+// one. Neighbours share what they need (test/between_files.ts).
 const rooms: Room[] = [
   { files: /\/streams\.test\.ts$/, files_max: 1, seconds: 5 },
   { files: /^test\/(chaos|clickhouse_cluster|identities|watchers)\//, processes: 1, seconds: 4 },

@@ -6,14 +6,15 @@ import type { SourceFile } from '../../test/house/source_files.ts';
 import { root } from '../child.ts';
 
 /**
- * What each source file names: the modules that it imports as values, and the files and folders
- * whose path from its own folder is a literal in it (programs that it starts, migrations, pages).
+ * The references of each source file: the modules that it imports as values, and the files and
+ * folders whose path from its own folder is a literal in it (programs that it starts, migrations,
+ * pages).
  */
 export type Reach = Map<string, string[]>;
 
 /** These decide what all tests run on, or which of them run, and how. */
 const of_all_tests = /^(package(-lock)?\.json|scripts\/(check\/\w+|child)\.ts)$/;
-/** What is served from these files is built before the tests, and opened by the other file. */
+/** The console is built from these files before the tests, and opened by the other file. */
 const built = { from: 'console/', opened_by: 'server/api/console/build.ts' };
 /** Their tests read the repository itself. */
 const reads_everything = 'test/house/';
@@ -28,8 +29,8 @@ export function readReach(files?: readonly SourceFile[]): Reach {
 }
 
 /**
- * The files from which a wanted file is reached, those included. What is not source is reached
- * through the name of a folder around it too.
+ * Lists the files that reach a wanted file, wanted files included. Files that are not source are
+ * also reached through the name of a folder around them.
  */
 export function listReaching(reach: Reach, wanted: string[]): Set<string> {
   const users = new Map<string, string[]>();
@@ -61,8 +62,8 @@ export function listTestsOfChange(reach: Reach, tests: string[], changed: string
 }
 
 /**
- * What differs from where this branch left `main` (on `main`, from its last commit), with what is
- * not committed and what is not known to git.
+ * Lists the files that differ from the point where this branch left `main` (on `main`, from its
+ * last commit), with uncommitted files and those unknown to git.
  */
 export function listChangedFiles(): string[] {
   const git = (...options: string[]) =>
@@ -79,7 +80,7 @@ function listNamed(file: SourceFile): string[] {
   const modules = listImports(file)
     .filter(({ module, is_type }) => module.startsWith('.') && !is_type)
     .map(({ module }) => posix.join(posix.dirname(file.path), module));
-  // Of a template the folder counts that stands before its first value.
+  // A template counts with the folder before its first value.
   const literals = [...file.text.matchAll(/(['"`])([\w./-]+)(\1|\$\{)/g)]
     .filter(([, , path = '', end]) => path.includes(end === '${' ? '/' : '.'))
     .map(([, , path = '', end]) => (end === '${' ? posix.dirname(`${path}-`) : path));

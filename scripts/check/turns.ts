@@ -1,4 +1,4 @@
-/** Where a step's output goes; `end` gives the turn to the next one. */
+/** The output of a step; `end` gives the turn to the next one. */
 export type Turn = { write(text: string): void; end(): void };
 
 /**

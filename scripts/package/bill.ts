@@ -62,7 +62,7 @@ export function consoleLicences(bill: Bill): string {
     .join(`\n${'-'.repeat(80)}\n\n`);
 }
 
-/** What lies under the root's direct dependencies of these names, they themselves included. */
+/** Returns the root's direct dependencies of these names, and all that they depend on. */
 function reach({ metadata, dependencies }: Bill, names: string[]): Set<string> {
   const wanted = new Map(dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]));
   const direct = wanted.get(metadata.component['bom-ref']) ?? [];

@@ -1,9 +1,8 @@
 /**
  * Builds the console into `console/dist` (`npm run prepare`, which `npm ci` runs as well): files
  * whose names carry their hash, each also compressed by gzip and brotli, and the page that loads
- * them. What was built from the same sources and packages is left as it is. Where the packages for
- * that were left out (`--omit=dev`), it says so and builds nothing: the server serves its API all
- * the same.
+ * them. An up-to-date build of the same sources and packages stays. If the packages for the build
+ * are missing (`--omit=dev`), it says so and builds nothing; the server still serves its API.
  */
 import { createHash } from 'node:crypto';
 import { glob, readFile, readdir, writeFile } from 'node:fs/promises';
@@ -15,7 +14,7 @@ import { buildReference } from './build_reference.ts';
 
 const source = join(root, 'console');
 const target = join(source, 'dist');
-/** What is smaller travels in one packet however it is sent. */
+/** The least size of a compressed file; a smaller one fits into one packet anyway. */
 const compressed_bytes_min = 1_000;
 const long_bytes_min = 2_000_000;
 
@@ -55,7 +54,7 @@ else {
   console.log(`The console is built (${((performance.now() - started) / 1000).toFixed(1)} s).`);
 }
 
-/** Of every file that the build reads, by name and content; the lock stands for the packages. */
+/** Returns a digest of all files of the build, by name and content. The lock covers packages. */
 async function digestSources(): Promise<string> {
   const files = ['package-lock.json', 'tsconfig.json', 'scripts/package/build_console.ts'];
   files.push('scripts/package/build_reference.ts');

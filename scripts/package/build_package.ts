@@ -23,16 +23,16 @@ if (!existsSync(join(root, 'console/dist/index.html'))) {
   console.log('The package needs the console: install its packages first (npm ci).');
   process.exit(1);
 }
-// What modules read beside them that is no module.
+// Modules also read these files, which are no modules.
 for (const path of globSync('server/**/*.{css,json}', { cwd: root })) copy(path);
 for (const path of ['migrations', 'console/dist']) copy(path);
 copy('scripts/package/sluice.mjs', 'bin/sluice.mjs');
-// Who has the package has no checkout to take it from.
+// The package needs its own copy, because its users have no checkout.
 copy('deploy/sluice.service', 'sluice.service');
 chmodSync(join(target, 'bin/sluice.mjs'), 0o755);
 
 const commit = commitOf(join(root, '.git'));
-// What is packed without git around it says its release alone.
+// A package built without git around it knows only its release.
 if (commit !== undefined) writeFileSync(join(target, 'commit'), `${commit}\n`);
 
 const bill = billOfMaterials();

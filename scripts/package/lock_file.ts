@@ -94,8 +94,8 @@ export function completeLock(lock: Lock): { lock: Lock; added: string[]; address
 }
 
 /**
- * Where Node would find the package from `folder`: in its own node_modules, then in those of each
- * folder above.
+ * Tells whether Node would find the package from `folder`: in its own node_modules, or in those of
+ * the folders above.
  */
 function isInstalledFor(lock: Lock, folder: string, name: string): boolean {
   for (

@@ -25,7 +25,7 @@ import { readOptions } from '../options.ts';
 const nobody = 65_534;
 const wait_ms_max = 300_000;
 const memory_bytes_max = 2 ** 30;
-/** Where control groups of the first or the second version bound memory. */
+/** The files in which control groups of the first and second version limit memory. */
 const bounds = [
   { folder: '/sys/fs/cgroup/memory', file: 'memory.limit_in_bytes' },
   { folder: '/sys/fs/cgroup', file: 'memory.max' },

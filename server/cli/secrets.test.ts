@@ -232,7 +232,7 @@ test('every column of bytes is sealed, or one that no change of the key touches'
     'personal_api_keys.key_hash',
     'plugin_versions.seal',
     'recovery_codes.code_hash',
-    // What a client sent: no secret of ours.
+    // The content that a client sent, with no secret of ours.
     'refused_events.content',
     'saml_assertions.assertion_hash',
     'scim_directories.token_hash',

@@ -49,7 +49,7 @@ test(
         ...(named === undefined ? {} : { organization: named }),
       });
       assert.ok(link.startsWith(`${harness.deps.config.public_url}/reset-password/`));
-      // That the other two belong there too is in the log of the organization.
+      // The log of the organization shows the membership for the two spellings of its id.
       if (named !== organization.slug && named !== undefined) continue;
       assert.equal((await trySignIn(harness, email, { password: other_password })).status, 401);
       assert.deepEqual((await choose(link)).body, { email });

@@ -115,7 +115,7 @@ function bombs(): HostileBody[] {
   ];
 }
 
-/** So many empty records, or spans, of a resource that says so much, as protobuf writes them. */
+/** Returns `count` empty records, or spans, of a resource of that size, as protobuf writes them. */
 export function records(resource_bytes: number, count: number): Buffer {
   const value = within(0x12, within(0x0a, Buffer.alloc(resource_bytes, 'x')));
   const attribute = within(0x0a, Buffer.concat([within(0x0a, Buffer.from('k')), value]));

@@ -1,7 +1,7 @@
 import { case_key as key } from './protocol_case.ts';
 import type { ProtocolCase } from './protocol_case.ts';
 
-/** What Jitsu's library sends, and the events that are stored of it. */
+/** Messages of Jitsu's library, and the events that are stored for them. */
 export const jitsu_cases: readonly ProtocolCase[] = [
   {
     says: 'a call of a page, whose key has a secret behind it that says nothing',

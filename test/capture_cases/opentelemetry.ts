@@ -5,7 +5,7 @@ import { span_cases } from './opentelemetry_spans.ts';
 const headers = { authorization: `Bearer ${key}` };
 const text = (name: string, stringValue: string) => ({ key: name, value: { stringValue } });
 
-/** What OpenTelemetry's exporters send as JSON, and the events that are stored of it. */
+/** Messages of OpenTelemetry's exporters in JSON, and the events that are stored for them. */
 export const opentelemetry_cases: readonly ProtocolCase[] = [
   {
     says: 'records of one resource: with a name, without one, without anybody',

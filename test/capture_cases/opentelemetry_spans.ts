@@ -91,7 +91,7 @@ const generation: WantedEvent = {
   },
 };
 
-/** What exporters of OpenTelemetry send of language models as JSON, and what is stored of it. */
+/** Messages of OpenTelemetry's exporters about language models in JSON, and the stored events. */
 export const span_cases: readonly ProtocolCase[] = [
   {
     says: 'a call by the conventions for generative AI',

@@ -3,7 +3,7 @@ import type { ProtocolCase } from './protocol_case.ts';
 
 const uuid = '0190163d-8694-739b-aea5-966c26f8ad91';
 
-/** What PostHog's clients send, and the events that are stored of it. */
+/** Messages of PostHog's clients, and the events that are stored for them. */
 export const posthog_cases: readonly ProtocolCase[] = [
   {
     says: 'a batch of libraries for servers',

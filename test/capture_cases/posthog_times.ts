@@ -1,7 +1,7 @@
 import { case_key as key } from './protocol_case.ts';
 import type { ProtocolCase } from './protocol_case.ts';
 
-/** What PostHog's clients say of when an event happened, and the time that is stored. */
+/** Times that PostHog's clients send for an event, and the time that is stored. */
 export const posthog_time_cases: readonly ProtocolCase[] = [
   {
     says: 'what posthog-js sends again says how long ago it was at first: its own time counts',

@@ -16,7 +16,7 @@ export type WantedEvent = {
   set?: object;
   set_once?: object;
   unset?: string[];
-  /** Who else is to be the same person. */
+  /** The other id, if the event merges it into this person. */
   merge?: { other: string; is_forced: boolean } | undefined;
   warnings?: WarningReason[];
 };

@@ -1,7 +1,7 @@
 import { case_key as key } from './protocol_case.ts';
 import type { ProtocolCase } from './protocol_case.ts';
 
-/** What RudderStack's libraries send, and the events that are stored of it. */
+/** Messages of RudderStack's libraries, and the events that are stored for them. */
 export const rudderstack_cases: readonly ProtocolCase[] = [
   {
     says: 'a call with the traits in the context, and when it happened by an early clock',

@@ -4,7 +4,7 @@ import type { ProtocolCase } from './protocol_case.ts';
 const basic = { authorization: `Basic ${Buffer.from(`${key}:`).toString('base64')}` };
 const about = { context: { library: { name: 'analytics' } } };
 
-/** What Segment's libraries send, and the events that are stored of it. */
+/** Messages of Segment's libraries, and the events that are stored for them. */
 export const segment_cases: readonly ProtocolCase[] = [
   {
     says: 'a user id of pandas that is no number names nobody',

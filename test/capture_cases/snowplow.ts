@@ -11,7 +11,7 @@ const described = {
 const contexts = { schema: 'iglu:x/contexts/jsonschema/1-0-0', data: [{ schema: 'p', data: {} }] };
 const packed = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** What Snowplow's trackers send, and the events that are stored of it. */
+/** Messages of Snowplow's trackers, and the events that are stored for them. */
 export const snowplow_cases: readonly ProtocolCase[] = [
   {
     says: 'an event of its own schema, in whose text stands a number that JSON has not',

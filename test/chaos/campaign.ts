@@ -17,8 +17,8 @@ import { backfillMissing, settle } from './settle.ts';
 import { startTraffic } from './traffic.ts';
 
 /**
- * What a campaign does: how many events are there before it begins, how many kills follow, and the
- * seed that decides whom and when. `folder` is empty and only its own.
+ * The size of a campaign: the number of events before it begins, the number of kills, and the seed
+ * that decides victims and times. `folder` is empty and only its own.
  */
 export type Campaign = {
   folder: string;
@@ -28,7 +28,7 @@ export type Campaign = {
   say(line: string): void;
 };
 
-/** What came of it. */
+/** The result of a campaign. */
 export type Outcome = {
   kills: Record<string, number>;
   operations: Record<string, number>;
@@ -167,7 +167,7 @@ async function killAtRandom(
   const began = performance.now();
   for (let count = 1; count <= kills; count += 1) {
     await pause(random.between(...kill_pause_ms));
-    // Who is starting still has nothing to lose: a kill is to fall into work.
+    // A process that is starting has nothing to lose, and a kill has to interrupt work.
     await until('the API and a worker to be up', 240_000, 50, async () =>
       isAtWork(deployment) ? true : undefined,
     );
@@ -188,7 +188,7 @@ function isAtWork({ isUp }: Deployment): boolean {
   return isUp('api') && (isUp('worker 1') || isUp('worker 2'));
 }
 
-/** What was going on, as far as the control store can tell at this moment. */
+/** Describes the work in progress, as far as the control store shows it at this moment. */
 async function stateOf({ db }: Deployment): Promise<string> {
   try {
     const counts = await db.rows<{ status: string; runs: number }>(

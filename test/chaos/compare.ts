@@ -11,7 +11,7 @@ import type { EventRow } from './row_digest.ts';
 /** An event as the analytics store has it. */
 export type SourceEvent = { uuid: string; instant: number; inserted_at: number; digest: string };
 
-/** What of a destination differs from the source. All but `rows` and `repeats` must be 0. */
+/** The differences between a destination and its source. All but `rows` and `repeats` must be 0. */
 export type Comparison = {
   /** Rows at the destination. */
   rows: number;
@@ -55,7 +55,7 @@ export async function readSource({
   return events;
 }
 
-/** What ingestion has lost, doubled or changed of what was answered for. */
+/** Counts the events with a 200 that ingestion has lost, doubled or changed. */
 export function compareIngestion(
   sent: Map<string, string>,
   source: SourceEvent[],
@@ -78,15 +78,15 @@ export function compareIngestion(
 type Held = { area: Rectangle[]; is_of_all: boolean };
 
 /**
- * What the destination must hold. `inserted_from` (milliseconds): what was inserted since must be
- * there, by whichever run. `with_doubt`: a delivery whose commit was begun counts, completed or
- * not, so that nothing but `doubled` says anything.
+ * The rows that a destination must hold. All rows inserted since `inserted_from` (milliseconds)
+ * must be there, by any run. With `with_doubt`, a delivery whose commit was begun counts, completed
+ * or not, so that only `doubled` can show a fault.
  */
 export type Expectation = { inserted_from: number; with_doubt?: true };
 
 /**
- * Compares a destination with the source row by row. How often a row must be there follows from the
- * deliveries of the revision: once for each of a backfill of all, and once for another one that was
+ * Compares a destination with the source row by row. The deliveries of the revision decide how
+ * often a row must be there: once for each backfill of all, and once for another delivery that was
  * planned before all those.
  */
 export async function compareRows(
@@ -141,8 +141,8 @@ async function listHeld(
 }
 
 /**
- * How often the row may be there. What was delivered is delivered once more only by a backfill of
- * all.
+ * Returns how often the row may be there. Only a backfill of all delivers a delivered row once
+ * more.
  */
 function plannedTimes(deliveries: Held[], { instant, inserted_at }: SourceEvent): number {
   const holders = deliveries.filter(({ area }) => contains(area, instant, inserted_at));

@@ -4,10 +4,10 @@ import type { Deployment } from './deployment.ts';
 import { openDeployment } from './deployment.ts';
 import { openRandom } from './random.ts';
 
-/** What the kills came to; `faults` say what was neither all nor nothing. */
+/** The result of the kills; `faults` name each apply that was neither complete nor absent. */
 export type KillsOutcome = {
   kills: Record<string, number>;
-  /** How many applies were wholly there afterwards, and how many not at all. */
+  /** The number of applies that were complete afterwards, and of those that left nothing. */
   all: number;
   nothing: number;
   faults: string[];
@@ -80,14 +80,14 @@ async function ask(
   path: string,
   body: unknown,
 ): Promise<Record<string, unknown>> {
-  // What was killed just before may still hold a lock for a moment.
+  // A process killed just before may still hold a lock for a moment.
   return until(`an answer of ${path}`, 120_000, 200, async () => {
     const answer = await deployment.call('POST', url(path), body).catch(() => undefined);
     return answer !== undefined && answer.status < 300 ? answer.body : undefined;
   });
 }
 
-/** How long an apply takes that nobody disturbs, in milliseconds. */
+/** Returns how long an undisturbed apply takes, in milliseconds. */
 async function measure(deployment: Deployment): Promise<number> {
   const { hash } = await ask(deployment, 'plan/', { configuration: filesOf('warm') });
   const begin = performance.now();

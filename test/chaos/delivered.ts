@@ -15,7 +15,7 @@ import type { EventRow } from './row_digest.ts';
  */
 export type DeliveredRows = Map<string, string[]>;
 
-/** Where the destinations of a campaign are. */
+/** The destinations of a campaign. */
 export type Places = Pick<Site, 'export_dir' | 's3_config' | 'postgres_config' | 'warehouse'>;
 
 /**

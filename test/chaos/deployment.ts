@@ -30,9 +30,8 @@ export const victims = [
 /** One of `victims`. */
 export type Victim = (typeof victims)[number];
 
-/** What the processes of a server are put into: both stores and two destinations. */
+/** The surroundings of a server's processes: both stores and two destinations. */
 export type Site = {
-  /** Where exported files lie. */
   export_dir: string;
   /** The environment of the server's processes, for its commands. */
   environment: Record<string, string>;
@@ -84,9 +83,7 @@ export type Deployment = Site & {
 
 const up_ms_max = 240_000;
 
-/**
- * Starts the deployment in a folder. What was started is ended again when a part does not start.
- */
+/** Starts the deployment in a folder. If a part does not start, the started ones are ended. */
 export async function openDeployment(folder: string): Promise<Deployment> {
   const closing: (() => Promise<unknown>)[] = [];
   const keep = <Part>(part: Part, close: (part: Part) => Promise<unknown>): Part => {
@@ -119,7 +116,7 @@ export async function openSite(folder: string, keep: Keep, starts: StartLog, key
     SLUICE_DATABASE_URL: postgres.url,
     SLUICE_CLICKHOUSE_URL: clickhouse.url,
     SLUICE_SECRET_KEY: 'a secret that only this campaign has',
-    // What fails here fails because it was killed: nobody is to be asked to unpause it.
+    // Runs fail here because a process was killed, and nobody is there to unpause the export.
     SLUICE_PAUSE_AFTER_FAILURES: '0',
   });
   const closeDatabase = (database: Database) => database.close();

@@ -37,7 +37,7 @@ export type DrillWorld = Places & {
   kill(): Promise<void>;
   /** Starts a command beside the server. */
   command(...words: string[]): Command;
-  /** What the running server works with. */
+  /** The stores of the running server. */
   stores(): ReturnType<typeof openServerStores>;
   close(): Promise<void>;
 };

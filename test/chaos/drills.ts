@@ -14,7 +14,7 @@ import { startTraffic } from './traffic.ts';
 import type { Traffic } from './traffic.ts';
 
 /**
- * What is lost in a round. What is left of the data folder is moved away, but for a store that is
+ * The losses, one a round. The rest of the data folder is moved away, except for a store that is
  * kept: then `alone` is restored beside it.
  */
 const losses = {
@@ -29,7 +29,7 @@ const losses = {
 /** One of `losses`. */
 export type Loss = keyof typeof losses;
 
-/** What a round came to; `faults` must be empty. */
+/** The result of a round; `faults` must be empty. */
 export type DrillOutcome = {
   loss: Loss;
   backup_seconds: number;
@@ -109,7 +109,7 @@ async function playRound(
   const { restore_seconds, found } = await loseAndRestore(world, loss, place);
   await Promise.all(stopping);
   const restored = world.stores();
-  // What is kept has everything.
+  // The kept store has everything.
   if (loss === 'PostgreSQL alone') for (const uuid of answered) settled.add(uuid);
   const count = (await readSource(restored)).filter(({ uuid }) => settled.has(uuid)).length;
   const more = startTraffic(world, openRandom(round, 1), late_ms_max);

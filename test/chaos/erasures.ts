@@ -10,7 +10,7 @@ import { openRandom } from './random.ts';
 import type { Random } from './random.ts';
 import { fill, needle, project, sendEvents } from './erased_people.ts';
 
-/** What the erasures came to; `faults` say what was still there, or was changed besides. */
+/** The result of the erasures; `faults` name rows that remain, and others that were changed. */
 export type ErasuresOutcome = {
   events: number;
   kills: Record<string, number>;
@@ -72,7 +72,7 @@ export async function runErasures(wanted: ErasuresWanted): Promise<ErasuresOutco
     outcome.faults.push(...(await verifyAll(deployment)));
     for (const fault of outcome.faults) wanted.say(`FAULT ${fault}`);
     await timed('organization', () => deleteOrganization(deployment));
-    // What was delivered stays with whom it was delivered to.
+    // Delivered rows stay at their destination.
     await deployment.clickhouse.command({ query: 'DROP DATABASE warehouse SYNC' });
     outcome.faults.push(...(await search(deployment, wanted.folder, stores, 'keptperson')));
   } finally {
@@ -178,7 +178,7 @@ async function eraseOne(
     return answer.body['status'] === 'Completed' ? answer.body : undefined;
   };
   for (let kill = 0; kill < kills / erasures; kill += 1) {
-    // What there is more of takes longer, and is to be hit at every step too.
+    // More events take longer, and the kill must be able to hit every step.
     const longest_ms = 4_000 + events / 80;
     await new Promise((resolve) => setTimeout(resolve, 300 + random.next() * longest_ms));
     if ((await look()) !== undefined) break;
@@ -213,7 +213,7 @@ async function search(
   places: string[],
   text: string,
 ): Promise<string[]> {
-  // What the exported table's server keeps for a while of rows that were rewritten is its own.
+  // The server of the exported table keeps rewritten rows for a while, so its folders are left out.
   const result = await clickhouse.rows<{ path: string }>({
     query: `SELECT arrayJoin(data_paths) AS path FROM system.tables WHERE database = 'warehouse'`,
   });

@@ -16,8 +16,8 @@ const events_per_request = 100;
 const bytes_per_event = 16 * 1024;
 
 /**
- * How large the file system is, how much of it has to stay free (MiB as text; without it the
- * server's own default), and who is told what happens.
+ * The size of the file system, the space that has to stay free (MiB as text; without it the
+ * server's own default), and the receiver of messages.
  */
 type Wanted = { mebibytes: number; floor: string; say: (line: string) => void };
 
@@ -110,7 +110,7 @@ async function withoutRoom(
   const names = new Map<string, number>();
   for (let turn = 0; turn < 40; turn += 1) {
     await send(true);
-    // What people do meanwhile needs the control store, which has no room either.
+    // Changes by people need the control store, which has no space either.
     const status = await changeName(address, `full ${turn}`);
     names.set(status, (names.get(status) ?? 0) + 1);
     await pause(250);

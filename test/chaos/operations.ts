@@ -6,9 +6,9 @@ import type { Random } from './random.ts';
 /** A server whose exports people do things to. */
 export type Operated = Pick<Site, 'db' | 'call' | 'up'>;
 
-/** What people do to the exports of a campaign, one thing after the other. */
+/** Actions of people on the exports of a campaign, one after the other. */
 export type Operations = {
-  /** How often each was done and answered with success. */
+  /** Returns how often each action was answered with success. */
   counts(): Record<string, number>;
   /** Resolves when the one under way is over. */
   stop(): Promise<void>;
@@ -28,8 +28,8 @@ export const exportPath = (id: string) => `/api/projects/@current/batch_exports/
 
 /**
  * Starts backfills, cancels, retries, pauses and unpauses with make-up at random until it is
- * stopped, and lets scheduled runs come every second or so instead of every five minutes. What
- * fails because something is down was not done.
+ * stopped, and makes scheduled runs due every second or so instead of every five minutes. An action
+ * that fails because a process is down does not count.
  */
 export function startOperations(
   deployment: Operated,

@@ -29,7 +29,7 @@ type Asked = {
   body: Buffer;
 };
 type Answer = { status: number; headers?: Record<string, string>; body?: string | Buffer };
-/** What is kept before the bytes of an object, as one line of JSON. */
+/** The facts in front of the bytes of an object, as one line of JSON. */
 type Facts = Record<string, string>;
 
 /** Whoever looks finds all of it or nothing. */
@@ -105,10 +105,7 @@ function listUploads({ query }: Asked): Answer {
   );
 }
 
-/**
- * How the upload was begun; undefined when there is none, or it ended in the middle of being
- * removed.
- */
+/** Returns the start of the upload; undefined without one, or if it ended while it was removed. */
 function startOf(id: string): { key: string; facts: Facts } | undefined {
   const path = join(uploads, id, 'start');
   return existsSync(path)

@@ -15,7 +15,7 @@ export async function settle(deployment: Operated, exportIds: string[]): Promise
   await deployment.up();
   for (const id of exportIds)
     await mustSucceed(deployment, `${exportPath(id)}/unpause/`, { backfill: true });
-  // What is due already would end before now.
+  // Runs that are due already would end before now.
   await whenQuiet(deployment);
   for (const id of exportIds) await comeDue(deployment, id);
   const refused = new Set<string>();
@@ -49,7 +49,7 @@ async function mustSucceed(deployment: Operated, path: string, body: unknown): P
   if (answer.status >= 300) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
 }
 
-/** Nothing is open and nothing is due. What waits for its next attempt does not wait any longer. */
+/** Waits until no run is open and none is due. Runs between two attempts do not wait any longer. */
 async function whenQuiet({ db }: Pick<Operated, 'db'>): Promise<void> {
   await until('all runs and backfills to end', quiet_ms_max, 300, async () => {
     await db.run(

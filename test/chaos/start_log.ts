@@ -2,10 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { pino } from 'pino';
 import type { Logger } from '../../server/platform/log.ts';
 
-/**
- * How long the processes of a deployment take to start, in a file that tells each try, and in
- * short.
- */
+/** The times that processes of a deployment take to start: each try in a file, and a summary. */
 export type StartLog = {
   /** The log of an embedded store, which says when it is ready. */
   logOf(name: string): Logger;

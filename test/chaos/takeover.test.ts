@@ -22,8 +22,8 @@ import type { ServerProcess } from '../processes/server_process.ts';
 import { deliverThroughKills } from './killed_plugins.ts';
 import { compareFiles, startExport } from './one_export.ts';
 
-// A campaign: three servers and their stores, which are killed while they work. What each of the
-// tests shows is shown once in `npm test` with fewer processes: by the kill of one worker
+// Kills parts of three servers and their stores while they work: a campaign. `npm test` shows the
+// point of each test with fewer processes: by the kill of one worker
 // (server/engine/exports/workers/killed_worker.test.ts), of the sandbox of a plugin
 // (server/engine/plugins/running/running_workers.test.ts), and of the server
 // (test/main_job.test.ts).
@@ -257,8 +257,8 @@ function openStore() {
 }
 
 /**
- * Which of the workers has the run, in the order in which they were started: their ids grow with
- * time.
+ * Returns the worker that has the run, by the order in which workers were started: their ids grow
+ * with time.
  */
 async function holderOf(): Promise<number> {
   const db = openStore();

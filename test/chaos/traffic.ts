@@ -8,7 +8,7 @@ import { rowDigest } from './row_digest.ts';
 export type Traffic = {
   /** The digest of each event that was answered for, by uuid. */
   sent: Map<string, string>;
-  /** How many of them were sent a second time later. */
+  /** Returns how many of them were sent a second time later. */
   repeated(): number;
   /** Is a batch under way that was not answered for yet? */
   isAsking(): boolean;
@@ -16,7 +16,6 @@ export type Traffic = {
   stop(): Promise<void>;
 };
 
-/** Who takes the events. */
 type Server = Pick<Site, 'call'>;
 
 type Sent = {
@@ -33,10 +32,10 @@ const repeats_max = 20;
 const persons_default = 500;
 
 /**
- * Sends batches of events until it is stopped: half of what they tell happened just now, half is
- * late by up to `late_ms_max`, and some were sent before. Where it is said of how many `persons`
- * they are, a third of them set a property of theirs. A batch that was not answered for is sent
- * again with the same uuids, as clients are told to do.
+ * Sends batches of events until it is stopped: half of the events happened just now, half are late
+ * by up to `late_ms_max`, and some were sent before. With `persons`, the events belong to that many
+ * persons, and a third of them set a property. A batch without an answer is sent again with the
+ * same uuids, as clients are told to do.
  */
 export function startTraffic(
   deployment: Server,
@@ -86,8 +85,8 @@ export function startTraffic(
 }
 
 /**
- * What is sent again is what was never answered for: of an event that was, a store that was
- * restored may have lost all word.
+ * Sends a batch until it is answered. Only events without an answer are repeated: a restored store
+ * may have lost all knowledge of an answered one.
  */
 async function sendUntilAnswered(deployment: Server, first: Sent[], fresh: Sent[]): Promise<void> {
   for (let events = first; ; events = fresh) {

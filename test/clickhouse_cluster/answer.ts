@@ -20,7 +20,7 @@ export type Request = {
   process: Process;
 };
 
-/** What it is answered: headers of the engine, and bytes as they come or at once. */
+/** The answer: headers of the engine, and bytes as they come or at once. */
 export type Answer = { headers: Record<string, unknown>; body: Readable | string };
 
 const nothing: Answer = { headers: {}, body: '' };
@@ -72,7 +72,7 @@ async function insert(
   return nothing;
 }
 
-/** What a SELECT gives is read first: a replica fetches rows, and asks no question again. */
+/** Reads the rows of a SELECT first: a replica fetches rows, and does not repeat the question. */
 async function insertSelected(
   cluster: Cluster,
   replica: Replica,
@@ -186,7 +186,7 @@ async function read(
   return { headers: {}, body: parts.join('') };
 }
 
-/** What somebody else counts by days, once a copy has begun. */
+/** Passes on the counts by day of another store, once a copy has begun. */
 async function tell(
   { settings: { weaknesses, told_by }, keeper }: Cluster,
   text: string,

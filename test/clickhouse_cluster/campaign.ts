@@ -15,8 +15,8 @@ import { no_trouble } from './settings.ts';
 import type { ClusterSettings, Trouble, Weakness } from './settings.ts';
 
 /**
- * What a campaign does. `folder` is empty and only its own. `weaknesses` take protections of the
- * cluster away while things go wrong, `trouble` is how much does besides that of a campaign.
+ * The size of a campaign. `folder` is empty and only its own. `weaknesses` take protections of the
+ * cluster away during the faults; `trouble` adds faults to those of a campaign.
  */
 export type Campaign = {
   folder: string;
@@ -28,19 +28,19 @@ export type Campaign = {
   kinds?: readonly Cut[] | undefined;
   weaknesses?: readonly Weakness[] | undefined;
   trouble?: Partial<Trouble> | undefined;
-  /** Of so many persons are the events. */
+  /** The number of persons that the events belong to. */
   persons?: number | undefined;
   say(line: string): void;
 };
 
-/** What came of it. `sent` is how many events were answered for with 200. */
+/** The result of a campaign. `sent` is the number of events answered with 200. */
 export type Outcome = Judgement & {
   done: Done;
   operations: Record<string, number>;
   sent: number;
 };
 
-/** What is played in: a server on a cluster, its export, and all that was answered for so far. */
+/** The surroundings of a play: a server on a cluster, its export, and the answered events. */
 export type World = {
   deployment: ClusterDeployment;
   export_id: string;

@@ -139,7 +139,7 @@ function controls(cluster: Cluster) {
       forgetReplica(keeper, replica);
       changes.tell();
       await one.replace();
-      // What its engine finished in its last moments is gone too.
+      // The work that its engine finished in its last moments is lost too.
       forgetReplica(keeper, replica);
       changes.tell();
     },

@@ -6,12 +6,12 @@ import { moveToCluster } from './move.ts';
 import type { Cut } from './nemesis.ts';
 import type { Trouble, Weakness } from './settings.ts';
 
-/** How a protection is taken away, and what shows it in a short play. */
+/** The way to take a protection away, and the short play that shows the effect. */
 type Plan = {
-  /** What the server relies on, with its points in the list of README.md. */
+  /** The guarantee that the server relies on, with its points in the list of README.md. */
   protection: string;
   seed: number;
-  /** What is taken away; the name alone where there is nothing else. */
+  /** The weaknesses that take it away; without them, the one named like the control. */
   weaknesses?: readonly Weakness[];
   /** `start`: no server starts. `move`: rows are moved there. Else events come and go. */
   at?: 'start' | 'move';
@@ -89,7 +89,7 @@ export type ControlName = keyof typeof plans;
 /** All of them. */
 export const control_names = Object.keys(plans) as ControlName[];
 
-/** What a cluster without one of its protections came to. */
+/** The result of a cluster without one of its protections. */
 export type Control = { name: ControlName; protection: string; seed: number; found: string };
 
 const cuts_default = 6;
@@ -150,7 +150,7 @@ async function startWithout(campaign: Campaign): Promise<string> {
   });
 }
 
-/** What is not as it must be; a receipt that does not hold is named once, by who spoiled it. */
+/** Lists the faults of a play; only the first control that spoils a receipt is blamed. */
 async function workWithout(
   world: World,
   campaign: Campaign,

@@ -77,9 +77,9 @@ async function waitForAll(cluster: Cluster, definition: Definition): Promise<voi
 }
 
 /**
- * Changes the rows or columns of a table. That of a replicated one goes to all replicas by the
- * table's own log, after everything that was inserted before; it waits as `mutations_sync` and
- * `alter_sync` say.
+ * Changes the rows or columns of a table. A change of a replicated table reaches all replicas by
+ * the table's own log, after all earlier inserts; it waits as `mutations_sync` and `alter_sync`
+ * say.
  */
 export async function changeTable(
   cluster: Cluster,

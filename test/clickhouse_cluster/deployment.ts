@@ -24,7 +24,7 @@ export type ClusterDeployment = Operated & {
   db: Database;
   cluster: StandIn;
   export_dir: string;
-  /** Of its processes, for commands. */
+  /** The environment of its processes, for commands. */
   environment: Record<string, string>;
   isUp(victim: Process): boolean;
   /** kill -9; it is started again by itself. False when it is down at this moment. */

@@ -13,13 +13,12 @@ import type { Process, Replica } from './replica.ts';
 import type { Cluster } from './replication.ts';
 
 const address_bytes_max = 1024 * 1024;
-/** So long the answer of a balancer may be silent until it is tried elsewhere. */
+/** The most time for which a balancer's answer may be silent before it is tried elsewhere. */
 const hang_ms_max = 600_000;
 
 /**
- * ClickHouse's HTTP interface in front of a replica, or of whichever one `choose` gives for a
- * statement; `name` is what it says it is called. What goes wrong on the way is by the cluster's
- * `trouble`.
+ * Opens ClickHouse's HTTP interface in front of a replica, or of the one that `choose` gives for a
+ * statement; `name` is its own name. The cluster's `trouble` decides the faults on the way.
  */
 export function openFront(
   cluster: Cluster,
@@ -67,7 +66,7 @@ async function serve(
   if (late < trouble.late) await pause(late_ms);
   await cluster.changes.until(() => replica.state !== 'hanging', hang_ms_max);
   if (replica.state !== 'up') throw new NoAnswer(`${replica.name} is away.`);
-  // Of a sixth the replica sees that nobody waits any more, before it is done.
+  // In a sixth of the requests the replica sees, before it is done, that nobody waits.
   const is_left = is_cut && cut_at < 1 / 2;
   const work = (left: boolean) =>
     withProcess(replica, read, { body, is_left: left }, response, (asked) =>

@@ -9,19 +9,19 @@ import type { ClusterDeployment } from './deployment.ts';
 
 type Differences = Pick<Comparison, 'lost' | 'doubled' | 'changed'>;
 
-/** What is there in the end. */
+/** The state at the end. */
 export type Judgement = {
-  /** What each replica has of the events that were answered for. */
+  /** The differences between each replica and the events answered with 200. */
   replicas: Differences[];
   /** Versions of persons that are there twice, and replicas with others than the first. */
   persons: { doubled: number; differing: number };
   files: Comparison;
   runs: Record<string, number>;
-  /** What `sluice verify` found; empty when every receipt holds. */
+  /** The findings of `sluice verify`; empty when every receipt holds. */
   verified: string;
 };
 
-/** What is judged: `sent` since `began` (milliseconds), and not what was judged before. */
+/** The subject of a judgement: `sent` since `began` (milliseconds), without earlier ones. */
 export type Judged = {
   deployment: ClusterDeployment;
   export_id: string;
@@ -55,7 +55,7 @@ export async function judge({
     const runs = await db.rows<{ status: string; runs: number }>(
       sql`SELECT status, count(*)::int AS runs FROM batch_export_runs GROUP BY status`,
     );
-    // Where replicas differ, the one that has the most is the source.
+    // The replica that has the most rows is the source, if they differ.
     const source = sources.toSorted((one, other) => other.length - one.length)[0]!;
     return {
       replicas: sources.map((rows) => compareIngestion(sent, rows, 0)),
@@ -95,7 +95,7 @@ async function verify({ environment }: ClusterDeployment): Promise<string> {
   return code === 0 ? '' : `${code}: ${out}${err}`;
 }
 
-/** What is not as it must be, each with a count; of events, the sum over the replicas. */
+/** Lists the faults, each with a count; for events, the sum over the replicas. */
 export function faultsOf({
   replicas,
   files,

@@ -10,7 +10,6 @@ export type Entry = {
   text: string;
   settings: [string, string][];
   body: Buffer | undefined;
-  /** How many rows it brings. */
   rows: number;
   source: number;
   state: 'begun' | 'agreed' | 'void';
@@ -26,9 +25,9 @@ export type Entry = {
   error: Error | undefined;
 };
 
-/** What Keeper has of a table. */
+/** Keeper's record of a table. */
 export type TableLog = {
-  /** Where it lies in Keeper, by which tables of several replicas are one. */
+  /** The path in Keeper, by which tables of several replicas are one. */
   path: string;
   name: string;
   entries: Entry[];
@@ -53,7 +52,7 @@ export type Definition = {
   outcomes: Map<number, Error | undefined>;
 };
 
-/** What all replicas agree on. */
+/** The state that all replicas agree on. */
 export type Keeper = {
   /** Nobody can agree on anything. */
   is_away: boolean;
@@ -66,7 +65,7 @@ export function openKeeper(): Keeper {
   return { is_away: false, tables: new Map(), definitions: [] };
 }
 
-/** Whether the replica has nothing more to do for it. */
+/** Tells whether the replica has nothing more to do for it. */
 export function isDoneAt(entry: Entry, replica: number): boolean {
   return entry.state === 'void' || entry.holders.has(replica);
 }
@@ -79,7 +78,7 @@ export function firstOpen(log: TableLog, replica: number): number {
   return at;
 }
 
-/** What was agreed on and is not done at the replica. */
+/** Returns the entries that are agreed on and not done at the replica. */
 export function openEntries(log: TableLog, replica: number): Entry[] {
   return log.entries
     .slice(firstOpen(log, replica))
@@ -102,8 +101,8 @@ export function rememberBlock(
 }
 
 /**
- * Takes note that a replica is lost with all that it had. What no other one has is lost with it;
- * of blocks that a quorum was to have, the hash goes too, of others it stays.
+ * Records that a replica is lost with all its data. Data that no other replica has is lost with it;
+ * the hash of a block stays, unless a quorum had to have the block.
  */
 export function forgetReplica(keeper: Keeper, replica: number): void {
   for (const log of keeper.tables.values()) {

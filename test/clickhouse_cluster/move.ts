@@ -20,7 +20,7 @@ const events = 1_000;
 const day_ms = 86_400_000;
 /** Ten days of one month. */
 const range = { from: Date.parse('2026-03-02T00:00:00Z'), days: 10 };
-/** Where a day in two is lost each time, more are not to be expected. */
+/** The most tries, since a day in two is lost each time. */
 const tries_max = 12;
 
 /**

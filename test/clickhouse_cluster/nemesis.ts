@@ -5,7 +5,7 @@ import { until } from '../processes/server_process.ts';
 import type { ClusterDeployment } from './deployment.ts';
 import type { Trouble } from './settings.ts';
 
-/** What goes wrong by itself while a campaign goes on. */
+/** The faults that happen by themselves during a campaign. */
 export const campaign_trouble: Trouble = {
   fetch_ms_max: 1_500,
   straggle_ms: 0,
@@ -36,17 +36,17 @@ export type Cut = (typeof cuts)[number];
 
 const victims = ['api', 'worker 1', 'worker 2', 'engine', 'engine'] as const;
 
-/** What was done, by name. */
+/** The number of faults done, by name. */
 export type Done = Record<string, number>;
 
-/** What there is to do, and where it is told. */
+/** The faults to do, and the receiver of messages. */
 export type Affliction = {
   kills: number;
   cuts: number;
   seed: number;
   /** Cuts of no other kinds than these. */
   kinds?: readonly Cut[] | undefined;
-  /** How much of the work is done: each kill and each cut falls into some of it. */
+  /** Returns how much of the work is done: each kill and each cut falls into some of it. */
   progress(): number;
   /** Told of each, as it begins and when it is over. */
   note(line: string): void;
@@ -97,7 +97,7 @@ const kill: Act = async (deployment, random, note) => {
   const replica = random.between(0, 2);
   const killed = () =>
     victim === 'engine' ? deployment.cluster.kill(replica) : deployment.kill(victim);
-  // What is down is killed when it is up again.
+  // A process that is down is killed after it is up again.
   while (!killed()) await pause(20);
   const name = `kill -9 of ${victim}`;
   note(victim === 'engine' ? `${name} ${replica + 1}` : name);

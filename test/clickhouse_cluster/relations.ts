@@ -6,7 +6,7 @@ import { isActive, nameIn } from './replication.ts';
 import type { Cluster } from './replication.ts';
 import { replaceOutsideTexts } from './statements.ts';
 
-/** What of a query is another one for a cluster, and where it is asked. */
+/** The cluster and replica of a query, which decide how its relations are replaced. */
 type Asked = { cluster: Cluster; replica: Replica };
 
 const own_tables =
@@ -72,7 +72,7 @@ function replicasToAsk({ cluster, replica }: Asked, settings: [string, string][]
   return cluster.replicas.filter(({ state }) => state === 'up');
 }
 
-/** What all of the replicas have in a relation, as one relation, with the name of each. */
+/** Gathers the rows of a relation on all of the replicas as one relation, with the name of each. */
 async function gather(asked: Asked, replicas: Replica[], relation: string): Promise<string> {
   const all = asOfReplica(asked, `SELECT * FROM ${relation}`);
   const described = await asked.replica.ask({
@@ -139,7 +139,7 @@ const relations: Record<string, (asked: Asked) => string> = {
       FROM system.merge_tree_settings)`,
 };
 
-/** What a replica works on, as a relation. */
+/** Returns the work of a replica, as a relation. */
 export function processesOf(replica: Replica): string {
   return rowsOf(
     'query_id String, initial_query_id String, is_initial_query UInt8, user String, ' +
@@ -218,7 +218,7 @@ function clustersRelation({ cluster, replica }: Asked): string {
   );
 }
 
-/** What the engine did, and what it did not get to yet. */
+/** Returns the mutations that the engine has done, and those that it has not reached yet. */
 function mutationsRelation({ cluster, replica }: Asked): string {
   const rows = [...replica.tables].flatMap(([name, log]) =>
     log.entries

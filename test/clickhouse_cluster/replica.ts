@@ -9,7 +9,7 @@ import { Failure, NoAnswer } from './failure.ts';
 import type { TableLog } from './keeper.ts';
 import { openLine } from './wait_for.ts';
 
-/** What an engine is asked: a statement, its data, and everything that is set for it. */
+/** A question to an engine: a statement, its data, and all its settings. */
 export type Question = {
   text: string;
   body?: Buffer | undefined;

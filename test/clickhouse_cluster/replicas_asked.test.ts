@@ -24,7 +24,7 @@ import type { Harness } from '../harness.ts';
 import { openStandIn } from './cluster.ts';
 import type { StandIn } from './cluster.ts';
 
-// Which replicas the server asks, on a stand-in of two.
+// Tests the server's choice of replicas, on a stand-in of two.
 
 const far = 600_000;
 const migrations = join(import.meta.dirname, '../../migrations');

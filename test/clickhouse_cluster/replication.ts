@@ -79,7 +79,7 @@ function mayApply(cluster: Cluster, replica: Replica, log: TableLog, entry: Entr
   return [...entry.holders].some((holder) => replicas[holder]?.state === 'up');
 }
 
-/** Whether the replica has done everything before the entry. */
+/** Tells whether the replica has done everything before the entry. */
 export function isAllBeforeDone(log: TableLog, entry: Entry, replica: number): boolean {
   return firstOpen(log, replica) >= entry.number;
 }

@@ -1,8 +1,8 @@
 import type { Random } from '../chaos/random.ts';
 
 /**
- * What a stand-in may do worse than any cluster, each of which takes one protection away from who
- * uses it: a campaign must then find a loss or a double.
+ * The ways in which a stand-in may be worse than any cluster. Each takes one protection away from
+ * its users, so a campaign must then find a loss or a double.
  */
 export const weaknesses = [
   /** Definitions reach the node that was asked and no other. */
@@ -13,7 +13,7 @@ export const weaknesses = [
   'no quorum',
   /** `insert_deduplication_token` and hashes of blocks are not heeded. */
   'no deduplication',
-  /** Of hashes only the last is remembered, whatever the tables' settings say. */
+  /** Only the last hash is remembered, for any settings of the tables. */
   'short deduplication window',
   /** `clusterAllReplicas` and `ON CLUSTER` of KILL ask the node itself alone. */
   'one node answers for all',
@@ -27,9 +27,9 @@ export const weaknesses = [
   'rows stay on a node',
   /** Between two inserts others insert as many as the window remembers. */
   'others insert without bound',
-  /** What is sent in the format of a copy is answered, and every other block is not stored. */
+  /** A block in the format of a copy is answered, and every other one is not stored. */
   'copies lose blocks',
-  /** How many rows a day has is told by the store that it was copied from. */
+  /** The store that was copied from answers how many rows a day has. */
   'counts of copies are not theirs',
   /** Each replica is a shard of its own, and `system.clusters` says so. */
   'there are several shards',
@@ -38,15 +38,15 @@ export const weaknesses = [
 /** One of `weaknesses`. */
 export type Weakness = (typeof weaknesses)[number];
 
-/** How much goes wrong by itself. Probabilities are per request, times in milliseconds. */
+/** The amount of faults. Probabilities are per request, times in milliseconds. */
 export type Trouble = {
-  /** So long a block takes at most until another replica has it. */
+  /** The most time until another replica has a block. */
   fetch_ms_max: number;
   /** One replica, another one for each block, gets it so much later still. */
   straggle_ms: number;
-  /** So long a definition takes at most until another replica has it. */
+  /** The most time until another replica has a definition. */
   definition_ms_max: number;
-  /** So long an insert takes at most until it is agreed upon. */
+  /** The most time until an insert is agreed upon. */
   commit_ms_max: number;
   /** A request arrives late, by so much at most, also when its sender is gone by then. */
   late: number;
@@ -72,18 +72,17 @@ export const no_trouble: Trouble = {
   unknown: 0,
 };
 
-/** How a stand-in is built. `folder` is empty and only its own. */
+/** The settings of a stand-in. `folder` is empty and only its own. */
 export type ClusterSettings = {
   folder: string;
-  /** Whether its database is `Replicated`, or its definitions need `ON CLUSTER`. */
+  /** The kind of its database: `Replicated`, or one whose definitions need `ON CLUSTER`. */
   mode: 'replicated_database' | 'on_cluster';
   replicas: number;
   database: string;
   /** The name in `system.clusters`. */
   cluster: string;
-  /** What `version()` tells. */
   version: string;
-  /** What `system.merge_tree_settings` tells, and what is heeded. */
+  /** The value in `system.merge_tree_settings`, which the stand-in follows. */
   replicated_deduplication_window: number;
   trouble: Trouble;
   weaknesses: ReadonlySet<Weakness>;

@@ -1,9 +1,9 @@
 import { readStatement } from '../../server/platform/embedded/clickhouse/statement.ts';
 
 /**
- * What a statement is to a cluster. `definition` is about a table as such, `change` about the rows
- * or columns of one, `read` everything else. `all` is true with `ON CLUSTER`, which is gone from
- * the text.
+ * The kind of a statement for a cluster. `definition` is about a table as such, `change` about the
+ * rows or columns of one, `read` everything else. `all` is true with `ON CLUSTER`, which is removed
+ * from the text.
  */
 export type ClusterStatement =
   | { kind: 'rows'; table: string; text: string }
@@ -65,7 +65,7 @@ export function readClusterStatement(text: string): ClusterStatement {
 }
 
 function readInsert(text: string, table: string): ClusterStatement {
-  // What comes behind the FORMAT is data.
+  // The text behind the FORMAT is data.
   if (readStatement(text).kind === 'insert') return { kind: 'rows', table, text };
   const at = /\b(?:SELECT|WITH)\b/i.exec(text)?.index ?? text.length;
   return { kind: 'selected_rows', table, into: text.slice(0, at), select: text.slice(at) };
@@ -92,7 +92,7 @@ export function replaceOutsideTexts(
   );
 }
 
-/** How a table that is created keeps its rows; its own path in Keeper where it names one. */
+/** Reads how a new table keeps its rows, with its own path in Keeper if it names one. */
 export function readEngine(text: string): { is_replicated: boolean; path?: string | undefined } {
   const found = replicated_engine.exec(text);
   return { is_replicated: found !== null, path: found?.[2] };

@@ -1,16 +1,16 @@
 import type { Page, Request } from 'playwright-core';
 import { eventually } from '../eventually.ts';
 
-/** What a page asked and was not answered yet, once it was sent somewhere. */
+/** The unanswered requests of a page, from the first `goTo` on. */
 const open_requests = new WeakMap<Page, Set<Request>>();
 
-/** So long a page asks nothing before it counts as complete. */
+/** The time without requests after which a page counts as complete. */
 const quiet_ms = 200;
 
 /**
- * Shows what is at the path of the console. Only the first time by a load: from there on within the
- * document, as "back" does, so that console and axe-core are not read anew for each page. What the
- * document showed before is gone then.
+ * Shows the page at the path of the console. Only the first call loads it: later ones stay within
+ * the document, as "back" does, so that console and axe-core are not loaded again for each page.
+ * The page shown before is gone afterwards.
  */
 export async function goTo(page: Page, path: string): Promise<void> {
   if (!open_requests.has(page)) followRequests(page);

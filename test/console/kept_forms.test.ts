@@ -136,7 +136,7 @@ test(
     assert.equal((await home.ask('GET', path)).body.name, 'Theirs');
     await page.getByRole('button', { name: 'Discard what was typed' }).click();
     await untilInPage(page, "document.querySelector('input[name=name]').value === 'Theirs'");
-    // What this form does not show is changed meanwhile: nobody is in the way of the other.
+    // A change of a field that this form does not show collides with nothing.
     await name.fill('Mine');
     const created = { name: 'Another', organization: home.organization.id };
     assert.equal((await home.ask('POST', '/api/projects/', created)).status, 201);
@@ -180,7 +180,7 @@ test('a restart of the server in the middle of a form loses nothing', { skip }, 
   assert.equal(await name.inputValue(), 'Typed before the restart');
   await other.reload();
   await host.waitFor();
-  // What is no secret is there.
+  // The fields without secrets are kept.
   assert.deepEqual([await host.inputValue(), await secret.inputValue()], ['db.example.com', '']);
   const refused = complaints.filter((text) => text.includes('ERR_CONNECTION_REFUSED'));
   assert.ok(refused.length > 0);

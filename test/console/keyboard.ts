@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 
 const tabs_max = 150;
 
-/** What has the focus: what it is called, and whether that is seen. */
+/** The element with the focus: its name, and whether the focus is visible. */
 type Focus = { name: string; is_seen: boolean };
 
 /**

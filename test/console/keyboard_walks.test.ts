@@ -50,7 +50,7 @@ test('an export is created by keyboard alone', { skip }, async () => {
   await page.getByLabel('Destination').waitFor();
   await typeInto(page, 'Name', 'By keys');
   await tabTo(page, 'Destination');
-  // What is typed chooses in a list, as everywhere.
+  // Typing chooses in a list, as everywhere.
   await page.keyboard.type('NoOp');
   await untilInPage(page, "document.activeElement.value === 'NoOp'");
   await tabTo(page, 'Interval');

@@ -42,7 +42,7 @@ test('many failed runs are retried by keyboard alone, each with its result', { s
   await page.waitForURL('**action=*');
   const panel = page.getByRole('region', { name: 'Many runs' });
   await panel.getByRole('button', { name: 'Abort' }).waitFor();
-  // Who leaves and comes back sees how far it is.
+  // A person who leaves and comes back sees the progress.
   await page.reload();
   await panel.getByRole('button', { name: 'Abort' }).waitFor();
   await workBulkActions(world.harness.deps);

@@ -14,7 +14,7 @@ const { skip } = world;
 afterEach(() => visitor?.page.unrouteAll());
 
 const title = 'This page could not be loaded';
-/** What the browser, and axe-core of our styles, say by themselves of what they did not get. */
+/** Complaints of the browser, and of axe-core about our styles, about files that did not load. */
 const failed = /^(?:Failed to load resource|Couldn't load preload assets)/;
 
 /** Opens the settings of a project, with something typed that was not saved. */

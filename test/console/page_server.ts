@@ -6,7 +6,7 @@ import type { Harness, HarnessOptions } from '../harness.ts';
 import { openMailServer } from '../servers/mail_server.ts';
 import type { TestClock } from '../factories/people/people.ts';
 
-/** Where the latest page server of this process stood. */
+/** The port of the latest page server of this process. */
 let latest_port = 0;
 
 /** A server that browsers reach, with the relay that its mails come to. */

@@ -17,7 +17,7 @@ async function choose(page: Page, typed: string, option: string | RegExp): Promi
   await page.keyboard.type(typed);
   const chosen = page.locator('[role=option][aria-selected=true]').filter({ hasText: option });
   await chosen.waitFor();
-  // What has the focus says which option is meant.
+  // The focused element names the chosen option.
   assert.equal(
     await page.evaluate("document.activeElement.getAttribute('aria-activedescendant')"),
     await chosen.getAttribute('id'),

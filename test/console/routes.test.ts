@@ -11,7 +11,7 @@ import { goTo, untilAnswered } from './go_to.ts';
 import { checkEverywhere, untilInPage } from './visitor.ts';
 import type { Visitor } from './visitor.ts';
 
-/** Where a route is looked at, by its name in the list of the router, and a heading of its page. */
+/** The path at which a route is visited, and a heading of its page. */
 type Look = { path: string; heading: string };
 
 const one_export = '/projects/$project_id/exports/$export_id';
@@ -74,13 +74,13 @@ const signed_in: Record<string, Look> = {
     heading: 'Organization settings',
   },
 };
-/** What leads on by itself to another, where an address was cut off. */
+/** Routes that redirect to another one, because their address is incomplete. */
 const leading_on: Record<string, Look> = {
   project_index_route: { path: '/projects/$project_id', heading: 'Exports' },
   confirm_route: { path: '/confirm?next=%2Faccount', heading: 'Your account' },
   organization_index_route: { path: '/organizations/$organization_id', heading: 'Members' },
 };
-/** What only stands around others. */
+/** Routes that only surround others. */
 const around = [
   'root_route',
   'signed_in_route',
@@ -91,11 +91,11 @@ const around = [
 
 let home: TestOrganization;
 /**
- * Who looks at the routes now: one after the other, each in the browser that the other left. One
- * for each route, or two beside each other, would read all scripts anew.
+ * The visitor of the routes: one after the other uses the browser that the last one left. A visitor
+ * for each route, or two at a time, would load all scripts again.
  */
 let visiting: { who: 'nobody' | 'somebody'; visitor: Visitor } | undefined;
-/** What the names of parameters in the paths stand for. */
+/** The values of parameters in the paths. */
 let ids: Record<string, string>;
 const world = openConsole({
   clickhouse: true,

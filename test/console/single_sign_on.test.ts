@@ -63,7 +63,7 @@ test('from the claim of a domain to a sign-in through its provider', { skip }, a
   await page.getByRole('button', { name: 'Look it up now' }).click();
   await page.getByText('The record was looked up.').waitFor();
   await record.getByText('To do').waitFor();
-  // What would be refused is not offered: its step says what is left to do.
+  // A step that the API would refuse is not offered; it says what is left to do.
   await page.getByText('It can begin once the steps above are done.').waitFor();
   assert.equal(await page.getByRole('button', { name: 'Start test' }).count(), 0);
   assert.equal(await page.getByRole('button', { name: 'Save the rules' }).count(), 0);

@@ -20,7 +20,7 @@ const looks = [
   ['dark', 320],
 ] as const;
 
-/** What `npm test` looks at: the first two of them. */
+/** The window widths that `npm test` looks at: the first two. */
 type Look = 'narrow' | 'wide';
 
 /** The window of a visitor; `checkEverywhere` ends with it, so that nothing is laid out anew. */
@@ -37,7 +37,7 @@ export type Visitor = {
   context: BrowserContext;
   page: Page;
   /**
-   * What its console told: a page broke its own policy, a script failed, something was asked of
+   * The complaints of its console: a page broke its own policy, a script failed, or a page asked
    * another site.
    */
   complaints: string[];
@@ -125,7 +125,7 @@ export async function clearBrowser(
   await session.detach();
 }
 
-/** What tests listen to on a page, which the next visitor must not be heard by. */
+/** The events of a page that tests listen to; listeners end before the next visitor. */
 const heard = [
   ...(['console', 'dialog', 'download', 'pageerror', 'popup'] as const),
   ...(['request', 'requestfailed', 'requestfinished', 'response'] as const),
@@ -187,7 +187,7 @@ export async function untilInPage(page: Page, expression: string): Promise<void>
   await eventually(`It does not come to be so: ${expression}`, () => page.evaluate(expression));
 }
 
-/** What of axe-core looks at colours. */
+/** The rules of axe-core about colours. */
 const rules_of_colours = ['color-contrast', 'link-in-text-block'];
 
 /**
@@ -223,7 +223,7 @@ async function loadAxe(page: Page): Promise<void> {
   await session.detach();
 }
 
-/** Which of the two is asked the rules under this name: the one for half of all names. */
+/** Returns which of the two widths gets the rules under this name: each gets half of all names. */
 function lookOf(name: string): Look {
   const sum = [...name].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
   return sum % 2 === 0 ? 'narrow' : 'wide';
@@ -267,7 +267,7 @@ export async function checkEverywhere(
     await page.setViewportSize(before);
 }
 
-/** What the element with the focus is called, and what describes it, as `label: description`. */
+/** Returns the name of the focused element and its description, as `label: description`. */
 export function focused(page: Page): Promise<string> {
   return page.evaluate<string>(`(() => {
     const { activeElement: element } = document;

@@ -14,7 +14,7 @@ import type { AzureBlobConfig } from '../../server/engine/destinations/azureblob
 /** The container of the tests. */
 export const container_name = 'test-container';
 
-/** What the server gives to the destination. */
+/** The parts that the server gives to the destination. */
 export const deps = destinationDeps();
 
 /** Azurite. */

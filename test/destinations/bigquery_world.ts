@@ -34,7 +34,7 @@ let places = 0;
 
 /** The warehouse. */
 export let server: BigQueryServer;
-/** What the server gives to the destination. */
+/** The parts that the server gives to the destination. */
 export let deps: DestinationDeps;
 
 /**

@@ -18,7 +18,7 @@ import { RetryableError } from '../../server/engine/model/destination/errors.ts'
 import type { Sink, SliceOutcome } from '../../server/engine/model/destination/destination.ts';
 import type { ClickHouseConfig } from '../../server/engine/destinations/clickhouse/config.ts';
 
-/** What the server gives to the destination. */
+/** The parts that the server gives to the destination. */
 export const deps = destinationDeps();
 
 let folder: string;
@@ -72,7 +72,7 @@ export async function freshOrders(
   };
 }
 
-/** What the table of a place holds. */
+/** Returns the rows in the table of a place. */
 export async function delivered({ config }: { config: ClickHouseConfig }): Promise<number[]> {
   return (await rows<{ n: string }>(`SELECT n FROM ${config.table_name} ORDER BY n`)).map((row) =>
     Number(row.n),
@@ -103,7 +103,7 @@ export async function writeSlices(
   return outcomes;
 }
 
-/** Whether an error says that the server could not be asked. */
+/** Tells whether an error says that the server could not be asked. */
 export const isLost = (error: unknown) =>
   error instanceof RetryableError &&
   ['connection_lost', 'connection_failed', 'server_fault'].includes(error.code);

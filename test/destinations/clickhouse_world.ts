@@ -11,7 +11,7 @@ import type { TestStores } from '../harness_stores.ts';
 import { identifier } from '../../server/engine/destinations/formats/expression.ts';
 import type { ClickHouseConfig } from '../../server/engine/destinations/clickhouse/config.ts';
 
-/** What the server gives to the destination. */
+/** The parts that the server gives to the destination. */
 export const deps = destinationDeps();
 
 let stores: TestStores;

@@ -13,11 +13,11 @@ import { testSecrets, testVerify, verifyBoth } from './verify_contract.ts';
 import { testValues } from './values_contract.ts';
 
 /**
- * Registers the tests that every destination must pass. Slices are written by ClickHouse itself, in
- * the destination's own encoding. Of a destination that shows slices as they are written, what
- * needs a commit, a removal or a second reading is not asked; that a repeat doubles nothing is, by
- * a receiver that knows the keys of its requests. Gives the world of the tests, for more of them: a
- * process can have but one.
+ * Registers the tests that every destination must pass. ClickHouse itself writes the slices, in the
+ * destination's own encoding. A destination that shows slices as they are written is not tested for
+ * commits, removals and second readings; a receiver that knows the keys of its requests tests that
+ * a repeat doubles nothing. Returns the world of the tests, for more of them: a process can have
+ * but one.
  */
 export function testDestination(under: DestinationUnderTest): Contract {
   const contract = new Contract(under);
@@ -204,7 +204,7 @@ function testErasure(contract: Contract): void {
     const config = await under.configure();
     const delivery = contract.delivery();
     await contract.deliver(config, delivery);
-    // Of two slices the second is erased as a whole, then the first one too.
+    // The second of two slices is erased as a whole, then the first one too.
     for (const kept of [[0], []]) {
       const erased = contractRows.slice(kept.length * 7).map(({ uuid }) => uuid);
       const again: Delivery = {

@@ -34,7 +34,7 @@ import { generated_position } from '../factories/events/generated_rows.ts';
 /** A destination's config as a user sends it. */
 export type Config = Record<string, unknown>;
 
-/** What a destination's own test brings to the contract. */
+/** The parts of the contract that a destination's own test brings. */
 export type DestinationUnderTest = {
   definition: DestinationDefinition;
   /** Called once before the tests. */
@@ -54,11 +54,12 @@ export type DestinationUnderTest = {
    */
   leftovers(config: Config): Promise<string[]>;
   /**
-   * What only this destination can be given of configs that cannot work, with the code of the error
-   * that `open`, `write` or `commit` must throw. Creates what those of `wrong_configs.ts` need.
+   * Returns configs that cannot work for this destination alone, each with the code of the error
+   * that `open`, `write` or `commit` must throw. Creates the objects that those of
+   * `wrong_configs.ts` need.
    */
   misconfigure(config: Config): Promise<Mistake[]>;
-  /** What the schema or `validate` must refuse beside that of `wrong_configs.ts`. */
+  /** Keys that the schema or `validate` must refuse besides those of `wrong_configs.ts`. */
   invalid: WrongKey[];
   /**
    * Changes the place behind the destination's back, for `verify`. `value` makes of the row with
@@ -75,11 +76,11 @@ export type DestinationUnderTest = {
   /** The code of the final error for a property of 10 MB, where the store cannot hold one. */
   large_refused_as?: string;
   /**
-   * Which other test shows a property of 10 MB: this one is left to the deep tests then. To a
-   * place that takes bytes it is bytes, so that one of those shows it for all.
+   * The other test that shows a property of 10 MB; this one is then left to the deep tests. One
+   * place that takes bytes shows it for all of them.
    */
   large_shown_by?: string;
-  /** Which other test shows, by the same code, what `verify` finds of changes. */
+  /** The other test that shows, by the same code, the changes that `verify` finds. */
   verify_shown_by?: string;
   /** Can the store hold NUL? */
   has_nul: boolean;
@@ -101,9 +102,9 @@ export class Contract {
   readonly under: DestinationUnderTest;
   deps!: DestinationDeps;
   readonly planted = new PlantedConfigs();
-  /** What the last comparison told beside differences. */
+  /** The notes of the last comparison besides differences. */
   notes: string[] = [];
-  /** Whether the source has lost the rows that were delivered. */
+  /** Tells whether the source has lost the delivered rows. */
   is_source_gone = false;
   private clickhouse!: ClickHouseBytes;
   private readonly created = new Map<string, Promise<Buffer>>();
@@ -193,7 +194,7 @@ export class Contract {
     return { number, ...written, ...stage.finish() };
   }
 
-  /** What ClickHouse gives of rows that never change, asked once; each caller has a copy. */
+  /** Returns ClickHouse's bytes of rows that never change, asked once; each caller gets a copy. */
   private async bytesOf(encoding: Encoding, [from, to]: [number, number]): Promise<Buffer> {
     const selection = selectFor(encoding, contractColumns);
     const key = JSON.stringify([selection, from, to]);
@@ -263,12 +264,12 @@ export class Contract {
     return this.under.definition.shows_as_written !== true && this.under.keeps_nothing !== true;
   }
 
-  /** What a reader sees at the place, in the order in which `expected` is. */
+  /** Returns the rows that a reader sees at the place, in the order of `expected`. */
   async readBack(config: Config): Promise<Record<string, unknown>[]> {
     return this.inOrder(await this.under.readBack(config));
   }
 
-  /** What a reader must see of as many deliveries. */
+  /** Returns the rows that a reader must see after this many deliveries. */
   expected(deliveries = 1): Record<string, unknown>[] {
     const rows =
       this.under.keeps_nothing === true

@@ -13,7 +13,7 @@ const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
 
 /** The storage. */
 export let server: GcsServer;
-/** What the server gives to the destination. */
+/** The parts that the server gives to the destination. */
 export let deps: DestinationDeps;
 /** A config with a place for each test still to be named. */
 export let base: GcsConfig;

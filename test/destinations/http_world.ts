@@ -4,7 +4,7 @@ import { openHttpReceiver } from '../servers/http_receiver.ts';
 import type { HttpReceiver } from '../servers/http_receiver.ts';
 import type { HttpConfig } from '../../server/engine/destinations/http/config.ts';
 
-/** What the server gives to the destination. */
+/** The parts that the server gives to the destination. */
 export const deps = destinationDeps();
 
 /** The token that the guarded paths of the receiver ask for. */

@@ -10,7 +10,7 @@ import type { MySqlProxy } from '../servers/databases/mysql_proxy.ts';
 import { quoted } from '../../server/engine/destinations/mysql/config.ts';
 import type { MySqlConfig } from '../../server/engine/destinations/mysql/config.ts';
 
-/** What the server gives to the destination. */
+/** The parts that the server gives to the destination. */
 export const deps = destinationDeps();
 
 let server: MariaDbServer;
@@ -51,7 +51,7 @@ const openServer = betweenFiles(
 
 /** Registers tests that need MariaDB; where it is missing they are skipped, and said to be. */
 export function onMariaDb(tests: () => void): void {
-  // Of a suite that is skipped the runner counts nothing: this is what is counted.
+  // The runner does not count a skipped suite, so this test is counted instead.
   if (mariaDbMissing !== undefined)
     test('the tests on MariaDB', { skip: mariaDbMissing }, () => undefined);
   describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {

@@ -38,7 +38,7 @@ export async function tablesOf({ config }: Place): Promise<string[]> {
   return found.rows.map(({ name }) => name).toSorted();
 }
 
-/** What the table of a place holds. */
+/** Returns the rows in the table of a place. */
 export async function rowsOf(place: Place): Promise<string[]> {
   if (!(await tablesOf(place)).includes('events')) return [];
   const found = await server.pool.query<{ uuid: string }>(

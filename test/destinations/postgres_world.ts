@@ -9,7 +9,7 @@ import { openPostgresProxy } from '../servers/databases/postgres_proxy.ts';
 import type { PostgresProxy } from '../servers/databases/postgres_proxy.ts';
 import type { PostgresConfig } from '../../server/engine/destinations/postgres/config.ts';
 
-/** What the server gives to the destination. */
+/** The parts that the server gives to the destination. */
 export const deps = destinationDeps();
 
 let stores: TestStores;

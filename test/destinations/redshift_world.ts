@@ -33,9 +33,7 @@ const bucket_name = 'loads';
 export const deliveryOf = (changes: Partial<Delivery> = {}): Delivery =>
   freshDelivery({ columns: uuid_only, ...changes });
 
-/**
- * What passes for a Redshift cluster, in one mode; with COPY its bucket too.
- */
+/** A stand-in for a Redshift cluster, in one mode; with COPY its bucket too. */
 export class RedshiftWorld {
   readonly deps = destinationDeps();
   readonly mode: 'INSERT' | 'COPY';

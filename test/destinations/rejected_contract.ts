@@ -17,7 +17,7 @@ export type RefusingPlace = {
   config: Record<string, unknown>;
   /** The numbers in the table, sorted. */
   rows(): Promise<number[]>;
-  /** What stands in the table of rejected rows, in order; none without such a table. */
+  /** Returns the table of rejected rows, in order; empty without such a table. */
   rejected(): Promise<{ number: number; slice: number; record: string; code: string }[]>;
 };
 

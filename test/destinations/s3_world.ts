@@ -12,7 +12,7 @@ export const bucket_name = 'test-bucket';
 /** One that takes bytes with their MD5 alone. */
 export const locked_bucket_name = 'locked-bucket';
 
-/** What the server gives to the destination. */
+/** The parts that the server gives to the destination. */
 export const deps = destinationDeps();
 
 /** The store; opened before the tests of the files that import it, and closed after them. */

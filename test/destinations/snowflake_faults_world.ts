@@ -81,7 +81,7 @@ export async function deliver(given: Delivery): Promise<void> {
   }
 }
 
-/** How many rows a table of the schema holds. */
+/** Returns how many rows a table of the schema has. */
 export async function count(table: string): Promise<number> {
   return (
     (
@@ -92,7 +92,7 @@ export async function count(table: string): Promise<number> {
   );
 }
 
-/** What the account answers when it refuses. */
+/** Creates the answer of an account that refuses. */
 export const refusal = (code: string, sql_state: string, message: string): Fault => ({
   code,
   sql_state,

@@ -21,8 +21,8 @@ import { listen } from '../servers/loopback.ts';
 let stores: TestStores;
 
 /**
- * What the server gives to the destination; opened before the tests of the files that import it,
- * closed after them; so is all below.
+ * The parts that the server gives to the destination, opened before the tests of the files that
+ * import it and closed after them, like all parts below.
  */
 export let deps: DestinationDeps;
 

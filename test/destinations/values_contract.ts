@@ -10,7 +10,7 @@ const shown_characters = 400;
 
 /**
  * Registers the test that generated JSON comes back from the destination as it was sent, value by
- * value. How much and which is said by `generated`.
+ * value. `generated` decides how much, and which.
  */
 export function testValues(contract: Contract): void {
   const { under } = contract;

@@ -83,7 +83,7 @@ export function testVerify(contract: Contract): void {
   });
 }
 
-/** What was found is named: the row and the column. Gives what is found of it. */
+/** Asserts that `verify` names the row and column of a change; returns its findings. */
 async function findNamed(
   context: TestContext,
   contract: Contract,

@@ -1,7 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { Harness } from '../harness.ts';
 
-/** What a tool answered: its data, and the text that a model is given. */
+/** The answer of a tool: its data, and the text for a model. */
 export type ToolAnswer = { is_error: boolean; data: any; text: string };
 
 /** An agent as the official client is one; `transcript` has every message in both directions. */

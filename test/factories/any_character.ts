@@ -13,8 +13,8 @@ export const any_character = fc
   );
 
 /**
- * What a reader takes for one character, of one or several of Unicode's. The unit `grapheme` of
- * fast-check fills a table of most of a million first as well.
+ * Generates characters in the eyes of a reader, each one or several of Unicode's. The unit
+ * `grapheme` of fast-check first fills a table of most of a million.
  */
 export const any_grapheme = fc.oneof(
   any_character,

@@ -46,7 +46,7 @@ export async function openWebhook(
   };
 }
 
-/** What became of the deliveries of an export's notices, oldest first. */
+/** Returns the deliveries of an export's notices and their outcome, oldest first. */
 export function deliveriesOf(
   harness: Harness,
   exportId: string,

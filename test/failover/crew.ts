@@ -32,7 +32,7 @@ const tries_ms_max = 120_000;
 const answer_ms_max = 20_000;
 const again_ms = 200;
 
-/** Starts the processes; the first migrates. What they say lies in `folder`. */
+/** Starts the processes; the first migrates. Their output is in `folder`. */
 export async function openCrew(
   folder: string,
   environment: Record<string, string>,

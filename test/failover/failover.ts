@@ -33,7 +33,7 @@ export type Failover = {
   say(line: string): void;
 };
 
-/** What came of it; all but the counts must show nothing. */
+/** The result of a failover; all but the counts must be empty. */
 export type FailoverOutcome = {
   fates: Record<string, number>;
   events: number;
@@ -116,7 +116,7 @@ async function openWorld({ folder, programs, seed }: Failover, later: Later) {
     SLUICE_DATABASE_URL: trio.url,
     SLUICE_CLICKHOUSE_URL: clickhouse.url,
     SLUICE_SECRET_KEY: 'a secret that only this campaign has',
-    // What fails here fails because PostgreSQL went away: nobody is to be asked to unpause it.
+    // Runs fail here because PostgreSQL went away, and nobody is there to unpause the export.
     SLUICE_PAUSE_AFTER_FAILURES: '0',
   });
   const crew = await openCrew(folder, environment, key);
@@ -231,7 +231,7 @@ async function compare(
   return { ingestion: compareIngestion(load.sent, source, 0), exports };
 }
 
-/** What was answered and is not there once, and what the server says of itself. */
+/** Finds answered events that are not there exactly once, and asks the server about itself. */
 async function judge(
   { db }: { db: Database },
   { crew, load, environment }: { crew: Crew; load: Load; environment: Record<string, string> },

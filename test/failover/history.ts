@@ -2,11 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import type { Database } from '../../server/platform/postgres/database.ts';
 
-/** What was seen of runs while PostgreSQL failed over, and what does not fit it. */
+/** The runs seen while PostgreSQL failed over, and the faults in them. */
 export type History = {
   /** Ends the watch, and gives a line for each run that ended twice or whose end was taken back. */
   findFaults(): Promise<string[]>;
-  /** How many runs were seen ended. */
+  /** Returns how many runs were seen ended. */
   count(): number;
 };
 

@@ -3,13 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { rowDigest } from '../chaos/row_digest.ts';
 import type { Crew } from './crew.ts';
 
-/** What clients send, and what they were answered. */
+/** The requests of clients, and their answers. */
 export type Load = {
   /** The digest of each event that was answered for, by uuid. */
   sent: Map<string, string>;
   /** The ids of the exports that were created and answered for, by name. */
   created: Map<string, string>;
-  /** What nobody answered in two minutes, or answered otherwise than it should be. */
+  /** Requests without an answer for two minutes, or with a wrong one. */
   failed: string[];
   stop(): Promise<void>;
 };

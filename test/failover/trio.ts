@@ -4,8 +4,8 @@ import { openPostgresServer, user } from './postgres_server.ts';
 import type { PostgresServer } from './postgres_server.ts';
 
 /**
- * What becomes of a primary: its machine is lost; it is cut off from its standby and lives on, with
- * everybody's connections; it freezes, and wakes up later; it is lost, and started again as it was.
+ * The fates of a primary: its machine is lost; it is cut off from its standby and lives on, with
+ * all connections; it freezes, and wakes up later; it is lost, and started again unchanged.
  */
 export const fates = ['killed', 'cut off', 'frozen', 'revived'] as const;
 /** One of `fates`. */

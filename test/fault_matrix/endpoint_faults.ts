@@ -30,7 +30,7 @@ export async function openEndpointFaults(): Promise<OpenFaults> {
   return { cases, close: () => receiver.close() };
 }
 
-/** What the endpoint answers as often as one attempt asks. */
+/** Returns refusals of the endpoint that last as long as one attempt asks. */
 function refusals(receiver: HttpReceiver): FaultCase[] {
   const answered = (
     fault: string,

@@ -18,9 +18,9 @@ import { deafDestination, hangingAndOthers, slowPeer, slowSource } from './silen
 import { openBigQueryFaults, openSnowflakeFaults } from './warehouse_faults.ts';
 
 const faults_min = 40;
-/** Of so many faults of a destination one happens, in turn. */
+/** The step between the faults of a destination that one run has. */
 const turns = 8;
-/** Of these destinations, whose servers or clients are dear to start, one has a fault in a run. */
+/** Destinations whose servers or clients are slow to start; one of them has a fault in a run. */
 const dear = ['MySQL', 'Snowflake', 'BigQuery'];
 
 /** Other faults in each run, all of them in depth. */
@@ -52,7 +52,7 @@ before(async () => {
     openEndpointFaults(),
   ]);
   const worlds = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-  // What has opened is closed also when another one has not; else the process would go on for ever.
+  // All opened worlds are closed, even if one failed; otherwise the process would never end.
   closing.push(...worlds.map(({ close }) => close));
   for (const one of opened) if (one.status === 'rejected') throw one.reason;
   cases = [

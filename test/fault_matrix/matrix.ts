@@ -11,8 +11,8 @@ import type { TestOrganization } from '../harness.ts';
 import type { QueryHarness } from '../factories/batch_exports/query_exports.ts';
 
 /**
- * How a faulty attempt leaves its run: given up at once, waiting for another attempt, given up
- * after the last one, or cancelled.
+ * The effect of a faulty attempt on its run: given up at once, waiting for another attempt, given
+ * up after the last one, or cancelled.
  */
 export type Ending = 'Failed' | 'tried again' | 'FailedRetryable' | 'Cancelled';
 
@@ -39,7 +39,7 @@ export type Scene = {
   lift?(run: { id: string; batch_export_id: string }): Promise<void>;
   /** Is there a way to deliver afterwards? */
   is_lasting?: true;
-  /** What the export is beside its destination. */
+  /** The fields of the export besides its destination. */
   body?: Record<string, unknown>;
   engine?(engine: Engine): Engine;
 };
@@ -51,8 +51,8 @@ export type OpenFaults = { cases: FaultCase[]; close(): Promise<void> };
 export const records = 3;
 
 /**
- * The first attempt waits for a silent destination a second only. What hangs is told of by the
- * scene's `strike`.
+ * Creates a case in which the first attempt waits for a silent destination only a second. The
+ * scene's `strike` says what hangs.
  */
 export function impatient(destination: string, prepare: () => Promise<Scene>): FaultCase {
   const impatiently = async (): Promise<Scene> => {

@@ -68,7 +68,7 @@ function s3Faults(store: Store): FaultCase[] {
   ];
 }
 
-/** What passes by itself, so that the run is tried again. */
+/** Returns the faults of S3 that pass by themselves, so that the run is retried. */
 function s3Passing(store: Store): FaultCase[] {
   const writing = answering(store, /^(PUT|POST) /);
   return [

@@ -87,8 +87,8 @@ export function silent({ destination, server, place }: Store, request: RegExp): 
 }
 
 /**
- * What was written so far is removed all the same, as soon as the store is there again: `visible`
- * counts uploads that nobody has ended, too.
+ * Creates a case in which the written parts are still removed, as soon as the store is back:
+ * `visible` also counts uploads that nobody has ended.
  */
 export function awayWhenCancelled(
   { destination, server, place }: Store,

@@ -180,8 +180,8 @@ function dropping(place: Place): [string, string] {
 }
 
 /**
- * A trigger sleeps for longer than anybody waits. Nothing of the attempt stays behind on the
- * server: the next one does not meet its locks.
+ * Creates a case in which a trigger sleeps for longer than anybody waits. The attempt leaves
+ * nothing on the server: the next one does not meet its locks.
  */
 function silent(server: PostgresServer): FaultCase {
   const sleeping = prepared(server, '', '', 'tried again', (place) =>

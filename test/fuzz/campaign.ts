@@ -18,10 +18,7 @@ import { parseJson } from '../../server/platform/parse_json.ts';
  */
 export const era_requests = 500;
 
-/**
- * What is to be asked: the requests `from` to `to` (from 0, half open) of the seed, so many at a
- * time.
- */
+/** The requests to send: `from` to `to` (from 0, half open) of the seed, several at a time. */
 export type Campaign = {
   seed: number;
   from: number;
@@ -33,7 +30,7 @@ export type Campaign = {
   warn(message: string, error: unknown): void;
 };
 
-/** What was asked so far, and what was wrong: `faults` names requests by their number. */
+/** The requests sent so far, and their faults: `faults` names requests by their number. */
 export type Progress = {
   requests: number;
   statuses: Map<number, number>;

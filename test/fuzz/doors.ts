@@ -25,7 +25,7 @@ const plain: Case = {
   body: { event: 'a', distinct_id: 'x' },
 };
 
-/** What a client sends to a path: its query, its headers, its body as JSON. */
+/** A client's request to a path: its query, its headers, its body as JSON. */
 type Case = Pick<ProtocolCase, 'path' | 'query' | 'headers' | 'body'>;
 
 /** The cases of all protocols with the write key instead of theirs, also where it is in base64. */
@@ -42,8 +42,8 @@ export function casesWith(write_key: string): readonly Case[] {
 }
 
 /**
- * What a client of the path sends, the share of its values hostile. The document says nothing of
- * these bodies, so that they are made of the cases.
+ * Creates a request of a client to the path, with this share of hostile values. The document does
+ * not describe these bodies, so the cases are the source.
  */
 export function createSentToDoor(
   { random, wrong }: Creating,

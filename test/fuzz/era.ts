@@ -8,8 +8,8 @@ import { collection_names, setPluginsLevel, writtenPlugin } from '../factories/p
 const ids_max = 40;
 
 /**
- * What requests of one era share: people who may do things in an organization of their own, and the
- * ids of what is there.
+ * The objects that requests of one era share: people with rights in an organization of their own,
+ * and the ids of its objects.
  */
 export type Era = {
   home: TestOrganization;
@@ -17,7 +17,7 @@ export type Era = {
   credentials: Record<string, string>[];
   /** Ids by the segment of the path that they stand behind, such as `batch_exports`. */
   ids: Map<string, string[]>;
-  /** What clients of SDKs send under the project's write key. */
+  /** The messages of SDK clients under the project's write key. */
   cases: ReturnType<typeof casesWith>;
   /** ETags that answers had. */
   tags: string[];

@@ -93,7 +93,7 @@ export function openPathFinder(
       path,
       methods: new Set(Object.keys(methods).map((method) => method.toUpperCase())),
       form: formOf(path),
-      // Of paths that take whatever follows the longest says most.
+      // The longest path that takes any rest is the most precise one.
       parameters: path.endsWith('*') ? 1_000 - path.length : path.split('{').length,
     }))
     .toSorted((one, other) => one.parameters - other.parameters);

@@ -45,21 +45,21 @@ const broken_bodies = [
   '{"events":[{}]}',
 ];
 /**
- * What compiles code, hashes a password or waits for strangers' servers: asked less often, because
- * the time is better spent on the rest.
+ * Routes that compile code, hash a password or wait for foreign servers. They are asked less often,
+ * because the time is better spent on the rest.
  */
 const costly =
   /\/(update_source|sessions|password|test|verify|upgrade|totp|confirm|email|recovery_codes)\/$/;
 /**
- * What ends the people or the organization of an era, with whom nothing can be found any more:
- * seldom asked for in earnest.
+ * Routes that end the people or the organization of an era, after which nothing can be found. They
+ * are rarely asked with a valid request.
  */
 const endings = /^\/api\/(organizations\/\{id\}|projects\/\{id\}|users\/@me|sessions)\/$/;
 
-/** How often a route is asked that the document leaves out. */
+/** The share of requests to routes that the document leaves out. */
 const hidden_share = 0.1;
 
-/** What can be asked: the operations of the document, and the routes that it leaves out. */
+/** The routes to ask: the operations of the document, and the routes that it leaves out. */
 export type Asked = {
   operations: readonly Operation[];
   hidden: readonly Operation[];
@@ -127,7 +127,7 @@ function createDoorRequest(making: Creating, operation: Operation, era: Era): Fu
   };
 }
 
-/** What stands behind a path that takes all. */
+/** The rest of a path that takes any. */
 const files = ['x', 'exports/1', 'index.html', 'recorder.js', 'array.js', '%00'];
 
 /** Names of fields that lead to an object of the era. */

@@ -7,8 +7,8 @@ const text_length_max = 40;
 const letters = 'abcdefghij 0123456789_-';
 
 /**
- * What values are created with: `wrong` is the share of parts that are made hostile. `resolve`
- * follows references of the document.
+ * The source of values: `wrong` is the share of parts that are made hostile. `resolve` follows
+ * references of the document.
  */
 export type Creating = {
   random: Random;

@@ -8,7 +8,7 @@ import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 import { everyRoute } from './every_route.ts';
 
 const unknown_uuid = '01890000-0000-7000-8000-000000000000';
-/** What stands for an id that cannot be one, or that nothing has. */
+/** Values for an id that cannot be one, or that no object has. */
 const wrong_ids = [
   unknown_uuid,
   '2147483647',

@@ -29,7 +29,7 @@ test('every route answers as the decisions say, and docs/access.md shows it', as
     }
   }
   assert.deepEqual(differing, []);
-  // What belongs to others is told of in the words of what there is not.
+  // The answers about foreign objects and about missing ones have the same words.
   for (const { route, told } of rows)
     assert.deepEqual(told.foreign, told.missing, `${route.method} ${route.path}`);
   const table = accessMarkdown(rows);

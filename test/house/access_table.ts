@@ -96,7 +96,7 @@ export function wantedStatus(
   if (column === 'no key') return 401;
   if (column === 'wrong scope') return 403;
   if (route.session && column !== 'session, level 15') return 403;
-  // What the asking key is: a session has none.
+  // The route describes the asking key, and a session has none.
   if (route.path === '/api/personal_api_keys/@current/' && column === 'session, level 15')
     return 404;
   // Agents come with a key.

@@ -33,7 +33,7 @@ function listOf(page: string): string {
   return section.split('\n## ')[0]!.replaceAll(/\n {2,}/g, ' ');
 }
 
-/** What does not agree between calls and list, a sentence each. */
+/** Lists the differences between calls and list, a sentence each. */
 function faultsOf(calls: Call[], list: string): string[] {
   const entries = list.split('\n').filter((line) => line !== '');
   const known = [...list.matchAll(/`(7_301_\d{3})`/g)].map((match) => match[1]!);

@@ -24,7 +24,7 @@ test('every metric of the dashboard and of the alert rules exists, with its labe
   const known = new Map(
     registry.getMetricsAsArray().map((metric) => [
       metric.name,
-      // What the class keeps of its construction; the declaration leaves it out.
+      // The class keeps the option, but its declaration leaves it out.
       (metric as unknown as { labelNames?: string[] }).labelNames ?? [],
     ]),
   );
@@ -39,7 +39,7 @@ test('every metric of the dashboard and of the alert rules exists, with its labe
     assert.ok(own, `${name} is no metric of this server.`);
     for (const label of labels) assert.ok(own.includes(label), `${name} has no label ${label}.`);
   }
-  // What a panel or a rule groups by is a label of some metric, or Prometheus's own.
+  // Panels and rules group by labels of metrics, or by Prometheus's own.
   const labels = new Set([...[...known.values()].flat(), 'le', 'instance']);
   for (const text of texts)
     for (const [, list] of text.matchAll(/\bby \(([^)]*)\)/g))

@@ -8,7 +8,7 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
 /** A map of YAML. */
 export type Values = Record<string, unknown>;
-/** Where the chart lies. */
+/** The folder of the chart. */
 export const chart = 'deploy/chart';
 
 /** The value at a path such as `.Values.api.replicas`. Throws for one that `values.yaml` lacks. */
@@ -75,7 +75,7 @@ function render(text: string, parts: Map<string, string>, context: Values): stri
   );
 }
 
-/** What `%v` of Go writes of a value: a number of seven digits or more with an exponent. */
+/** Returns the text of Go's `%v`: a number of seven digits or more has an exponent. */
 function goText(value: unknown): string {
   if (typeof value !== 'number' || Math.abs(value) < 1e6) return String(value);
   return value.toExponential().replace(/e\+(\d)$/, 'e+0$1');

@@ -91,7 +91,7 @@ test('the contract has 68 endpoints; all are built and ask for its scopes', () =
   for (const endpoint of endpoints) {
     const { scope } =
       routeOf(endpoint) ?? assert.fail(`${endpoint.method} ${endpoint.path} is missing`);
-    // Where the contract lists none, it is the read or write scope of the resource.
+    // An endpoint without a scope in the contract has the read or write scope of the resource.
     if (endpoint.scope === null)
       assert.match(scope, endpoint.method === 'GET' ? /:read$/ : /:write$/, endpoint.path);
     else assert.equal(scope, endpoint.scope, `${endpoint.method} ${endpoint.path}`);

@@ -22,7 +22,7 @@ function pageOf(name: string, text: string): Page {
   };
 }
 
-/** What a page lacks of the form of docs/decisions/README.md, a sentence each. */
+/** Lists a page's differences from the form of docs/decisions/README.md, a sentence each. */
 function faultsOf({ name, number, title, status, text }: Page): string[] {
   const headings = [...text.matchAll(/^## (.+)$/gm)].map((match) => match[1]!);
   const faults: [boolean, string][] = [

@@ -82,7 +82,7 @@ type Store = {
   image: string;
   variables: string[];
   keepers: unknown[];
-  /** What lies where, by the path in the container. */
+  /** The files by their path in the container. */
   files: Map<string, string>;
 };
 
@@ -181,7 +181,7 @@ for (const [name, storesOf, urls] of [
     );
   });
 
-/** What the Secret has that the comment of the values creates, by a shell with our `kubectl`. */
+/** Returns the Secret that the comment of the values creates, by a shell with our `kubectl`. */
 function namedInComment(): Record<string, string> {
   const lines = read(`${chart}/values.cluster.yaml`).match(/(?<=^# {3})(?!helm).*/gm)!;
   const script = ['kubectl() { printf "%s\\n" "$@"; }', ...lines].join('\n');
@@ -214,7 +214,7 @@ test('the compose files, the image and the unit name settings and commands of ou
   assert.ok(commands.has(/^CMD \["(\w+)"\]$/m.exec(image)![1]!));
   const unit = read('deploy/sluice.service');
   assert.ok(commands.has(/^ExecStart=\S+ sluice (\w+)$/m.exec(unit)![1]!));
-  // What is measured with one arena is run with one, however it is started.
+  // The measured server ran with one arena, so every way to start one sets that.
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   for (const start of [image, unit, scripts['start']!, read('test/processes/server_process.ts')])
     assert.match(start, /MALLOC_ARENA_MAX\W+1\b/);

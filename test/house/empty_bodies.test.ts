@@ -5,7 +5,7 @@ import { webhook_secret } from '../factories/notices.ts';
 import { shareHarness } from '../harness.ts';
 import type { TestOrganization } from '../harness.ts';
 
-// What the OpenAPI document says of bodies is what the server does.
+// Compares the OpenAPI document's words on bodies with the server.
 
 type Described = { requestBody?: { required?: boolean } };
 
@@ -58,7 +58,7 @@ async function knownIds(): Promise<Record<string, string>> {
 /** An empty body is refused or served by what the account has: a password, a second factor. */
 const depends_on_account =
   /\/(?:sessions\/@current\/confirm|@me\/(?:totp|recovery_codes|passkeys\/begin)|\{id\}\/accept)\/$/;
-/** Of other protocols, which read no body as none. */
+/** Paths of other protocols, which read a missing body as empty. */
 const foreign = /^\/api\/(?:s|px)\//;
 /** Refusals that are not about what was sent. */
 const about_state = ['feature_not_available', 'verification_required'];

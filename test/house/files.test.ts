@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { blank, listSourceFiles } from './source_files.ts';
 import type { SourceFile } from './source_files.ts';
 
-// What oxlint and tsc see (.oxlintrc.json, tsconfig.json) is not looked for here again.
+// Looks only for faults that oxlint and tsc (.oxlintrc.json, tsconfig.json) do not see.
 
 /**
  * Code that stands in no file but those named. `pattern` is looked for where comments and literals
@@ -104,7 +104,7 @@ test('no file is a drawer', () => {
   assert.deepEqual(drawers, [], 'Name these files after the one job that they do.');
 });
 
-/** Whether a file is short, or says at its head why it is longer, or that a script writes it. */
+/** Tells whether a file is short, says at its head why it is longer, or is written by a script. */
 function isExcused({ text }: Pick<SourceFile, 'text'>): boolean {
   const lines = text.split('\n').length - 1;
   return lines <= lines_max || /^\/\/ (?:Length: \S|Written by )/.test(text);

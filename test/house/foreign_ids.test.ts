@@ -122,7 +122,7 @@ async function newToken(domain_id: string): Promise<string> {
 
 type Parameter = { name: string; noun: string };
 
-/** What a route's path names beside the organization or project that it leads into. */
+/** Lists the parameters of a route's path besides its organization or project. */
 function parametersOf({ path, within }: RegisteredRoute): Parameter[] {
   const place = within === undefined ? undefined : targetParameter(path, within);
   return [...path.matchAll(/([^/]+)\/:(\w+)/g)]

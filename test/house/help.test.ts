@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 import { test } from 'node:test';
 import { listSourceFiles } from './source_files.ts';
 
-/** What a file loads before its first line runs. */
+/** Returns the files that a file loads before its first line runs. */
 function loadedBy(path: string, texts: Map<string, string>, found = new Set<string>()) {
   found.add(path);
   const text = texts.get(path) ?? '';

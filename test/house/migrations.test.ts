@@ -12,8 +12,8 @@ import { root } from './source_files.ts';
 const first_number = 26;
 
 /**
- * What of a migration a process of the release before may stumble over, as the words of it. Tables
- * that the same file creates are nobody's yet.
+ * Lists the words of a migration that may break a process of the previous release. Tables created
+ * by the same file are exempt.
  */
 function contractionsOf(text: string): string[] {
   const plain = text
@@ -33,7 +33,7 @@ function contractionsOf(text: string): string[] {
   });
 }
 
-/** What an ALTER TABLE does, one thing each: parted at the commas outside of brackets. */
+/** Splits an ALTER TABLE into its actions, at the commas outside of brackets. */
 function partsOf(statement: string): string[] {
   let depth = 0;
   const parts = [''];
@@ -67,7 +67,7 @@ function oldestOf(head: string): string | undefined {
   return /^-- Oldest release: (.*)$/m.exec(head)?.[1];
 }
 
-/** What is wrong with the line that keeps older processes from starting. */
+/** Returns the fault of the line that keeps older processes from starting. */
 function oldestFault(oldest: string, own: string): string | undefined {
   if (semver.valid(oldest) === null) return `"${oldest}" is no release, such as 0.2.0.`;
   return semver.gt(oldest, own)

@@ -65,7 +65,7 @@ const other_texts: Record<string, string> = {
   $unset: 'words of the customer',
 };
 
-/** What is sent of any shape, and read by rules of its own. */
+/** Fields of any shape, which are read by rules of their own. */
 const unread = new Set(['config', 'config_schema', 'capabilities', 'metrics', 'public_jobs']);
 
 const { pattern: rule } = lineOfText({ maxLength: 1 }) as Schema;
@@ -88,7 +88,7 @@ function freeTexts(schema: Schema, name: string): string[] {
   return isText && !isBound ? [...inner, name] : inner;
 }
 
-/** How many lines of text a schema has. */
+/** Counts the lines of text in a schema. */
 function lines(schema: Schema): number {
   const inner = [
     ...Object.values(schema.properties ?? {}),

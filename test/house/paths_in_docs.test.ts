@@ -24,7 +24,8 @@ const paths = folders.flatMap((folder) =>
 const names = new Set(paths.map((path) => basename(path)));
 
 /**
- * Whether a path, from the repository's folder or any below it, or the name of a file, is there.
+ * Tells whether a path, from the repository's folder or any below it, or the name of a file,
+ * exists.
  */
 function isThere(path: string): boolean {
   return path.includes('/')

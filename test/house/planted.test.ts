@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => harness.close());
 
-/** What was seen, and what a row holds of it: the column and its text. */
+/** The leaks: their source, and the row that holds the text, with its column. */
 const leaks: [
   string,
   { sent?: unknown; answered?: unknown; cookies?: string[] },

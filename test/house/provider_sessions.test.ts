@@ -13,8 +13,8 @@ import { everyRoute } from './every_route.ts';
 const unknown = { organization: '01890000-0000-7000-8000-000000000000', project: '2147483647' };
 
 /**
- * What such a session may do with the account itself: look at what it reaches, confirm that it is
- * its person, and leave. Its keys are kept to what it reaches.
+ * The routes of the account that such a session may use: look at what it reaches, confirm the
+ * person, and leave. Its keys have the same bounds.
  */
 const of_the_session = [
   'GET /api/users/@me/',

@@ -11,7 +11,7 @@ type Schema = {
 
 const harness = shareHarness({ clickhouse: false });
 
-/** How a field is called that holds what opens something. */
+/** The names of fields that hold a secret. */
 const secret_name =
   /(^|_)(secret|token|tokens|password|code|codes|value|link|links|seed|otpauth_url|private_key)$/;
 

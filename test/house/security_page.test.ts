@@ -7,8 +7,8 @@ import { root } from './source_files.ts';
 const page = readFileSync(join(root, 'docs/security.md'), 'utf8');
 
 /**
- * How many requirements of levels 1 and 2 each section of OWASP ASVS 5.0 has. They are the first of
- * their section: those of level 3 stand behind them.
+ * The number of requirements of levels 1 and 2 in each section of OWASP ASVS 5.0. They are the
+ * first of their section; those of level 3 follow them.
  */
 const sections = [
   '1.1: 2, 1.2: 9, 1.3: 11, 1.4: 3, 1.5: 2, 2.1: 3, 2.2: 3, 2.3: 4, 2.4: 1',
@@ -40,7 +40,7 @@ function rowsOf(text: string): Row[] {
 const pathsIn = (text: string) =>
   [...text.matchAll(/`((?:console|server|test|scripts|docs)\/[^`\s]+)`/g)].map(([, path]) => path!);
 
-/** What is wrong with a row, each as a sentence. */
+/** Lists the faults of a row, each as a sentence. */
 function faultsOf({ requirement, what, verdict, proof }: Row): string[] {
   const sentence = proof.replaceAll(/`[^`]*\/[^`]*`|\[[^\]]*\]\([^)]*\)|[\s,:]/g, '');
   const hasSource = pathsIn(proof).length > 0 || /\]\([^)]+\)/.test(proof);

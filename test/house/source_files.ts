@@ -66,7 +66,7 @@ export function listImports(file: SourceFile): { module: string; is_type: boolea
  * stays. Every line keeps its length.
  */
 export function blank(text: string): string {
-  // Whether a slash divides or opens a regular expression is told by what stands before it.
+  // The character before a slash tells whether it divides or opens a regular expression.
   const token =
     /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^'\\\n]|\\[\s\S])*'|"(?:[^"\\\n]|\\[\s\S])*"|(?<=(?:^|[(,=:[!&|?{};+*%~^<>-]|\breturn|\bcase|\btypeof)\s*)\/(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/\w*|[`{}]/g;
   const spaces = (part: string) => part.replace(/[^\n]/g, ' ');

@@ -9,10 +9,10 @@ import { everyRoute } from './every_route.ts';
 // one has to be named here, with what guards it.
 
 /**
- * What guards a route:
+ * The guard of a route:
  * - `owner`: level 15, the scope `organization_security:write`, a recent confirmation in a session;
- * - `waits`: what somebody below an owner sets has no effect before an owner confirms it;
- * - `level`: bounded by the level of whoever asks (`members/rules.ts`, `invites/check.ts`);
+ * - `waits`: a change by a member below an owner has no effect before an owner confirms it;
+ * - `level`: bounded by the level of the person who asks (`members/rules.ts`, `invites/check.ts`);
  * - `administrator`: level 8, as the contract says;
  * - `person`: the person's own factor, or the link that was mailed to them;
  * - `key`: never more than the session in which the key is changed;
@@ -184,7 +184,7 @@ test('each field of a domain that an administrator sets waits', async () => {
   };
   const { body } = await home.ask('POST', base, { domain: 'trust-anchors.example' });
   for (const field of anchor_fields) {
-    // What needs a proof, or other fields beside it, is refused in the same way for everybody.
+    // A change that lacks a proof, or another field, is refused in the same way for everybody.
     const { status, body: answer } = await administrator.ask('PATCH', `${base}${body.id}/`, {
       [field]: values[field],
     });

@@ -118,9 +118,12 @@ test('a heading is a noun or a command', () => {
     assert.equal(faultsOfHeading(bad).length, 1, bad);
 });
 
-test('comments of the server and the console begin with a verb or a noun', () => {
+/** Folders whose comments are still to be rewritten. */
+const unread = /^test\/(?:simulation|commit_answers)\//;
+
+test('comments begin with a verb or a noun', () => {
   const faults = listSourceFiles()
-    .filter(({ path }) => /^(?:server|console)\//.test(path) && !/\.test\.tsx?$/.test(path))
+    .filter(({ path }) => !unread.test(path))
     .flatMap(({ path, text }) =>
       commentsOf(text).flatMap((comment) =>
         faultsOfComment(comment.text).map((fault) => `${path}:${comment.line} ${fault}`),

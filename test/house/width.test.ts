@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { listSourceFiles, root } from './source_files.ts';
 
 const columns_max = 100;
-/** What has no place to break at may be a line of its own. */
+/** The least length of a text without a space that may have a line of its own. */
 const token_columns_min = 80;
 /** Migrations up to this one were applied before there was a width; they are never changed. */
 const last_free_migration = '0022';

@@ -7,10 +7,10 @@ import { openTestStores } from '../harness_stores.ts';
 import { checkProject } from './check.ts';
 import type { Checked } from './check.ts';
 
-/** How much is played, and where what is to be said goes. */
+/** The size of a campaign, and the receiver of its messages. */
 export type Campaign = {
   sequences: number;
-  /** So many of them share a project, and its batches. */
+  /** The number of sequences that share a project and its batches. */
   sequences_per_project: number;
   kills_per_project: number;
   seed: number;

@@ -13,13 +13,13 @@ import type { SentEvent } from './sequences.ts';
 import { Warehouse } from './warehouse.ts';
 import type { DeliveredRow } from './warehouse.ts';
 
-/** Where sequences are played. */
+/** The stores in which sequences are played. */
 export type Place = { database_url: string; clickhouse_url: string; clickhouse: ClickHouse };
 
 /** At so many instants in the middle of a project the deliveries are compared. */
 const watermarks = 3;
 
-/** What was played and looked at. */
+/** The amount that was played and checked. */
 export type Checked = { events: number; batches: number; kills: number; watermarks: number };
 
 /**
@@ -156,7 +156,7 @@ async function insertionsOf(clickhouse: ClickHouse, team_id: number): Promise<{ 
   return found.map(({ at }) => ({ at: Number(at) }));
 }
 
-/** What an export delivers for a range of insertion times. */
+/** Returns the rows that an export delivers for a range of insertion times. */
 async function delivered(
   clickhouse: ClickHouse,
   name: ModelName,

@@ -34,12 +34,11 @@ export class People {
     for (const [key, value] of Object.entries(properties['$set'] ?? {}))
       person.properties.set(key, value);
     for (const key of (properties['$unset'] ?? []) as string[]) person.properties.delete(key);
-    // What is set and unset at once was never there.
+    // A property that is set and unset at once never existed.
     person.is_known ||= person.properties.size > 0;
     return person.name;
   }
 
-  /** Whom a distinct id belongs to. */
   of(distinct_id: string): PersonOfModel {
     let person = this.#persons.get(distinct_id);
     if (person === undefined) {

@@ -6,7 +6,7 @@ import { openRandom } from '../chaos/random.ts';
 
 const program = fileURLToPath(new URL('../processes/identities_process.ts', import.meta.url));
 
-/** What is played into which project. */
+/** The events to play, and their project. */
 export type Play = {
   database_url: string;
   clickhouse_url: string;
@@ -18,9 +18,9 @@ export type Play = {
 };
 
 /**
- * Sends the events of a project in their order by processes of which each but the last is killed
- * (kill -9) in the middle of a batch after some answers. What was not answered is sent again, and
- * often the batch before it as well. Gives how many were killed.
+ * Sends the events of a project in order, through several processes. Each process but the last is
+ * killed (kill -9) in the middle of a batch after some answers. Unanswered events are sent again,
+ * and often the batch before as well. Returns how many processes were killed.
  */
 export async function play(wanted: Play, kills: number): Promise<number> {
   const random = openRandom(wanted.seed, 2_000_000 + wanted.project);

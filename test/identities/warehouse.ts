@@ -51,7 +51,7 @@ export class Warehouse {
     this.#database.exec('COMMIT');
   }
 
-  /** What each of the documented joins says of the events, by uuid. */
+  /** Returns the result of each documented join for the events, by uuid. */
   joined(): Map<string, JoinedEvent>[] {
     return this.#joins.map((sql) => {
       const rows = this.#database.prepare(sql).all() as JoinedEvent[];

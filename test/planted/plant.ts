@@ -15,7 +15,7 @@ if (planted !== undefined) {
   const fault = JSON.parse(planted) as PlantedFault;
   const path = join(import.meta.dirname, '..', '..', fault.path);
   const url = pathToFileURL(path).href;
-  // Where `require` loads a file, the source is not given to hooks.
+  // Hooks do not get the source of a file that `require` loads, so it is read here.
   const source = plantIn(readFileSync(path, 'utf8'), fault);
   registerHooks({
     load: (loaded, context, nextLoad) => {

@@ -56,9 +56,9 @@ export function startChromium(): Promise<Browser> {
 }
 
 /**
- * Gives the path of the program. It is unpacked once for each version. Of processes that do so at
- * once the first one's stays: a Chromium that runs starts its own file again, and fails when that
- * is gone.
+ * Returns the path of the program. It is unpacked once for each version. If several processes do so
+ * at once, the first one's file stays: a running Chromium starts its own file again, and fails
+ * without it.
  */
 function unpackChromium(): string {
   const installed = import.meta.resolve('@sparticuz/chromium');

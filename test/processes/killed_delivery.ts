@@ -14,13 +14,13 @@ import type {
 } from '../../server/engine/model/destination/destination.ts';
 
 /**
- * Where a delivery is killed: in the middle of the second slice or another one, before commit,
- * somewhere in it, or after it and before anybody knows.
+ * The place where a delivery is killed: in the middle of the second slice or another one, before
+ * the commit, somewhere in it, or after it and before anybody knows.
  */
 export type KillPlace = 'writing' | 'written' | 'committing' | 'committed';
 
 /**
- * What the process of test/processes/delivery_process.ts is told. `slices` are bytes in the
+ * The orders for the process of test/processes/delivery_process.ts. `slices` are bytes in the
  * destination's encoding.
  */
 export type DeliveryOrders = {
@@ -46,8 +46,8 @@ export async function killDelivery(
 }
 
 /**
- * Delivers all in one process, which is ended by SIGKILL when each is at its place. Of one type;
- * `committing` may be the place of the last one.
+ * Delivers all in one process, which is ended by SIGKILL when each is at its place. All have the
+ * same type; only the last one's place may be `committing`.
  */
 export async function killDeliveries(
   all: DeliveryOrders[],

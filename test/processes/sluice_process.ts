@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What a command said, and its exit code. */
+/** The output of a command, and its exit code. */
 export type Said = { code: number | null; out: string; err: string };
 
-/** What a process of command lines is told. */
+/** A command line for a process that runs several of them. */
 export type CommandLine = { words: string[]; environment: Record<string, string> };
 
 /** The least environment of a process that a test starts: so it compiles nothing anew. */

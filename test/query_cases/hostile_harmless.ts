@@ -103,7 +103,7 @@ export const hostile_meanings: string[] = [
   "SELECT decodeURLComponent('%zz%') AS x, extractURLParameter('?a=%', 'a') AS y FROM events",
 ];
 
-/** So many letters a and b that no short rule makes. */
+/** Returns this many letters a and b in an order that no short rule makes. */
 function lettersWithoutOrder(count: number): string {
   let state = 7;
   const letters = Array.from({ length: count }, () => {
@@ -211,7 +211,7 @@ export function largeLoads(inDepth: (usual: number, deep: number) => number): st
   // Numbers of an array that is gone through inside of itself, twice.
   const numbers = list(inDepth(50, 300), String);
   const comparisons = Array(inDepth(100, 300)).keys();
-  // How often entries double what is before them, or read it twice.
+  // The number of entries that each double the one before, or read it twice.
   const doublings = inDepth(6, 9);
   const unions = inDepth(4, 6);
   return [

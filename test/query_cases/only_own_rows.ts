@@ -6,7 +6,7 @@ import type { CheckedQuery, checkQuery } from './run_query.ts';
 import { foreign_mark, january } from './two_projects.ts';
 import type { TwoProjects } from './two_projects.ts';
 
-/** What a query gives over one store: its rows, or the name of the limit or value that ended it. */
+/** Returns the rows of a query over one store, or the name of the limit or value that ended it. */
 async function outcomeOf(
   store: TwoProjects['both'],
   text: string,

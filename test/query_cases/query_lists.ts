@@ -1,4 +1,4 @@
-/** So many pieces of a query, with commas between. */
+/** Joins this many pieces of a query with commas. */
 export function list(count: number, create: (index: number) => string): string {
   return Array.from({ length: count }, (_unused, index) => create(index)).join(', ');
 }

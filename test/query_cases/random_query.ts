@@ -4,7 +4,7 @@ const names = ['team_id', 'event', 'events', 'persons', 'x', 'y', 'distinct_id',
 const alias = fc.constantFrom(...names);
 const texts = ["'22'", "''", "'it''s'", "'%'"];
 
-/** What can be written over a table: its columns by kind. */
+/** The columns that a query over a table may use, by kind. */
 type Columns = { text: string[]; number: string[] };
 const of_events: Columns = {
   text: [

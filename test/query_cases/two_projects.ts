@@ -9,8 +9,8 @@ const own_project = 11;
 const other_project = 22;
 
 /**
- * What every value of the other project holds, so that one in a result is seen. No value of ours
- * has it, forwards or backwards.
+ * The mark in every value of the other project, which betrays one in a result. No value of ours has
+ * it, forwards or backwards.
  */
 export const foreign_mark = /foreign|FOREIGN|864209|ffffffff|2031-/;
 

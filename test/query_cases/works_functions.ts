@@ -267,7 +267,7 @@ export const working_functions: WorkingQuery[] = [
     'SELECT uuid, greatest(NULL, 1, 3) AS g, least(properties.nothing, 2) AS l FROM events',
     'SELECT uuid, 3, 2. FROM mine',
   ],
-  // What has no year would be read as of today.
+  // The engine would read a date without a year as one of today's year.
   [
     "SELECT uuid, parseDateTimeBestEffortOrNull('Jan 5') AS a, " +
       "parseDateTimeBestEffortOrZero('10:20') AS b, parseDateTimeBestEffortOrNull('5 Jan 10:00 " +
@@ -281,7 +281,7 @@ export const working_functions: WorkingQuery[] = [
       FROM events LIMIT 1`,
     `SELECT ${dated.map(() => 'true').join(', ')}`,
   ],
-  // What is not searched is not replaced, and not lost.
+  // A part that is not searched is neither replaced nor lost.
   [
     `SELECT length(replaceRegexpAll(concat(event, '${'ab'.repeat(4_000)}'), 'a|[^ab]', '')) AS n
       FROM events WHERE event = 'sign up'`,

@@ -27,7 +27,7 @@ export const public_url = 'https://sluice.example.com';
 /** The address of the owner of the organization, who has `password`. */
 export const owner_address = 'ada@example.com';
 
-/** What the stories have: a server, an organization, and what lies around a server. */
+/** The surroundings of the stories: a server, an organization, and the services around a server. */
 export type StoryWorld = {
   harness: Harness;
   home: TestOrganization;

@@ -5,8 +5,8 @@ import { Agent, request } from 'undici';
 export type Answered = { status: number; body: Record<string, unknown> };
 
 /**
- * What stands before several API processes: it asks each whether it is ready, twice a second, and
- * sends requests to those that were, in turn.
+ * A balancer in front of several API processes: it asks each twice a second whether it is ready,
+ * and sends requests in turn to those that were.
  */
 export type Balancer = {
   /**
@@ -20,11 +20,11 @@ export type Balancer = {
   send(method: string, path: string, text?: string): Promise<number>;
   /** Tries that failed, by what they met: the code of an error, or a status. */
   faults: Map<string, number>;
-  /** What was said at the first of each. */
+  /** The message of the first failed try, by its fault. */
   first_words: Map<string, string>;
   /** Answers, and the longest that one took with all its tries, in milliseconds. */
   counts: { answers: number; mended: number; longest_ms: number };
-  /** Whether the process was ready when it was asked last. */
+  /** Tells whether the process was ready when it was last asked. */
   isReady(address: string): boolean;
   close(): Promise<void>;
 };

@@ -25,7 +25,7 @@ export async function layOutRelease(folder: string, commit: string): Promise<Rel
   return { program: join(folder, 'server', 'main.ts'), commit };
 }
 
-/** What this checkout is called by git. */
+/** Returns git's name of this checkout. */
 export function presentCommit(): string {
   return execFileSync('git', ['describe', '--always', '--dirty'], { cwd: root }).toString().trim();
 }

@@ -7,7 +7,7 @@ import type { EventRow } from '../chaos/row_digest.ts';
 import { openClickHouseProxy } from '../servers/databases/clickhouse_proxy.ts';
 import { openMariaDb } from '../servers/databases/mariadb_server.ts';
 
-/** Where exports deliver to while processes are replaced: what they are sent, and what is there. */
+/** A destination while processes are replaced: the rows sent to it, and the rows there. */
 export type RolledPlace = {
   type: string;
   config: Record<string, unknown>;

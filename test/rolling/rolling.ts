@@ -22,7 +22,7 @@ import { layOutRelease } from './release.ts';
 import { openRolledPlaces } from './rolled_places.ts';
 import type { RolledPlace } from './rolled_places.ts';
 
-/** What is rolled: from which commit, under how many requests a second, how long side by side. */
+/** The update: from which commit, at how many requests a second, how long side by side. */
 export type Rolling = {
   folder: string;
   from: string;
@@ -31,7 +31,7 @@ export type Rolling = {
   say(line: string): void;
 };
 
-/** What came of it; `failed`, `wrong` and the comparisons must show nothing. */
+/** The result of the update; `failed`, `wrong` and the comparisons must be empty. */
 export type RollingOutcome = {
   asked: number;
   skipped: number;
@@ -39,7 +39,7 @@ export type RollingOutcome = {
   failed: string[];
   /** Tries that another one mended, by what they met. */
   mended: Record<string, number>;
-  /** What was said at the first of each. */
+  /** The message of the first failed try, by its fault. */
   first_words: Record<string, string>;
   longest_ms: number;
   events: number;
@@ -48,9 +48,9 @@ export type RollingOutcome = {
   destinations: Record<string, Comparison>;
   /** Completed runs by the release that worked on them last. */
   runs: Record<string, number>;
-  /** How long each process took to stop, in milliseconds. */
+  /** The milliseconds that each process took to stop. */
   stops: Record<string, number>;
-  /** What the old release says when the schema asks for a newer one. */
+  /** The message of the old release when the schema asks for a newer one. */
   refusal: string;
 };
 

@@ -9,7 +9,7 @@ import {
   xml_names,
 } from './identity_provider.ts';
 
-/** Of another provider, for another service, or an answer to another request. */
+/** Forgeries from another provider, for another service, or in answer to another request. */
 export const forged_parties: Forgery[] = [
   {
     name: 'no Issuer in the assertion',

@@ -11,14 +11,14 @@ import {
 } from './identity_provider.ts';
 import type { IdentityProvider, ResponseFacts, SigningOptions } from './identity_provider.ts';
 
-/** What a forger can start from: a sign-in under way, and genuine answers to it. */
+/** The material of a forger: a sign-in in progress, and genuine answers to it. */
 export type SignInUnderWay = {
   acme: IdentityProvider;
   other: IdentityProvider;
   provider: Provider;
   service: Service;
   expectations: Expectations;
-  /** What the genuine response says, and what the forger wants it to say. */
+  /** The facts of the genuine response, and those that the forger wants. */
   facts: ResponseFacts;
   evil: ResponseFacts;
   /** The genuine signed assertion alone, in its response, and in a response that is signed too. */

@@ -16,9 +16,9 @@ export type IdentityProvider = {
 };
 
 /**
- * What a response says. An undefined field is left out of the XML; `subject`, `conditions`,
- * `statements` and `after_status` are XML that stands in for what the other fields would make, or
- * for nothing.
+ * The facts in a response. An undefined field is left out of the XML; `subject`, `conditions`,
+ * `statements` and `after_status` are XML that replaces the part made of the other fields, or is
+ * added.
  */
 export type ResponseFacts = {
   response_id: string;
@@ -46,7 +46,7 @@ export type ResponseFacts = {
   after_status: string;
 };
 
-/** How an element is signed; the defaults are what identity providers do. */
+/** The signature of an element; the defaults are those of identity providers. */
 export type SigningOptions = {
   signature_algorithm?: string;
   digest_algorithm?: string;
@@ -88,7 +88,7 @@ export function testIdentityProvider(name: 'acme' | 'other'): IdentityProvider {
   };
 }
 
-/** What the provider reads out of the address that a browser was sent to. */
+/** Reads the provider's facts from the address that a browser was sent to. */
 export function readLoginUrl(url: string) {
   const { searchParams } = new URL(url);
   const xml = inflateRawSync(Buffer.from(searchParams.get('SAMLRequest')!, 'base64')).toString();

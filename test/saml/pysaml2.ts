@@ -23,7 +23,7 @@ export const skip_pysaml2 =
     ? 'pysaml2 or xmlsec1 is missing; on Debian: apt-get install python3-pysaml2 xmlsec1'
     : false;
 
-/** How pysaml2 signs. */
+/** The way in which pysaml2 signs. */
 export type Pysaml2Signing = {
   is_response_signed: boolean;
   signature_algorithm: string;
@@ -33,8 +33,8 @@ export type Pysaml2Signing = {
 /** An identity provider of pysaml2: a process that answers one sign-in after the other. */
 export type Pysaml2 = {
   /**
-   * What it answers for Ada to the browser that was sent to `url`, from our metadata (XML) and with
-   * the key of the provider `acme`; `response` is base64.
+   * Returns its answer for Ada to the browser that was sent to `url`, from our metadata (XML) and
+   * with the key of the provider `acme`; `response` is base64.
    */
   answer(
     url: string,

@@ -15,9 +15,9 @@ const statements =
   '</saml:Attribute></saml:AttributeStatement>';
 
 /**
- * What samlify, as the provider `acme`, answers to the browser that was sent to `url`: it imports
- * our metadata (XML), reads the AuthnRequest and signs the assertion. It takes the machine's clock.
- * Base64, as it goes into the form; `endpoint` is where it sends it.
+ * Returns the answer of samlify, as the provider `acme`, to the browser that was sent to `url`: it
+ * imports our metadata (XML), reads the AuthnRequest and signs the assertion, by the machine's
+ * clock. The response is base64, as in the form; `endpoint` is the address that it is sent to.
  */
 export async function answerBySamlify(
   url: string,

@@ -9,21 +9,21 @@ import type { ResponseFacts } from './identity_provider.ts';
 /** When the tests' sign-ins are under way. */
 export const now_ms = Date.parse('2026-11-21T10:00:00Z');
 
-/** What is made of the text that a form brings. */
+/** Reads the text that a form brings. */
 export const readEncoded = (world: SignInUnderWay, encoded: string) =>
   readResponse({ SAMLResponse: encoded }, world.provider, world.service, world.expectations);
 
-/** What is made of a response. */
+/** Reads a response. */
 export const read = (world: SignInUnderWay, xml: string) => readEncoded(world, encodeResponse(xml));
 
-/** Whom a response signs in; it must. */
+/** Returns the sign-in of a response, which must be accepted. */
 export async function accept(world: SignInUnderWay, xml: string): Promise<SignIn> {
   const answer = await read(world, xml);
   assert.ok('sign_in' in answer, JSON.stringify(answer));
   return answer.sign_in;
 }
 
-/** Whom a genuine response with these facts signs in. */
+/** Returns the sign-in of a genuine response with these facts. */
 export const acceptFacts = (facts: Partial<ResponseFacts>) => {
   const world = beginSignIn(now_ms);
   return accept(world, signedResponse(world.acme, { ...world.facts, ...facts }));

@@ -11,7 +11,7 @@ export type BrowserClient = {
   imports?: string;
   /** Each event by its name and a property `sent` of its own; after `identify` it is `ada`. */
   wanted: readonly (readonly [event: string, who: 'visitor' | 'ada', sent?: unknown])[];
-  /** What happens to a request that it does not send again; it says so in the console. */
+  /** The faults after which it does not send the request again; it says so in the console. */
   gives_up_after?: readonly Fault[];
   /** Its events carry no uuid: what comes twice is stored twice. */
   names_no_events?: boolean;
@@ -47,7 +47,7 @@ export const browser_clients: readonly BrowserClient[] = [
     name: '@jitsu/js',
     program: 'jitsu',
     wanted: segment_events,
-    // What a browser sends again by itself, on a connection that it had kept, comes.
+    // A browser itself resends a request on a kept connection, so such a request arrives.
     gives_up_after: ['cut before', 'cut within', 'cut after', '503'],
   },
 ];

@@ -4,8 +4,8 @@ import { buffer } from 'node:stream/consumers';
 import { listenLocally } from '../servers/loopback.ts';
 
 /**
- * What happens to a request: the connection is cut before it is passed on, in the middle of its
- * body, or after it was answered; it waits; it is answered 503; it is passed on twice; or nothing.
+ * The faults of a request: the connection is cut before it is passed on, in the middle of its body,
+ * or after it was answered; it waits; it is answered 503; it is passed on twice; or none.
  */
 export const faults = [
   'cut before',
@@ -23,7 +23,7 @@ export type Fault = (typeof faults)[number];
 /** A proxy between clients and a server. */
 export type FaultProxy = {
   address: string;
-  /** What happened to each request with events, in their order. */
+  /** The fault of each request with events, in their order. */
   happened: Fault[];
   /** The status of each answer to one that was passed on, and what its client had sent. */
   answered: number[];
@@ -33,7 +33,7 @@ export type FaultProxy = {
 };
 
 const delay_ms = 300;
-/** What browsers post beside events: questions for flags, and metrics of themselves. */
+/** Posts of browsers besides events: questions for flags, and metrics of themselves. */
 const without_events = /^\/(flags|decide|s|v1\/m)\b/;
 
 /**

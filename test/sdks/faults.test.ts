@@ -14,8 +14,8 @@ const harness = aroundTests(openDeliveringHarness, async (opened) => {
 });
 
 /**
- * What happens to the first request of each of `node_clients`. Of one vendor's several clients the
- * others are deep alone.
+ * The fault of the first request of each of `node_clients`. All but one client of a vendor are left
+ * to the deep tests.
  */
 const happening: [fault: Fault, deep?: 'deep'][] = [
   ['cut before'],

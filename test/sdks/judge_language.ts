@@ -11,7 +11,7 @@ import type { Amount, LanguageClient } from './languages.ts';
 import { wanted_events } from './language_events.ts';
 import type { WantedEvent } from './language_events.ts';
 
-/** What a client did, through a proxy that counts its requests. */
+/** The result of a client's work, through a proxy that counts its requests. */
 type Sent = { told: string[]; answered: number[]; requests: number; stored: StoredEvent[] };
 
 /** Packed: the server answers a longer body before it has read it, and cuts the connection. */

@@ -13,19 +13,18 @@ import { call, serverEnvironment, startServer, until } from '../processes/server
 import { sending_clients } from './sending_clients.ts';
 import type { SendingClient } from './sending_clients.ts';
 
-/** What is killed. */
 const victims = ['server', 'PostgreSQL', 'ClickHouse'] as const;
 
-/** What became of the events of one client. */
+/** The fate of the events of one client. */
 export type ClientOutcome = {
   /** Events that the client said were delivered, and those that it gave up. */
   believed: number;
   given_up: number;
-  /** Of those that it believed delivered: not stored, and stored more than once. */
+  /** Events that it believed delivered: not stored, and stored more than once. */
   lost: string[];
   doubled: string[];
 };
-/** What a campaign is. `say` gets a line for each kill. */
+/** The settings of a campaign. `say` gets a line for each kill. */
 export type Campaign = {
   folder: string;
   kills: number;
@@ -37,7 +36,7 @@ export type Campaign = {
 
 const up_ms_max = 120_000;
 const [sending_ms_min, sending_ms_max] = [500, 3_000];
-/** So many of each client send beside each other: most of them wait for seconds after a failure. */
+/** The number of senders of each client, since most wait for seconds after a failure. */
 const senders_each = 4;
 
 /**

@@ -76,7 +76,7 @@ export const wanted_events: Record<string, readonly WantedEvent[]> = {
     ofAda('$set', { $set: { plan: 'pro' } }),
     ofAda('$set_once', { $set_once: { first: 'x' } }),
     { event: '$create_alias', distinct_id: 'visitor', properties: { alias: 'ada' } },
-    // Of nobody: the client creates an id.
+    // An event without an id; the client creates one.
     { event: '$groupidentify', properties: group },
     ofAda('$exception', { $exception_level: 'error' }),
   ],

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** How much the program of a client sends: an event of each kind, or a single one. */
+/** The amount that a client's program sends: an event of each kind, or a single one. */
 export type Amount = 'all' | 'one';
 /** A client of another language, installed as it is from its registry. */
 export type LanguageClient = {

@@ -18,13 +18,12 @@ import { PostHog as PostHog4 } from 'posthog-node-4';
 /** A client of a package as it is, and what its program believes to have sent. */
 export type NodeClient = {
   name: string;
-  /** Where it sends to. */
   path: string;
   /** Sends everything to the server under the key and comes back when the client has. */
   send(address: string, key: string): Promise<void>;
   /** Each event by its name, who, and a property `sent` of its own. */
   wanted: readonly (readonly [event: string, distinct_id: string, sent: unknown])[];
-  /** What happens to a request that it does not send again, and tells its program so. */
+  /** The faults after which it does not send the request again, and tells its program so. */
   gives_up_after?: readonly Fault[];
 };
 
@@ -203,7 +202,7 @@ const snowplow: NodeClient = {
   ],
 };
 
-/** Who did it, and what names the record, so that it is stored once however often it is sent. */
+/** Returns the person, and the id by which a record is stored once however often it is sent. */
 const named = () => ({ 'user.id': 'ada', 'log.record.uid': randomUUID() });
 
 const opentelemetry: NodeClient[] = [

@@ -24,7 +24,7 @@ for (const [status, body] of Object.entries(refusals))
     const proxies = await Promise.all(
       node_clients.map(async (client) => {
         const proxy = await openFaultProxy(address, () => 'none', body);
-        // Whether its program is told differs; that it ends does not.
+        // Clients differ in whether they tell their program, but all end.
         await client.send(proxy.address, key).catch(() => undefined);
         return { proxy, name: client.name };
       }),

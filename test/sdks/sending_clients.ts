@@ -20,7 +20,7 @@ export type SendingClient = { name: string; open(address: string, key: string): 
 
 /** Clients try again after this, where they let a program say so. */
 const retry_ms = 200;
-/** What a client does not tell the end of is not waited for longer. */
+/** The longest wait for a client that does not say when it is done. */
 const wait_ms_max = 10_000;
 
 type Callback = (error?: unknown) => void;

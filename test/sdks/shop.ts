@@ -99,13 +99,13 @@ function complaintsOf(page: Page, addresses: readonly string[]): string[] {
   return complaints;
 }
 
-/** What browser and clients say of a request that was cut or refused on its way. */
+/** Messages of browser and clients about a request that was cut or refused on its way. */
 const of_the_way =
   /^Failed to load resource|^503 of |Failed to fetch|failed with error: 503|Request timed out|^Bad HTTP status|for retry in/;
 
 /**
- * The clients of browsers, to be sent through faults. What the page shows that is not of the faults
- * goes to `complain`. A visitor whose events did not come comes again, as people do.
+ * Returns the clients of browsers, to be sent through faults. Messages of the page that the faults
+ * do not explain go to `complain`. A visitor whose events did not arrive comes again, as people do.
  */
 export function faultClients(shop: Shop, complain: (client: string, text: string) => void) {
   return browser_clients.map((client) => ({

@@ -27,7 +27,7 @@ export type FaultedClient = {
   /** Stands for a distinct id that the client creates itself. */
   who?(distinct_id: string): string;
 };
-/** What was seen of the events of one client, each list sorted. */
+/** The events of one client on their way, each list sorted. */
 export type Passage = {
   happened: Fault[];
   wanted: string[];
@@ -100,8 +100,8 @@ function seen(event: { event: string; distinct_id: string }, properties: unknown
 }
 
 /**
- * Is each event stored once and delivered once? Of a client that gives up after the fault, and says
- * so, at most once.
+ * Is each event stored once and delivered once? A client that gives up after the fault, and says
+ * so, may lose it.
  */
 export function isEachOnce({ wanted, stored, delivered }: Passage, gives_up: boolean): boolean {
   if (!isDeepStrictEqual(stored, delivered)) return false;

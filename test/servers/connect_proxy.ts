@@ -8,11 +8,11 @@ import type { LocalServer } from './loopback.ts';
 
 /** A proxy of a test: it does CONNECT, and joins every target to a port of 127.0.0.1. */
 export type ConnectProxy = LocalServer & {
-  /** What it was asked for, and the credentials that came along, in their order. */
+  /** The targets that it was asked for, with the credentials, in order. */
   asked: { target: string; authorization: string | undefined }[];
   /** The ports that targets lead to; others are answered 502. */
   targets: Record<string, number>;
-  /** What it does instead: answers a status, ends the connection, says nothing, or nonsense. */
+  /** The behaviour instead of a tunnel: a status, the end of the connection, silence, nonsense. */
   instead: number | 'end' | 'silence' | 'nonsense' | undefined;
 };
 

@@ -12,8 +12,8 @@ export type DnsRecord = { name?: string } & (
 );
 
 /**
- * How the server meets a question. Without any field it answers that the name exists and has no
- * record.
+ * The server's behaviour to a question. Without any field it answers that the name exists and has
+ * no record.
  */
 export type DnsBehaviour = {
   records?: DnsRecord[];

@@ -21,7 +21,7 @@ export type HttpReceiver = {
   /** The rows that were taken at the path, as lines of JSON, in order. */
   taken(path: string): string[];
   /**
-   * What becomes of the next requests, one each; afterwards all are taken. `cut` ends the
+   * Plans the answers to the next requests, one each; later ones are all taken. `cut` ends the
    * connection, `take and cut` does so after it has taken the rows.
    */
   plan(...answers: Answer[]): void;

@@ -22,8 +22,8 @@ export type ReceivedMail = {
 };
 
 /**
- * What a relay can do instead of its work. `refuse`, `hang` and `drop` happen in place of the
- * greeting; `hang_after` and `drop_during` once the mail itself is coming in.
+ * The faults of a relay. `refuse`, `hang` and `drop` replace the greeting; `hang_after` and
+ * `drop_during` happen while the mail itself arrives.
  */
 export type MailFault =
   | 'refuse'
@@ -42,7 +42,7 @@ export type MailServer = {
   mails: ReceivedMail[];
   /** Users that anyone tried to log in as. */
   logins: string[];
-  /** How many connections are open. */
+  /** Returns how many connections are open. */
   connections(): number;
   /**
    * From the next connection or mail on this happens, until it is set to undefined; `reply` is what

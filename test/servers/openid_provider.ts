@@ -7,8 +7,8 @@ import type { Outbound } from '../../server/platform/outbound/outbound.ts';
 import { own_keys, other_keys } from '../factories/people/rsa_keys.ts';
 
 /**
- * Whom the provider signs in. `claims` are added to the ID token, `info` to the userinfo; `emails`
- * is GitHub's list.
+ * The person that the provider signs in. `claims` are added to the ID token, `info` to the
+ * userinfo; `emails` is GitHub's list.
  */
 export type OpenidTestPerson = {
   sub: string;
@@ -17,7 +17,7 @@ export type OpenidTestPerson = {
   emails?: { email: string; primary: boolean; verified: boolean }[];
 };
 
-/** What the provider does wrong, from the next request on. */
+/** The provider's faults, from the next request on. */
 export type OpenidFault =
   | 'algorithm_none'
   | 'another_audience'

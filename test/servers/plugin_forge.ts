@@ -27,7 +27,7 @@ export type PluginForge = {
   settings: { github_url: string; github_api_url: string; gitlab_url: string };
   github: FaultyServer;
   gitlab: FaultyServer;
-  /** Where archives of the GitHub come from. */
+  /** The server of the forge's archives. */
   archives: FaultyServer;
   /** Commits the whole tree to a branch, `main` when not given, and gives the commit's id. */
   push(repository: string, files: Record<string, string>, branch?: string): string;

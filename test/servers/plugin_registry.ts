@@ -5,7 +5,7 @@ import type { Refusal } from './faulty_server.ts';
 import type { FaultyServer } from './faulty_server.ts';
 import { packFiles } from '../factories/plugins/plugin_archives.ts';
 
-/** What of a version is not as it should be, or not as usual. */
+/** The faults and options of a version. */
 export type Published = {
   /** Distribution tag, `latest` when not given; null publishes without one. */
   tag?: string | null;

@@ -15,13 +15,13 @@ export type SshServer = {
   private_key: string;
   passphrase: string;
   fingerprint: string;
-  /** What it was asked to connect to, in that order. */
+  /** The targets that it was asked to connect to, in order. */
   asked: string[];
   /** Methods by which somebody tried to sign in, in that order. */
   tried: string[];
   /** Hosts that it knows, and the address of each. */
   hosts: Record<string, string>;
-  /** How it treats the next connections: as it should, refusing, or breaking after some bytes. */
+  /** The treatment of the next connections: forward, refuse, or break after some bytes. */
   forwards: 'all' | 'none' | { breaks_after: number };
   /** Breaks every connection at once. */
   cut(): void;

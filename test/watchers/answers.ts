@@ -151,7 +151,7 @@ export function watchAnswers(
       );
     if (payload instanceof Readable && /[/+]json(;|$)/.test(content_type ?? ''))
       return done(null, seenWhole(payload, see));
-    // Of what else comes piece by piece the type alone is looked at.
+    // For other streams only the type is checked.
     const isText = typeof payload === 'string' || Buffer.isBuffer(payload);
     const text = () => unpacked(payload as string | Buffer, reply.getHeader('content-encoding'));
     see(isText ? text() : payload === null || payload === undefined ? '' : ' ');
@@ -171,7 +171,7 @@ function withoutWarnings(text: string): string {
   return JSON.stringify(record);
 }
 
-/** How every instant of an answer is spelled: in UTC, with six digits after the second. */
+/** The form of every instant in an answer: in UTC, with six digits after the second. */
 const wire_instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 const instant_name = /(_at|_start|_end|_until|^timestamp|^at)$/;
 const any_instant = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;

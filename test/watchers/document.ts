@@ -4,10 +4,10 @@ export type Json = { [keyword: string]: unknown };
 type Response = { content?: Record<string, { schema?: Json }> };
 /** A response or parameter, or where it stands among the components. */
 type Referred<Part> = Part | { $ref: string };
-/** What the document says of one operation. */
+/** The document's description of one operation. */
 export type Operation = { responses: Record<string, Referred<Response>> };
 
-/** What the check of answers needs of an OpenAPI document. */
+/** The parts of an OpenAPI document that the check of answers needs. */
 export type Document = {
   paths: Record<string, Record<string, Operation>>;
   components?: { schemas?: Record<string, Json>; [place: string]: object | undefined };

@@ -66,7 +66,7 @@ export class PlantedConfigs {
     }
   }
 
-  /** What `work` gives, or its rejection, which is remembered. */
+  /** Returns the result of `work`; remembers its rejection. */
   async hearing<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();

@@ -97,7 +97,7 @@ const not_looked_at = [
   ...patternsOf(not_recorded),
   // A list of SCIM that is asked for by POST.
   /^POST \/scim\/v2\/[^/]+\/(?:\w+\/)?\.search$/,
-  // What SDKs ask for besides changes nothing, and their paths are known without a slash too.
+  // Requests of SDKs for other things change nothing, and their paths also work without a slash.
   ...doors.flatMap(({ paths }) =>
     paths.map((path) => new RegExp(`^POST ${path.replaceAll(/:\w+/g, '[^/]+')}?$`)),
   ),

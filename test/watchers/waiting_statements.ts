@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Queryable } from '../../server/platform/postgres/database.ts';
 
-/** How many statements on the control store of the test wait for a lock of another transaction. */
+/** Counts the statements on the test's control store that wait for another transaction. */
 export async function countWaiting(db: Queryable): Promise<number> {
   const row = await db.row<{ waiting: number }>(
     sql`SELECT count(*) AS waiting FROM pg_stat_activity WHERE datname = current_database()

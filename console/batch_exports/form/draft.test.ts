@@ -21,6 +21,6 @@ test('start and end are typed as the clocks of the zone show them', () => {
   assert.deepEqual(bodyOf(draft, stored, undefined, zone), {});
   const sent = (end_at: string) => bodyOf({ ...draft, end_at }, stored, undefined, zone);
   assert.deepEqual(sent('2026-11-01T00:00'), { end_at: '2026-10-31T23:00:00.000Z' });
-  // What is no instant is for the API to refuse.
+  // The API refuses a text that is no instant.
   assert.deepEqual(sent('12026-11-01T00:00'), { end_at: '12026-11-01T00:00' });
 });

@@ -206,7 +206,7 @@ test(
     const edit = `/projects/${home.project.id}/exports/${created.id}/edit`;
     await goTo(page, edit);
     await fill(page, 'Name', 'Renamed');
-    // Who presses twice while it is still asked what the change means changes it once.
+    // A double click before the question about the change is answered saves once.
     await button(page, 'Save the changes').dblclick();
     await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
     assert.deepEqual(
@@ -246,7 +246,7 @@ test(
     await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
     assert.equal((await stored(created.id)).body.destination.config.host, 'two.example.com');
 
-    // Of secrets that can be left out only a stored one is asked for again, or can be removed.
+    // The form asks only for a stored optional secret again, and offers to remove only that.
     const { id } = await newExport(home, {
       destination: { type: 'HTTP', config: { url: 'https://one.example.com', token: 'kept' } },
     });

@@ -138,7 +138,7 @@ test('of many exports those in the window are drawn, and all are found', { skip 
   assert.equal(await page.getByLabel('Search by name').inputValue(), 'first OF');
   await page.getByLabel('Health').selectOption('failing');
   await page.getByText('No exports match.').waitFor();
-  // What is wrong in an address is named.
+  // The page names the faults of its address.
   await goTo(page, `${list}?health=weather`);
   await page.getByRole('alert').filter({ hasText: 'health: Must be one of' }).waitFor();
 });
@@ -219,7 +219,7 @@ test('what cannot be read says why, and is asked for again', { skip }, async () 
   const { home, page, list } = await newList('Broken');
   await create(home, 'Still there');
   let is_broken = true;
-  // What a proxy says in place of the server; a 503 would be asked again for seven seconds first.
+  // A proxy answers in place of the server. With 503 the page would retry for seven seconds first.
   await page.route('**/overview/*', (route) =>
     is_broken ? route.fulfill({ status: 429, body: 'no' }) : route.continue(),
   );

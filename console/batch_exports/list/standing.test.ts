@@ -64,7 +64,7 @@ test('an export is as its health says, unless an interval of it is missing', () 
     '2 rows by backfills, waiting for its first run',
     undefined,
   ]);
-  // What failed is no run of its schedule, or its health would say so.
+  // The failed run is not of the schedule; otherwise the health would say so.
   const latest_run = { id: '', status: 'Failed', created_at: later, finished_at: later } as const;
   const because = 'The latest run failed, of a backfill: its runs say why.';
   assert.deepEqual(told('waiting', { delivered_until: null, latest_run }), [

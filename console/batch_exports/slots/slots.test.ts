@@ -99,7 +99,7 @@ test('what is asked for holds the view, stays for small moves, and is not too lo
   }
   const view = { from: start + 1000, to: start + 10 * hour };
   assert.deepEqual(askedFor(moved(view, 0.01), hour), askedFor(view, hour));
-  // What is there is kept while it has the view, and is neither far longer nor too much.
+  // The rows are kept while they cover the view, and are neither far longer nor too many.
   const asked = askedFor(view, hour);
   const middle = (view.from + view.to) / 2;
   const near = zoomed(view, middle, 1 / 3, hour);

@@ -17,7 +17,7 @@ export function unnamed(path: string): string {
   return path.replaceAll(/\{\w+\}/g, '{}');
 }
 
-/** Where an answer has what a parameter wants, as a JSON pointer into the object. */
+/** Returns the JSON pointer into an answered object where the value of a parameter is. */
 export function pointerTo(parameter: string): string {
   if (parameter === 'user__uuid') return 'user/uuid';
   return parameter === 'hash' ? 'hash' : 'id';

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { openPathFinder } from '../../../test/fuzz/operations.ts';
 import type { FuzzedDocument, Operation } from '../../../test/fuzz/operations.ts';
 
-/** How often each status was answered, by operation. */
+/** The number of answers with each status, by operation. */
 type Answers = Map<string, Map<number, number>>;
 
 /** Counts what an app answers over HTTP from now on. */

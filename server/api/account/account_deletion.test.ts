@@ -81,7 +81,7 @@ test('no table names a deleted user but the log, and a certificate counts what w
     `/api/${path.replace('*', place.organization.id)}`;
   const project = `/api/projects/${home.project.id}/`;
   const created = [
-    // What they create, under their key and in their name.
+    // Objects that the person creates, under their key and in their name.
     await harness.request('POST', of(home, 'organizations/*/invites/'), {
       key,
       body: { target_email: 'somebody@example.org' },
@@ -91,7 +91,7 @@ test('no table names a deleted user but the log, and a certificate counts what w
       key,
       body: { type: 'email', address: 'zq7gone.leaving@example.org', events: ['failing'] },
     }),
-    // What others create about them.
+    // Objects that others create about the person.
     await other.ask('POST', of(other, 'organizations/*/invites/'), {
       target_email: email.toLowerCase(),
       first_name: 'Zq7gonename',

@@ -38,7 +38,7 @@ test('a key is taken from its ranges alone, and from anywhere without them', asy
       new RegExp(`from the address ${ip.split(', ').at(-1)}\\. Use`),
     );
   }
-  // What a client writes itself in front of its own address is not believed.
+  // An address that a client writes in front of its own is not believed.
   assert.equal((await from('203.0.113.9, 198.51.100.1', value)).status, 403);
   for (const path of ['/api/personal_api_keys/@current/', '/api/nothing/', `${list}${id}/`])
     assert.notEqual((await from('198.51.100.1', value, path)).status, 200, path);

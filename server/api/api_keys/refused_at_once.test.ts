@@ -75,7 +75,7 @@ const lowerLevel = (setting: Setting) =>
 const removeOwner = (setting: Setting) =>
   viaDatabase(sql`DELETE FROM members WHERE ${ofMember(setting)}`);
 
-/** What happens, what is asked before and after it, and the status after it (2xx before). */
+/** A change, the requests before and after it, and the status after it (2xx before). */
 type Case = {
   what: string;
   happens(setting: Setting): Promise<unknown>;

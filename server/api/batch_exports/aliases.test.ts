@@ -58,7 +58,7 @@ test('each export answers the other names with what it does', async () => {
       { ...shown(created), hogql_query: null, timezone: 'Asia/Tokyo', ...expected },
       JSON.stringify(body),
     );
-    // What is answered is taken again, in a new export too.
+    // The API accepts what it answered, in a new export too.
     const url = `${projectBase(home)}${created.id}/`;
     const read = await home.ask('GET', url);
     const put = await home.ask('PUT', url, read.body);
@@ -91,7 +91,7 @@ test('what an export cannot do yet is refused by its name', async () => {
       assert.match(answer.body.detail, /: send .*, or leave the field out\.$/);
     }
   }
-  // What was read may be sent back beside a change that makes it another.
+  // A client may send the answer back together with a change that replaces parts of it.
   const { body: read } = await home.ask('GET', url);
   const hourly = await home.ask('PUT', url, { ...read, interval: 'hour' });
   assert.deepEqual([hourly.status, hourly.body.offset_day], [200, null], hourly.text);

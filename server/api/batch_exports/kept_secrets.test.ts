@@ -111,7 +111,7 @@ test('a safer way, an empty secret, one taken away and another type ask for noth
   assert.equal((await patch(created.id, bare)).status, 200);
 });
 
-/** Where a stored secret is to be led to: an address that counts whoever comes. */
+/** Opens the address that a change tries to send a stored secret to; it counts its visitors. */
 async function openListener() {
   let heard = 0;
   const sockets = new Set<Socket>();
@@ -150,13 +150,13 @@ test('a listener at the new address hears nothing before the secret was sent aga
     MySQL: { ssh_host: '127.0.0.1', ssh_port: listener.port },
     HTTP: { url },
   };
-  // What is stored leads to a port that nobody listens at.
+  // The stored config leads to a port without a listener.
   const nowhere = (change: object) =>
     JSON.parse(JSON.stringify(change).replaceAll(String(listener.port), '1')) as object;
   try {
     for (const { type, config } of places_cases) {
       const change = place[type];
-      // Of a role AWS is asked first, which no test reaches.
+      // A config with a role asks AWS first, which no test reaches.
       if (change === undefined || (type === 'S3' && 'aws_role_arn' in config)) continue;
       const stored = { ...config, ...nowhere(change) };
       const created = await newExport(home, { destination: { type, config: stored } });

@@ -111,7 +111,7 @@ test('too many refused rows fail the run with the first reasons; nothing is show
   assert.deepEqual([failed!.status, failed!.error_code], ['Failed', 'too_many_rejected']);
   assert.match(failed!.latest_error!, /refused more than 11 rows.*violates check constraint/s);
   assert.equal(await countOf(pool, table), 3);
-  // Of 52 rows 12 are more than a tenth, and more than the ten that are always few enough.
+  // 12 of 52 rows are more than a tenth, and more than the ten that are always allowed.
   const patched = await send('PATCH', '', { rejected_rows_max: 1_000, rejected_percent_max: 10 });
   assert.equal(patched.status, 200, patched.text);
   await send('POST', `runs/${failed!.id}/retry/`);

@@ -11,7 +11,7 @@ import { mariaDbMissing } from '../../../test/servers/databases/mariadb_server.t
 
 const exporting = aroundTests(openQueryHarness);
 
-// Of a suite that is skipped the runner counts nothing: this is what is counted.
+// The runner does not count a skipped suite, so this test is counted instead.
 if (mariaDbMissing !== undefined)
   test('the tests on MariaDB', { skip: mariaDbMissing }, () => undefined);
 describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {

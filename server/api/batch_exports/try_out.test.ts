@@ -111,7 +111,7 @@ test('of long rows a preview shows the oldest alone, and none that is too long',
   const shown = await preview({});
   assert.deepEqual([shown.status, shown.body.records], [200, 1], shown.text.slice(0, 300));
   assert.equal(JSON.parse(shown.body.text).event, 'first');
-  // So long an answer is not kept, and the key is free for another one.
+  // The server does not keep so long an answer, and the key is free for another one.
   const six = [1, 2, 3, 4, 5, 6].map((number) => `properties AS p${number}`).join(', ');
   const custom_query = `SELECT uuid, event, timestamp, ${six} FROM events`;
   const refused = await preview({ custom_query });

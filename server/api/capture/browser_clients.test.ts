@@ -46,7 +46,7 @@ describe('what the page of a client sent is stored', { concurrency: 3 }, () => {
         return seen.length >= wanted.length;
       }).catch(() => assert.fail(told()));
       assert.deepEqual(seen, wanted, told());
-      // Who was anonymous until then is the same person.
+      // The anonymous visitor and the identified person are the same.
       if (client.wanted.some(([event]) => event === '$identify')) {
         const people = await storedPeople(harness.deps, project.id);
         assert.deepEqual(

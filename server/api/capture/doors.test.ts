@@ -148,7 +148,7 @@ test('settings of Segment and RudderStack lead to this server and nowhere else',
   // A proxy in front need not say that it speaks TLS: the public address does.
   const { body } = await settingsAt('sluice.example');
   assert.equal(body.integrations['Segment.io'].protocol, 'https');
-  // What stands in it is of this host: a cache between must not give it to those of another.
+  // The body names this host, so that a shared cache must not give it to clients of another one.
   assert.equal(segment.headers['cache-control'], 'private, max-age=300');
   const rudder = await harness.request('GET', `/sourceConfig/?writeKey=${key}`);
   assert.deepEqual([rudder.body.source.enabled, rudder.body.source.destinations], [true, []]);

@@ -34,10 +34,10 @@ const forms = doors
   .filter(({ methods = ['POST'] }) => methods.includes('POST'))
   .map(({ paths }) => paths.at(-1)!);
 
-/** What docs/sdks.md says of the body at the path. */
+/** Returns the status that docs/sdks.md promises for the body at the path. */
 function wantedOf({ wanted, body }: HostileBody, path: string): number {
   if (typeof wanted === 'number') return wanted;
-  // What names no records, or no spans, is no message to OpenTelemetry.
+  // OpenTelemetry accepts no message without records or spans.
   if (path.endsWith('/logs/'))
     return wanted === 'records' || body.includes('"resourceLogs"') ? 200 : 400;
   if (path.includes('/otel/')) return body.includes('"resourceSpans"') ? 200 : 400;

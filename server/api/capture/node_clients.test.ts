@@ -11,7 +11,7 @@ const harness = aroundTests(openHarness, async (opened) => {
   address = await opened.app.listen({ host: '127.0.0.1', port: 0 });
 });
 
-/** How many requests a path has answered with the status. */
+/** Returns how many requests a path has answered with the status. */
 async function answered(path: string, status = 200): Promise<number> {
   const { values } = await harness.deps.metrics.request_seconds.get();
   const counted = values.find(

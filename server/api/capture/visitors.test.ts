@@ -21,7 +21,7 @@ before(async () => {
 after(() => harness.close());
 
 const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
-/** What posthog-js says of somebody of whom it may keep nothing. */
+/** The fields that posthog-js sends for a person whose data it may not keep. */
 const anybody = { distinct_id: '$posthog_cookieless', $cookieless_mode: true };
 type From = {
   to?: TestOrganization;
@@ -124,7 +124,7 @@ test('who is identified is not merged with the visitor, of whom there may be man
   assert.ok(people.every((ids) => ids.length === 1));
 });
 
-/** What the table's file holds, rows that were deleted too. */
+/** Returns the bytes of the table's file, with deleted rows. */
 async function fileOfSalts(): Promise<Buffer> {
   await harness.deps.db.text('CHECKPOINT');
   const row = await harness.deps.db.row<{ bytes: Buffer }>(

@@ -159,7 +159,7 @@ test('judging: what is found how, what is left, and two claims on one object', (
     });
   const first = of([wants(name)], ['projects']);
   assert.equal(first.pairs[0]!.standing, web);
-  // Of its own source, in sections that are there.
+  // Objects of its own source are left over, but only in sections that the files have.
   assert.deepEqual(
     first.left.map(({ key }) => key),
     ['old'],

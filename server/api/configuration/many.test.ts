@@ -58,7 +58,7 @@ test('many objects: applied, nothing is left to do; few statements for each', as
   const again = harness.deps.db.statementCount();
   const second = await config.plan(configuration);
   assert.deepEqual([second.body.is_empty, second.body.summary.unchanged], [true, objects]);
-  // What is as it should be is compared and not asked for one by one.
+  // The plan compares unchanged objects together, without a statement for each.
   assert.ok(harness.deps.db.statementCount() - again < 30);
   const pulled = await config.pull();
   const third = await config.plan(

@@ -6,7 +6,7 @@ import { openBrowser } from '../../../test/factories/people/people.ts';
 import { testIdentityProvider } from '../../../test/saml/identity_provider.ts';
 import type { Answer, TestOrganization } from '../../../test/harness.ts';
 
-// What somebody below an owner changes of who signs in waits for an owner.
+// A change of sign-in rules by a member below the owner waits for an owner.
 const world = aroundTests(openDomainWorld);
 
 const acme = testIdentityProvider('acme');

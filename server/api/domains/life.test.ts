@@ -51,7 +51,7 @@ async function nextCheckAfter(
   return world.read(home, domain);
 }
 
-/** What the log has of the domain since the instant at which it was claimed: who did what. */
+/** Returns the entries of the log about the domain since its claim: the activity and the person. */
 async function logged(domain: DomainRow): Promise<string[]> {
   const rows = await world.harness.deps.db.rows<{ activity: string; user_id: number | null }>(
     sql`SELECT activity, user_id FROM activity WHERE scope = 'domain' AND item_id = ${domain.id}

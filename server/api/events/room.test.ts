@@ -53,7 +53,7 @@ for (const content_type of ['application/x-ndjson', 'application/json'])
     assert.equal(await other.answered, 200);
     for (const { end } of seven) end();
     const statuses = await Promise.all(seven.map(({ answered }) => answered));
-    // What was read whole is no JSON.
+    // A body that was read whole is no JSON.
     assert.deepEqual([...new Set(statuses)].toSorted(), [400, 503], String(statuses));
     const later = begin(home, content_type);
     later.end(event);

@@ -26,7 +26,7 @@ const lines = { 'content-type': 'application/x-ndjson' };
 const pathOf = (owner: TestOrganization) => `/api/projects/${owner.project.id}/events/`;
 const post = (body: unknown, headers: Record<string, string> = {}, query = '') =>
   home.ask('POST', `${pathOf(home)}${query}`, body, headers);
-/** What is in use, without what only waits to be collected. */
+/** Returns the bytes in use, after a collection of garbage. */
 const heldBytes = () => {
   collectAll();
   const { heapUsed, external } = process.memoryUsage();
@@ -89,7 +89,7 @@ test('a long stream takes no memory with its length; who leaves it harms nobody'
   const before = heldBytes();
   const chunks = inDepth(66, 100);
   assert.equal((await post(chunks)).taken, chunks * count);
-  // Of 59 MB of lines and more; some 20 groups of rows may wait to be stored.
+  // The lines are 59 MB or more, of which some 20 groups of rows may wait to be stored.
   assert.ok(held - before < 50e6, `${held - before} bytes more`);
   function* leaving() {
     yield chunk;

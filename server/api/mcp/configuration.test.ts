@@ -18,7 +18,7 @@ beforeEach(async () => {
   agent = await agentOf(harness, home.key);
 });
 
-/** What stands, as the agent is shown it. */
+/** Returns the state of the objects as the agent sees it. */
 async function standing(of = agent): Promise<any> {
   const { data } = await of.call('plan_configuration');
   return JSON.parse(data.configuration.untrusted_text);

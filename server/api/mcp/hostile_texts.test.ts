@@ -12,15 +12,15 @@ import { shareHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { writeRunLog } from '../../engine/model/run_log.ts';
 
-/** What is planted where a customer's secrets are; none of it may reach an agent. */
+/** Secrets planted where a customer's secrets are; none of them may reach an agent. */
 const planted = {
   password: 'pl4nted-password-of-postgres',
   secret: 'pl4nted-secret-access-key',
   header: 'pl4nted-bearer-of-webhook',
 };
 /**
- * What requests write down that is no change: how often a key asked, when it did last, what it was
- * refused, and for an hour what it planned.
+ * Tables that requests write to without a change: counts of requests by key, the time of the last
+ * one, refusals, and plans kept for an hour.
  */
 const not_a_change = new Set([
   'rate_counts',
@@ -50,7 +50,7 @@ let home: TestOrganization;
 let exports: string[];
 let uuids: string[];
 
-/** So many texts are names of exports: more than a page of them. The others are in log lines. */
+/** The number of texts that are names of exports (several pages); the others are in log lines. */
 const names_max = inDepth(25, 80);
 
 /** Names as long as the API takes them, and secrets in the destinations. */
@@ -123,7 +123,7 @@ async function tables(): Promise<Record<string, string>> {
   return digests;
 }
 
-/** How many requests of each method and route the server has answered, but for reads. */
+/** Lists how many requests of each method and route the server has answered, without reads. */
 async function writesAnswered(): Promise<string[]> {
   const { values } = await harness.deps.metrics.request_seconds.get();
   return values

@@ -215,7 +215,7 @@ test('what tool or API refuse is told in their words, and no fault of the protoc
     assert.ok(is_error, name);
     assert.equal(data.status, status, name);
     const { detail } = data.errors[0];
-    // What the API says may quote others; what the tool says of its arguments does not.
+    // Only the API's text is marked as untrusted, since the tool's text quotes nobody.
     assert.match(detail.untrusted_text ?? detail, words, name);
     assert.equal(typeof detail === 'string', whose !== undefined, name);
   }

@@ -101,7 +101,7 @@ test('nobody is told where the organization does not want it', async () => {
     200,
   );
   await join(home);
-  // What was to be sent would be on its way before this mail, which is sent later.
+  // An earlier mail would arrive before this one, which is sent later.
   const loud = await harness.newOrganization({ name: 'Loud' });
   await join(loud);
   await relay.waitFor(loud.user.email);

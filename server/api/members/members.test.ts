@@ -104,7 +104,7 @@ test('members that joined at the same instant have one order', async () => {
   }
 });
 
-// Who asks, whom it is about, the new level: what comes of it, for PATCH and for PUT.
+// The level of the person who asks, of the member, the new level, and the status for PATCH and PUT.
 const changes: [Level, Level, Level, number][] = levels.flatMap((asker) =>
   levels.flatMap((target) =>
     levels.map((level): [Level, Level, Level, number] => [

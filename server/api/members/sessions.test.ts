@@ -124,7 +124,7 @@ test('below level 15, without the scope, and elsewhere there is nothing', async 
     assert.equal((await stranger.ask(method, path)).status, 404, path);
     const read = await world.harness.request(method, path, { key: reader });
     assert.equal(read.status, method === 'GET' ? 200 : 403, path);
-    // Who is no member there has no sessions there.
+    // A person has no sessions in an organization without a membership.
     const elsewhere = path.replace(home.organization.id, stranger.organization.id);
     assert.equal((await stranger.ask(method, elsewhere)).status, 404, path);
   }

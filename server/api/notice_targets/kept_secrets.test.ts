@@ -32,7 +32,7 @@ test(
     }
     await home.ask('POST', `${one}test/`);
     assert.deepEqual([listener.requests.length, receiver.requests.length], [0, 1]);
-    // What is stored, in either spelling, and what says nothing of where keep it.
+    // The stored address, in either spelling, and a change without one do not need the secret.
     for (const kept of [{ url }, { url: target.url }, { events: ['failing'] }, { enabled: true }])
       assert.equal((await change(kept)).status, 200, JSON.stringify(kept));
     const moved = await change({ ...body, secret: webhook_secret });

@@ -17,8 +17,8 @@ test('deleting an organization or project waits for writers before it takes thei
     const { key, user, organization, project } = await harness.newOrganization();
     const id = table === 'organizations' ? organization.id : String(project.id);
     const deleting = await harness.deps.db.transaction(async (tx) => {
-      // What every write does first, and what it does when it adds a row under the organization or
-      // project.
+      // Takes the locks of a write: the one that every write takes first, and the one for a new row
+      // under the organization or project.
       await tx.row(sql`SELECT 1 FROM members WHERE user_id = ${user.id} FOR SHARE`);
       const begun = harness.request('DELETE', `/api/${table}/${id}/`, { key });
       await eventually('The deletion does not wait.', isWaiting);

@@ -84,7 +84,7 @@ test('a config of a stranger’s plugin holds the version and settings of its en
   for (const is_on of [false, true]) await home.ask('PATCH', url, { enabled: is_on });
   assert.equal((await read(url)).accepted_version.tag, '2.0.0');
 
-  // What is taken back waits no more.
+  // A version that is rolled back no longer waits.
   assert.equal((await owner.ask('POST', `${plugin.url}rollback/`)).status, 200);
   assert.equal((await read(url)).waiting_version, null);
   // Settings alone wait too: their defaults decide what runs.
@@ -137,7 +137,7 @@ test('accepting takes code, settings and jobs over, once, and tells what is lack
   );
   assert.equal((await accept(url)).status, 409);
 
-  // What it lacked is forgotten with a version that does not ask for it.
+  // A version that does not ask for the missing setting clears the fault.
   await put(filesOf('3.0.0', [secret]), '3.0.0');
   assert.equal((await accept(url)).body.error, null);
 });

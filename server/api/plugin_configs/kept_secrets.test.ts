@@ -41,7 +41,7 @@ const ask = (method: string, path: string, body: unknown) => home.ask(method, pa
 const both = ['config__password required', 'config__token required'];
 const { token, password, ...shown } = config;
 
-/** What a change asks for by each way; `config` is what PATCH merges and PUT replaces. */
+/** The secrets that a change asks for by each method; PATCH merges `config`, PUT replaces it. */
 const cases: [string, { config?: object; allowed_hosts?: string[] }, string[]][] = [
   ['a host', { config: { apiHost: 'listener.example.com' } }, both],
   ['a url that had its default', { config: { url: 'https://b.example.com' } }, both],

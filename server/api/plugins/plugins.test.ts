@@ -10,7 +10,7 @@ import {
   writtenPlugin,
 } from '../../../test/factories/plugins/plugins.ts';
 
-// Of its own: a plugin that another file installs for all organizations would stand in its lists.
+// A server of its own, because other files install plugins for all organizations.
 let harness: Harness;
 let home: TestOrganization;
 before(async () => {

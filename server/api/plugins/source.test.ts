@@ -44,7 +44,7 @@ test('source is sent, shown, changed file by file, and compiled each time', asyn
     assert.deepEqual(second.body.public_jobs, { go: {} });
     assert.deepEqual(second.body.source, { 'plugin.json': manifest, [file]: code });
     assert.deepEqual((await ask('GET', `${url}source/`)).body, second.body);
-    // What serves a collection differs from one to the other, how source is changed does not.
+    // Collections differ in how they are served, but not in how source is changed.
     if (name !== collection_names[0]) continue;
     const third = await ask('PATCH', `${url}update_source/`, { source: { 'plugin.json': null } });
     assert.deepEqual([third.body.source, third.body.name], [{ [file]: code }, 'From plugin.json']);
@@ -53,7 +53,7 @@ test('source is sent, shown, changed file by file, and compiled each time', asyn
     const source = { [file]: `${code}\n${more}` };
     const put = await ask('PUT', `${url}update_source/`, { source });
     assert.deepEqual(put.body.source, source);
-    // What other tests begin with is what an install stores.
+    // The stored version equals the one that other tests prepare in their process.
     const { db, secrets } = harness.deps;
     const { id: _id, plugin_id: _plugin, ...stored } = await loadVersion(db, secrets, put.body.id);
     assert.deepEqual(await preparedHere(source), stored);

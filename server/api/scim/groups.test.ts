@@ -195,7 +195,7 @@ test('a group takes people of its directory alone, and says what is wrong', asyn
     assert.deepEqual([answer.status, answer.body.scimType], [400, type], JSON.stringify(body));
     assert.match(answer.body.detail, detail);
   }
-  // Nothing of it is there, and another directory's group is none of this one's.
+  // The directory has no group, and cannot reach a group of another directory.
   assert.equal((await own.scim('GET', '/Groups')).body.totalResults, 1);
   for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
     const body = method === 'PATCH' ? patchOf({ op: 'add', value: {} }) : { displayName: 'Y' };

@@ -53,7 +53,7 @@ test('a directory neither takes out nor lowers an owner (P-02 a)', async () => {
     }
     assert.equal(await own.levelOf(email), 15, `${method} ${path}`);
   }
-  // What takes nothing away is done.
+  // A change that takes no right away is applied.
   const named = await own.scim('PATCH', `/Users/${id}`, set({ externalId: 'b-1', active: true }));
   assert.deepEqual([named.status, named.body.externalId], [200, 'b-1']);
 });
@@ -93,11 +93,11 @@ test('the only owner stays, whatever is allowed', async () => {
     assert.equal(answer.status, 409, answer.text);
     assert.match(answer.body.detail, /only owner .* make somebody else an owner first/);
   }
-  // Of two owners who are taken out at once one stays.
+  // If two owners are deactivated at once, one stays.
   await db.run(sql`UPDATE members SET level = 15 WHERE user_id = ${user_id}`);
   const both = await Promise.all([own.user.uuid, id].map((one) => setActive(own, one, false)));
   const statuses = both.map(({ status }) => status).toSorted();
-  // Where the maker of the token goes first, the token has ended with them.
+  // The token ends with its maker, if the maker is deactivated first.
   assert.ok(['200,401', '200,409'].includes(statuses.join()), statuses.join());
   assert.equal([await own.levelOf(maker), await own.levelOf(email)].filter((one) => one).length, 1);
 });
@@ -121,7 +121,7 @@ test('whom the directory of their domain takes out is signed out everywhere', as
   assert.equal((await setActive(own, id, false)).status, 200);
   assert.equal(await session(), 401);
   assert.equal(await other.levelOf(`ada@${own.domain.domain}`), 1);
-  // Whose address is another organization's is signed out of nothing there.
+  // A person whose address belongs to another organization keeps their session there.
   await setActive(own, id, true);
   await harness.deps.db.run(
     sql`UPDATE users SET email = ${`ada@${other.domain.domain}`} WHERE id = ${user.id}`,

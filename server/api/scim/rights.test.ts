@@ -145,7 +145,7 @@ test('an address elsewhere leads out of nobody’s hands, and gives it to nobody
   assert.deepEqual([named.status, named.body.name], [200, undefined]);
   assert.equal((await change(own, user.uuid, { active: false }))[0], 200);
   assert.equal(await own.levelOf(`seen.${at}@private.example`), undefined);
-  // Whom another organization's directory may bring back there at any time.
+  // A person whom another organization's directory can reactivate at any time.
   const other = await newDirectory(harness);
   const { id } = await other.provision('away');
   assert.equal((await change(other, id, { active: false }))[0], 200);

@@ -57,7 +57,7 @@ test('owners and whoever has another level are told of the levels of groups', as
     const [told] = await world.mailed(email, 'directory group', 1);
     assert.match(told!.content.text!, /the group “Admins \(link removed\)”: it now makes/);
   }
-  // Of a PATCH that changes nothing nobody is told.
+  // A PATCH without a change sends no mail.
   assert.equal((await own.ask('PATCH', path, { level: 8 })).status, 200);
   await own.ask('PATCH', path, { level: null });
   const [, second] = await world.mailed(own.user.email, 'directory group', 2);

@@ -11,7 +11,7 @@ import { maskApiKey } from '../../platform/http/caller/api_key.ts';
 const world = aroundTests(openSecurityWorld);
 beforeEach(() => void world.lines());
 
-/** What lines and rows have in common, in short. */
+/** Shortens a log line or a row to the parts that both have. */
 const brief = (told: Record<string, any>) =>
   `${told['security_event'] ?? told['event']} ${told['reason']}`;
 const told = (home: TestOrganization, query = '') =>
@@ -46,7 +46,7 @@ test('refused rights: the level, the scope, a session that is needed, a rule', a
     ],
   );
   const events = await told(home, '?ordering=number');
-  // What has no organization in its path concerns the person alone.
+  // A request without an organization in its path concerns the person alone.
   assert.deepEqual(
     events.map((event) => [brief(event), event['user'].uuid, event['item_id']]),
     [
@@ -90,7 +90,7 @@ test('refused sessions: ended, broken, over, and one whose token was replaced', 
     'session_refused over',
     'session_token_reused replaced',
   ]);
-  // That a session is over is nobody's concern but its person's.
+  // Only the person sees that a session expired.
   assert.deepEqual((await told(home)).map(brief), ['session_token_reused replaced']);
   const own = await ownEvents(await world.harness.newSession(person));
   assert.deepEqual(own.map(brief), ['session_token_reused replaced', 'session_refused over']);

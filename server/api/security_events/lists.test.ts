@@ -144,7 +144,7 @@ test('who belongs to two organizations stands in both lists, and once in their o
     own.body.results.map(({ reason }: any) => reason),
     ['wrong_password'],
   );
-  // Who left is still in the list; what comes later is not.
+  // A member who left stays in the list; their later events do not enter it.
   await world.harness.deps.db.run(sql`DELETE FROM members WHERE user_id = ${both.id}
     AND organization_id = ${second.organization.id}::uuid`);
   await trySignIn(world.harness, both.email, { password: 'wrong' });

@@ -30,7 +30,7 @@ async function newHome() {
   await addMember(world.harness.deps, home.organization.id, person, 1);
   return { home, person };
 }
-/** What lines and rows have in common, in short. */
+/** Shortens a log line or a row to the parts that both have. */
 const brief = (told: Record<string, any>) =>
   `${told['security_event'] ?? told['event']} ${told['reason']}`;
 const told = (home: TestOrganization, query = '') =>

@@ -26,7 +26,7 @@ import { newDirectory, patchOf } from '../../../test/factories/people/directorie
 import { openSingleSignOn } from '../../../test/factories/people/single_sign_on.ts';
 import type { Answer } from '../../../test/harness.ts';
 
-/** What was wrong with passkeys, as the lines of the security log say it. */
+/** The reasons of the security log about passkeys. */
 const told: string[] = [];
 const write = (chunk: Buffer, _encoding: string, done: () => void) => {
   const line = JSON.parse(String(chunk)) as { reason?: string; passkey?: string };
@@ -148,7 +148,7 @@ test('a challenge is answered once, within five minutes, in the browser that got
   await other.options();
   assert.equal(refusalOf(await signIn(other, one)), '401 authentication_failed');
   assert.deepEqual(reasons(), ['wrong_passkey: its challenge expired, or is not of this browser']);
-  // What is only validated is not used up.
+  // A request with `validate_only` does not use the passkey up.
   const validated = await browser.ask('POST', '/api/sessions/passkey/?validate_only=true', {
     passkey: one,
   });

@@ -155,7 +155,7 @@ test('removed rows are not in the next backup, and not kept by --keep', async ()
   assert.deepEqual(others, []);
   const { manifest } = await readManifest(place, left!);
   assert.equal(rowsOf(manifest, 'events'), before_it - 1);
-  // Of seven files one was written anew, and the one with the row is gone.
+  // One of seven files was rewritten, and the one with the row is gone.
   const stored = await readdir(join(place.name, 'analytics/events'));
   const named = manifest.stretches.flatMap(({ table, file }) =>
     table === 'events' && file !== null ? [file.name.split('/').at(-1)] : [],
@@ -288,7 +288,7 @@ test('the analytics store has no table that a backup leaves out', async () => {
       AND engine != 'View' AND name != 'migrations' ORDER BY name`,
   });
   const names = found.map(({ name }) => name);
-  // What an erasure notes is found once more after a restore (runs/hold_until_reconciled.ts).
+  // Erasures find their own notes once more after a restore (runs/hold_until_reconciled.ts).
   const noted = ['erasing_ids', 'erasing_rows'];
   assert.deepEqual(names, [...noted, ...row_tables].toSorted(), `see ${migrations_folder}`);
 });

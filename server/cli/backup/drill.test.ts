@@ -48,7 +48,7 @@ test('a drill leaves no copy behind when it is told to stop, nor one that was ki
   assert.deepEqual(await left(), []);
 });
 
-// What it does beside the restore that backup.test.ts shows is to open both stores anew.
+// A drill also opens both stores again; backup.test.ts shows the restore itself.
 const drilled = 'a drill restores into stores of its own, and compares every row';
 test(drilled, { skip: only_deep }, async () => {
   const home = await delivering.harness.newOrganization();

@@ -73,7 +73,7 @@ test('one store alone comes back, and what was removed after the backup does not
   const backup = await chooseBackup(place);
   const nowhere = createBackup(commandOn(empty, empty.folder), place, options);
   await assert.rejects(nowhere, /The control store is empty: no server was started on it/);
-  // What came after it.
+  // Rows that came later.
   await insert(home, 'later', Date.now());
   const added = await delivering.harness.newOrganization();
   await insert(added, 'of a new project', Date.now());
@@ -93,7 +93,7 @@ test('one store alone comes back, and what was removed after the backup does not
   await db.run(sql`UPDATE ingestion_states SET last_inserted_at = '2026-01-01Z'`);
   const told = /analytics store is empty, but this server has ingested.*--lost clickhouse/;
   await assert.rejects(migrate(context()), told);
-  // Who says that a database has moved says nothing of rows that are gone.
+  // The option for a moved database says nothing about lost rows.
   await assert.rejects(migrate(context(), { acceptStore: 'postgres' }), told);
   await assert.rejects(createBackup(context(), place, options), told);
   const looking = context();

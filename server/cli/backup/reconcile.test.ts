@@ -158,7 +158,7 @@ test('what came after the backup is not delivered again, and what is lost is nam
   }
 });
 
-/** What an endpoint was given cannot be asked for: a person says it. */
+/** Settles an endpoint as a person, because an endpoint cannot be asked for its rows. */
 async function settleEndpoint({ deps }: Harness, id: string): Promise<void> {
   const state = () =>
     deps.db.row<{ paused: boolean; waits: boolean }>(sql`SELECT paused,

@@ -40,7 +40,7 @@ test('beside the server of a folder login needs no key, and the next command wor
     1,
     labels.join(),
   );
-  // Where nothing listens, no key is created either.
+  // Without a server no key is created.
   const away = await runSluice(['login'], { ...own, SLUICE_PORT: '9' });
   assert.deepEqual([away.code, /cannot be reached/.test(away.err)], [3, true]);
 });

@@ -19,7 +19,7 @@ async function scriptFor(shell: 'bash' | 'zsh' | 'fish'): Promise<string> {
   return script;
 }
 
-/** What a shell offers behind each line, which it is asked for in one process. */
+/** Returns what a shell offers behind each line, which one process answers. */
 function offered(shell: string, program_text: string): string[][] {
   const { status, stdout, stderr } = spawnSync(shell, ['-c', program_text], { encoding: 'utf8' });
   assert.deepEqual([status, stderr], [0, '']);
@@ -54,7 +54,7 @@ test('bash offers the commands and options behind each command', async () => {
       words.join(' '),
     );
   });
-  // What a person has typed between has no say.
+  // Words that a person typed in between do not matter.
   const typed = ['sluice', 'exports', '--json', 'backfill', 'runs', '--fr'];
   assert.deepEqual(offered('bash', `${script}\n${look(typed)}`), [['--from']]);
 });

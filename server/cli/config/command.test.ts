@@ -124,7 +124,7 @@ test('staging to production: the same files with other values deliver the same r
       ({ results }) => results[0].status === 'Completed',
     );
     const delivered = await rowsIn(join(folder, 'exports'), stage);
-    // What each server gives an event of its own is left out.
+    // Fields that each server creates for an event are left out.
     const rows = delivered.map(({ event, distinct_id, timestamp, properties }) =>
       JSON.stringify({ event, distinct_id, timestamp, properties }),
     );

@@ -225,7 +225,7 @@ test('what a pull writes is read as it stands', async () => {
     const { value, faults } = await readFiles([file], () => 'never');
     assert.deepEqual([value, faults], [configuration, []]);
   }
-  // Of YAML 1.1 a plain one would be a boolean.
+  // YAML 1.1 would read an unquoted `no` as a boolean.
   assert.match(readFileSync(join(folder, 'pulled.yaml'), 'utf8'), /name: "no"/);
 });
 

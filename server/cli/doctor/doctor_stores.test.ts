@@ -23,7 +23,7 @@ const secret_key = 'the secret of the server that the doctor looks at';
 const stores = aroundTests(() => openTestStores({ clickhouse: true }));
 const folder = folderAroundTests();
 
-/** What `sluice doctor` finds, without what is about this machine, and everything that it logs. */
+/** Returns all findings of `sluice doctor` but those about this machine, and its log. */
 async function looked(environment: Record<string, string>) {
   const lines: string[] = [];
   let logged = '';
@@ -146,7 +146,7 @@ describe('stores that are away', { concurrency: 2 }, () => {
         wrong.lines.join('\n'),
         /^warning +SLUICE_CLICKHOUSE_URL: the running server uses/m,
       );
-      // What the running server uses is looked at all the same.
+      // The doctor still checks the store of the running server.
       assert.match(wrong.lines.join('\n'), /^ok +activity log/m);
       const right = await beside(clickhouse_url);
       assert.equal(right.code, 0, right.lines.join('\n'));
@@ -201,7 +201,7 @@ test('a database that came here from another PostgreSQL is taken over by a word 
     });
     assert.equal(code, 1);
     assert.match(lines.join('\n'), /^fault +stores: .*system identifier 1,.*--accept-store/m);
-    // What nobody works on is no copy to go back to either.
+    // A backup is refused as well, because no server works on this store.
     const place = openPlace(join(folder, 'backup'));
     const options = { passphrase, rows_per_file: 120 };
     await assert.rejects(

@@ -44,7 +44,7 @@ test('an export that waits since a restore says so, and what to do', async () =>
   ).results.filter(({ id }: { id: string }) => id === created.id);
   assert.equal(overview.health.code, 'paused_automatically');
   assert.match(overview.health.detail, asked);
-  // What a person had paused has no reason of the server, and waits all the same.
+  // The server gives no reason for an export that a person paused; it waits too.
   assert.equal((await read(`${projectBase(home)}${byPerson.id}/`)).pause_reason, null);
   assert.match((await read(`${projectBase(home)}${byPerson.id}/runs/`)).detail, asked);
 

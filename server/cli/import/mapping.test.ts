@@ -49,7 +49,7 @@ test('what the server would not take is converted also where no option is given'
         uuid: uuidOf('17'),
       },
     ],
-    // What the server refuses stays as it is, so that it says why.
+    // Values that the server refuses stay unchanged, so that it says why.
     [
       { distinct_id: {}, timestamp: null, uuid: '' },
       {},

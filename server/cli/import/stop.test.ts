@@ -73,7 +73,7 @@ const command = (file: string, more: string[]) => [
 ];
 const environment = () => ({ ...serverEnvironment(folder, key), TMPDIR: folder });
 
-/** Where nothing is stopped: what the command says, and its code. */
+/** Runs an import without interruption; returns its output and exit code. */
 async function run(
   file: string,
   ...more: string[]

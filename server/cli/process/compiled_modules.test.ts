@@ -15,7 +15,7 @@ const program = `
 
 test('a start keeps what it compiled in a data folder that is there, of its version alone', () => {
   const data = join(folder, 'data');
-  // What keeps another place for compiled modules is left as it is.
+  // Keeps compiled modules, in the place that the environment names if it names one.
   const keep = (environment: Record<string, string>) =>
     execFileSync(
       process.execPath,

@@ -27,7 +27,7 @@ test('a wrong catalogue is told by its setting, before a store is started', () =
   assert.equal(existsSync(join(folder, 'data')), false);
 });
 
-/** What a start with the settings logs of them; throws what stops it. */
+/** Returns the log of a start with the settings; throws the error that stops it. */
 function looked(environment: Record<string, string>): string {
   let logged = '';
   const log = openLog('info', { write: (line) => void (logged += line) });

@@ -110,7 +110,7 @@ test('secrets that are planted everywhere are in no file of a bundle', async () 
     },
     [log],
   );
-  // What no code of ours wrote is not to be found by who looks for what ours did.
+  // The server did not write the planted rows; the search for secrets must not find them.
   await harness.deps.db.run(sql`DELETE FROM batch_exports WHERE id = ${id}`);
   for (const [name, text] of files) {
     assert.doesNotMatch(text, /planted/, `${name}: ${/.{60}planted.{20}/.exec(text)?.[0]}`);

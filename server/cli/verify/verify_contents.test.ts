@@ -177,8 +177,8 @@ test('values of a file are named in each format and compression', async () => {
     const [name] = (await readdir(folder)).filter((one) => one !== '_sluice');
     const path = join(folder, name!);
     const bytes = await readFile(path);
-    // What is compressed inside a Parquet file cannot be changed by hand: the file is taken for
-    // that of another row.
+    // Bytes that are compressed inside a Parquet file cannot be changed by hand, so the test swaps
+    // the file for that of another row.
     const isSealed = file_format === 'Parquet' && !['snappy', 'lz4', null].includes(compression);
     await writeFile(
       path,

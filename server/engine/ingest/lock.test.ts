@@ -100,7 +100,7 @@ async function insertions(teamId: number): Promise<number[]> {
 test('a clock that was put back gives no time below what was promised as final', async () => {
   const teamId = await newTeam();
   await promise(teamId);
-  // What a promise looks like that was made by a clock one hour ahead.
+  // A promise made by a clock that is one hour ahead.
   const ahead = inMinutes(60);
   await db.run(sql`UPDATE ingestion_states SET settled_until = ${ahead} WHERE team_id = ${teamId}`);
   assert.equal(Date.parse(await promise(teamId)), Date.parse(ahead));

@@ -12,7 +12,7 @@ const files = (number: number) => ({
   'index.ts': `export const onEvent = (): number => ${number};`,
 });
 
-/** How many processes are started for the work. */
+/** Returns how many processes are started for the work. */
 async function startedFor(work: () => Promise<unknown>): Promise<number> {
   let started = 0;
   const count = (): void => void (started += 1);

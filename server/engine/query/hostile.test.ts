@@ -24,13 +24,12 @@ import type { TwoProjects } from '../../../test/query_cases/two_projects.ts';
 import { QueryError } from './query_error.ts';
 
 /**
- * How long one query may take with its checks, over both stores, whatever it is. Its own limit is
- * three seconds.
+ * The most time for any query with its checks, over both stores. Its own limit is three seconds.
  */
 const longest_ms = 60_000;
 /** A third of the queries run; all are read and printed. */
 const isRun = inTurn(inDepth(3, 1));
-/** What each query goes through before it runs: a quarter of them the whole check. */
+/** The check of each query before it runs: whole for a quarter of them, else only printed. */
 const check = checkInTurn(inDepth(4, 1));
 const loads = [...hostile_loads, ...largeLoads(inDepth)];
 
@@ -77,7 +76,7 @@ for (const [title, texts] of Object.entries({
   });
 }
 
-/** Whether it is this text's turn to run; else it is printed, or refused. */
+/** Returns whether it is this text's turn to run; otherwise prints it, or sees it refused. */
 function isRunOrPrinted(text: string): boolean {
   if (isRun()) return true;
   try {

@@ -22,7 +22,7 @@ import type { Select, SelectCore } from './parse/tree.ts';
 
 openAroundTests();
 
-/** What is printed is read as the same tree, and printed the same again. */
+/** Asserts that the printed text is read as the same tree, and printed the same again. */
 function assertStable(select: Select): void {
   const text = printSelect(select);
   const read = parse(text);

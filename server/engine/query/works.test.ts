@@ -25,7 +25,7 @@ import type { ModelName } from '../model/models/model.ts';
 
 /** A third of the queries run; all are read and printed. */
 const isRun = inTurn(inDepth(3, 1));
-/** What each query goes through before it runs: a quarter of them the whole check. */
+/** The check of each query before it runs: whole for a quarter of them, else only printed. */
 const check = checkInTurn(inDepth(4, 1));
 openAroundTests();
 

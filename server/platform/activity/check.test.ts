@@ -66,7 +66,7 @@ test('what was tampered with is told, and a check that nobody made is not believ
   const { check: found } = await chainOf(home);
   assert.deepEqual([found.number, found.faults_found], [3, 1]);
   assert.match(found.detail, /^Entry 2: The entry is not what the server wrote here/);
-  // Who can write to the database can say so there, and not here.
+  // A person with write access to the database can clear the finding there, but not here.
   await harness.deps.db.run(sql`UPDATE activity_checks SET faults_found = 0, detail = NULL
     WHERE chain_id = ${home.organization.id}::uuid`);
   assert.equal((await chainOf(home)).check, null);

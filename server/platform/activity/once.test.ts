@@ -31,7 +31,7 @@ const entry: Entry = {
   changes: [],
 };
 
-/** What a handler may say to the log, and what comes of it. */
+/** The calls that a handler may make to the log, and their outcome. */
 const ways: Record<string, (record: RecordActivity) => void> = {
   once: (record) => record(entry),
   never: () => {},
@@ -45,7 +45,7 @@ const ways: Record<string, (record: RecordActivity) => void> = {
   repeated: (record) => {
     record(entry);
     attempts += 1;
-    // What PostgreSQL says of the loser of a deadlock.
+    // PostgreSQL's error for the loser of a deadlock.
     if (attempts === 1) {
       const deadlock = new pg.DatabaseError('deadlock detected', 0, 'error');
       throw Object.assign(deadlock, { code: '40P01' });

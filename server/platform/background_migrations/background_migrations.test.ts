@@ -120,7 +120,7 @@ test('killed in the middle it goes on, and asks for nothing twice', async () => 
   await turn();
   assert.equal(await mutations(), 1, 'it waits for what was asked for');
   assert.equal((await standing()).partitions_done, 0);
-  // Who removes rows waits for what removes rows, and not until all partitions are through.
+  // A removal of rows waits for the removal that was asked for, not for all partitions.
   assert.equal(await partsToRewrite(clickhouse, 'lines', new AbortController().signal), 0);
   await clickhouse.command({ query: 'SYSTEM START MERGES lines' });
   // Killed after it had noted that it will ask, and before it did.
@@ -156,7 +156,7 @@ test('what the store cannot do is told and taken back; a full disk is waited for
     await workUntil(async () => (await lookAtBackground(db))[0]!.state === 'warning');
     assert.match(await found(), reason);
     assert.match(await work.metrics.registry.metrics(), /migrations_failing 1/);
-    // What fails is taken back: an erasure that comes after it does not wait.
+    // The failed removal is withdrawn, so that a later erasure does not wait.
     await clickhouse.command({
       query: "ALTER TABLE lines DELETE WHERE line = 'a0'",
       clickhouse_settings: { mutations_sync: '2' },

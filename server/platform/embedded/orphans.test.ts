@@ -21,7 +21,7 @@ import { findProcess } from './programs.ts';
 
 const log = silentLog();
 
-/** Of all tests, which find the cluster that was created before. */
+/** The folder of all tests; later tests find the cluster that earlier ones created. */
 let root: string;
 before(async () => {
   root = await mkdtemp(join(tmpdir(), 'sluice-orphans-'));

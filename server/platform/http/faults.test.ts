@@ -188,7 +188,7 @@ test('metrics name routes, never what callers sent', async () => {
   assert.doesNotMatch(text, new RegExp(own.organization.id));
 });
 
-/** What comes back on a connection of its own, until the other side ends it. */
+/** Returns the answer on a connection of its own, until the other side ends it. */
 function exchange(sent: string | Buffer): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = '';

@@ -21,7 +21,7 @@ const secure = aroundTests(
 );
 const hsts = 'max-age=31536000; includeSubDomains';
 
-/** What the server answers to these bytes, until it ends the connection. */
+/** Returns the server's answer to these bytes, until it ends the connection. */
 async function send(lines: string[]): Promise<string> {
   const { port } = secure.app.server.address() as AddressInfo;
   const socket = connect(port, '127.0.0.1').setEncoding('utf8');

@@ -12,7 +12,7 @@ import { openMailServer } from '../../../test/servers/mail_server.ts';
 import type { MailFault } from '../../../test/servers/mail_server.ts';
 
 const warn = 40;
-// What a busy machine may add.
+// The delay that a busy machine may add.
 const slack_milliseconds = 30_000;
 
 const faults: { fault: MailFault; code: string | RegExp; status?: number }[] = [

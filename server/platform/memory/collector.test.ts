@@ -7,7 +7,7 @@ test('what nobody uses is gone, and what is used is not', async () => {
   const used = new WeakRef({ a: 1 });
   const kept = used.deref();
   const unused = new WeakRef({ b: 2 });
-  // What was created in this turn is kept until its end.
+  // An object created in this turn is kept until the turn ends.
   await turn();
   collectAll();
   assert.equal(unused.deref(), undefined);

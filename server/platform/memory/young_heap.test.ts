@@ -38,7 +38,7 @@ test('the young generation stays small during the work, and grows after it', asy
     { before: number; meanwhile: number; afterwards: number },
   ];
   await worker.terminate();
-  // What a collection of the whole heap adds to it can stay for long.
+  // A collection of the whole heap can add growth that stays for long.
   assert.ok(meanwhile <= 2 * Math.max(before, 4 * 2 ** 20), `${before}, ${meanwhile}`);
   assert.ok(afterwards > 2 * meanwhile, `${meanwhile}, then ${afterwards}`);
 });

@@ -73,7 +73,7 @@ type FakeServer = {
   asked: string[];
   /** Takes connections and says nothing, as a process that is paused. */
   is_frozen: boolean;
-  /** How many connections there were. */
+  /** The number of connections so far. */
   visitors: number;
   sockets: Set<Socket>;
   cut(): void;

@@ -7,7 +7,7 @@ import type { Attributes } from './span.ts';
 
 type Serialized = Parameters<typeof JsonTraceSerializer.serializeRequest>[0];
 
-/** What a span is for the official serializer. */
+/** Converts a span to the form of the official serializer. */
 function readable(
   span: Span,
   resource: { attributes: Attributes },

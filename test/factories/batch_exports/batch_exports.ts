@@ -17,7 +17,7 @@ export const projectBase = (home: TestOrganization) =>
 export const organizationBase = (home: TestOrganization) =>
   `/api/organizations/${home.organization.id}/batch_exports/`;
 
-/** What a 400 names: `attr code` of every violation, in alphabetical order. */
+/** Returns the violations of a 400: `attr code` of each, in alphabetical order. */
 export const attrsOf = (answer: Answer): string[] =>
   answer.body.errors
     .map((one: { attr: string; code: string }) => `${one.attr} ${one.code}`)
@@ -30,7 +30,7 @@ export async function newExport(home: TestOrganization, body: Record<string, unk
   return created.body;
 }
 
-/** What a test says of a run that no worker created. */
+/** The fields of a run that no worker created, as a test gives them. */
 export type RunWanted = {
   status?: string;
   hour?: number;

@@ -14,7 +14,6 @@ export type TestClaimant = {
   worker_id: string;
   /** Claims, and gives the ids. */
   claim(count: number): Promise<string[]>;
-  /** What the last claim gave. */
   claimed(): ClaimedRun[];
   /** Hears nothing from the destination of the run any more. */
   stall(id: string): void;

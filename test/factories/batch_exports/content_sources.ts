@@ -5,8 +5,8 @@ import type {
 } from '../../../server/engine/model/destination/content_source.ts';
 
 /**
- * A source that still has these rows: of each delivery the same ones, or those that `rows` gives of
- * it. What is noted goes to `notes`.
+ * Creates a source that still has these rows: the same ones for each delivery, or those that `rows`
+ * returns for it. Its notes go to `notes`.
  */
 export function sourceOf(
   rows: ValueRow[] | ((delivery_id: string) => ValueRow[]),

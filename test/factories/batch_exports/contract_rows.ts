@@ -124,7 +124,7 @@ export function insertRows(rows: SourceRow[], position: number): string {
 
 /** Bytes of the one property of the large row. */
 export const large_bytes = 10 * 1024 * 1024;
-/** Where the large row stands in the table `contract`, behind all others. */
+/** The position of the large row in the table `contract`, behind all others. */
 export const large_position = 1_000_000;
 
 /** A statement that adds a row whose properties are one text of `large_bytes`. */
@@ -146,8 +146,8 @@ export function parseExact(text: string): unknown {
 }
 
 /**
- * What a reader must find for a source row, every value in a form that all formats share. `has_nul`
- * is false where the store cannot hold NUL.
+ * Returns the row that a reader must find for a source row, every value in a form that all formats
+ * share. `has_nul` is false if the store cannot hold NUL.
  */
 export function expectedRow(
   row: SourceRow,

@@ -52,7 +52,7 @@ export const outcomeOf = (records: number): SliceOutcome => ({
 /** The manifest of a delivery of which nothing but that it is there is looked at. */
 export const manifest = { name: 'manifest', text: '{}' };
 
-/** What a delivery needs beside its destination. */
+/** The parts of a delivery besides its destination. */
 type Way = { config: Record<string, unknown>; delivery: Delivery; deps: DestinationDeps };
 
 /** Delivers lines of tab-separated text as one slice, which is the last. */
@@ -77,11 +77,11 @@ export async function deliverText(
   }
 }
 
-/** Whether an error is the fault with this code, for which another attempt is worth its while. */
+/** Tells whether an error has this code and is worth another attempt. */
 export const isPassing = (code: string) => (error: unknown) =>
   error instanceof RetryableError && error.code === code;
 
-/** Whether an error is the fault with this code, which no other attempt mends. */
+/** Tells whether an error has this code and no other attempt can mend it. */
 export const isLasting = (code: string) => (error: unknown) =>
   error instanceof NonRetryableError && error.code === code;
 
@@ -102,7 +102,7 @@ export function assertFault(
   assert.equal((error as RetryableError).code, code, name);
 }
 
-/** What the failed step of a connection test says, or `passed`. */
+/** Returns the detail of the failed step of a connection test, or `passed`. */
 export const failureIn = (steps: CheckStep[]): string =>
   steps.find(({ status }) => status === 'failed')?.detail ?? 'passed';
 
@@ -186,7 +186,7 @@ export async function readContractRows(
   }));
 }
 
-/** How the contract's rows in a table of PostgreSQL are damaged; `tableOf` gives its name. */
+/** Returns ways to damage the contract's rows in PostgreSQL; `tableOf` names their table. */
 export function damageIn(
   pool: () => pg.Pool,
   tableOf: (config: Record<string, unknown>) => string,

@@ -17,7 +17,7 @@ export const none = { compression: null } as const;
 /** The rows of the contract in their order. */
 export const from = 'contract ORDER BY position';
 
-/** What the stage of an encoding makes of these pieces. */
+/** Encodes these pieces by the stage of an encoding. */
 export async function encode(encoding: Encoding, pieces: Buffer[]) {
   const stage = encodeStage(encoding);
   const bytes = await Readable.from(stage.pipeline(Readable.from(pieces))).toArray();

@@ -8,13 +8,13 @@ import { insertRunRow } from './batch_exports.ts';
 import type { RunWanted } from './batch_exports.ts';
 import type { Harness } from '../../harness.ts';
 
-/** How a run ends that failed for good. */
+/** The end of a run that failed for good. */
 export const failed: RunEnd & { status: 'Failed' | 'FailedRetryable' } = {
   status: 'Failed',
   code: 'permission_denied',
   message: 'The bucket may not be written to.',
 };
-/** How a run ends that is done. */
+/** The end of a completed run. */
 export const completed: RunEnd = { status: 'Completed' };
 
 // Scheduled runs of one export have an interval each.
@@ -43,7 +43,7 @@ export async function endedRun(
   return id;
 }
 
-/** What was told of an export so far, oldest first: the event, and of what it has recovered. */
+/** Returns an export's notices so far, oldest first: the event, and the one it recovers from. */
 export async function toldOf(harness: Harness, exportId: string): Promise<string[]> {
   const rows = await harness.deps.db.rows<{ body: string }>(
     sql`SELECT body FROM notices WHERE batch_export_id = ${exportId} ORDER BY id`,

@@ -51,7 +51,7 @@ export type QueryHarness = {
   filesIn(prefix: string, end: string): Promise<Buffer[]>;
   close(): Promise<void>;
 };
-/** What a test looks at of a run. */
+/** The fields of a run that a test looks at. */
 export type TestRun = {
   id: string;
   status: string;

@@ -7,7 +7,7 @@ import { eventsWith, longText, refused_query, refusing_columns } from './rejecte
 
 /** Why a table refuses rows, and which. */
 export type Refusing = {
-  /** What refuses rows of the table, and the rows that it refuses. */
+  /** Returns the statements that make the table refuse rows. */
   statements: (table: string) => string[];
   refused: { event?: string; distinct_id?: string }[];
   code: string;
@@ -61,14 +61,14 @@ export const refusing: Record<string, Refusing> = {
   },
 };
 
-/** How many rows a table has. */
+/** Returns how many rows a table has. */
 export const countOf = async (pool: pg.Pool, table: string): Promise<number> =>
   Number((await pool.query<{ n: string }>(`SELECT count(*) AS n FROM ${table}`)).rows[0]!.n);
 
-/** What `foundAt` gives of an export whose table and rejected rows are as they should be. */
+/** The result of `foundAt` for an export whose table and rejected rows are right. */
 export const right = { fault: null, differences: [], notes: [] };
 
-/** What `verify` finds of an export. */
+/** Returns the findings of `verify` for an export. */
 export async function foundAt({ harness }: QueryHarness, id: string) {
   const [finding] = await verifyExports(harness.deps.engine, id);
   return { fault: finding!.fault, differences: finding!.differences, notes: finding!.notes };

@@ -1,7 +1,7 @@
 /** A value of Thrift's compact protocol: an integer of 32 or 64 bits, text, a list or a struct. */
 type Value = { i32: number } | { i64: number } | string | Value[] | Map<number, Value>;
 
-/** What the parts of the file say, whether it is so or not. */
+/** The claims of the parts of the file, true or not. */
 export type Said = {
   rows?: number;
   group_rows?: number;

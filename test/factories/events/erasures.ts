@@ -7,7 +7,7 @@ import { newExport, projectBase } from '../batch_exports/batch_exports.ts';
 import { until } from '../batch_exports/delivering_harness.ts';
 import type { DeliveringHarness } from '../batch_exports/delivering_harness.ts';
 
-/** What tests of erasures ask a harness for; what is exported needs one that delivers. */
+/** Returns helpers for tests of erasures; exported rows need a harness that delivers. */
 export function erasing(opened: () => Pick<DeliveringHarness, 'harness'>) {
   // Not what the organization asks with: a server that was restored has it too.
   const ask = (home: TestOrganization, method: string, path: string, body?: object) =>
@@ -45,7 +45,7 @@ export function erasing(opened: () => Pick<DeliveringHarness, 'harness'>) {
     return id as string;
   }
 
-  /** Works until it is over, or at the step. What waits for runs is asked again a little later. */
+  /** Works until the erasure is over, or at the step. A step that waits is retried later. */
   async function work(home: TestOrganization, id: string, at = 'done') {
     const { db, engine } = opened().harness.deps;
     const look = async () => (await ask(home, 'GET', `erasures/${id}/`)).body;

@@ -1,8 +1,8 @@
 import type { ClickHouse } from '../../../server/platform/clickhouse/client.ts';
 
 /**
- * What to fill: rows of one project with event times in [from, to) and insertion times spread the
- * same way. Instants in milliseconds since the epoch.
+ * The rows to fill: rows of one project with event times in [from, to) and insertion times spread
+ * the same way. Instants in milliseconds since the epoch.
  */
 export type Fill = {
   team_id: number;

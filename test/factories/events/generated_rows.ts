@@ -3,8 +3,8 @@ import { inDepth } from '../../depth.ts';
 import type { SourceRow } from '../batch_exports/contract_rows.ts';
 
 /**
- * Which values are generated: by default few and always the same; `npm run values` asks for many,
- * and for others.
+ * The generated values: by default few and always the same; `npm run values` asks for many, and for
+ * others.
  */
 export const generated = {
   seed: Number(process.env['SLUICE_TEST_VALUES_SEED'] ?? '1'),
@@ -14,7 +14,7 @@ export const generated = {
 /** Redshift's VARCHAR holds 65,535 bytes; what is too long for a place is not asked here. */
 const row_bytes_max = 60_000;
 
-/** Where the generated rows stand in the table `contract`, behind the rows of the contract. */
+/** The position of the generated rows in the table `contract`, behind the rows of the contract. */
 export const generated_position = 2_000_000;
 
 /**

@@ -40,7 +40,7 @@ export async function select<Row>(query: string, teamId: number): Promise<Row[]>
   return harness.deps.clickhouse.rows<Row>({ query, query_params: { team_id: teamId } });
 }
 
-/** How many rows and uuids a project has. */
+/** Returns how many rows and uuids a project has. */
 export const count = async (teamId: number) =>
   (
     await select<{ rows: number; uuids: number }>(

@@ -3,7 +3,7 @@ import sql from 'sql-template-tag';
 import type { DomainRow } from '../../../server/api/domains/schema.ts';
 import type { Answer, Harness, TestOrganization } from '../../harness.ts';
 
-/** What a directory is answered: a person or a group. */
+/** The object that a directory is answered: a person or a group. */
 export type Resource = { id: string; [name: string]: any };
 
 /** An organization with a verified domain and the directory of that. */
@@ -11,7 +11,7 @@ export type TestDirectory = TestOrganization & {
   domain: DomainRow;
   token: string;
   token_id: string;
-  /** Where people manage it. */
+  /** The address where people manage it. */
   url: string;
   /** Asks as the directory does; `path` is what comes behind its base URL. */
   scim(method: string, path: string, body?: unknown, token?: string): Promise<Answer>;

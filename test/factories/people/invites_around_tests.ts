@@ -55,6 +55,6 @@ export const remove = (organization_id: string, id: string, key: string, headers
 export const resend = (organization_id: string, id: string, key: string) =>
   harness.request('POST', `${base(organization_id)}${id}/resend/`, { key });
 
-/** What a link shows to whoever holds it. */
+/** Asks for the page of a link, as anybody who holds it may. */
 export const shown = (link: string) =>
   harness.request('GET', `/api/invites/${link.split('/invite/')[1]!.replace('?', '/?')}`);

@@ -51,8 +51,8 @@ export async function openOpenidSignOn() {
     },
   });
   /**
-   * Where the browser is led to after it was at the provider: the path of this server with code and
-   * state.
+   * Returns the path of this server, with code and state, that the browser is led to after the
+   * provider.
    */
   async function begin(browser: Navigator, name: OpenidProvider, more = ''): Promise<string> {
     const begun = await browser.go(`/login/${name}/${more}`);

@@ -15,9 +15,8 @@ export const other_password = 'violet anchor mosaic dune';
 const hash = hashQuickly(password);
 
 /**
- * The hash that `newPerson` gives where none is asked for: its text says that it was created with
- * the least work, so that to check it is as little. An account's hash was created when it was, with
- * what was usual then. Where the work itself is the point, a test gives one of `hashPassword`.
+ * Hashes a password with the least work, for `newPerson` without a hash. The hash names its work,
+ * so that a check of it is as cheap. A test of the work itself uses one of `hashPassword`.
  */
 function hashQuickly(message: string): string {
   const nonce = randomBytes(16);
@@ -150,7 +149,7 @@ export async function setUpSecondFactor(
   return { secret, recovery_codes: confirmed.body.recovery_codes };
 }
 
-/** What the log says that was done with a person's own things, oldest first. */
+/** Returns the log's activities on a person's own things, oldest first. */
 export async function activitiesOf({ deps }: Harness, user: { uuid: string }): Promise<string[]> {
   const rows = await deps.db.rows<{ activity: string; scope: string }>(
     sql`SELECT activity, scope FROM activity WHERE chain_id = ${user.uuid}::uuid ORDER BY number`,
@@ -188,7 +187,8 @@ export async function mailedToken(
 }
 
 /**
- * What `find` finds in the latest mail to the address in which it finds something; waits for one.
+ * Returns the match of `find` in the latest mail to the address that has one; waits for such a
+ * mail.
  */
 export async function inMail<Found>(
   server: MailServer,

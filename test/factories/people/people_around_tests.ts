@@ -15,7 +15,7 @@ export let harness: Harness;
 /** The clock of the harness. */
 export let clock: TestClock;
 
-/** What takes its mails; there with `mail` alone. */
+/** The relay that takes its mails; exists with `mail` alone. */
 export let server: MailServer;
 
 /**
@@ -42,7 +42,7 @@ export function openAroundTests(with_mail?: 'mail'): void {
   beforeEach(() => forgetAllAttempts(harness));
 }
 
-/** What makes a sign-in wrong. */
+/** A body that makes a sign-in fail. */
 export const wrong = { password: 'another password' };
 
 /** The status of an answer, or how long it says to wait. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Harness, TestOrganization } from '../../harness.ts';
 
-/** Where a person manages their keys. */
+/** The path where a person manages their keys. */
 export const list_of_keys = '/api/personal_api_keys/';
 
 /** A person in an organization of their own, who asks by their signed-in browser. */

@@ -215,7 +215,7 @@ export function sessionOf({ cookies }: Navigator): { cookie?: string } {
   return name === undefined ? {} : { cookie: `${name}=${cookies.get(name)}` };
 }
 
-/** Who is signed in at the browser, as `/api/users/@me/` says; undefined when nobody is. */
+/** Returns the account signed in at the browser, from `/api/users/@me/`; undefined without one. */
 export async function accountAt(harness: Harness, browser: Navigator) {
   const { status, body } = await harness.request('GET', '/api/users/@me/', {
     headers: { ...sessionOf(browser) },
@@ -251,7 +251,7 @@ export function shownIn({ text }: Answer): string {
     .trim();
 }
 
-/** What somebody is shown who was not signed in, whatever the reason. */
+/** Returns the text for a failed sign-in, whatever the reason. */
 export function neutralTo({ headers }: Answer): string {
   return (
     'You are not signed in You could not be signed in. Begin again; if it happens again, tell ' +

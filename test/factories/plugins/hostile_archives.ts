@@ -13,6 +13,6 @@ export const flipped = (archive: Buffer, at: number) => {
   return copy;
 };
 
-/** So many files. */
+/** Returns this number of files. */
 export const many = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ name: `package/${index}.js`, content: '1' }));

@@ -15,7 +15,7 @@ export let harness: Harness;
 /** The organization whose key `ask` has. */
 export let home: TestOrganization;
 
-/** Where the packages of the harness come from. */
+/** The source of the harness's packages. */
 export let registry: PluginRegistry;
 export let forge: PluginForge;
 

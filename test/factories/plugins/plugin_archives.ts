@@ -10,10 +10,7 @@ export type TarEntry = {
   size?: number;
 };
 
-/**
- * One entry of a zip archive. What is given beside name and content is written instead of the
- * truth.
- */
+/** One entry of a zip archive. Fields besides name and content are written instead of the truth. */
 export type ZipEntry = {
   name: string | Buffer;
   content?: string | Buffer;

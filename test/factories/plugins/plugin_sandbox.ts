@@ -16,14 +16,14 @@ import type {
   Sandbox,
 } from '../../../server/engine/plugins/sandbox/sandbox.ts';
 
-/** What a plugin did to a platform that keeps everything in memory. */
+/** The effects of a plugin on a platform that keeps everything in memory. */
 export type PlatformRecord = {
   stored: Map<string, unknown>;
   cached: Map<string, unknown>;
   captured: CapturedEvent[];
   lines: { level: string; message: string }[];
   jobs: { name: string; payload: unknown; delay_ms: number }[];
-  /** What each call counted, in order. */
+  /** The counts of each call, in order. */
   counted: Record<string, number>[];
 };
 

@@ -69,7 +69,7 @@ export function collectionUrl(
   return `/api/organizations/${organization.id}/${collection}/`;
 }
 
-/** What was made in this process, by the files. */
+/** The plugins prepared in this process, by their files. */
 const known = new Map<string, PreparedPlugin>();
 
 /**
@@ -109,8 +109,8 @@ export async function writtenPlugin(
 }
 
 /**
- * What an install makes of the files, for code of our own: the compiler and the code run in this
- * process. The two processes in which others' are kept work for 0.2 s each time.
+ * Prepares the files as an install does, for code of our own: the compiler and the code run in this
+ * process. The two processes for code of others take 0.2 s each time.
  */
 export async function preparedHere(files: PluginFiles): Promise<PreparedPlugin> {
   // It stops the compiler once, for all that compile beside it.

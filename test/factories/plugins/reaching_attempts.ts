@@ -1,6 +1,6 @@
 /**
- * What an attempt must come to: a value, or the codes of a fault of which one is met. `again` is a
- * fault after which the call may be made again, such as a process that took itself down.
+ * The required outcome of an attempt: a value, or the codes of a fault, one of which occurs.
+ * `again` is a fault after which the call may be repeated, such as a process that took itself down.
  */
 export type Outcome =
   | { gives: unknown }
@@ -19,8 +19,8 @@ export const fails = (
 export type Attempt = [string, string, Outcome];
 
 /**
- * What is tried to reach what is outside: a name, the body of an `onEvent(event, meta)`, and what
- * it must come to. A body that begins with // stands at the top of the module instead.
+ * Attempts to reach things outside: a name, the body of an `onEvent(event, meta)`, and the required
+ * outcome. A body that begins with // is put at the top of the module instead.
  */
 export const reaching_attempts: Attempt[] = [
   [

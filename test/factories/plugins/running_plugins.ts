@@ -18,7 +18,7 @@ export type PluginTarget = {
    * arrival.
    */
   answer: (body: any, path: string) => number | undefined;
-  /** What a request waits for before it is answered. */
+  /** The promise that a request waits for before it is answered. */
   before_answer: (body: any) => Promise<void>;
   close(): Promise<void>;
 };

@@ -2,8 +2,8 @@ import { fails, gives } from './reaching_attempts.ts';
 import type { Attempt } from './reaching_attempts.ts';
 
 /**
- * What is tried to stay, or to take everything: a name, the body of an `onEvent(event, meta)`, and
- * what it must come to. A body that begins with // stands at the top of the module instead.
+ * Attempts to stay, or to take all resources: a name, the body of an `onEvent(event, meta)`, and
+ * the required outcome. A body that begins with // is put at the top of the module instead.
  */
 export const staying_attempts: Attempt[] = [
   ['a loop', 'for (;;);', fails('timeout')],

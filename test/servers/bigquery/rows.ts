@@ -4,16 +4,16 @@ import type { Field, Row, StoredTable, Value } from './tables.ts';
 /** A dataset that statements work in: its project, its name, its tables. */
 export type StatementWorld = { project: string; dataset: string; tables: Map<string, StoredTable> };
 
-/** What a statement gives: columns and rows, none for one that only changes. */
+/** The result of a statement: columns and rows, none for one that only changes. */
 export type StatementResult = { names: string[]; rows: Value[][] };
 
-/** What a statement is given by name. */
+/** The named parameters of a statement. */
 export type Parameters = Record<string, Value>;
 
 /** The pattern of a table's full name. */
 export const name = '`[^`]+`\\.`[^`]+`\\.`[^`]+`';
 
-/** What a statement gives that only changes. */
+/** The result of a statement that only changes. */
 export const nothing: StatementResult = { names: [], rows: [] };
 
 /** The table of a full name. Refuses when it is not there. */

@@ -23,7 +23,7 @@ export type BigQueryServer = FaultyServer & {
    * there is created.
    */
   tables(dataset: string): Map<string, StoredTable>;
-  /** Of the next piece of an upload only the first 256 KiB are kept. */
+  /** Makes the server keep only the first 256 KiB of the next piece of an upload. */
   takePartNext(): void;
   /**
    * Does what the next request that matches asks for, and breaks the connection instead of an

@@ -27,7 +27,7 @@ export type Store = {
   lost: RegExp[];
 };
 
-/** What a request is answered with. */
+/** The answer to a request. */
 export type Answer = { status: number; body?: unknown; headers?: Record<string, string> };
 
 /** A request, read. */
@@ -44,11 +44,11 @@ export class Refused extends Error {
   }
 }
 
-/** Where the service is for those who are not led here. */
+/** The address of the real service. */
 export const origin = 'https://bigquery.googleapis.com';
 
 /** Small, so that whoever lists has to go through pages. */
 export const page_size = 2;
 
-/** Where its tokens are given. */
+/** The real address that gives its tokens. */
 export const token_uri = 'https://oauth2.googleapis.com/token';

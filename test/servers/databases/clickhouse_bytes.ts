@@ -20,7 +20,7 @@ export type ClickHouseBytes = {
   run(statement: string): Promise<void>;
   /** The bytes of `SELECT selection FROM from`; throws when the query fails. */
   bytes(selection: FormatSelection, from: string): Promise<Buffer>;
-  /** What `encodeRow` of a destination's deps promises. */
+  /** Encodes a row, as `encodeRow` of a destination's deps promises. */
   encodeRow(row: TextRow, encoding: Encoding): Promise<Buffer>;
   close(): void;
 };

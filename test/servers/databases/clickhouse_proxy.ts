@@ -28,9 +28,9 @@ export type ClickHouseProxy = {
 };
 
 /**
- * What becomes of the first statement that matches, once one has passed that matches `follows`: the
- * server hears it or not (`reaches`), and the client gets an error of the server, nothing, or the
- * end of its connection. `away`: later statements are cut too.
+ * The fault of the first statement that matches, after one that matches `follows`: the server gets
+ * it or not (`reaches`), and the client gets an error of the server, nothing, or the end of its
+ * connection. `away`: later statements are cut too.
  */
 export type ClickHouseFault = {
   pattern: RegExp;
@@ -40,7 +40,7 @@ export type ClickHouseFault = {
   away?: true;
 };
 
-/** What is unpacked goes on in pieces of this size: with Node's own of 16 KiB each costs more. */
+/** The size of unpacked pieces; with Node's own of 16 KiB each costs more. */
 const unpacked_bytes = 1024 * 1024;
 
 /**

@@ -1,10 +1,9 @@
 import type { Duplex } from 'node:stream';
 
 /**
- * What becomes of the next COMMIT of a transaction that has written a receipt: the server hears it
- * or not (`reaches`; where it does not, it rolls back), and the client gets an error, nothing, or
- * the end of its connection. `away`: no new connection is let in afterwards, until the fault is
- * lifted.
+ * The fault of the next COMMIT of a transaction that has written a receipt: the server gets it or
+ * not (`reaches`; if not, it rolls back), and the client gets an error, nothing, or the end of its
+ * connection. `away`: no new connection is accepted afterwards, until the fault is lifted.
  */
 export type CommitFault<Refusal> = {
   reaches: boolean;
@@ -25,7 +24,7 @@ export type CommitFaults<Refusal> = {
   join(client: Duplex, upstream: Duplex, seen?: (chunk: Buffer) => Buffer | undefined): void;
 };
 
-/** How a protocol says what is needed here. */
+/** A protocol's bytes for the messages that the proxy needs. */
 export type CommitWords<Refusal> = {
   isCommit(chunk: Buffer): boolean;
   rollback: Buffer;

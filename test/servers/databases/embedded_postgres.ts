@@ -8,7 +8,7 @@ export function socketOf(database_url: string): string {
   return `${searchParams.get('host')}/.s.PGSQL.${searchParams.get('port') ?? '5432'}`;
 }
 
-/** What a config says of an embedded PostgreSQL that has a door with TLS at this port. */
+/** Returns the config of an embedded PostgreSQL that has a door with TLS at this port. */
 export function accessTo(database_url: string, port: number) {
   const { username: user, password, pathname } = urlOf(database_url);
   const database = pathname.slice(1);

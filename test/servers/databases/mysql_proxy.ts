@@ -21,7 +21,7 @@ export type MySqlProxy = {
   hold(): void;
   /** Answers come through again, to new connections. */
   release(): void;
-  /** Of connections without TLS. */
+  /** The faults of commits on connections without TLS. */
   commits: CommitFaults<MySqlRefusal>;
   close(): Promise<void>;
 };

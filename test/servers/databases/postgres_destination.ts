@@ -17,7 +17,7 @@ export type PostgresServer = {
   pool: pg.Pool;
   proxy: PostgresProxy;
   deps: DestinationDeps;
-  /** Where the server listens, for a proxy of a test's own. */
+  /** The socket of the server, for a proxy of a test's own. */
   socket_path: string;
   /** A config to a schema of its own, which is empty. */
   freshConfig(changes?: Partial<PostgresConfig>): Promise<PostgresConfig & { schema: string }>;
@@ -55,7 +55,7 @@ export async function openPostgresServer(): Promise<PostgresServer> {
 export const uuidDelivery = (changes: Partial<Delivery> = {}): Delivery =>
   freshDelivery({ columns: uuid_only, ...changes });
 
-/** What the engine would note of a slice with this text. */
+/** Returns the outcome that the engine would record for a slice with this text. */
 export function outcomeOf(
   number: number,
   text: string,

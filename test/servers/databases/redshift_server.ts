@@ -22,14 +22,14 @@ export type RedshiftServer = {
 const ssl_request = 80_877_103;
 const iam_role = 'arn:aws:iam::123456789012:role/loads';
 
-/** What the dialect of Redshift lacks, looked for outside quotes. */
+/** Words that the dialect of Redshift lacks, looked for outside quotes. */
 const lacking =
   /\b(ON CONFLICT|RETURNING|DISTINCT ON|ON COMMIT|NULLS (FIRST|LAST)|NO SCROLL|WITH NO DATA|FULL JOIN|ARRAY|jsonb?|text|uuid|to_regclass|pg_temp|now\(\)|lock_timeout|\w*advisory\w*|hashtext\w*|ctid|FROM STDIN|IN \w+ ?\w* MODE)\b|\[|FILTER \(|::/i;
 const statement_bytes_max = 16 * 1024 * 1024;
 const parameters_max = 32_767;
 
 /**
- * What PostgreSQL needs to pass for Redshift: SUPER as a type of its own that holds JSON text only,
+ * Prepares PostgreSQL to pass for Redshift: SUPER as a type of its own that holds JSON text only,
  * and functions that it lacks.
  */
 export async function createRedshift(pool: pg.Pool): Promise<void> {
@@ -84,7 +84,7 @@ export async function openRedshiftServer(
 async function* messagesOf(socket: net.Socket, isFromClient: boolean): AsyncGenerator<Buffer> {
   let held = Buffer.alloc(0);
   let offset = isFromClient ? 0 : 1;
-  /** What came since, of a message that is not whole yet. */
+  /** The bytes so far of a message that is not complete yet. */
   let chunks: Buffer[] = [];
   let missing = 0;
   for await (const chunk of socket as AsyncIterable<Buffer>) {
@@ -231,7 +231,7 @@ class Clients {
 }
 
 /**
- * What PostgreSQL is to run for a COPY of Redshift: a COPY of the lines of all objects of the
+ * Returns PostgreSQL's statement for a COPY of Redshift: a COPY of the lines of all objects of the
  * manifest, or the failure.
  */
 async function loadOf(

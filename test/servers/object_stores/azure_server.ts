@@ -16,7 +16,7 @@ const account_name = 'devstoreaccount1';
 const account_key =
   'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
 
-/** What is used of Azurite's own modules, which have no types. */
+/** The used parts of Azurite's own modules, which have no types. */
 type Azurite = {
   BlobServer: new (configuration: object) => {
     start(): Promise<void>;

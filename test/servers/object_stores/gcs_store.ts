@@ -15,7 +15,7 @@ export type Upload = {
   parts: Map<number, { bytes: Buffer; etag: string }>;
 };
 
-/** What lies in a bucket, and what is on its way there. */
+/** The objects in a bucket, and the uploads in progress. */
 export type Bucket = { objects: Map<string, StoredObject>; uploads: Map<string, Upload> };
 
 /** All that the server knows. */
@@ -26,7 +26,7 @@ export type Store = {
   public_key: KeyObject;
 };
 
-/** What a request is answered with. */
+/** The answer to a request. */
 export type Answer = {
   status: number;
   type?: string;

@@ -53,7 +53,7 @@ const right = {
   role: 'EXPORTER',
 };
 
-/** What there is of each in the account. */
+/** The objects of the account, by kind. */
 const known = {
   databases: [right.database],
   warehouses: [right.warehouse],

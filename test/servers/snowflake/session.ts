@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { SnowflakeRefusal, refusalOf, translate } from './dialect.ts';
 import type { SnowflakeStorage } from './storage.ts';
 
-/** What the account has beside its schemas, which are those of the PostgreSQL behind it. */
+/** The parts of the account besides its schemas, which are those of the PostgreSQL behind it. */
 export type SnowflakeAccount = {
   database_url: string;
   databases: string[];

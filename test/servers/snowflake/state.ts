@@ -3,8 +3,8 @@ import { SnowflakeRefusal } from './dialect.ts';
 import type { SnowflakeAccount, SnowflakeAnswer, SnowflakeSession } from './session.ts';
 
 /**
- * What happens to a request instead of its answer. `after` runs the statement first, and then
- * breaks the connection; so does an error that `is_after`, before it is said.
+ * The fault of a request in place of its answer. `after` runs the statement first, and then breaks
+ * the connection; so does an error that `is_after`, before it is sent.
  */
 export type SnowflakeFault =
   | { code: string; message: string; sql_state?: string; is_after?: true }
@@ -23,7 +23,7 @@ type Tokens = {
   answers: Map<string, Promise<SnowflakeAnswer>>;
 };
 
-/** What the server knows and keeps: its one account, its sessions, and the faults asked for. */
+/** The state of the server: its one account, its sessions, and the requested faults. */
 export type World = {
   user: string;
   password: string;

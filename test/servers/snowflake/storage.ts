@@ -2,7 +2,7 @@ import { createDecipheriv, randomBytes } from 'node:crypto';
 import type http from 'node:http';
 import { gunzipSync } from 'node:zlib';
 
-/** Whose storage the account keeps its internal stages in. */
+/** The vendor whose storage holds the account's internal stages. */
 export type StorageKind = 'S3' | 'AZURE' | 'GCS';
 
 type StoredFile = { bytes: Buffer; encrypted_key: string; iv: string };
@@ -16,15 +16,15 @@ export type SnowflakeStorage = {
   /** Host and port that clients are sent to. */
   address: string;
   /**
-   * What a PUT is answered with: where the file goes, by which temporary credentials, and the key
-   * that it is to be encrypted with.
+   * Returns the answer to a PUT: the place of the file, its temporary credentials, and the key to
+   * encrypt it with.
    */
   transferTo(folder: string, file: string): Record<string, unknown>;
   /** Takes an upload in the form of the kind; answers 403 without the credentials. */
   take(request: http.IncomingMessage, body: Buffer, response: http.ServerResponse): void;
   /**
-   * What the account makes of a file's content when it reads it: nothing else, unless a test has it
-   * spoil values.
+   * Returns the content of a file as the account reads it: unchanged, unless a test makes it spoil
+   * values.
    */
   kept(content: Buffer): Buffer;
   /** The files under a folder, decrypted and unpacked, by name. */

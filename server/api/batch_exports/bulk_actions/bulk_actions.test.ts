@@ -58,7 +58,7 @@ test('many failed runs are retried, each once, with a result for each', async ()
     unchanged: 0,
     refused: 0,
   });
-  // What it is about was fixed: a run that fails now is none of it.
+  // The selection was fixed, so a run that fails now is not part of it.
   await insertRunRow(harness, id, { hour: 9_000, status: 'Failed' });
   const url = `${bulkBase(home)}${created.body.id}/`;
   await work();

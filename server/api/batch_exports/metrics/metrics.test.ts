@@ -214,7 +214,7 @@ test('a run that makes up for a backfill, and its retry, have their own kind, no
 
 type PlanNode = { 'Relation Name'?: string; 'Actual Rows': number; 'Actual Loops': number };
 
-/** How many rows of runs are looked at for a chart of an export that has more than ten points. */
+/** Returns how many rows of runs PostgreSQL reads for a chart with more than ten points. */
 async function rowsRead(id: string, interval: 'run' | 'hour'): Promise<number> {
   const { db } = harness.deps;
   let read = 0;

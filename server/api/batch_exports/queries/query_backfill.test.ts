@@ -12,7 +12,7 @@ import {
 
 const exporting = aroundTests(openQueryHarness);
 
-/** What is missing or all at the first time, in turn, then all; with --deep both at the first. */
+/** The modes at a time: first `missing` or `all` in turn, then `all`; with --deep first both. */
 function modesOf(number: number, time: number): string[] {
   if (is_deep) return time === 0 ? ['missing', 'all'] : ['all'];
   return [time === 0 && number % 2 === 0 ? 'missing' : 'all'];
@@ -104,7 +104,7 @@ test(
     for (const [number, [prefix, query, more, times, delivered]] of tried.entries()) {
       // By one of its times in turn; by each of them with --deep.
       const tried_times = is_deep ? times : [times[number % times.length]!];
-      // What was delivered counts where what is missing does.
+      // Delivered rows count in the mode `missing`.
       const isDelivered = tried_times.some((_, index) =>
         modesOf(number, index).includes('missing'),
       );

@@ -202,7 +202,7 @@ test(
       ...engine,
       query_limits: { ...engine.query_limits, memory_bytes: 1_000_000_000 },
     };
-    // Of these rows the last one fails, when those before it have come.
+    // The last row of this query fails, after all others have arrived.
     const last = `FROM events WHERE event::Int64 >= ${events_count - 12_000}`;
     await assert.rejects(
       read(`SELECT event, properties, intDiv(1, properties.n::Int64) AS n ${last}`, roomy, 0),

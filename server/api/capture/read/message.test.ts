@@ -22,7 +22,7 @@ function open(body: string, query: Record<string, string> = {}, path = '/batch/'
   return openMessage(Buffer.from(body), sentTo(path, query));
 }
 
-/** What is read of the events, of which each has a name and somebody. */
+/** Reads the events, each of which has a name and a person. */
 function read(fields: string[], path?: string) {
   const events = fields.map((one) => `{"event":"a","distinct_id":"ada","userId":"ada",${one}}`);
   const owner = path === undefined ? 'api_key' : 'writeKey';

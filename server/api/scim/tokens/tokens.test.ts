@@ -71,7 +71,7 @@ test('two tokens work at a time, so that one is replaced without a gap', async (
   assert.deepEqual([await works(own), await works(own, next.body.token)], [false, true]);
   assert.equal((await create(own, own.key)).status, 201);
   await world.mailed(own.user.email, 'token of', 1);
-  // Of two that are created at once one is too many.
+  // Two tokens that are created at once exceed the limit by one.
   await own.ask('DELETE', `${own.url}tokens/${next.body.id}/`);
   const both = await Promise.all([create(own, own.key), create(own, own.key)]);
   assert.deepEqual(both.map(({ status }) => status).toSorted(), [201, 400]);
@@ -233,7 +233,7 @@ test('a token of before works, is named so, and never manages owners', async () 
   const own = await newDirectory(harness);
   const { db, secrets } = harness.deps;
   const old = `slc_${'b'.repeat(43)}`;
-  // What a process of the release before does with "another token".
+  // Stores a token the way the previous release does for "another token".
   const hash = secrets.hash(`scim token ${old}`);
   await db.run(sql`UPDATE scim_directories SET token_hash = ${hash}, mask_value = 'slc_...bbbb',
     token_created_at = ${at(world.now())}::timestamptz WHERE domain_id = ${own.domain.id}::uuid`);

@@ -65,7 +65,7 @@ test('a backup that finds no room leaves only what the next one goes on with', a
     used.filter((name) => !kept.includes(name)),
     [],
   );
-  // Of both attempts that failed nothing of the control store is left.
+  // Neither of the two failed attempts leaves files of the control store.
   const folders = await readdir(join(place.name, 'control'));
   const named = [first.manifest, manifest].flatMap(({ tables }) =>
     tables.flatMap(({ file }) => file?.name.split('/')[1] ?? []),

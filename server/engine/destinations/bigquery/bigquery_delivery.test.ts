@@ -111,7 +111,7 @@ test('JSON columns are the text to the byte, or JSON that loses nothing', async 
     null,
   ];
   assert.deepEqual(await sent(typed), expected);
-  // What the table has counts, not what a new one would have.
+  // The existing table decides, not the settings for a new one.
   assert.deepEqual(await sent({ ...typed, use_json_type: false }), [...expected, ...expected]);
 });
 

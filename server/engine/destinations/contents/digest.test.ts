@@ -30,8 +30,7 @@ const columns = [
 const select = selectFor(content_encoding, columns);
 
 /**
- * What the store makes of the rows of the table `contract` between two positions, and what we make
- * of the same rows.
+ * Returns the store's digest of the rows of the table `contract` between two positions, and ours.
  */
 async function bothDigests(from: number, to: number): Promise<{ store: string; ours: string }> {
   const rows = `contract WHERE position >= ${from} AND position < ${to}`;
@@ -123,7 +122,7 @@ test('values have one canonical text for all spellings that stores give them', (
     ['integer', ['1', '+1', '01']],
     ['uuid', ['A0', 'a0']],
     ['json', ['{"a":1,"b":1e5}', '{ "b" : 100000, "a" : 1.0 }']],
-    // What PostgreSQL, BigQuery and Snowflake cannot hold as JSON they hold as text.
+    // Values that PostgreSQL, BigQuery and Snowflake cannot hold as JSON are held as text.
     ['json', ['[1e+131072]', '"[1e+131072]"']],
     ['json', ['{"n":0.1234567890123456789}', '"{\\"n\\":0.1234567890123456789}"']],
   ];

@@ -45,7 +45,7 @@ async function writeSlices(sink: Sink, orders: DeliveryOrders): Promise<SliceOut
   return outcomes;
 }
 
-// Of a suite that is skipped the runner counts nothing: this is what is counted.
+// The runner does not count a skipped suite, so this test is counted instead.
 if (mariaDbMissing !== undefined)
   test('the tests on MariaDB', { skip: mariaDbMissing }, () => undefined);
 describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {

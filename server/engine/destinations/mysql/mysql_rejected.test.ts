@@ -4,7 +4,7 @@ import { MySqlWorld } from '../../../../test/destinations/mysql_world.ts';
 import { mariaDbMissing } from '../../../../test/servers/databases/mariadb_server.ts';
 import { mysql } from './mysql.ts';
 
-// Of a suite that is skipped the runner counts nothing: this is what is counted.
+// The runner does not count a skipped suite, so this test is counted instead.
 if (mariaDbMissing !== undefined)
   test('the tests on MariaDB', { skip: mariaDbMissing }, () => undefined);
 describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {

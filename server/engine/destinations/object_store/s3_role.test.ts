@@ -20,7 +20,7 @@ const principal = 'arn:aws:iam::111122223333:user/sluice';
 const aws_role_arn = 'arn:aws:iam::123456789012:role/exports';
 const deps = destinationDeps();
 
-/** What the token service was asked, and what it answers next: seconds to live, or a refusal. */
+/** The requests to the token service, and its next answer: seconds to live, or a refusal. */
 const asked: URLSearchParams[] = [];
 let answer: { lives_seconds: number } | { code: string; message: string };
 

@@ -117,8 +117,8 @@ test("a table of the user's own keeps defaults and types, in any letter case", a
     { name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' },
     { name: 'props', type: 'json', nullable: false, expression: 'props' },
   ];
-  // Of the two ways to fold names only the look-up is tried here: PostgreSQL, unlike Redshift,
-  // keeps the letter case of quoted names.
+  // Tries only the look-up, one of two ways to fold names: PostgreSQL, unlike Redshift, keeps the
+  // letter case of quoted names.
   await world.deliver(
     { ...config, schema: 'folded', table_name: 'events' },
     deliveryOf({ columns }),

@@ -120,7 +120,7 @@ test(
   'an attempt whose stage another one has taken over adds nothing to it, and an end leaves no ' +
     'stage',
   async () => {
-    // That an abort leaves none is in the contract too.
+    // The contract also covers that an abort leaves none.
     for (const end of is_deep ? (['commit', 'abort'] as const) : (['commit'] as const)) {
       const given = delivery();
       const dead = await open(given);

@@ -167,7 +167,7 @@ test('CSV keeps null, empty text and every character apart; no row is an empty l
     '1,,\n2,"","1900-01-01 00:00:00.000001"\n3,"\\N ""a"",\n\té😀\0x","2020-01-01 ' +
       '00:00:00.000000"\n',
   );
-  // What Snowflake takes is counted in bytes: two for each of these letters.
+  // Snowflake counts the limit in bytes: two for each of these letters.
   const tooLong = Readable.from([Buffer.from(`${'é'.repeat(8_388_609)}\t\\N\n`)]);
   await assert.rejects(Array.fromAsync(csvParts(columns, tooLong)), isLasting('limit_exceeded'));
   assertSameSql(await Array.fromAsync(csvParts(columns, Readable.from([]))), []);

@@ -37,7 +37,7 @@ const answering = (words: string) =>
 const silent = () =>
   net.createServer((socket: Socket) => void socket.once('data', () => socket.destroy()));
 
-/** What the connection test says of a server at this port. */
+/** Returns the connection test's words about a server at this port. */
 async function saidOf(t: TestContext, name: keyof typeof definitions, port: number) {
   const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
   t.after(() => outbound.close());

@@ -80,7 +80,7 @@ test('what has to be told of runs without rows is told to each project', async (
     await Promise.all(runs.map(statusOf)),
     runs.map(() => ['Completed', false]),
   );
-  // That there is nothing to deliver tells nothing of the destination that failed.
+  // An empty run says nothing about the destination that failed.
   assert.deepEqual(await toldOf(harness, failing), ['failing']);
   for (const id of usual) {
     assert.deepEqual(await toldOf(harness, id), ['unusual_volume']);

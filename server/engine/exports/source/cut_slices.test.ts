@@ -54,7 +54,7 @@ test('rows of an instant each are cut in little memory', async () => {
 
 test('a query that fails in the middle of a Parquet file ends', { timeout: 30_000 }, async () => {
   const { settings } = selectFor({ format: 'Parquet', compression: null }, []);
-  // Of groups as small as these one in fifteen never ended, where several encoders work.
+  // With groups as small as these, one stream in fifteen never ended when several encoders worked.
   const small = { max_block_size: 10_000, output_format_parquet_row_group_size: 10_000 };
   const query = 'SELECT number, throwIf(number = 200000) FROM numbers(500000) FORMAT Parquet';
   for (let tries = 0; tries < 25; tries += 1) {

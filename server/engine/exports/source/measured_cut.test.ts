@@ -12,7 +12,7 @@ import type { StoredSlice } from '../../model/run.ts';
 import type { Store } from './source.ts';
 import { streamSlice } from './source.ts';
 
-/** How large a file may be. */
+/** The largest size of a file. */
 const most = inDepth(128, 1024) * 1024;
 const rows_small = inDepth(1_200, 20_000);
 const rows_large = inDepth(160, 3_000);

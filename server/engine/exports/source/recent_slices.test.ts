@@ -37,7 +37,7 @@ test('slices that nobody begins to read give their connections back', async () =
     query_budget: openQueryBudget(1e9),
   };
   const slice = { number: 0, inserted_from: null, inserted_to: null, records: 9, outcome: null };
-  // More than the client has connections. Who waits for one gives up when the streams do.
+  // The count exceeds the client's connections; a stream that waits gives up with the others.
   const signal = AbortSignal.timeout(60_000);
   for (let count = 0; count < 6; count += 1) {
     const stream = await streamSliceOnce(

@@ -22,8 +22,8 @@ const harness = aroundTests(
 beforeEach(() => world.clear());
 
 /**
- * Lets a worker take what waits and then be killed, `times` times; gives the pauses of the run
- * afterwards. What is in a pause does not sit it out.
+ * Lets a worker claim waiting runs and then be killed, `times` times; returns the pauses of the
+ * run. It skips the wait in each pause.
  */
 async function breakOff(id: string, times: number): Promise<number[]> {
   const pauses: number[] = [];

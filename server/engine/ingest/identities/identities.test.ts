@@ -73,7 +73,7 @@ test('what is to be unset is a list of names or an object that has them', () => 
     assert.equal(readUnset(none), undefined);
 });
 
-/** Who there is: `v*` nobody knows, `ada` is identified and has `old`, `bob` is identified. */
+/** The people: `v*` are unknown, `ada` is identified and has `old`, `bob` is identified. */
 const leaders: Record<string, string> = { old: 'ada' };
 const identities = {
   leaderOf: (id: string) => leaders[id] ?? id,

@@ -45,7 +45,7 @@ const generated = fc
     { numRuns: 300, seed: 74 },
   )
   .map((entries) => `{${Object.entries(entries).map(([key, value]) => `"${key}":${value}`)}}`)
-  // Of JSON with such a number nothing was found; see the test below.
+  // The extraction finds nothing in JSON with such a number; see the test below.
   .filter((text) => !/\d{19}/.test(text));
 
 const plain_expressions: Record<string, string> = {

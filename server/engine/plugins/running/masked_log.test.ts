@@ -54,7 +54,7 @@ for (const [where, text] of Object.entries(code)) {
         return body.error === null ? undefined : body;
       });
       assert.match(stopped.error.message, /\*{8}/);
-      // What a plugin logged is written a moment after it.
+      // A log line of a plugin is written a moment later.
       const lines = await until('the line', 60_000, 20, async () => {
         const written = await logLines(home, url);
         return written.some((line) => line.includes('********')) ? written : undefined;

@@ -35,7 +35,7 @@ const filesOf = (mark: string) =>
         post(config, ['${mark}', config.mark, config.secret]);`,
     },
   );
-/** What `count` more events of the project are answered by. */
+/** Returns the answers to `count` more events of the project. */
 const answers = async (count: number) => {
   const before = target.taken.length;
   await sendEvents(home, count);

@@ -15,10 +15,10 @@ import { default_limits } from './limits.ts';
 import type { SandboxLimits } from './limits.ts';
 import { aroundTests } from '../../../../test/around_tests.ts';
 
-// What an escape would find in this process.
+// The mark in this process that an escape would find.
 const marker = 'marker-of-the-server';
 (globalThis as Record<string, unknown>)['escape_marker'] = marker;
-/** What is not to end by its time has more of it than in production, for a slow machine. */
+/** Limits with more time than in production, because the machine may be slow. */
 const patient: SandboxLimits = {
   ...default_limits,
   memory_megabytes: 32,

@@ -62,7 +62,7 @@ export const onEvent = (e: E): D => a(c, f, g, h);`,
   ]);
 });
 
-/** What the platform would find. */
+/** Returns the functions that the platform would find. */
 async function offered(files: PluginFiles): Promise<string[]> {
   const bundles = await bundlePackage(files, plain_manifest);
   assert.ok(!('fault' in bundles), JSON.stringify(bundles));

@@ -84,7 +84,7 @@ test('requests beyond 64 wait for their turn, and a call ends when all are sent'
     },
   );
   await plugin.call('onEvent', 300, never);
-  // What is under way at the end is done all the same.
+  // A call in progress at the end still completes.
   while (under_way > 0) await new Promise(setImmediate);
   await plugin.close();
   assert.deepEqual(kept, [...Array(300).keys()]);

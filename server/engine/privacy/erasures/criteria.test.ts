@@ -5,7 +5,7 @@ import { filterCondition } from './criteria.ts';
 
 const harness = shareHarness({ clickhouse: true });
 
-/** Which of the documents a property with this value finds. */
+/** Returns the documents that a property with this value finds. */
 async function found(key: string, value: string | number | boolean, documents: string[]) {
   const { condition, query_params } = filterCondition({ properties: [{ key, value }] });
   const rows = await harness.deps.clickhouse.rows<{ properties: string }>({

@@ -237,7 +237,7 @@ test('verify finds no fault in persons and in what a query made of removed rows'
     version,
     at: at(version - 1, version),
   }));
-  // What replaced bob's second version was never delivered: his delivery is not whole any more, and
+  // The row that replaced bob's second version was never delivered: his delivery is incomplete, and
   // it is the one with the newest ada.
   const bob = [at(1, 1), at(2, 1), at(9, 1)].map((when, index) => ({
     distinct_id: 'bob',

@@ -9,7 +9,7 @@ import { openClickHouse } from '../client.ts';
 import type { ClickHouse } from '../client.ts';
 import { caughtUp } from './caught_up.ts';
 
-/** What answers at an address: a name, and whether the replica has caught up. */
+/** A peer at an address: its name, and whether the replica has caught up. */
 type Peer = { name: string; is_behind: boolean; asked: string[]; server: Server };
 
 async function openPeer(name: string): Promise<Peer> {

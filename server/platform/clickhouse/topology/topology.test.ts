@@ -28,7 +28,7 @@ const checkout = new URL('../../../../', import.meta.url);
 /** Those that the server sends, by its source, with something in the place of what is filled in. */
 function changingStatements(): string[] {
   const verbs = 'ALTER TABLE|SYSTEM|KILL|INSERT INTO|RENAME TABLE';
-  // What a session of PostgreSQL is asked is none of ours.
+  // Statements for a session of PostgreSQL are excluded.
   const of_postgres = String.raw`sql|session\.rows(?:<\w+>)?\(`;
   const text = String.raw`\`\s*((?:${verbs}) [^\`]*)\`|'((?:${verbs}) [^'\n]*)'(?! \+)`;
   const written = new RegExp(`(?<!${of_postgres})(?:${text})`, 'g');

@@ -275,7 +275,7 @@ test('after kill -9 it comes back on the same URL with everything acknowledged',
     )) as {
       c: number;
     }[];
-    // What was under way when it died may be there too: three inserts at most.
+    // The three inserts in progress when it died may be stored too.
     assert.ok(
       found && found.c >= acknowledged && found.c <= acknowledged + 3,
       `${found?.c} found, ${acknowledged} acknowledged`,

@@ -43,7 +43,7 @@ test(
       return Number(await running.text()) === 3;
     });
     await short.stop();
-    // What its supervisor has to kill is told.
+    // The supervisor would report a process that it had to kill.
     assert.equal(said, '');
     assert.ok(!readdirSync(folder).includes('pipes'));
     await assert.rejects(asked);

@@ -92,7 +92,7 @@ test('all keys and sessions of a person share a limit, four times that of a key'
       if (last.status === 200) passed += 1;
     }
   assert.equal(passed, 20);
-  // What is told is the tighter one, by its own size.
+  // The headers report the tighter limit, with its own size.
   assert.equal(last.status, 429);
   assert.match(last.headers['ratelimit-policy']!, /^"minute";q=20;w=60, /);
   assert.match(last.headers['ratelimit']!, /^"minute";r=0;t=\d+, /);

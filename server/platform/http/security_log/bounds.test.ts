@@ -24,7 +24,7 @@ const event = (fields: Partial<SecurityEvent> = {}): SecurityEvent => ({
   created_at_ms: 0,
   ...fields,
 });
-/** How many of so many events are let through. */
+/** Returns how many of these events are let through. */
 const through = (
   bounds: ReturnType<typeof openBounds>,
   times: number,
