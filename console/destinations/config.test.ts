@@ -99,7 +99,7 @@ test('a new destination sends what was typed; a stored one what differs, no secr
     assert.deepEqual(configToSend(type, typed, before), sent, JSON.stringify(typed));
 });
 
-test('what says where is told apart from what does not, and from what makes the way safer', () => {
+test('the form tells keys that lead elsewhere from others, and from safer ways', () => {
   const cases: [Typed, string[]][] = [
     [{ host: 'b', port: '2' }, ['host', 'port']],
     [{ names: 'y' }, []],
@@ -145,7 +145,7 @@ test('a text that may be empty has to be sent and need not be filled in', () => 
   assert.equal(configToSend(type, {}, undefined)['prefix'], '');
 });
 
-test('what is said of a key has the words of a form, which has no null', () => {
+test('the hint of a key speaks of an empty field, never of null', () => {
   const nullable = { type: ['string', 'null'] };
   const hint = (description: string, more: KeySchema = {}) =>
     hintOf({ ...nullable, description, ...more });

@@ -60,7 +60,7 @@ async function fillProvider(entity_id: string): Promise<void> {
   await press('Save the provider');
 }
 
-test('what an administrator sets waits, and an owner confirms it', { skip }, async () => {
+test('a change by an administrator waits until an owner confirms it', { skip }, async () => {
   const { owner, administrator, member, domain, list, path, read } = await newHome();
   const hostile = `urn:<img src=x onerror="document.title='taken'">`;
   await enter(administrator.user, path);
@@ -138,7 +138,7 @@ test('an owner confirms at once what they save themselves', { skip }, async () =
   assert.equal(await provider().getByLabel('Entity ID').inputValue(), 'urn:acme');
 });
 
-test('what waited before is never confirmed along with an owner’s change', { skip }, async () => {
+test('an owner’s change never confirms an earlier one that waits', { skip }, async () => {
   const { owner, administrator, path, read } = await newHome();
   await administrator.ask('PATCH', `/api${path}/`, { saml_entity_id: 'urn:theirs' });
   await enter(owner, path);

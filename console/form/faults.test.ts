@@ -5,7 +5,7 @@ import { faultOf, unchangedOf } from './faults.ts';
 const wrong = (attr: string | null, detail: string) =>
   ({ attr, code: 'invalid_input', detail }) as const;
 
-test('what is wrong stands at its field, or the nearest that holds it, else at the whole', () => {
+test('a fault stands at its field, at the nearest one around it, or at the form', () => {
   const fields = ['name', 'destination', 'destination__config__bucket'];
   const violations = [
     wrong('name', 'A.'),

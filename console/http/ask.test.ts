@@ -31,7 +31,7 @@ async function answeringWith(
   }
 }
 
-test('whoever asks, an answer that nobody is signed in is told', async (context) => {
+test('any request that finds nobody signed in reports it', async (context) => {
   for (const [status, code, told] of [
     [401, 'not_authenticated', 1],
     [401, 'authentication_failed', 1],
@@ -51,7 +51,7 @@ test('whoever asks, an answer that nobody is signed in is told', async (context)
   }
 });
 
-test('what somebody else has changed meanwhile is said to a person', async (context) => {
+test('a person learns that somebody else changed the record meanwhile', async (context) => {
   const { ask } = await answering(context, 412, 'precondition_failed');
   const outcome = await ask('PATCH', project, { if_match: '"1"' });
   assert.ok(!outcome.ok);
@@ -59,7 +59,7 @@ test('what somebody else has changed meanwhile is said to a person', async (cont
   assert.deepEqual([outcome.problem.status, outcome.problem.code], [412, 'precondition_failed']);
 });
 
-test('what somebody else has deleted meanwhile is said to a person', async (context) => {
+test('a person learns that somebody else deleted the record meanwhile', async (context) => {
   const { ask } = await answering(context, 404, 'not_found', 'Not found.');
   const outcome = await ask(
     'DELETE',
@@ -70,7 +70,7 @@ test('what somebody else has deleted meanwhile is said to a person', async (cont
   assert.deepEqual([outcome.problem.status, outcome.problem.code], [404, 'not_found']);
 });
 
-test('what another answers, or half an answer, is no success', async (context) => {
+test('a foreign answer, or half an answer, is no success', async (context) => {
   for (const [type, body] of [
     ['text/html', '<title>Sign in to this network</title>'],
     ['application/json', '{"id": 1, "na'],
@@ -137,7 +137,7 @@ test('a change that waits for a confirmation is asked for once more after it', a
   }
 });
 
-test('what was under way while the session got a fresh token is asked again', async (context) => {
+test('a request that crosses a fresh session token is sent again', async (context) => {
   const answers = [{}, signed_out, {}];
   const { ask, whenSignedOut, asked, held } = await answeringInTurn(context, answers);
   const tell = context.mock.fn();
@@ -151,7 +151,7 @@ test('what was under way while the session got a fresh token is asked again', as
   assert.equal(tell.mock.callCount(), 0);
 });
 
-test('who is signed out is told so, also after a fresh token', async (context) => {
+test('a signed-out person learns it, also after a fresh token', async (context) => {
   const answers = [{}, signed_out, signed_out, signed_out];
   const { ask, whenSignedOut, asked, held } = await answeringInTurn(context, answers);
   const tell = context.mock.fn();

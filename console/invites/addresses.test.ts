@@ -17,7 +17,7 @@ test('addresses are found however they are pasted', () => {
   for (const [text, addresses] of cases) assert.deepEqual(addressesIn(text), addresses, text);
 });
 
-test('what is refused is named by its address, and other faults are not taken for one', () => {
+test('a refused address is named, and other faults are not blamed on one', () => {
   const at = (attr: string | null): Violation => ({ attr, code: 'invalid_input', detail: 'No.' });
   const addresses = ['a@x.com', 'b@x.com'];
   assert.deepEqual(refusedAmong(addresses, [at('1__target_email')]), [

@@ -83,7 +83,7 @@ test('from the mail of an invite to membership, with the keyboard alone', { skip
   assert.equal(await page.getByLabel('Last name').inputValue(), 'Lovelace');
 });
 
-test('who has an account signs in with their second factor and joins', { skip }, async () => {
+test('a person with an account signs in with their second factor and joins', { skip }, async () => {
   const user = await newPerson(world.harness);
   const { secret } = await setUpSecondFactor(world.harness, await signedIn(world.harness, user));
   const home = await invite(user.email);
@@ -108,7 +108,7 @@ test('who has an account signs in with their second factor and joins', { skip },
 });
 
 test(
-  'who is signed in with another account signs out, and finds the invite again',
+  'a person signed in with another account signs out, and finds the invite again',
   { skip },
   async () => {
     const user = await newPerson(world.harness);
@@ -124,26 +124,30 @@ test(
   },
 );
 
-test('who is signed in with the account joins, also without the token', { skip }, async () => {
-  for (const is_by_token of [true, false]) {
-    const user = await newPerson(world.harness);
-    const home = await invite(user.email);
-    const link = new URL(await world.server.linkIn(user.email, 'invites you'));
-    if (!is_by_token) {
-      link.search = '';
-      // Without the token the address has to be proved.
-      await world.harness.deps.db.run(
-        sql`UPDATE users SET is_email_verified = true WHERE id = ${user.id}`,
-      );
+test(
+  'a person signed in with the invited account joins, also without the token',
+  { skip },
+  async () => {
+    for (const is_by_token of [true, false]) {
+      const user = await newPerson(world.harness);
+      const home = await invite(user.email);
+      const link = new URL(await world.server.linkIn(user.email, 'invites you'));
+      if (!is_by_token) {
+        link.search = '';
+        // Without the token the address has to be proved.
+        await world.harness.deps.db.run(
+          sql`UPDATE users SET is_email_verified = true WHERE id = ${user.id}`,
+        );
+      }
+      await giveSession(visitor, world.server, user);
+      await page.goto(link.href);
+      await page.getByRole('button', { name: 'Join' }).click();
+      // Whatever this browser looked at before.
+      await page.waitForURL(startOf(home));
+      assert.equal(await levelOf(home, user.email), 8);
     }
-    await giveSession(visitor, world.server, user);
-    await page.goto(link.href);
-    await page.getByRole('button', { name: 'Join' }).click();
-    // Whatever this browser looked at before.
-    await page.waitForURL(startOf(home));
-    assert.equal(await levelOf(home, user.email), 8);
-  }
-});
+  },
+);
 
 test('a domain that asks for single sign-on leaves that way alone', { skip }, async () => {
   const home = await world.harness.newOrganization();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inviteState, unsentNote } from './invite_words.ts';
 
-test('where no mail goes out, it says what to do instead', () => {
+test('a server without mail says what to do instead', () => {
   const sent = { emailing_attempt_made: true };
   const unsent = { emailing_attempt_made: false, link: 'https://sluice.example/invite/1' };
   assert.equal(unsentNote([unsent]), 'No mail has gone out: hand over the link below.');

@@ -69,7 +69,7 @@ test('a level is changed and a member removed, who is named by typing', { skip }
   await leave();
 });
 
-test('of many addresses each refused one is named, and the link leads in', { skip }, async () => {
+test('a bulk invite names each refused address, and its link leads in', { skip }, async () => {
   const home = await world.harness.newOrganization({ name: `Home ${hostile}` });
   const { page, leave } = await world.visit(home.user);
   await page.goto(`/organizations/${home.organization.id}/members`);
@@ -107,22 +107,26 @@ test('of many addresses each refused one is named, and the link leads in', { ski
   await leave();
 });
 
-test('who leaves their only organization is signed out, as they were told', { skip }, async () => {
-  const home = await world.harness.newOrganization({ name: 'Home' });
-  const { user } = await world.harness.newMember(home.organization.id, 1);
-  const { page, leave } = await world.visit(user);
-  await page.goto(`/organizations/${home.organization.id}/members`);
-  await page.getByRole('link', { name: /^Leave/ }).click();
-  const button = { name: 'Leave the organization' };
-  await page.getByRole('button', button).click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByText('so you are signed out everywhere').waitFor();
-  await dialog.getByRole('textbox').fill('Home');
-  await dialog.getByRole('button', button).click();
-  await page.waitForURL((url) => url.pathname === '/login');
-  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-  // Nothing failed, so nothing asks them to sign in again, for a page that is not theirs.
-  assert.equal(new URL(page.url()).search, '');
-  assert.equal(await page.getByText('Sign in again').count(), 0);
-  await leave();
-});
+test(
+  'a person who leaves their only organization is signed out, as announced',
+  { skip },
+  async () => {
+    const home = await world.harness.newOrganization({ name: 'Home' });
+    const { user } = await world.harness.newMember(home.organization.id, 1);
+    const { page, leave } = await world.visit(user);
+    await page.goto(`/organizations/${home.organization.id}/members`);
+    await page.getByRole('link', { name: /^Leave/ }).click();
+    const button = { name: 'Leave the organization' };
+    await page.getByRole('button', button).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('so you are signed out everywhere').waitFor();
+    await dialog.getByRole('textbox').fill('Home');
+    await dialog.getByRole('button', button).click();
+    await page.waitForURL((url) => url.pathname === '/login');
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    // Nothing failed, so nothing asks them to sign in again, for a page that is not theirs.
+    assert.equal(new URL(page.url()).search, '');
+    assert.equal(await page.getByText('Sign in again').count(), 0);
+    await leave();
+  },
+);

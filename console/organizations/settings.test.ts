@@ -109,7 +109,7 @@ test('a project is created, gets its zone, and is deleted by its name', { skip }
   await page.getByRole('link', { name: hostile }).waitFor({ state: 'detached' });
 });
 
-test('what somebody else saved meanwhile is not overwritten', { skip }, async () => {
+test('a save does not overwrite another person’s change', { skip }, async () => {
   const { page } = visitor;
   await goTo(page, `/organizations/${home.organization.id}/settings`);
   const name = page.getByRole('textbox', { name: 'Name' }).first();
@@ -153,7 +153,7 @@ test('what somebody else saved meanwhile is not overwritten', { skip }, async ()
   await told.waitFor({ state: 'detached' });
 });
 
-test('what a configuration manages says so', { skip }, async () => {
+test('a managed object says that a configuration manages it', { skip }, async () => {
   const config = await openConfigurations(world.harness);
   const { home } = config;
   const destination = { type: 'File', config: { prefix: 'rows' } };

@@ -36,7 +36,7 @@ test('jobs and the fields of what they are given are found', () => {
   for (const none of [null, [], 'text', 5]) assert.deepEqual(jobsOf(none), []);
 });
 
-test('what is sent has the types that the job asks for, and nothing that is empty', () => {
+test('a job gets values of the types it asks for, and no empty ones', () => {
   const sent = (values: Record<string, string | string[]>) => payloadOf(job!.fields, values);
   assert.deepEqual(sent({ payload__all: [], payload__name: '' }), { all: false });
   assert.deepEqual(

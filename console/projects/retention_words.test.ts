@@ -10,7 +10,7 @@ const found = (rows: number) => ({
 });
 const day = (at: string) => at.slice(0, 10);
 
-test('what a setting removes is told with its number and its days', () => {
+test('a retention setting names the number and days of the rows it removes', () => {
   const days = {
     retention: 'days' as const,
     retention_days: 7,

@@ -93,7 +93,7 @@ test(
 );
 
 test(
-  'what the provider of a stranger does not open asks for what is one’s own',
+  'a foreign provider’s session asks for an own factor outside its organization',
   { skip },
   async () => {
     const { home, stranger, domain, vera } = await newHome();
@@ -194,7 +194,7 @@ test('a provider of the operator stands for the password beside a code', { skip 
   await page.getByRole('button', { name: 'Save the organization' }).waitFor();
 });
 
-test('who has to come in through the provider is led to it', { skip }, async () => {
+test('a person who must use the provider is led to it', { skip }, async () => {
   const { harness } = world;
   const { home, vera } = await newHome();
   const own = await insertProvider(harness, home.organization.id);

@@ -9,7 +9,7 @@ import type { TestOrganization } from '../../test/harness.ts';
 const world = openConsole({ clickhouse: true });
 const { skip } = world;
 
-test('who may not change something sees it, and reads who can', { skip }, async () => {
+test('a person who may not change a setting sees it, and reads who can', { skip }, async () => {
   const home = await world.harness.newOrganization();
   const { user } = await world.harness.newMember(home.organization.id, 1);
   const { domain_id, plugin_id } = await fill(home);
@@ -42,7 +42,7 @@ test('who may not change something sees it, and reads who can', { skip }, async 
   await visitor.leave();
 });
 
-test('who may not do it can see it done by those who can', { skip }, async () => {
+test('a person without the right reads who has it', { skip }, async () => {
   const home = await world.harness.newOrganization();
   const { user } = await world.harness.newMember(home.organization.id, 8);
   const visitor = await world.visit(user);

@@ -4,7 +4,7 @@ import { dated, distance, exactly, written } from './words.ts';
 
 const now = Date.parse('2026-03-29T12:00:00Z');
 
-test('how far an instant is from now', () => {
+test('an instant is told as a distance from now', () => {
   const cases: [string, string][] = [
     ['2026-03-29T11:59:30Z', 'now'],
     ['2026-03-29T11:48:00Z', '12 min. ago'],
@@ -26,7 +26,7 @@ test('an instant names its zone, and UTC beside another', () => {
   );
 });
 
-test('of an hour that a zone has twice it is said which one it is', () => {
+test('an hour that a zone has twice says which one it is', () => {
   const zone = 'Europe/Berlin';
   for (const [at, told] of [
     ['2026-10-24T23:30:00Z', '2026-10-25 01:30 Europe/Berlin'],
@@ -41,7 +41,7 @@ test('of an hour that a zone has twice it is said which one it is', () => {
   assert.match(dated('2026-04-04T14:45:00Z', 'Australia/Lord_Howe'), /01:45 .* \(14:45 UTC\)$/);
 });
 
-test('of a zone the clocks are made once: lists write thousands of instants', (context) => {
+test('each zone creates its clock once, because lists write thousands of instants', (context) => {
   const zone = 'America/Santiago';
   const made = context.mock.method(Intl, 'DateTimeFormat');
   for (let hour = 0; hour < 24; hour += 1)

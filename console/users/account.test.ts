@@ -168,7 +168,7 @@ test('sessions are ended, and the address is confirmed', { skip }, async () => {
   await page.getByText('confirmed', { exact: true }).waitFor();
 });
 
-test('who was signed out elsewhere is led to the sign-in', { skip }, async () => {
+test('a person signed out elsewhere is led to the sign-in', { skip }, async () => {
   const user = await newPerson(world.harness);
   await openAccount(user);
   await (await signedIn(world.harness, user)).ask('DELETE', '/api/sessions/');

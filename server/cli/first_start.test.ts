@@ -13,7 +13,7 @@ import { listen, urlOf } from '../../test/servers/loopback.ts';
 
 const harness = aroundTests(() => openHarness({ clickhouse: false }));
 
-test('of three processes that start at once one creates the owner, who gets in', async () => {
+test('one of three processes that start at once creates the owner, who gets in', async () => {
   const created = (
     await Promise.all(Array.from({ length: 3 }, () => firstStart(harness.deps)))
   ).filter((start) => start !== undefined);

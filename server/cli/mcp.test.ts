@@ -136,7 +136,7 @@ test('without a key or with no address it does not start', async () => {
   );
 });
 
-test('what is no message is answered with a short error, the next as ever', async (context) => {
+test('a line that is no message gets a short error, and the next one works', async (context) => {
   const child = spawn(process.execPath, [main, 'mcp', '--url', address], {
     env: environment(home.key),
     stdio: ['pipe', 'pipe', 'pipe'],

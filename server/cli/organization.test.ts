@@ -54,7 +54,7 @@ test('the operator gives the right to publish, and takes it; the log says so', a
   ]);
 });
 
-test('what cannot be is told in a sentence', async () => {
+test('a wrong level or organization is refused in a sentence', async () => {
   const { organization } = await harness.newOrganization();
   for (const level of ['7', '', 'root', '-3'])
     await assert.rejects(setPluginsLevel(harness.deps, organization.id, level), WrongUsageError);

@@ -58,7 +58,7 @@ test('no name of an export ends the line that tells of it, or reaches the termin
   ]);
 });
 
-test('what acts on a terminal is written out, and JSON stays what it was', () => {
+test('control characters are written out, and JSON keeps its value', () => {
   const text = `one\n\ttwo ${hostile}\u007f é 👩‍💻`;
   assert.equal(
     terminalText(text),

@@ -73,7 +73,7 @@ test(
   },
 );
 
-test('what cannot be is told in a sentence and leaves nothing', async () => {
+test('a wrong user is refused in a sentence, and leaves nothing', async () => {
   const user = await newPerson(harness);
   for (const wanted of [
     { email: user.email.toUpperCase(), level: '1' },
@@ -107,7 +107,7 @@ test('a reset gives a link; only when it is asked for, the second factor goes', 
   );
 });
 
-test('who is deactivated is out at once, with keys, sessions and links, until undone', async () => {
+test('a deactivated person is out at once, with keys, sessions and links, until undone', async () => {
   const { user, browser } = await newSignedIn(harness);
   const key = await harness.newKey(user);
   const link = await resetUser(harness.deps, { email: user.email, secondFactor: false });

@@ -132,7 +132,7 @@ test('the usual variables of proxies are looked at where ours are not set', () =
   );
 });
 
-test('what is wrong with a secret is said without it', () => {
+test('a fault of a secret setting does not show the secret', () => {
   assert.throws(
     () =>
       readConfig({

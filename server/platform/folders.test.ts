@@ -28,7 +28,7 @@ test('folders are created with those above them, and again without harm', async 
   }
 });
 
-test('where nothing can be created it comes to an end, other than mkdir of Node', async () => {
+test('creating a folder ends where none can be created, unlike mkdir of Node', async () => {
   assert.throws(() => createFoldersSync('/proc/sluice/exports'), { code: 'ENOENT' });
   await assert.rejects(createFolders('/proc/sluice/exports'), { code: 'ENOENT' });
 });

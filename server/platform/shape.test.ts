@@ -12,7 +12,7 @@ const job = shapeOf(
   }),
 );
 
-test('what has the shape is taken, with more properties than it names', () => {
+test('a value with the shape and more properties is accepted', () => {
   for (const right of [
     { name: 'a', when: 1.5 },
     { name: 'abc', when: '2026-01-01T00:00:00Z', args: [1, null], counts: { a: 1 }, more: [] },
@@ -22,7 +22,7 @@ test('what has the shape is taken, with more properties than it names', () => {
   }
 });
 
-test('what has it not is refused, and its first fault is named', () => {
+test('a value without the shape is refused, and its first fault is named', () => {
   for (const [wrong, fault] of [
     [null, ' must be object'],
     [{ when: 1 }, " must have required property 'name'"],

@@ -5,7 +5,7 @@ import { isStoreAway, outlast } from './store_away.ts';
 
 const withCode = (code: string, more = {}) => Object.assign(new Error('No.'), { code, ...more });
 
-test('that a store is away is told from every other error, and is logged without a stack', () => {
+test('a store that is away has its own error, which is logged without a stack', () => {
   let logged = '';
   const log = openLog('info', { write: (line) => void (logged += line) });
   for (const error of [

@@ -59,8 +59,7 @@ async function kill(process: ServerProcess): Promise<void> {
 }
 
 test(
-  'of two workers one is killed in the middle of a run: the other takes it over in time, writes ' +
-    'no finished slice again, and delivers everything once',
+  'after one of two workers is killed, the other delivers everything once',
   { skip: only_deep },
   async (context) => {
     const workers = [await start('worker'), await start('worker')];

@@ -256,7 +256,7 @@ test('a killed engine has a block once or not; a replaced one fetches all', asyn
   );
 });
 
-test('what only a lost replica had is lost, and a hash without rows may stay', async () => {
+test('a block that only a lost replica had is lost, and its hash may stay', async () => {
   await whileBehind(async () => {
     await insert(0, [70], { insert_deduplication_token: 'lost' });
     await cluster.replace(0);

@@ -55,7 +55,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('who asks for rows is shown what another replica was given a moment ago', async () => {
+test('a reader sees rows that another replica got a moment ago', async () => {
   const { key, project } = await harness.newOrganization();
   const draft = {
     name: 'events',

@@ -46,7 +46,7 @@ test('every address that is none of the API is the console, under a strict polic
   assert.notEqual(nonces[0].text, nonces[1].text, 'no nonce is used twice');
 });
 
-test('what is asked for as data, and what belongs to the API, is no page', async () => {
+test('a request for data, or for the API, gets no page', async () => {
   for (const [path, headers] of [
     ['/x', {}],
     ['/login', { accept: 'application/json' }],

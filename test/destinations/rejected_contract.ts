@@ -141,7 +141,7 @@ function testKills({ definition, deps, freshPlace, endSessions }: RefusingWorld)
 }
 
 function testManyRows({ definition, deps, freshPlace }: RefusingWorld): void {
-  test('of many pieces each refused row is found, and each other one is there once', async () => {
+  test('each refused row of many pieces is found, and each other one is there once', async () => {
     const place = await freshPlace();
     // With blanks that the server does not keep, so that there are several pieces.
     const all = Array.from({ length: 60_000 }, (_, n) => (n % 7_919 === 5 ? 1_000 + n : n % 100));

@@ -60,7 +60,7 @@ export function testVerify(contract: Contract): void {
     under.definition.shows_as_written === true ||
     under.keeps_nothing === true ||
     (!is_deep && under.verify_shown_by !== undefined && `see ${under.verify_shown_by}`);
-  test('what verify finds', { skip }, async (context) => {
+  test('verify finds the damage', { skip }, async (context) => {
     const config = await under.configure();
     const delivered = await contract.deliver(config, contract.delivery());
     let known = await findNamed(context, contract, config, delivered);

@@ -106,7 +106,7 @@ test('export_to_s3, agent: a day lies in the bucket, an agent sees the export', 
   assert.match(await run('agent', {}), /^Tools: .*explain_delay[^]*^Events to S3: \w+/m);
 });
 
-test('configuration_as_code: what was applied leaves nothing to do', async () => {
+test('configuration_as_code: an applied configuration leaves nothing to do', async () => {
   const variables = { STAGE: 'staging', ON_CALL: 'on-call@example.com' };
   const said = await run('configuration_as_code', variables);
   assert.match(said, /^\+ create projects\.shop\.batch_exports\.orders/m);

@@ -61,7 +61,7 @@ test('a run that failed for good is told, whichever way it did', () => {
   assert.ok(rules.includes(`status=~"${failed.join('|')}"`));
 });
 
-test('what an alert sees grow from nothing, or not at all, is counted from 0 on', async () => {
+test('a metric whose growth an alert watches starts at 0', async () => {
   const metrics = openMetrics({ process_metrics: false });
   beginCounts(metrics);
   const counts = await metrics.registry.metrics();

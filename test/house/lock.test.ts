@@ -59,7 +59,7 @@ test('every package is pinned to one exact version, and the lock holds that vers
   }
 });
 
-test('what was fetched is pinned by its content', () => {
+test('downloads are pinned by their content', () => {
   const loose = Object.entries(lock.packages).flatMap(([folder, entry]) =>
     folder === '' || entry.integrity !== undefined || entry.optional === true ? [] : [folder],
   );

@@ -110,7 +110,7 @@ test('a migration only adds, or says from which release on processes can work be
   }
 });
 
-test('what goes through a whole table of ClickHouse is a background migration', () => {
+test('a statement that rewrites a table of ClickHouse is a background migration', () => {
   for (const path of globSync('migrations/clickhouse/*.sql', { cwd: root }))
     assert.deepEqual(
       analyticsTablesRead(readFileSync(join(root, path), 'utf8')),
@@ -120,7 +120,7 @@ test('what goes through a whole table of ClickHouse is a background migration', 
   readBackgroundMigrations(join(root, 'migrations/clickhouse/background'));
 });
 
-test('what takes away or asks for more is seen', () => {
+test('the check sees statements that remove or demand', () => {
   const cases: [string, number][] = [
     ['ALTER TABLE a ADD COLUMN b text; CREATE INDEX c ON a (b);', 0],
     ["ALTER TABLE a ADD COLUMN b text NOT NULL DEFAULT 'x' CHECK (b IN ('x', 'y'));", 0],

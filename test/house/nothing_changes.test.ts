@@ -168,7 +168,7 @@ test('a PATCH or PUT that changes nothing leaves entries, ETags and instants alo
   );
 });
 
-test('what changes a secret alone leaves an entry and another ETag', async () => {
+test('a change of a secret alone leaves an entry and another ETag', async () => {
   const config = { user: 'u', password: 'pl4nted-word', host: 'h', database: 'd' };
   const { id } = await newExport(home, { destination: { type: 'Postgres', config } });
   const path = `/api/projects/${home.project.id}/batch_exports/${id}/`;

@@ -7,7 +7,7 @@ import { listSourceFiles, root } from './source_files.ts';
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const own = /moduleBeside\(import\.meta, '([^']+)'\)/g;
 
-test('what a thread or a process starts with is a module of the package', () => {
+test('the entry of a thread or a process is a module of the package', () => {
   const folder = join(root, 'scripts/package');
   const { files } = JSON.parse(readFileSync(join(folder, 'tsconfig.json'), 'utf8')) as {
     files: string[];
@@ -51,7 +51,7 @@ function serverFiles() {
   );
 }
 
-test('who has the package alone finds the unit of systemd where the page says', () => {
+test('the package has the unit of systemd where the page says', () => {
   const [, packed] = /\/sluice\/build\/(\S+)"/.exec(read('docs/install.md'))!;
   const packing = read('scripts/package/build_package.ts');
   assert.ok(packing.includes(`copy('deploy/sluice.service', '${packed}');`));

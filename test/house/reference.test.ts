@@ -19,7 +19,7 @@ test('every operation has a real example that fits its schemas', async () => {
   assert.deepEqual([...faults.values()], []);
 });
 
-test('what has an example is in no list of those without', async () => {
+test('an operation with an example is in no list of those without', async () => {
   const examples = await readExamples();
   assert.deepEqual(
     Object.keys(without_example).filter((id) => id in examples),

@@ -42,7 +42,7 @@ test('ARCHITECTURE.md lists every table', () => {
   assert.deepEqual(named.toSorted(), listed.map(({ table }) => table).toSorted());
 });
 
-test('what the page says of each table is so', () => {
+test('the page is right about each table', () => {
   const wrong = listed.flatMap(({ table, stays, bounds }) => {
     const names = [...bounds.matchAll(/`([^`]+)`/g)].map(([, name]) => name!);
     if (stays.startsWith('as its owner'))

@@ -86,7 +86,7 @@ test('every test file runs once', () => {
   assert.deepEqual(groupTestFiles(tests).flat().sort(), tests.toSorted());
 });
 
-test('what steps beside each other say comes one after the other, the first one at once', () => {
+test('parallel steps print one after the other, the first one at once', () => {
   const said: string[] = [];
   const turns = openTurns((text) => said.push(text));
   const [first, second, third] = [turns.take(), turns.take(), turns.take()];

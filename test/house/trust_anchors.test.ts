@@ -153,7 +153,7 @@ test('every route about people, and each of its fields, is named with what guard
   );
 });
 
-test('what owners alone may do asks for level, scope and a recent confirmation', () => {
+test('an owner’s right needs level, scope and a recent confirmation', () => {
   const owned = routes.filter(({ path }) => guarded[path]?.[0] === 'owner');
   assert.ok(owned.length >= 9);
   for (const route of owned)
@@ -164,7 +164,7 @@ test('what owners alone may do asks for level, scope and a recent confirmation',
     );
 });
 
-test("what is a person's own asks for a session that reaches the whole account", () => {
+test('a person’s own settings need a session that reaches the whole account', () => {
   const own = routes.filter(({ path }) => path.startsWith(me) && path !== `${me}reset_password/`);
   assert.ok(own.length >= 10);
   for (const route of own) assert.ok(route.own_account, named(route));

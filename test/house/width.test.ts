@@ -34,7 +34,7 @@ test('no line of prose is wider than 100 columns, but for tables and single link
   assert.deepEqual(wide, [], 'Wrap these lines, also in code blocks.');
 });
 
-test('what may be wide is told from what may not', () => {
+test('the check tells a line that may be wide from one that may not', () => {
   const long = 'word '.repeat(30);
   const token = 'x'.repeat(token_columns_min + 30);
   const widthOf = (line: string, isFree: (line: string) => boolean) =>

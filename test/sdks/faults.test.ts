@@ -34,7 +34,7 @@ const happening: [fault: Fault, deep?: 'deep'][] = [
 
 // All at once, because clients wait for seconds before they try again. `npm run sdks -- faults`
 // lets every fault happen to every client.
-test('what programs sent is what is stored and exported, each once, whatever happens', async () => {
+test('the sent events are stored and exported once each, through every fault', async () => {
   assert.equal(node_clients.length, happening.length);
   const sending = node_clients
     .map((client, index) => ({ client, fault: happening[index]![0] }))

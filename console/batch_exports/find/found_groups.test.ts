@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { groupsOf, isUuid } from './found_groups.ts';
 
-test('what wants a look comes first, and many that are as they should be are folded', () => {
+test('groups that need a look come first, and many healthy ones are folded', () => {
   const many = Array.from({ length: 45 }, () => ({ state: 'delivered' as const }));
   const failed = Array.from({ length: 4 }, () => ({ state: 'failed' as const }));
   const found = [many[0]!, { state: 'waiting' as const }, ...many.slice(1), ...failed];

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { bodyOf, draftOf } from './draft.ts';
 import type { Base } from './draft.ts';
 
-test('what is a number is sent as one, whatever the API says of it', () => {
+test('a number is sent as a number, whatever the API calls its type', () => {
   const sent = (freshness_seconds: string) =>
     bodyOf({ ...draftOf(undefined, 'UTC'), freshness_seconds }, undefined, undefined, 'UTC')[
       'freshness_seconds'

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { draftOf } from './draft.ts';
 import { lostAfter, withoutSecrets } from './lost_secrets.ts';
 
-test('of secrets that were typed the names are kept, until they are typed again', () => {
+test('the names of typed secrets are kept until the secrets are typed again', () => {
   const typed = { host: 'h', password: 'pw', token: '', key: null };
   const typing = { draft: { ...draftOf(undefined, 'UTC'), typed }, lost: ['headers'] };
   const kept = withoutSecrets(typing, ['password', 'token', 'key', 'headers']);

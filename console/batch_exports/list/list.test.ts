@@ -110,7 +110,7 @@ const addCopies = (of: string, count: number) =>
       'name', 'Copy ' || n, 'created_at', e.created_at + n * interval '1 second'))).*
     FROM batch_exports e, generate_series(1, ${count}) n WHERE e.id = ${of}::uuid`);
 
-test('of many exports those in the window are drawn, and all are found', { skip }, async () => {
+test('a long list draws only the exports in the window, and finds them all', { skip }, async () => {
   const count = inDepth(300, 10_000);
   const { home, page, list } = await newList('Many');
   await addCopies(await create(home, 'The first of all'), count - 1);
@@ -193,7 +193,7 @@ test('many are paused, resumed and deleted, also those not on the screen', { ski
   await page.getByRole('region', { name: 'Many exports' }).waitFor();
 });
 
-test('what is ticked in one project is not ticked in another', { skip }, async () => {
+test('a tick in one project does not tick anything in another', { skip }, async () => {
   const [first, second] = [await newList('Ticked'), await newList('Not ticked')];
   await addCopies(await create(first.home, 'One of three'), 2);
   await create(second.home, 'The only one');
@@ -215,7 +215,7 @@ test('what is ticked in one project is not ticked in another', { skip }, async (
   assert.equal(await page.getByRole('button', { name: /^Delete/ }).count(), 0);
 });
 
-test('what cannot be read says why, and is asked for again', { skip }, async () => {
+test('a list that cannot be read says why, and retries', { skip }, async () => {
   const { home, page, list } = await newList('Broken');
   await create(home, 'Still there');
   let is_broken = true;

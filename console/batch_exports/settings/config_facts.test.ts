@@ -16,7 +16,7 @@ const type = {
   only_with: [{ keys: ['account'], key: 'prefix', values: ['other'] }],
 } as unknown as DestinationType;
 
-test('what is stored stands under the titles of the form in its order, in words', () => {
+test('stored settings stand under the titles of the form, in its order, in words', () => {
   // In the order in which a database gives them.
   const config = {
     later: 3,

@@ -85,7 +85,7 @@ test('the first view has the latest slots, or what is selected', () => {
   assert.ok(around.from < old.from && around.to > old.to && around.to < start);
 });
 
-test('what is asked for holds the view, stays for small moves, and is not too long', () => {
+test('the requested range holds the view, stays for small moves, and is not too long', () => {
   for (const interval of intervals) {
     const length = slotLength({ interval });
     for (const slots of [8, 60, 8_640, 200_000]) {
@@ -135,7 +135,7 @@ test('columns have their shares of each kind, and counts are those of the view',
   assert.equal(rangeAt(drawn, start + 20 * hour), undefined);
 });
 
-test('of a range that the view cuts there is what is in view, by whole slots', () => {
+test('a range that the view cuts shows whole slots in view', () => {
   const rhythm = { interval: 'hour', timezone: 'UTC' } as const;
   const drawn = drawnOf([
     range(-600, 2, { state: 'missing', reason: 'made_later' }),
@@ -159,7 +159,7 @@ test('of a range that the view cuts there is what is in view, by whole slots', (
   );
 });
 
-test('what is missing is told by its reason', () => {
+test('a missing slot names its reason', () => {
   assert.equal(kindOf({ state: 'missing', reason: 'paused' }), 'paused');
   assert.equal(kindOf({ state: 'missing', reason: 'made_later' }), 'made_later');
   assert.equal(kindOf({ state: 'missing', reason: 'cancelled' }), 'missing');
@@ -183,7 +183,7 @@ test('ticks stand at round hours, days and months of the zone', () => {
   ]);
 });
 
-test('where the clocks are moved, each hour that they show has a tick, and no other', () => {
+test('a change of the clocks gives each shown hour one tick', () => {
   const zone = 'Europe/Berlin';
   const ticks = (from: string, to: string, most: number) =>
     ticksOf({ from: at(from), to: at(to) }, zone, most).map(

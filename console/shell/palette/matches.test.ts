@@ -31,7 +31,7 @@ test('the best come first, equals keep their order', () => {
   );
 });
 
-test('what is known by other words comes after what is called so', () => {
+test('matches by another word come after matches by name', () => {
   const items: Named[] = [
     { label: 'Account', also: ['API key', 'password', 'session'] },
     { label: 'Keys of the house' },

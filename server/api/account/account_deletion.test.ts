@@ -170,7 +170,7 @@ test('the only owner of an organization stays, and is told of which', async () =
   assert.equal((await browser.ask('DELETE', url, { current_password: password })).status, 204);
 });
 
-test('of two owners who delete their accounts at once one stays', async () => {
+test('one of two owners who delete their accounts at once stays', async () => {
   for (let round = 0; round < 6; round += 1) {
     await forgetAllAttempts(harness);
     const { organization, user: first } = await harness.newOrganization();
@@ -206,7 +206,7 @@ test('an organization that is busy for long does not hold up the others of who g
   assert.equal((await browser.ask('DELETE', url, { current_password: password })).status, 204);
 });
 
-test('who is made an owner while their account is deleted is not the last to go', async () => {
+test('a person made owner while their account is deleted is not the last to go', async () => {
   const { organization, key, user: first } = await harness.newOrganization();
   const user = await newPerson(harness);
   await addMember(harness.deps, organization.id, user, 8);

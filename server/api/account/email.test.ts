@@ -184,7 +184,7 @@ test(
   },
 );
 
-test('of ten who open one link at once one succeeds', async () => {
+test('one of ten people who open a link at once succeeds', async () => {
   const user = await newPerson(harness);
   const key = await harness.newKey(user);
   await harness.request('POST', `${url}verify_email/`, { key });

@@ -92,7 +92,7 @@ test('the person is told before: what ends with the new address', async () => {
   }
 });
 
-test('who is exempt keeps the membership, and so does who stays in the domain', async () => {
+test('an exempt person keeps the membership, and so does one who stays in the domain', async () => {
   const { home, base, domain, user, browser } = await newHome();
   await moveTo(browser, `mallory.new@${domain}`);
   assert.ok((await membersOf(home)).includes(`mallory.new@${domain}`));
@@ -104,7 +104,7 @@ test('who is exempt keeps the membership, and so does who stays in the domain', 
   assert.equal((await entriesOf(home))[0], 'verified_email user');
 });
 
-test('nothing ends where the domain enforces nothing', async () => {
+test('no membership ends if the domain enforces nothing', async () => {
   const { home, browser, enforce } = await newHome();
   await enforce(false);
   const email = newAddress();

@@ -82,7 +82,7 @@ test('the first passkey brings recovery codes, is told by mail and stands in the
   assert.equal((await trySignIn(harness, user.email, { code: recovery_codes[0] })).status, 201);
 });
 
-test('whoever has a second factor shows it to add another one', async () => {
+test('a person with a second factor shows it to add another one', async () => {
   const { browser } = await newHolder();
   const { authenticator, created } = await addPasskey(browser);
   const [one] = created['recovery_codes'];
@@ -120,7 +120,7 @@ test('whoever has a second factor shows it to add another one', async () => {
   assert.deepEqual([confirmed.status, confirmed.body.recovery_codes], [200, []]);
 });
 
-test('what the browser was not asked for is not kept', async () => {
+test('a passkey that the browser was not asked for is refused', async () => {
   const [{ browser }, other] = [await newHolder(), await newHolder()];
   const { body: options } = await begin(browser);
   const bents: (Bent & { attestation?: Buffer })[] = [

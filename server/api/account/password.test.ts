@@ -112,7 +112,7 @@ test('it takes a session, the present password, and a new one that will do', asy
   assert.equal((await trySignIn(harness, user.email)).status, 201);
 });
 
-test('of changes at once with the same present password one succeeds', async () => {
+test('one of several concurrent changes with the same present password succeeds', async () => {
   const user = await newPerson(harness);
   const browsers = await Promise.all(
     Array.from({ length: inDepth(2, 4) }, () => signedIn(harness, user)),
@@ -232,7 +232,7 @@ test('the first proof of an address ends keys and second factor of before it', a
   assert.equal(tried.body.code, 'second_factor_required');
 });
 
-test('of many who open one link at once one chooses the password', async () => {
+test('one of many people who open a link at once chooses the password', async () => {
   const user = await newPerson(harness);
   await askForLink(user.email);
   const token = await mailedToken(server, user.email, 'reset-password');

@@ -76,7 +76,7 @@ test('beginning again replaces the seed until it counts; then it is 409', async 
   );
 });
 
-test('of ten confirmations at once one gives the recovery codes', async () => {
+test('one of ten concurrent confirmations returns the recovery codes', async () => {
   const browser = await signedIn(harness, await newPerson(harness));
   const { secret } = (await browser.ask('POST', `${me}totp/`, { current_password: password })).body;
   const code = codeOf(secret, clock.now());

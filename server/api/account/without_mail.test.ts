@@ -78,7 +78,7 @@ test('without mail what needs one says so', async () => {
   );
 });
 
-test('what no longer counts is removed, and nothing else', async () => {
+test('the sweep removes expired rows, and nothing else', async () => {
   const day_ms = 24 * 3_600_000;
   const user = await newPerson(harness);
   await signedIn(harness, user);

@@ -54,7 +54,7 @@ test('an entry says who did what to which thing, from where, and what it was bef
   assert.match(id, /^[0-9a-f-]{36}$/);
 });
 
-test('what is done in a session names the session and no key', async () => {
+test('an entry made in a session names the session and no key', async () => {
   const home = await harness.newOrganization();
   const cookie = await harness.newSession(home.user);
   await rename(home, 'Shop', { cookie });
@@ -68,7 +68,7 @@ test('what is done in a session names the session and no key', async () => {
   );
 });
 
-test('what was refused or only checked is not in the log', async () => {
+test('the log has no refused request and no dry run', async () => {
   const home = await harness.newOrganization();
   const url = `/api/projects/${home.project.id}/`;
   for (const [path, body, status] of [
@@ -169,7 +169,7 @@ test('wrong queries are 400 and name the parameter', async () => {
   }
 });
 
-test('who reads it: members with the scope; addresses of others: administrators', async () => {
+test('members with the scope read the log; administrators read the addresses of others', async () => {
   const home = await harness.newOrganization();
   const member = await harness.newMember(home.organization.id, 1);
   const administrator = await harness.newMember(home.organization.id, 8);

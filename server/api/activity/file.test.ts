@@ -62,7 +62,7 @@ test('the file has every entry, in order, once, as lists show them', async () =>
   );
 });
 
-test('how the file is asked for', async () => {
+test('a file is requested by the Accept header or the query', async () => {
   const lines = 'application/x-ndjson';
   const cases: [string, string | undefined, string][] = [
     ['', undefined, 'application/json'],

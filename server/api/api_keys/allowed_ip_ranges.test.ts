@@ -72,7 +72,7 @@ test('ranges are changed, kept by other changes, and rolled with the key', async
   assert.ok(fields.includes('allowed_ip_ranges'));
 });
 
-test('what is no range is refused by its place', async () => {
+test('a value that is no range is refused at its place', async () => {
   const person = await newPerson(harness);
   const create = (allowed_ip_ranges: unknown) =>
     person.ask('POST', list, { label: 'a', scopes: ['*'], allowed_ip_ranges });

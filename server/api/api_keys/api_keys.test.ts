@@ -233,7 +233,7 @@ test('@current: any key learns about itself and its owner; a session has none', 
   assert.equal(await statusOf(scopeless, `${list}@current/`), 200);
 });
 
-test('what was done to keys is in the log of the person, without the key, once each', async () => {
+test('the log of the person has each change of a key once, without the key', async () => {
   const person = await newPerson(harness);
   const created = await createKey(person, { label: 'Logged' });
   await person.ask('PATCH', `${list}${created.id}/`, { label: 'Renamed' });

@@ -103,74 +103,66 @@ test(
   },
 );
 
-test(
-  'what has ended stays ended: an expired key is not brought back, and a rolled one ends no ' +
-    'later than its overlap',
-  async () => {
-    const person = await newPerson(harness);
-    const old = await createKey(person, { expires_at: at(now + day_ms) });
-    const url = `${list}${old.id}/`;
-    assert.equal((await person.ask('POST', `${url}roll/`, { overlap_seconds: 3600 })).status, 201);
-    assert.equal((await person.ask('POST', `${url}roll/`, { overlap_seconds: 60 })).status, 409);
-    const change = (method: string, fields: Record<string, unknown>) =>
-      person.ask(method, url, { label: 'CI', scopes: ['project:read'], ...fields });
-    for (const expires_at of [null, at(now + 3_600_001), at(now + 2 * day_ms)])
-      for (const method of ['PATCH', 'PUT']) {
-        const answer = await change(method, { expires_at });
-        assert.deepEqual(
-          [answer.status, answer.body.code],
-          [409, 'conflict'],
-          `${method} ${expires_at}`,
-        );
-      }
-    for (const [fields, ends_ms] of [
-      [{}, now + 3_600_000],
-      [{ expires_at: at(now + 3_600_000) }, now + 3_600_000],
-      [{ expires_at: at(now + 1_800_000) }, now + 1_800_000],
-    ] as const)
-      for (const method of ['PATCH', 'PUT']) {
-        const answer = await change(method, fields);
-        assert.deepEqual(
-          [answer.status, Date.parse(answer.body.expires_at)],
-          [200, ends_ms],
-          answer.text,
-        );
-      }
-    assert.equal(
-      (await change('PATCH', { expires_at: at(now + 3_600_000) })).status,
-      409,
-      'a sooner end counts from then on',
-    );
-    now += 1_800_000;
-    for (const expires_at of [null, at(now + day_ms)])
-      for (const method of ['PATCH', 'PUT'])
-        assert.equal((await change(method, { expires_at })).status, 409);
-    assert.equal((await change('PATCH', {})).status, 200);
-    assert.equal(await statusOf(old.value), 401);
-    const ended = await createKey(person, { expires_at: at(now + 1_000) });
-    const living = await createKey(person, { expires_at: at(now + 1_000) });
-    assert.equal(
-      (await person.ask('PATCH', `${list}${living.id}/`, { expires_at: null })).status,
-      200,
-    );
-    now += 1_000;
-    assert.equal(
-      (await person.ask('PATCH', `${list}${ended.id}/`, { expires_at: null })).status,
-      409,
-    );
-    assert.deepEqual([await statusOf(ended.value), await statusOf(living.value)], [401, 200]);
-  },
-);
+test('an expired key is not brought back, and a rolled one ends with its overlap', async () => {
+  const person = await newPerson(harness);
+  const old = await createKey(person, { expires_at: at(now + day_ms) });
+  const url = `${list}${old.id}/`;
+  assert.equal((await person.ask('POST', `${url}roll/`, { overlap_seconds: 3600 })).status, 201);
+  assert.equal((await person.ask('POST', `${url}roll/`, { overlap_seconds: 60 })).status, 409);
+  const change = (method: string, fields: Record<string, unknown>) =>
+    person.ask(method, url, { label: 'CI', scopes: ['project:read'], ...fields });
+  for (const expires_at of [null, at(now + 3_600_001), at(now + 2 * day_ms)])
+    for (const method of ['PATCH', 'PUT']) {
+      const answer = await change(method, { expires_at });
+      assert.deepEqual(
+        [answer.status, answer.body.code],
+        [409, 'conflict'],
+        `${method} ${expires_at}`,
+      );
+    }
+  for (const [fields, ends_ms] of [
+    [{}, now + 3_600_000],
+    [{ expires_at: at(now + 3_600_000) }, now + 3_600_000],
+    [{ expires_at: at(now + 1_800_000) }, now + 1_800_000],
+  ] as const)
+    for (const method of ['PATCH', 'PUT']) {
+      const answer = await change(method, fields);
+      assert.deepEqual(
+        [answer.status, Date.parse(answer.body.expires_at)],
+        [200, ends_ms],
+        answer.text,
+      );
+    }
+  assert.equal(
+    (await change('PATCH', { expires_at: at(now + 3_600_000) })).status,
+    409,
+    'a sooner end counts from then on',
+  );
+  now += 1_800_000;
+  for (const expires_at of [null, at(now + day_ms)])
+    for (const method of ['PATCH', 'PUT'])
+      assert.equal((await change(method, { expires_at })).status, 409);
+  assert.equal((await change('PATCH', {})).status, 200);
+  assert.equal(await statusOf(old.value), 401);
+  const ended = await createKey(person, { expires_at: at(now + 1_000) });
+  const living = await createKey(person, { expires_at: at(now + 1_000) });
+  assert.equal(
+    (await person.ask('PATCH', `${list}${living.id}/`, { expires_at: null })).status,
+    200,
+  );
+  now += 1_000;
+  assert.equal(
+    (await person.ask('PATCH', `${list}${ended.id}/`, { expires_at: null })).status,
+    409,
+  );
+  assert.deepEqual([await statusOf(ended.value), await statusOf(living.value)], [401, 200]);
+});
 
-test(
-  'of two rolls of one key that race each finds the key or finds it expired, and no deadlock is ' +
-    'seen',
-  async () => {
-    const person = await newPerson(harness);
-    const { id } = await createKey(person);
-    const answers = await Promise.all(
-      Array.from({ length: 6 }, () => person.ask('POST', `${list}${id}/roll/`)),
-    );
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409]);
-  },
-);
+test('two rolls of one key race without a deadlock; each finds the key or its end', async () => {
+  const person = await newPerson(harness);
+  const { id } = await createKey(person);
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, () => person.ask('POST', `${list}${id}/roll/`)),
+  );
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409]);
+});

@@ -69,7 +69,7 @@ test('each export answers the other names with what it does', async () => {
   }
 });
 
-test('what an export cannot do yet is refused by its name', async () => {
+test('an option that an export lacks is refused by its name', async () => {
   const { id } = await newExport(home, { interval: 'week', destination });
   const url = `${projectBase(home)}${id}/`;
   for (const [attr, value] of [

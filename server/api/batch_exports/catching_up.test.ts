@@ -31,7 +31,7 @@ test('unpausing with backfill makes up for every interval that was missed', asyn
   assert.deepEqual(await eventsIn(delivering.folder, 'unpaused'), all_events);
 });
 
-test('what a pause left out is delivered by the backfill that the log names', async () => {
+test('the backfill named in the log delivers the rows that a pause left out', async () => {
   await delivering.startOnce();
   const { home, created, get, send } = await withEvents(harness, 'left_out', { paused: true });
   const hour = Math.floor(harness.deps.clock.now() / hour_ms) * hour_ms;

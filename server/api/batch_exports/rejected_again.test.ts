@@ -76,7 +76,7 @@ async function cut(run_id: string, records: [number, number, number]): Promise<v
     WHERE id = ${run_id}`);
 }
 
-test('of several slices an attempt that is broken off leaves nothing twice', async () => {
+test('a broken attempt over several slices leaves nothing twice', async () => {
   const { config, table, pool } = await prepareTable(
     postgres,
     refusing['a CHECK constraint']!.statements,

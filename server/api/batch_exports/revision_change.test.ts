@@ -98,7 +98,7 @@ test('a new revision delivers again what the one before has, or may have, delive
   assert.deepEqual([revision, await left(revision)], [2, hours]);
 });
 
-test('what starts a revision and what does not', async () => {
+test('some changes start a revision and others do not', async () => {
   const home = await harness.newOrganization();
   const cases: [Record<string, unknown>, number][] = [
     [{ name: 'x', paused: true, end_at: '2040-01-01T00:00:00.000000Z' }, 1],

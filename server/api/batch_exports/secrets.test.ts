@@ -175,7 +175,7 @@ test('an absent secret is kept, null removes it, PUT keeps it, other types forge
   );
 });
 
-test('which secrets are stored is told by their keys, an empty one as none', async () => {
+test('a record lists the keys of its stored secrets, without empty ones', async () => {
   const home = await harness.newOrganization();
   const url = 'https://one.example.com';
   const given = { url, token: 'pl4nted-t0ken', headers: {}, signing_secret: '' };

@@ -88,7 +88,7 @@ test('a destination is tested and previewed, before and after the export is crea
   assert.equal((await send('GET', '')).body.last_updated_at, created.last_updated_at);
 });
 
-test('of long rows a preview shows the oldest alone, and none that is too long', async () => {
+test('a preview of long rows shows the oldest alone, and none that is too long', async () => {
   const home = await harness.newOrganization();
   const properties = { x: 'y'.repeat(3 * 1024 * 1024) };
   for (const event of ['first', 'second']) {

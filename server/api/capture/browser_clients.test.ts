@@ -27,7 +27,7 @@ after(async () => {
 });
 
 // Most of a visit is the wait until a client sends what it has gathered.
-describe('what the page of a client sent is stored', { concurrency: 3 }, () => {
+describe('ingestion stores the events of a client’s page', { concurrency: 3 }, () => {
   for (const client of browser_clients)
     test(client.name, { skip, timeout: 60_000 }, async () => {
       const { project } = await harness.newOrganization();

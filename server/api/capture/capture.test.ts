@@ -40,7 +40,7 @@ test('200 means stored; the same uuid is stored once, whichever way it comes', a
   assert.deepEqual(await storedNames('once'), ['once a', 'once b']);
 });
 
-test('what has no id and comes again is stored once, what people do twice twice', async () => {
+test('a repeated event without an id is stored once, two different ones twice', async () => {
   const at = (time: string) => ({ event: 'no id', distinct_id: 'ada', timestamp: time });
   const fine = at('2026-11-22T12:00:00.123Z');
   const whole = at('2026-11-22T12:00:00Z');
@@ -121,7 +121,7 @@ test('bombs, broken data and what is packed too often are refused', async () => 
   assert.equal((await post('/e/', form)).status, 413);
 });
 
-test('what is packed with lz64 is refused with what to do', async () => {
+test('a body packed with lz64 is refused with advice', async () => {
   // A list of one event, by the library that old clients have.
   const packed = 'NobwRApgbhB2AuYBcYCGYA0YAmBLAzvLrAMbwD6u2ya26AvgLpA=';
   const named = Buffer.from(`data=${encodeURIComponent(packed)}&compression=lz64`);

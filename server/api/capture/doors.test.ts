@@ -103,7 +103,7 @@ test('a path may begin with several slashes and may be written in another way', 
   assert.deepEqual(stored.sort(), [...paths, '/v1/%74'].sort());
 });
 
-test('what clients of PostHog ask for besides is answered as switched off', async () => {
+test('PostHog features that Sluice lacks are answered as switched off', async () => {
   nextMinutes();
   const { api_token: key } = home.project;
   const get = (path: string, headers: Record<string, string> = {}) =>

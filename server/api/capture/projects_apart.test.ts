@@ -74,7 +74,7 @@ async function send(
   return harness.request(method, `${path}?${new URLSearchParams(query)}`, { headers });
 }
 
-test('by no way in do events, ids or persons of one project meet those of another', async () => {
+test('no way mixes events, ids or persons of two projects', async () => {
   assert.ok(ways.length > 60);
   const sent = ways.flatMap((way, at) => {
     const uuid = `${uuids}${String(at).padStart(12, '0')}`;

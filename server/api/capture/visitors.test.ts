@@ -96,7 +96,7 @@ test('without cookies a browser at an address is one visitor of a project for a 
   assert.equal(new Set([id, ...others]).size, 5);
 });
 
-test('what tells visitors apart is not stored with them, what was sent besides is', async () => {
+test('fields that tell visitors apart are not stored, others are', async () => {
   const [event] = await visit([
     { $ip: '203.0.113.9', $raw_user_agent: firefox, plan: 'pro', $set: { plan: 'pro' } },
   ]);
@@ -110,7 +110,7 @@ test('what tells visitors apart is not stored with them, what was sent besides i
   assert.equal(of_another!.person_properties, '{}');
 });
 
-test('who is identified is not merged with the visitor, of whom there may be many', async () => {
+test('identifying a person does not merge them with the shared visitor', async () => {
   const [before_it] = await visit([{}], { at: '203.0.113.20' });
   const [identified] = await visit(
     [{ distinct_id: 'ada', $anon_distinct_id: anybody.distinct_id, $ip: '203.0.113.20' }],

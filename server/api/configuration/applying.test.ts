@@ -29,7 +29,7 @@ const one_export = {
   },
 };
 
-test('of two plans the second that is applied is told what moved and by whom', async () => {
+test('the second of two applied plans is told what moved and by whom', async () => {
   const config = await openConfigurations(harness);
   await config.put(named('Web'));
   const [one, other] = [await config.plan(named('One')), await config.plan(named('Other'))];
@@ -43,7 +43,7 @@ test('of two plans the second that is applied is told what moved and by whom', a
   assert.match(refused.detail, new RegExp(`projects.web .* by ${config.home.user.email} at `));
 });
 
-test('what a plan did not look at may change', async () => {
+test('an object outside of the plan may change before it is applied', async () => {
   const config = await openConfigurations(harness);
   await config.put(named('Web'));
   const plan = await config.plan(named('One'));

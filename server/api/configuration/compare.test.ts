@@ -145,7 +145,7 @@ test('a version changes with what a plan looked at, and with nothing else', () =
     assert.notEqual(of(other), before);
 });
 
-test('judging: what is found how, what is left, and two claims on one object', () => {
+test('judging: objects found by key or name, objects left over, and rival claims', () => {
   const web = stands(name, is_managed);
   const old = stands({ name: 'Old' }, is_managed, { key: 'old', id: '2' });
   const strange = stands({ name: 'S' }, { source: 'other' }, { key: 'strange', id: '3' });

@@ -236,7 +236,7 @@ test('a plugin whose content is not the declared one is refused', async () => {
   assert.equal((await config.plan(right)).body.is_empty, true);
 });
 
-test('what a pull of a plugin and of unset secrets says makes the same elsewhere', async () => {
+test('a pulled plugin with unset secrets creates the same elsewhere', async () => {
   const [config, other] = [await openConfigurations(harness), await openConfigurations(harness)];
   for (const { home } of [config, other]) await setPluginsLevel(harness, home, 6);
   const written = { collection: 'pipeline_destinations', plugin_type: 'source' };

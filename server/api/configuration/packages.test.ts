@@ -51,7 +51,7 @@ test('packages are installed and upgraded; no transaction is open while they com
   assert.deepEqual(open_transactions, [0, 0, 0, 0]);
 });
 
-test('what is wrong with packages is told of all at once, and of no config', async () => {
+test('a plan reports the faults of all packages at once, and none of their configs', async () => {
   const config = await openConfigurations(harness, home);
   const missing = (url: string) => ({ ...place, url });
   const refused = await config.plan({

@@ -75,7 +75,7 @@ function typed(email: string, own: string) {
   };
 }
 
-test('what the server spells its own way is applied once, and leaves nothing to do', async () => {
+test('a value that the server respells is applied once, and leaves nothing to do', async () => {
   const config = await openConfigurations(harness);
   await setPluginsLevel(harness, config.home, 6);
   const { user } = await harness.newMember(config.home.organization.id, 1);

@@ -56,7 +56,7 @@ test('faults of form are told all at once', async () => {
     assert.deepEqual(faultsOf(await config.plan(sent))[0], 400);
 });
 
-test('what routes refuse is told for all objects at once; nothing is kept', async () => {
+test('a plan reports the refusals of all routes at once, and keeps nothing', async () => {
   const config = await openConfigurations(harness);
   const refused = await config.plan({
     projects: {
@@ -191,7 +191,7 @@ test('references that lead nowhere, keys in a circle and two claims on one objec
   ]);
 });
 
-test('what cannot change is told; a mark where no secret stands is refused', async () => {
+test('a fixed field is reported; a mark without a secret is refused', async () => {
   const config = await openConfigurations(harness);
   const target = { type: 'email', address: 'a@example.com' };
   await config.put(project({ notice_targets: { ops: target } }));

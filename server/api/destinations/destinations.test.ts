@@ -68,7 +68,7 @@ test('formats name the compressions that the rules of the destination take', asy
   assert.deepEqual(formats('Postgres'), []);
 });
 
-test('what the schema calls required is what a create asks for', async () => {
+test('keys that the schema requires are those that a create asks for', async () => {
   const home = await harness.newOrganization();
   for (const { type, config } of (await list()).body.results) {
     const answer = await home.ask('POST', `/api/projects/${home.project.id}/batch_exports/`, {

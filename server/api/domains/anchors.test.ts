@@ -104,7 +104,7 @@ test('an owner confirms what waits, signed in and with their own factor', async 
   assert.deepEqual(refusalOf(await owner.ask('POST', confirm, {})), [403, 'own_factor_required']);
 });
 
-test('what is changed back waits no more, and what an owner sets themselves neither', async () => {
+test('a change that is undone waits no longer, nor does one that an owner makes', async () => {
   const { home, administrator, url } = await newHome();
   await home.ask('PATCH', url, provider);
   const one = await administrator.ask('PATCH', url, { saml_entity_id: 'urn:other' });
@@ -122,7 +122,7 @@ test('what is changed back waits no more, and what an owner sets themselves neit
   assert.equal(repeated.headers['etag'], own.headers['etag'], 'nothing changed');
 });
 
-test('what waits is refused as it would be if it took effect', async () => {
+test('a waiting change is refused as if it took effect', async () => {
   const { administrator, url } = await newHome();
   const lonely = await administrator.ask('PATCH', url, { sso_enforcement: 'saml' });
   assert.equal(lonely.status, 400, lonely.text);

@@ -71,7 +71,7 @@ test('30, 7 and 1 days before the last certificate ends people are warned, once 
   assert.ok(mails[0]!.content.text?.includes(acme_ends_at));
 });
 
-test('who was not warned in time is warned once; another certificate begins anew', async () => {
+test('a person who missed a warning is warned once; another certificate starts again', async () => {
   world.goTo(Date.parse('2030-01-01T00:00:00.000000Z'));
   const home = await world.harness.newOrganization();
   const domain = await verifiedWith(home, { ...provider, saml_x509_cert: expired });

@@ -30,7 +30,7 @@ async function put(
   );
 }
 
-test('of organizations that claim a name at once one gets it', async () => {
+test('one of several organizations that claim a name at once gets it', async () => {
   const homes = [await world.harness.newOrganization(), await world.harness.newOrganization()];
   for (let round = 1; round <= 20; round += 1) {
     const answers = await Promise.all(homes.map((home) => claim(home, `race-${round}.test`)));
@@ -111,32 +111,28 @@ test('an organization that loses a name is told, in its log and by mail', async 
   assert.match(mail!.content.text ?? '', /Acme/);
 });
 
-test(
-  'of organizations that take a free name over at once one gets it, and one that proves it in ' +
-    'time keeps it',
-  async () => {
-    const homes = await Promise.all([1, 2, 3].map(() => world.harness.newOrganization()));
-    const [owner, ...takers] = homes as [TestOrganization, ...TestOrganization[]];
-    for (let round = 1; round <= 5; round += 1) {
-      const domain = await world.claim(owner);
-      await put(domain, 'failed', null);
-      const answers = await Promise.all(takers.map((home) => claim(home, domain.domain)));
-      assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 400], `round ${round}`);
-    }
-    for (let round = 1; round <= 5; round += 1) {
-      const domain = await world.claim(owner);
-      await put(domain, 'failed', null);
-      world.resolvers[0]!.set(proofNameOf(domain), { records: [proofOf(domain)] });
-      const path = `${domainsPath(owner, domain)}verify/`;
-      const [verify, taken] = await Promise.all([
-        owner.ask('POST', path),
-        claim(takers[0]!, domain.domain),
-      ]);
-      assert.deepEqual(
-        [verify.status, taken.status],
-        verify.status === 200 ? [200, 400] : [404, 201],
-        `round ${round}`,
-      );
-    }
-  },
-);
+test('one of several organizations gets a free name, and keeps it with a proof in time', async () => {
+  const homes = await Promise.all([1, 2, 3].map(() => world.harness.newOrganization()));
+  const [owner, ...takers] = homes as [TestOrganization, ...TestOrganization[]];
+  for (let round = 1; round <= 5; round += 1) {
+    const domain = await world.claim(owner);
+    await put(domain, 'failed', null);
+    const answers = await Promise.all(takers.map((home) => claim(home, domain.domain)));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 400], `round ${round}`);
+  }
+  for (let round = 1; round <= 5; round += 1) {
+    const domain = await world.claim(owner);
+    await put(domain, 'failed', null);
+    world.resolvers[0]!.set(proofNameOf(domain), { records: [proofOf(domain)] });
+    const path = `${domainsPath(owner, domain)}verify/`;
+    const [verify, taken] = await Promise.all([
+      owner.ask('POST', path),
+      claim(takers[0]!, domain.domain),
+    ]);
+    assert.deepEqual(
+      [verify.status, taken.status],
+      verify.status === 200 ? [200, 400] : [404, 201],
+      `round ${round}`,
+    );
+  }
+});

@@ -157,7 +157,7 @@ const web_address = fc
       `${scheme}://${authority}${more.map((part) => between + encodeURIComponent(part)).join('')}`,
   );
 
-test('what is taken is a name in DNS with its challenge too, and is taken again as is', () => {
+test('an accepted name fits DNS with its challenge, and is accepted again unchanged', () => {
   const part = fc.oneof(
     fc.domain(),
     fc.string(),

@@ -128,7 +128,7 @@ test('a name is claimed once over the server, however it is written', async () =
   }
 });
 
-test('who claims a name twice at once is told that they have it', async () => {
+test('a person who claims a name twice at once is told that they have it', async () => {
   const home = await harness.newOrganization();
   const { db, clock } = harness.deps;
   const domain = freshName();

@@ -276,7 +276,7 @@ test('a lapsed domain is looked up for 30 days more; then its name is free', asy
   assert.equal((await claim()).status, 201);
 });
 
-test('of look-ups by hand that race one verifies, and people are told once', async () => {
+test('one of several concurrent look-ups by hand verifies, and mails people once', async () => {
   const home = await world.harness.newOrganization();
   const domain = await world.claim(home);
   answer(domain, { records: [proofOf(domain)] });

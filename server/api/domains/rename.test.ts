@@ -101,7 +101,7 @@ test('a name that cannot be had is refused, one that nobody holds is taken over'
   assert.equal((await other.ask('GET', domainsPath(other, held))).status, 404);
 });
 
-test('of domains that get one name at once, one does', async () => {
+test('one of several domains that get one name at once keeps it', async () => {
   const homes = await Promise.all(Array.from({ length: 3 }, newHome));
   for (let round = 0; round < 5; round += 1) {
     const name = newName();
@@ -134,7 +134,7 @@ test('an enforced domain, and one with a directory, keep their name', async () =
   assert.equal((await directory.ask('GET', path)).body.domain, directory.domain.domain);
 });
 
-test('what an administrator renames waits for an owner, who is asked again', async () => {
+test('a rename by an administrator waits for an owner, who is asked again', async () => {
   const { home, domain, url } = await newHome();
   const administrator = await world.harness.newMember(home.organization.id, 8);
   const owner = openBrowser(world.harness, await world.harness.newSession(home.user));
@@ -160,7 +160,7 @@ test('what an administrator renames waits for an owner, who is asked again', asy
   );
 });
 
-test('what the provider of the old name opened is closed', async () => {
+test('a rename closes the sessions of the old name’s provider', async () => {
   const { home, domain } = await newHome();
   const { db } = world.harness.deps;
   const member = await world.harness.newMember(home.organization.id, 1);

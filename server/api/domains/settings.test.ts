@@ -27,7 +27,7 @@ const violations = ({ status, body }: Answer) => [
 
 const verified = async (home: TestOrganization) => world.prove(home, await world.claim(home));
 
-test('what a domain without proof cannot have switched on, it can have switched off', async () => {
+test('an unproved domain can switch settings off, but not on', async () => {
   const home = await world.harness.newOrganization();
   const domain = await world.claim(home);
   const cases: [Record<string, unknown>, unknown[]][] = [

@@ -45,7 +45,7 @@ test('the events that were stored last, newest first, of this project alone', as
     assert.equal((await list(query)).status, 400, query);
 });
 
-test('how many were stored, by minute, hour and day, of this project alone', async () => {
+test('a project counts its stored events by minute, hour and day', async () => {
   const [home, other] = [await harness.newOrganization(), await harness.newOrganization()];
   const url = `/api/projects/${home.project.id}/events/`;
   const count = (query = '') => home.ask('GET', `${url}counts/${query}`);

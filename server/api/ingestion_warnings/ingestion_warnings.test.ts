@@ -31,7 +31,7 @@ const send = (home: TestOrganization, body: object, headers: Record<string, stri
     headers,
   });
 
-test('what SDKs sent is told with the value that was not taken as it came', async () => {
+test('a warning shows the value that Sluice changed or refused', async () => {
   const home = await harness.newOrganization();
   const uuid = randomUUID();
   await send(home, {

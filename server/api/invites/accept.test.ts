@@ -27,67 +27,63 @@ const harness = aroundTests(() =>
 
 const cookieOf = (answer: Answer) => ({ cookie: setCookieOf(answer)!.split(';')[0]! });
 
-test(
-  'who has no account signs up, joins with the level of the invite, is signed in, and the ' +
-    'invite is gone',
-  async () => {
-    const home = await harness.newOrganization({ name: 'Home' });
-    const link = await newInvite(home, { first_name: 'Grace', level: 8, message: 'Hello!' });
-    const shown = await lookAtInvite(harness, link);
-    assert.deepEqual(shown.body, {
-      id: link.id,
-      organization_name: 'Home',
-      invited_by: home.user.email,
-      target_email: link.target_email,
-      first_name: 'Grace',
-      level: 8,
-      message: 'Hello!',
-      is_expired: false,
-      has_account: false,
-    });
-    const about = { password, last_name: ' Hopper ' };
-    const not_theirs = { level: 15, email: 'other@example.com', is_email_verified: true };
-    const refused = await acceptInvite(harness, link, { ...about, ...not_theirs });
-    assert.deepEqual(
-      refused.body.errors.map(({ attr }: { attr: string }) => attr),
-      Object.keys(not_theirs),
-    );
-    const joined = await acceptInvite(harness, link, about);
-    assert.equal(joined.status, 201);
-    const { organization, member } = joined.body;
-    assert.deepEqual(organization, { id: home.organization.id, name: 'Home' });
-    assert.deepEqual(
-      [member.level, member.user.email, member.user.first_name, member.user.last_name],
-      [8, link.target_email, 'Grace', 'Hopper'],
-    );
-    // The inviter has the link as well, so it does not prove the address.
-    assert.equal(member.user.is_email_verified, false);
-    assert.match(setCookieOf(joined)!, /^sluice_session=sls_\w{43}; .*HttpOnly; SameSite=Lax$/);
-    const mine = await harness.request('PATCH', `/api/organizations/@current/`, {
-      headers: cookieOf(joined),
-      body: { name: 'Renamed' },
-    });
-    assert.deepEqual(
-      [mine.status, mine.body.id, mine.body.membership_level],
-      [200, home.organization.id, 8],
-    );
-    assert.deepEqual(await membersOf(home), [
-      [link.target_email, 8],
-      [home.user.email, 15],
-    ]);
-    assert.equal(
-      (await home.ask('GET', `/api/organizations/${home.organization.id}/invites/`)).body.count,
-      0,
-    );
-    assert.deepEqual(
-      [
-        (await lookAtInvite(harness, link)).status,
-        (await acceptInvite(harness, link, { password })).status,
-      ],
-      [404, 404],
-    );
-  },
-);
+test('a person without an account signs up, joins at the invite’s level and is signed in', async () => {
+  const home = await harness.newOrganization({ name: 'Home' });
+  const link = await newInvite(home, { first_name: 'Grace', level: 8, message: 'Hello!' });
+  const shown = await lookAtInvite(harness, link);
+  assert.deepEqual(shown.body, {
+    id: link.id,
+    organization_name: 'Home',
+    invited_by: home.user.email,
+    target_email: link.target_email,
+    first_name: 'Grace',
+    level: 8,
+    message: 'Hello!',
+    is_expired: false,
+    has_account: false,
+  });
+  const about = { password, last_name: ' Hopper ' };
+  const not_theirs = { level: 15, email: 'other@example.com', is_email_verified: true };
+  const refused = await acceptInvite(harness, link, { ...about, ...not_theirs });
+  assert.deepEqual(
+    refused.body.errors.map(({ attr }: { attr: string }) => attr),
+    Object.keys(not_theirs),
+  );
+  const joined = await acceptInvite(harness, link, about);
+  assert.equal(joined.status, 201);
+  const { organization, member } = joined.body;
+  assert.deepEqual(organization, { id: home.organization.id, name: 'Home' });
+  assert.deepEqual(
+    [member.level, member.user.email, member.user.first_name, member.user.last_name],
+    [8, link.target_email, 'Grace', 'Hopper'],
+  );
+  // The inviter has the link as well, so it does not prove the address.
+  assert.equal(member.user.is_email_verified, false);
+  assert.match(setCookieOf(joined)!, /^sluice_session=sls_\w{43}; .*HttpOnly; SameSite=Lax$/);
+  const mine = await harness.request('PATCH', `/api/organizations/@current/`, {
+    headers: cookieOf(joined),
+    body: { name: 'Renamed' },
+  });
+  assert.deepEqual(
+    [mine.status, mine.body.id, mine.body.membership_level],
+    [200, home.organization.id, 8],
+  );
+  assert.deepEqual(await membersOf(home), [
+    [link.target_email, 8],
+    [home.user.email, 15],
+  ]);
+  assert.equal(
+    (await home.ask('GET', `/api/organizations/${home.organization.id}/invites/`)).body.count,
+    0,
+  );
+  assert.deepEqual(
+    [
+      (await lookAtInvite(harness, link)).status,
+      (await acceptInvite(harness, link, { password })).status,
+    ],
+    [404, 404],
+  );
+});
 
 test('an unknown id and a wrong token are the same 404', async () => {
   const home = await harness.newOrganization();
@@ -157,7 +153,7 @@ test('a sign-up needs a password that will do', async () => {
   assert.deepEqual(await membersOf(home), [[home.user.email, 15]]);
 });
 
-test('where a domain asks for single sign-on nobody signs up with a password', async () => {
+test('nobody signs up with a password if their domain enforces single sign-on', async () => {
   const home = await harness.newOrganization();
   const domain = `${randomUUID()}.example.com`;
   await harness.deps.db.run(sql`

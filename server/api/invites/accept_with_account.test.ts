@@ -17,7 +17,7 @@ const harness = shareHarness({ clickhouse: false });
 
 const cookieOf = (answer: Answer) => ({ cookie: setCookieOf(answer)!.split(';')[0]! });
 
-test('who has an account signs in first; with it they join, by session or key', async () => {
+test('a person with an account signs in first, then joins by session or key', async () => {
   const { home, own, link } = await invitedAccount(harness);
   assert.equal((await lookAtInvite(harness, link)).body.has_account, true);
   const refused = await acceptInvite(harness, link, { password });
@@ -91,7 +91,7 @@ test('a key needs the scope and no limits', async () => {
   assert.equal((await membersOf(home)).length, 2);
 });
 
-test('who is already a member is told so, and the invite stays', async () => {
+test('a member is told that they are one, and the invite stays', async () => {
   const { home, own, link } = await invitedAccount(harness);
   await addMember(harness.deps, home.organization.id, own.user, 1);
   const answer = await acceptInvite(harness, link, {}, { key: own.key });

@@ -93,7 +93,7 @@ test('everybody invites up to their own level', async () => {
     }
 });
 
-test('who is a member is not invited, however the address is written', async () => {
+test('a member is not invited again, however the address is written', async () => {
   const { organization, key, user } = await harness.newOrganization();
   const inactive = await harness.newMember(organization.id, 1);
   await harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE id = ${inactive.user.id}`);

@@ -54,7 +54,7 @@ const linkIn = (text: string | undefined) => /^http\S+\/invite\/\S+$/m.exec(text
 const listed = async (id: string) =>
   (await home.ask('GET', `${base()}?limit=1000`)).body.results.find((one: any) => one.id === id);
 
-test('who is no administrator does not see the link that a mail brings', async () => {
+test('only administrators see the link that a mail brings', async () => {
   const member = await harness.newMember(home.organization.id, 1);
   const target_email = address();
   const ask = (path: string, body: object) =>

@@ -26,7 +26,7 @@ test('a broken body sends nothing again', async () => {
   assert.equal((await shown(link)).status, 404);
 });
 
-test('who became a member meanwhile is not sent another invite', async () => {
+test('a person who became a member meanwhile gets no further invite', async () => {
   const { organization, key } = await harness.newOrganization();
   const created = (await invite(organization.id, key, { target_email: address() })).body;
   const member = await harness.newMember(organization.id, 1);

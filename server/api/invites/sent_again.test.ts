@@ -17,7 +17,7 @@ const hour_ms = 3_600_000;
 let passed_ms = 0;
 openAroundTests(() => passed_ms);
 
-test('who may take an invite back, and who may send it again', async () => {
+test('rights decide who takes an invite back, and who sends it again', async () => {
   // Level of who created it, its level, who asks (themselves, or another of a level), what comes of
   // DELETE and of resend.
   const cases: [Level, Level, 'self' | Level, number, number][] = [

@@ -14,7 +14,7 @@ const harness = aroundTests(
   },
 );
 
-test('what models send of an argument is read as they mean it', async () => {
+test('the tools read arguments as models mean them', async () => {
   for (const name of ['One', 'Two']) await newExport(home, { name });
   const agent = await agentOf(harness, home.key);
   for (const args of [

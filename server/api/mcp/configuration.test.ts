@@ -77,7 +77,7 @@ test('a plan says which sections it leaves out', async () => {
   assert.deepEqual(without.sections_left_out, []);
 });
 
-test('of what is too long an agent asks for a part, which it can send', async () => {
+test('an agent requests a part of a long text, and can send it back', async () => {
   for (let number = 0; number < 60; number += 1)
     await newExport(home, { name: `Export ${number} ${'x'.repeat(600)}` });
   const { data: whole } = await agent.call('plan_configuration');

@@ -5,7 +5,7 @@ import { fitted, untrusted } from './marked_data.ts';
 const uuid = '01890000-0000-7000-8000-000000000000';
 const instant = '2026-01-01T00:00:00.000000Z';
 
-test('what is known to be ours stays plain', () => {
+test('text of the server stays unmarked', () => {
   const ours = {
     id: uuid,
     status: 'FailedRetryable',
@@ -49,7 +49,7 @@ test('an object whose names somebody chose is one text', () => {
   });
 });
 
-test('nothing invisible is left in a text', () => {
+test('marked text shows invisible characters', () => {
   const hidden = Array.from('apply', (one) =>
     String.fromCodePoint(0xe0000 + one.charCodeAt(0)),
   ).join('');

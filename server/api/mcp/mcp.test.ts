@@ -197,7 +197,7 @@ test('an event is found with what became of it', async () => {
   await agent.close();
 });
 
-test('what tool or API refuse is told in their words, and no fault of the protocol', async () => {
+test('an agent reads the refusal of a tool or of the API, not a protocol fault', async () => {
   const agent = await agentOf(harness, home.key);
   const unknown = '01890000-0000-7000-8000-000000000000';
   const stranger = await harness.newOrganization();
@@ -238,7 +238,7 @@ test('a key that reads cannot call what it is not offered', async () => {
   await agent.close();
 });
 
-test('what a tool asks counts as a request of the key', async () => {
+test('a call of a tool counts as a request of the key', async () => {
   const limited = await openHarness({
     clickhouse: false,
     config: { rate_limit_per_minute: 6, rate_limit_per_hour: 0 },

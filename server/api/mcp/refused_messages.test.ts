@@ -65,7 +65,7 @@ test('there is POST and nothing else; a slash at the end is led away', async () 
   assert.equal(led.headers['location'], '/mcp');
 });
 
-test('what is no message is refused in the words of the API', async () => {
+test('a body that is no message is refused in the words of the API', async () => {
   isProblem(await post('{'), 400, /not valid JSON/);
   isProblem(await post('['.repeat(100)), 400, /nested deeper/);
   isProblem(await post('{"jsonrpc":"2.0","id":"\\u0000"}'), 400, /Null characters/);
@@ -76,7 +76,7 @@ test('what is no message is refused in the words of the API', async () => {
   isProblem(await post(huge), 413, /the limit is 1048576 bytes/);
 });
 
-test('what is a message is answered in the words of the protocol', async () => {
+test('a message is answered in the words of the protocol', async () => {
   isProtocolError(await post({ jsonrpc: '2.0', id: 1, method: 'tools/erase' }), 200, -32601);
   const unknown = { ...list, method: 'tools/call', params: { name: 'erase', arguments: {} } };
   isProtocolError(await post(unknown), 200, -32602);

@@ -118,7 +118,7 @@ const changes: [Level, Level, Level, number][] = levels.flatMap((asker) =>
   ),
 );
 
-test('who may give whom which level', async () => {
+test('the level of a member decides the levels they may give', async () => {
   assert.deepEqual(
     changes
       .filter(([, , , status]) => status === 200)

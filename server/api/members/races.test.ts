@@ -47,14 +47,14 @@ async function race(
   }
 }
 
-test('of two owners who leave at once one stays', () =>
+test('one of two owners who leave at once stays', () =>
   race((id, own) => own.ask('DELETE', path(id, own)), [[204, 409]]));
 
-test('of two owners who demote each other at once one stays owner', () =>
+test('one of two owners who demote each other at once stays owner', () =>
   race((id, own, other) => own.ask('PATCH', path(id, other), { level: 8 }), [[200, 403]]));
 
 // The one who was removed is no member any more.
-test('of two owners who remove each other at once one stays', () =>
+test('one of two owners who remove each other at once stays', () =>
   race((id, own, other) => own.ask('DELETE', path(id, other)), [[204, 404]]));
 
 test(

@@ -118,7 +118,7 @@ test('mails go to the targets, and without any target to the administrators', as
   });
 });
 
-test('what breaks down together is one mail, in order, also when it is sent again', async () => {
+test('exports that fail together are one mail, in order, also when it is sent again', async () => {
   const { home, create } = await withWebhook({ enabled: false });
   await create({ type: 'email', address: 'storm@example.com' });
   await home.ask('PATCH', `/api/projects/${home.project.id}/`, { name: 'Web shop' });

@@ -71,62 +71,57 @@ test('a webhook gets each change once, signed, however many processes send', asy
   assert.equal(last_attempt.notice, requests[1]!.headers['webhook-id']);
 });
 
-test(
-  'what fails is sent again with the same id, after growing pauses of up to an hour, and is ' +
-    'given up after a day',
-  async () => {
-    const { home, exported, received, state } = await withWebhook();
-    await endedRun(harness, exported.id, failed);
-    const faults = [
-      { status: 500 },
-      { status: 404 },
-      'cut' as const,
-      { status: 302, headers: { location: '/elsewhere' } },
-    ];
-    receiver.plan(...Array.from({ length: 28 }, (_, index) => faults[index % 4]!));
-    const began = now;
-    const pauses: number[] = [];
-    for (let attempt = 1; attempt <= 27; attempt += 1) {
-      assert.equal(await send(), 1);
-      assert.equal(received().length, attempt);
-      const { last_attempt } = await state();
-      assert.equal(last_attempt.outcome, 'failed');
-      const next = Date.parse(last_attempt.next_attempt_at);
-      pauses.push(next - now);
-      now = next - 1;
-      assert.equal(await send(), 0);
-      now = next;
-    }
-    assert.ok(
-      pauses.every(
-        (pause, index) =>
-          pause <= 1.1 * hour_ms &&
-          (index === 0 || pause >= pauses[index - 1]! || pause >= hour_ms),
-      ),
-      String(pauses),
-    );
-    assert.ok(now - began > 22 * hour_ms && now - began < 26 * hour_ms);
+test('a failed notice is retried with the same id, with growing pauses, for a day', async () => {
+  const { home, exported, received, state } = await withWebhook();
+  await endedRun(harness, exported.id, failed);
+  const faults = [
+    { status: 500 },
+    { status: 404 },
+    'cut' as const,
+    { status: 302, headers: { location: '/elsewhere' } },
+  ];
+  receiver.plan(...Array.from({ length: 28 }, (_, index) => faults[index % 4]!));
+  const began = now;
+  const pauses: number[] = [];
+  for (let attempt = 1; attempt <= 27; attempt += 1) {
     assert.equal(await send(), 1);
-    assert.deepEqual(await deliveriesOf(harness, exported.id), [
-      { outcome: 'given_up', attempts: 28, next_attempt_at: null },
-    ]);
+    assert.equal(received().length, attempt);
     const { last_attempt } = await state();
-    assert.deepEqual([last_attempt.outcome, last_attempt.next_attempt_at], ['given_up', null]);
-    const ids = new Set(received().map(({ headers }) => headers['webhook-id']));
-    const bodies = new Set(received().map(({ body }) => body));
-    const signatures = new Set(received().map(({ headers }) => headers['webhook-signature']));
-    assert.deepEqual([ids.size, bodies.size, signatures.size], [1, 1, 28]);
-    assert.deepEqual(
-      receiver.requests.filter(({ path }) => path === '/elsewhere'),
-      [],
-    );
-    const logs = await home.ask(
-      'GET',
-      `/api/projects/${home.project.id}/batch_exports/${exported.id}/logs/?search=given up`,
-    );
-    assert.match(logs.body.results[0].message, /"failing" is given up at attempt 28: /);
-  },
-);
+    assert.equal(last_attempt.outcome, 'failed');
+    const next = Date.parse(last_attempt.next_attempt_at);
+    pauses.push(next - now);
+    now = next - 1;
+    assert.equal(await send(), 0);
+    now = next;
+  }
+  assert.ok(
+    pauses.every(
+      (pause, index) =>
+        pause <= 1.1 * hour_ms && (index === 0 || pause >= pauses[index - 1]! || pause >= hour_ms),
+    ),
+    String(pauses),
+  );
+  assert.ok(now - began > 22 * hour_ms && now - began < 26 * hour_ms);
+  assert.equal(await send(), 1);
+  assert.deepEqual(await deliveriesOf(harness, exported.id), [
+    { outcome: 'given_up', attempts: 28, next_attempt_at: null },
+  ]);
+  const { last_attempt } = await state();
+  assert.deepEqual([last_attempt.outcome, last_attempt.next_attempt_at], ['given_up', null]);
+  const ids = new Set(received().map(({ headers }) => headers['webhook-id']));
+  const bodies = new Set(received().map(({ body }) => body));
+  const signatures = new Set(received().map(({ headers }) => headers['webhook-signature']));
+  assert.deepEqual([ids.size, bodies.size, signatures.size], [1, 1, 28]);
+  assert.deepEqual(
+    receiver.requests.filter(({ path }) => path === '/elsewhere'),
+    [],
+  );
+  const logs = await home.ask(
+    'GET',
+    `/api/projects/${home.project.id}/batch_exports/${exported.id}/logs/?search=given up`,
+  );
+  assert.match(logs.body.results[0].message, /"failing" is given up at attempt 28: /);
+});
 
 test(
   'a receiver that asks for rest gets nothing until it is over, an hour at most, and a new ' +
@@ -232,7 +227,7 @@ test(
   },
 );
 
-test('who takes notices does not wait behind targets of the project that do not', async () => {
+test('a healthy target does not wait behind failing targets of its project', async () => {
   const { home, exported, target, create, received } = await withWebhook();
   const beside = await newExport(home);
   receiver.plan({ status: 500 });

@@ -22,7 +22,7 @@ const hour_ms = 3_600_000;
 let now = Date.parse('2026-01-01T00:00:00.000000Z');
 openAroundTests(() => now);
 
-test('what an attempt that ends meanwhile leaves to its recipient is sent', async () => {
+test('the sender sends what another attempt left for the recipient meanwhile', async () => {
   const { home, exported, received } = await withWebhook();
   for (const { id } of [exported, await newExport(home)]) await endedRun(harness, id, failed);
   const { db, config } = harness.deps;
@@ -156,7 +156,7 @@ test('a mail to administrators that is given up stands in the log, without addre
   );
 });
 
-test('who administrates no longer gets nothing more of what waits', async () => {
+test('a former administrator gets no waiting notice', async () => {
   const home = await harness.newOrganization();
   const left = await harness.newMember(home.organization.id, 8);
   const { id } = await newExport(home);

@@ -30,7 +30,7 @@ test('deleting an organization or project waits for writers before it takes thei
   }
 });
 
-test('what only checks a deletion takes nothing away meanwhile, and waits for nobody', async () => {
+test('a dry run of a deletion removes nothing and waits for nobody', async () => {
   const home = await harness.newOrganization();
   const { key, user, organization, project } = home;
   const created = await newExport(home);

@@ -244,7 +244,7 @@ test('DELETE takes everything with it, and a second one is 404', async () => {
   assert.ok(await db.row(sql`SELECT 1 FROM users WHERE id = ${user.id}`));
 });
 
-test('of deletes that race one is 204, the others 404', async () => {
+test('one of several concurrent deletions is 204, the others 404', async () => {
   const { key, organization } = await harness.newOrganization();
   const answers = await Promise.all(
     Array.from({ length: 5 }, () =>

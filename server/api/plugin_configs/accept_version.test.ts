@@ -142,7 +142,7 @@ test('accepting takes code, settings and jobs over, once, and tells what is lack
   assert.equal((await accept(url)).body.error, null);
 });
 
-test('who accepts: level 8, and only what they have looked at', async () => {
+test('level 8 accepts a version, and only the one they have looked at', async () => {
   const { url, body } = await enable();
   await put(filesOf('2.0.0', [host]));
   const member = await harness.newMember(home.organization.id, 1);

@@ -12,7 +12,7 @@ let list: string;
 const ask = (method: string, path: string, body?: unknown, key = home.key): Promise<Answer> =>
   harness.request(method, path, { key, body });
 
-test('who may: level 8 of members to change, level 3 of the organization for all', async () => {
+test('level 8 of members changes plugin configs, level 3 of organizations allows it', async () => {
   const own = await harness.newOrganization();
   const { id } = await writtenPlugin(harness, own);
   const configs = `/api/projects/${own.project.id}/plugin_configs/`;

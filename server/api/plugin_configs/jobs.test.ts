@@ -93,7 +93,7 @@ test('a person starts a job: it has payload and defaults, the log says how it en
   );
 });
 
-test('what cannot be started is refused with its field, and nothing waits', async () => {
+test('a job that cannot start is refused with its field, and nothing waits', async () => {
   const violations = async (body: unknown): Promise<unknown> => {
     const { status, body: answer } = await start(body);
     return [

@@ -25,7 +25,7 @@ const cases: [string, string, string, string][] = [
 for (const [name, before, after, wanted] of cases)
   test(`line differences: ${name}`, () => assert.equal(between(before, after), wanted));
 
-test('what is too much is null, and does not hold the process up', () => {
+test('a difference that is too large is null, and returns soon', () => {
   const lines = (seed: number) =>
     Array.from({ length: 9_000 }, (_, at) => (at * seed) % 7_919).join('\n');
   const worked_ms = countProcessorTime();

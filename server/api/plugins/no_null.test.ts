@@ -14,7 +14,7 @@ const ask = (method: string, path: string, body?: unknown) => home.ask(method, p
 const nulls = { config_schema: null, capabilities: null, metrics: null, public_jobs: null };
 const refused = Object.keys(nulls).map((name) => `${name} null`);
 
-test('what a plugin says of itself is never null; its configs go on to work', async () => {
+test('the fields of a plugin are never null, and its configs keep working', async () => {
   const fields = [{ key: 'token', type: 'string', secret: true }];
   const files = packageFiles('pipeline_destinations', { config: fields });
   const { id, url } = await writtenPlugin(harness, home, 'pipeline_destinations', files);

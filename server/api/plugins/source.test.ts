@@ -139,7 +139,7 @@ test('rollback goes back, and forward again; without an earlier version it is 40
   assert.equal(versions.length, 2);
 });
 
-test('what was changed in the database is not shown, edited or rolled back to', async () => {
+test('code changed in the database is not shown, edited or rolled back to', async () => {
   const changes = [
     sql`files = '{"index.ts": "export function onEvent() { return 666; }"}'::json`,
     sql`code = '{"server": "evil", "site": null, "frontend": null}'::json`,

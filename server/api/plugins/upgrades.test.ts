@@ -127,7 +127,7 @@ test('an upgrade changes the other fields of its body after the version', async 
   assert.equal((await entries()).length, known.length);
 });
 
-test('what a body of an upgrade may not say leaves the version as it is', async () => {
+test('an upgrade with a faulty body leaves the version unchanged', async () => {
   const { url } = await installed('stays');
   registry.publish('stays', '2.0.0', packageFiles(destination));
   const refused = await ask('POST', `${url}upgrade/`, { plugin_type: 'inline', name: 'Ours' });

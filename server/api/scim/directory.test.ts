@@ -80,7 +80,7 @@ test('an owner switches a directory on, and off', async () => {
   assert.deepEqual(await own.entries(1), [`deleted scim ${own.domain.domain}`]);
 });
 
-test('who is provisioned signs in by SAML; who is deactivated does not', async () => {
+test('a provisioned person signs in by SAML; a deactivated one does not', async () => {
   const own = await newDirectory(harness);
   await world.change(own, own.domain, saml);
   const { id, userName: email } = await own.provision('ada', { name: { givenName: 'Ada' } });

@@ -102,7 +102,7 @@ test('the only owner stays, whatever is allowed', async () => {
   assert.equal([await own.levelOf(maker), await own.levelOf(email)].filter((one) => one).length, 1);
 });
 
-test('whom the directory of their domain takes out is signed out everywhere', async () => {
+test('deactivation by the directory of the domain signs a person out everywhere', async () => {
   const own = await newDirectory(harness);
   const other = await newDirectory(harness);
   const { id } = await own.provision('ada');

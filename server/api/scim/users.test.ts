@@ -190,7 +190,7 @@ test('lists have pages, and show what is asked for', async () => {
   }
 });
 
-test('who is there already is found and taken over; accounts are let in with care', async () => {
+test('the directory finds and takes over members, and other accounts with care', async () => {
   const own = await newDirectory(harness);
   const at = own.domain.domain;
   const member = await harness.newMember(own.organization.id, 8);
@@ -260,7 +260,7 @@ test('an account that belongs nowhere else comes back without what let in before
   assert.equal(await own.levelOf(`before@${at}`), 1);
 });
 
-test('of two that create the same person at once one does', async () => {
+test('two concurrent creations of a person create one', async () => {
   const own = await newDirectory(harness);
   const ask = () => own.scim('POST', '/Users', { userName: `twice@${own.domain.domain}` });
   const answers = await Promise.all([ask(), ask(), ask()]);

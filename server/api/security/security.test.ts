@@ -77,7 +77,7 @@ test('owners change it, with a recent confirmation or a key of the scope', async
   assert.equal(changed.status, 200, changed.text);
 });
 
-test('what cannot be is refused, each at its field', async () => {
+test('the API refuses each faulty setting at its field', async () => {
   const { owner, url, domain } = await newHome();
   const answer = await owner.ask('PATCH', url, {
     session_hours_max: 0,

@@ -130,7 +130,7 @@ test('owners alone read them, of their own organization, with the scope', async 
   assert.deepEqual(await world.eventsOf(stranger.organization.id, stranger.key), []);
 });
 
-test('who belongs to two organizations stands in both lists, and once in their own', async () => {
+test('a member of two organizations is in both lists, and once in their own', async () => {
   const second = await world.harness.newOrganization();
   const both = await newPerson(world.harness);
   for (const { organization } of [home, second])

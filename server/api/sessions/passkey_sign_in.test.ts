@@ -99,7 +99,7 @@ test('beside the password a passkey takes the place of a code', async () => {
   assert.equal(answer.body.method, 'password');
 });
 
-test('what is not exactly what the browser was asked for opens nothing', async () => {
+test('a passkey answer that differs from the request opens nothing', async () => {
   const { authenticator, browser, user, at_home } = await newHolder();
   const cases: [Bent, RegExp][] = [
     [{ origin: 'http://localhost:8001' }, /response origin/],
@@ -212,7 +212,7 @@ test('failures are slowed as those of passwords are, and end by a sign-in', asyn
   assert.equal((await signInByPasskey(browser, authenticator, { verifies: false })).status, 401);
 });
 
-test('where a domain enforces single sign-on, a passkey opens nothing', async () => {
+test('a passkey opens nothing if the domain enforces single sign-on', async () => {
   const home = await world.newHome();
   const holder = await newHolder({ email: 'vera@acme.example' });
   await world.harness.deps.db.run(
@@ -224,7 +224,7 @@ test('where a domain enforces single sign-on, a passkey opens nothing', async ()
   assert.equal(refusalOf(answer), '400 sso_enforced');
 });
 
-test('whom the directory of their company has deactivated stays out', async () => {
+test('a person deactivated by their directory cannot sign in by passkey', async () => {
   await forgetAllAttempts(world.harness);
   const directory = await newDirectory(world.harness);
   const { id } = await directory.provision('eve');

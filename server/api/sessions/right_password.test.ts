@@ -37,7 +37,7 @@ test('the first half of two-step sign-ins costs neither account nor address anyt
   );
 });
 
-test('of many wrong codes at once with the right password at most 5 are looked at', async () => {
+test('at most 5 of many concurrent wrong codes with the right password are checked', async () => {
   const user = await newPerson(harness, { password_hash: await hashPassword(password) });
   await setUpSecondFactor(harness, await signedIn(harness, user));
   await forgetAllAttempts(harness);

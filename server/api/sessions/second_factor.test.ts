@@ -58,7 +58,7 @@ test('a code is good in its half minute, the one before and the one after, and o
   assert.equal(await attempt(0), 201);
 });
 
-test('of ten sign-ins at once with one code, one succeeds', async () => {
+test('one of ten concurrent sign-ins with one code succeeds', async () => {
   for (let round = 0; round < inDepth(1, 3); round += 1) {
     const { user, code, recovery_codes } = await newProtected();
     for (const shown of [code(), recovery_codes[round]!]) {
@@ -98,7 +98,7 @@ test('a recovery code signs in once, however written; log and account say so', a
   assert.deepEqual(factors, ['none', 'recovery_code', 'recovery_code', 'recovery_code']);
 });
 
-test('of recovery codes argon2id is kept, and one byte by which one of them is found', async () => {
+test('the store keeps argon2id of recovery codes, and one byte to find each', async () => {
   const { user, recovery_codes } = await newProtected();
   const rows = await harness.deps.db.rows<{ code_hash: Buffer; argon2id: string }>(
     sql`SELECT code_hash, argon2id FROM recovery_codes WHERE user_id = ${user.id}`,

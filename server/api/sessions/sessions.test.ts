@@ -133,7 +133,7 @@ test('all others are ended at once, with a key all; the log says how many', asyn
   assert.equal(await isSignedIn(one), false);
 });
 
-test('of requests that end one session at once, one does', async () => {
+test('one of several requests that end a session at once ends it', async () => {
   const user = await newPerson(harness);
   const [one, other] = [await signedIn(harness, user), await signedIn(harness, user)];
   const { id } = (await other.ask('GET', `${list}@current/`)).body;

@@ -91,27 +91,23 @@ test('a series is forgotten a day after its last failure', async () => {
   assert.equal(outcome(await trySignIn(harness, user.email)), 'wait 2');
 });
 
-test(
-  'of many tries at once no more than 5 look at the password, and the right one among them does ' +
-    'not help the others',
-  async () => {
-    const count = inDepth(20, 50);
-    for (const last of is_deep ? [wrong, {}] : [{}]) {
-      await forgetAllAttempts(harness);
-      const user = await newPerson(harness, { password_hash: await hashPassword(password) });
-      const tries = Array.from({ length: count }, (_one, index) =>
-        trySignIn(harness, user.email, index === count - 1 ? last : wrong),
-      );
-      const outcomes = (await Promise.all(tries)).map(({ status }) => status);
-      assert.ok(outcomes.filter((status) => status === 401).length <= 5, String(outcomes));
-      assert.equal(
-        outcomes.filter((status) => status === 429).length >= count - 6,
-        true,
-        String(outcomes),
-      );
-    }
-  },
-);
+test('at most 5 of many concurrent tries check the password, even if one is right', async () => {
+  const count = inDepth(20, 50);
+  for (const last of is_deep ? [wrong, {}] : [{}]) {
+    await forgetAllAttempts(harness);
+    const user = await newPerson(harness, { password_hash: await hashPassword(password) });
+    const tries = Array.from({ length: count }, (_one, index) =>
+      trySignIn(harness, user.email, index === count - 1 ? last : wrong),
+    );
+    const outcomes = (await Promise.all(tries)).map(({ status }) => status);
+    assert.ok(outcomes.filter((status) => status === 401).length <= 5, String(outcomes));
+    assert.equal(
+      outcomes.filter((status) => status === 429).length >= count - 6,
+      true,
+      String(outcomes),
+    );
+  }
+});
 
 test('wrong codes count; the right password without one does not, and ends no series', async () => {
   const user = await newPerson(harness);

@@ -33,7 +33,7 @@ for (const [given, wanted] of cases) {
     assert.equal(localPath(given), wanted));
 }
 
-test('whatever is given, the browser stays here', () => {
+test('every redirect stays on this server', () => {
   const text = fc.string({
     unit: fc.constantFrom(
       '/',

@@ -268,7 +268,7 @@ test('wrong passphrase, damage, newer schema and a place in use are refused', as
   );
 });
 
-test('nothing starts on a folder into which a restore has not ended', async () => {
+test('no server or command starts on a folder with an unfinished restore', async () => {
   const config = { ...target().config, database_url: undefined, data_dir: empty.folder };
   await writeFile(join(empty.folder, 'restoring'), '');
   await assert.rejects(openStores(config, silentLog()), RestoreUnfinishedError);

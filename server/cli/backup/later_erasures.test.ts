@@ -91,7 +91,7 @@ async function backupWith(place: ReturnType<typeof openPlace>, events: number): 
   });
 }
 
-test('what was erased after a backup is erased again, as later backups know of it', async () => {
+test('a restore repeats the erasures that later backups record', async () => {
   const { db } = delivering.harness.deps;
   const home = await delivering.harness.newOrganization();
   const deleted = await delivering.harness.newOrganization();

@@ -73,7 +73,7 @@ async function deliver({ deps }: Harness, ids: string[], from: number, to: numbe
   });
 }
 
-test('what is no id of an export that waits is told in a sentence', async () => {
+test('an id of no waiting export is refused in a sentence', async () => {
   const context = commandOn(delivering.stores, delivering.folder);
   const text = '-'.repeat(36);
   await assert.rejects(reconcile(context, { export: text }), {
@@ -84,7 +84,7 @@ test('what is no id of an export that waits is told in a sentence', async () => 
   assert.match(context.said.at(-1)!, new RegExp(`^The export ${id} does not wait`));
 });
 
-test('what came after the backup is not delivered again, and what is lost is named', async () => {
+test('rows later than the backup are not delivered again, and lost ones are named', async () => {
   const { harness, folder, stores } = delivering;
   await delivering.startOnce();
   const config = await warehouse.freshConfig();

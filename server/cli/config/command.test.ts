@@ -222,7 +222,7 @@ test('Ctrl-C before a plan is sent changes nothing; after it all holds or nothin
   await eventually('the plan was not applied', async () => (await count()).length === 1);
 });
 
-test('what the server refuses is told at its place in the files, all of it', async () => {
+test('the command shows every refusal of the server at its place in the files', async () => {
   const one = file(
     'one.yaml',
     'projects:\n  bad:\n    name: ""\n    timezone: Nowhere\n    colour: red\n',

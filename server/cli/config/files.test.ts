@@ -194,7 +194,7 @@ test('a line that says two things and a key that stands twice are told as what t
   );
 });
 
-test('what nobody meant is not taken: other encodings, a second document, ${NAME}', async () => {
+test('unintended text is refused: other encodings, a second document, ${NAME}', async () => {
   const { lines } = await read({
     'a.yaml': '---\nx: 1\n---\ny: 2\n',
     'b.yaml': Buffer.from('x: 1\nname: W\xe4b\n', 'latin1'),
@@ -212,7 +212,7 @@ test('what nobody meant is not taken: other encodings, a second document, ${NAME
   assert.deepEqual(lines, []);
 });
 
-test('what a pull writes is read as it stands', async () => {
+test('a pulled file can be read unchanged', async () => {
   const code = 'const a = `$${b} ${c} ${env:HOME} $$${d} ${{}} ${HOME} ${ env.x }`; // $$ {';
   const configuration = {
     organization: { name: '${env:NAME} $${x}' },

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Plan } from '../../api/configuration/schema.ts';
 import { planLines, planMarkdown } from './show.ts';
 
-test('what is left out and what to look at is told, also when there is nothing else to do', () => {
+test('the plan always lists left out sections, and objects to look at', () => {
   const none = { create: 0, change: 0, move: 0, adopt: 0, delete: 0, unchanged: 2 };
   const plan: Plan = {
     hash: 'a hash of a plan',

@@ -129,21 +129,17 @@ test('another secret key opens nothing, and the doctor says which one to start w
   );
 });
 
-test(
-  'where the own keys of the server were lost every entry is wrong, and the doctor says what to ' +
-    'look for',
-  async () => {
-    await tamper('CREATE TABLE kept_keys AS TABLE server_keys');
-    await tamper('DELETE FROM server_keys');
-    const { code, activity } = await looked('the secret of another server, 32 or more');
-    assert.equal(code, 1);
-    assert.match(activity.at(-1)!, /secret key/);
-    await tamper('DELETE FROM server_keys');
-    await tamper('INSERT INTO server_keys SELECT * FROM kept_keys');
-  },
-);
+test('the doctor says what to look for if the server’s own keys are lost', async () => {
+  await tamper('CREATE TABLE kept_keys AS TABLE server_keys');
+  await tamper('DELETE FROM server_keys');
+  const { code, activity } = await looked('the secret of another server, 32 or more');
+  assert.equal(code, 1);
+  assert.match(activity.at(-1)!, /secret key/);
+  await tamper('DELETE FROM server_keys');
+  await tamper('INSERT INTO server_keys SELECT * FROM kept_keys');
+});
 
-test('of very many faults the first are told and the others counted', async () => {
+test('the doctor names the first of very many faults, and counts the others', async () => {
   const columns =
     'activity, scope, item_id, item_name, changes, user_id, user_uuid, user_email, key_id, ' +
     'key_mask, session_id, ip, request_id, created_at, previous_hash, hash';

@@ -93,7 +93,7 @@ test('an export folder that nobody can create is a fault, and the doctor ends', 
   );
 });
 
-test('of a data folder that cannot be seen it is not said what is in it', async () => {
+test('the doctor says nothing about the content of an unreadable data folder', async () => {
   const plain = join(folder, 'plain');
   writeFileSync(plain, '');
   const { lines } = await looked({ SLUICE_DATA_DIR: join(plain, 'data') });
@@ -221,7 +221,7 @@ test('a database that came here from another PostgreSQL is taken over by a word 
   }
 });
 
-test('whether what was answered is on a standby too is said in a sentence', () => {
+test('the doctor says in a sentence whether a standby has the answered rows', () => {
   const cases: [string, string, number | null, string][] = [
     ['', 'on', 0, 'ok'],
     ['b', 'off', 1, 'warning'],

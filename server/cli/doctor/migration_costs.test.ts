@@ -8,7 +8,7 @@ import {
   secondsOf,
 } from './migration_costs.ts';
 
-test('what a statement of PostgreSQL costs is known by its words', () => {
+test('the cost of a PostgreSQL statement is known by its words', () => {
   const cases: [string, string][] = [
     ['CREATE TABLE a (b text CHECK (b > 0));', ''],
     ['ALTER TABLE a ADD COLUMN b text, ADD COLUMN c integer NOT NULL DEFAULT 0;', ''],
@@ -32,7 +32,7 @@ test('what a statement of PostgreSQL costs is known by its words', () => {
   assert.equal(secondsOf(costsOf('CREATE INDEX c ON a (b); CREATE INDEX d ON e (f);'), bytes), 2);
 });
 
-test('what goes through a table of ClickHouse whole is known, and what only adds', () => {
+test('a migration of ClickHouse names the tables that it reads whole', () => {
   const cases: [string, string[]][] = [
     ['ALTER TABLE events ADD COLUMN a String;\nCREATE TABLE b (c String);', []],
     ['ALTER TABLE events MATERIALIZE COLUMN a;', ['events']],

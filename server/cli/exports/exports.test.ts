@@ -160,7 +160,7 @@ test('logs --follow goes on with what comes, each line once, until it is ended',
   assert.equal(messages().length, 5, out);
 });
 
-test('what is typed wrong is told with what there is', async () => {
+test('a wrong argument is answered with the possible ones', async () => {
   await create('twice');
   await create('twice');
   const cases: [string[], number, RegExp][] = [

@@ -22,7 +22,7 @@ const own = { event: 'e', distinct_id: 'd' };
 const uuidOf = (id: string) =>
   String((mapped({ ...own, uuid: id }, {}) as { uuid?: unknown }).uuid);
 
-test('what the server would not take is converted also where no option is given', () => {
+test('the import converts unfit values even without options', () => {
   const cases: [Record<string, unknown>, Partial<ImportMapping>, Record<string, unknown>][] = [
     [{ distinct_id: 7 }, {}, { distinct_id: '7' }],
     [{ distinct_id: '' }, { distinct_id_default: 'nobody' }, { distinct_id: 'nobody' }],
@@ -61,7 +61,7 @@ test('what the server would not take is converted also where no option is given'
     assert.deepEqual(mapped({ ...own, ...line }, mapping), { ...own, ...wanted, renamed: [] });
 });
 
-test('of several fields for the distinct id the first that is there counts', () => {
+test('the first present field of several is the distinct id', () => {
   const mapping = { event_field: 'event_type', distinct_id_field: 'user_id,device_id' };
   const line = { event_type: 'opened', device_id: 'd1' };
   const event = { event: 'opened', renamed: [] };

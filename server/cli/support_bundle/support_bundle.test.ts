@@ -142,7 +142,7 @@ test('without stores the bundle says why, and has the rest', async () => {
   assert.match(files.get('version.json')!, /"sluice": "/);
 });
 
-test('what is no secret stays as it is', () => {
+test('the mask leaves text without secrets unchanged', () => {
   for (const text of [
     '{"sent_ms":12,"token":null,"secrets":[],"is_secret":false}',
     'The export was created. Attempt 1: 30 rows in 1 slice.',

@@ -9,7 +9,7 @@ import { aroundTests } from '../../../test/around_tests.ts';
 
 const exporting = aroundTests(openQueryHarness);
 
-test('what is no id of an export is refused in a sentence', async () => {
+test('an id of no export is refused in a sentence', async () => {
   const { engine } = exporting.harness.deps;
   for (const text of ['mine', '-'.repeat(36), `${crypto.randomUUID()} `])
     await assert.rejects(verifyExports(engine, text), {
@@ -18,7 +18,7 @@ test('what is no id of an export is refused in a sentence', async () => {
     });
 });
 
-test('what is wrong with one export keeps no other from being compared', async () => {
+test('a fault of one export does not stop the comparison of others', async () => {
   const { harness } = exporting;
   const home = await harness.newOrganization();
   await exporting.insert(home, [{ event: 'a', at: '2026-01-01T00:10:00Z' }]);

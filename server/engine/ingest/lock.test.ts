@@ -140,7 +140,7 @@ test('a note does not wait for ever for whoever may be waiting for its writer', 
   assert.deepEqual(await store(teamId), { taken: 1, duplicates: 0, refused: 0 });
 });
 
-test("what arrives while its project is being deleted is nobody's, and no fault", async () => {
+test('an event that arrives while its project is deleted is dropped without a fault', async () => {
   const teamId = await newTeam();
   await store(teamId);
   const told: unknown[] = [];

@@ -94,7 +94,7 @@ test('an anonymous visitor becomes a customer, in one batch and over several', a
   }
 });
 
-test('what is refused is told, and the event is stored all the same', async () => {
+test('a refused merge is reported, and the event is still stored', async () => {
   const teamId = await newTeam();
   const ingestion = open();
   const told = async () => {
@@ -174,7 +174,7 @@ test('a merge that does not fit into a batch any more is done in the next one, w
   assert.equal((await storedIds(teamId))['end'], personId(teamId, 'bob'));
 });
 
-test('what was stored before merges were known goes on, each distinct id a person', async () => {
+test('persons stored before merges continue, each distinct id a person', async () => {
   const teamId = await newTeam();
   const id = personId(teamId, 'v1');
   const values = [1, 2].map((person_version) => ({

@@ -43,7 +43,7 @@ test('the same files a moment later are not compiled again, by each sandbox', as
   }
 });
 
-test('of what was compiled little is kept, and nothing that is large', async () => {
+test('few compiled plugins are kept, and no large ones', async () => {
   const compiled: string[] = [];
   const sandbox = { inspect: world.sandbox.inspect };
   const prepare = (code: string) =>

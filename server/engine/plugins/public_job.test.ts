@@ -57,11 +57,11 @@ const refused: [Record<string, unknown>, [string, string]][] = [
   [{ name: 'x', more: 'a'.repeat(70_000) }, ['', 'max_length']],
 ];
 
-test('what a job takes: values of its kinds, with defaults', () => {
+test('a job takes values of its kinds, with defaults', () => {
   for (const [sent, payload] of accepted) assert.deepEqual(read(sent), { payload });
 });
 
-test('what a job does not take is named by its field', () => {
+test('an unfit value of a job is named by its field', () => {
   for (const [sent, [attr, code]] of refused) {
     const found = read(sent);
     assert.ok('faults' in found, JSON.stringify(sent));

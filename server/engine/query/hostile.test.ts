@@ -87,24 +87,20 @@ function isRunOrPrinted(text: string): boolean {
   return false;
 }
 
-test('what plays with meanings sees no other project, and the store goes on', async () => {
+test('queries that play with meanings see no other project, and the store survives', async () => {
   const run = hostile_meanings.filter(isRunOrPrinted);
   await forEachOf(run, (text) => assertOnlyOwnRows(projects, text, check));
   await assertAnswers(projects);
 });
 
-test(
-  'what asks for too much ends in time, sees no row of another project, and the store answers ' +
-    'after each',
-  async () => {
-    for (const text of loads.filter(isRunOrPrinted)) {
-      const began = performance.now();
-      await assertOnlyOwnRows(projects, text, check);
-      await assertAnswers(projects);
-      assert.ok(
-        performance.now() - began < longest_ms,
-        `${performance.now() - began} ms: ${text.slice(0, 200)}`,
-      );
-    }
-  },
-);
+test('costly queries end in time, see no other project, and the store survives', async () => {
+  for (const text of loads.filter(isRunOrPrinted)) {
+    const began = performance.now();
+    await assertOnlyOwnRows(projects, text, check);
+    await assertAnswers(projects);
+    assert.ok(
+      performance.now() - began < longest_ms,
+      `${performance.now() - began} ms: ${text.slice(0, 200)}`,
+    );
+  }
+});

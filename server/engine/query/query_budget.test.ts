@@ -45,7 +45,7 @@ test('a query as large as the budget, or larger, is alone', async () => {
   await second;
 });
 
-test('who stops waiting is forgotten, and those behind go on', async () => {
+test('a query that stops waiting is forgotten, and those behind it continue', async () => {
   const budget = openQueryBudget(400);
   await budget.take(1, 300, forever);
   const leaving = new AbortController();
@@ -57,7 +57,7 @@ test('who stops waiting is forgotten, and those behind go on', async () => {
   await assert.rejects(budget.take(4, 1, leaving.signal), /stopped/);
 });
 
-test('whatever is asked for and given back, everybody is served and the sum holds', async () => {
+test('any order of requests serves everybody and keeps the sum', async () => {
   const asked = fc.array(
     fc.record({ team_id: fc.integer({ min: 1, max: 4 }), bytes: fc.integer({ min: 1, max: 500 }) }),
     { minLength: 1, maxLength: 40 },

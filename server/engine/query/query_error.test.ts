@@ -242,7 +242,7 @@ test('the faults of several clauses are named in one answer, in the order of the
   );
 });
 
-test('what follows from a fault is not a fault of its own', () => {
+test('a consequence of a fault is not a second fault', () => {
   assert.throws(
     () =>
       resolveQuery('SELECT k FROM (SELECT nothing AS k FROM events) GROUP BY k', {

@@ -76,7 +76,7 @@ async function readExplain(text: string): Promise<string[]> {
     .filter((line) => line !== '');
 }
 
-test('what only ClickHouse finds wrong is an error of the query, at its piece', async () => {
+test('a fault that only ClickHouse finds is an error of the query, at its piece', async () => {
   const cases: [string, RegExp, string][] = [
     ["SELECT match(event, '(') AS x FROM events", /not one of RE2/, "'('"],
     [

@@ -55,7 +55,7 @@ test('each chain is read again once a day, and says up to where it is whole', as
   assert.deepEqual([later.number, later.checked_at], [2, '2026-03-02T12:00:00.000000Z']);
 });
 
-test('what was tampered with is told, and a check that nobody made is not believed', async () => {
+test('tampering is reported, and a forged check is not believed', async () => {
   const home = await harness.newOrganization();
   for (const name of ['One', 'Two', 'Three']) await rename(home, name);
   const kept = await harness.deps.db.rows<{ item_name: string }>(sql`

@@ -91,7 +91,7 @@ const edited =
 const head_changed = 'The head of the chain was changed: entries may have been cut off its end.';
 const behind_end = 'The entry comes after the end of its chain, or is not its last entry.';
 
-test('what was written is found whole', async () => {
+test('written entries are found whole', async () => {
   assert.deepEqual(await verified(), {
     entries: 7,
     chains: 2,
@@ -272,7 +272,7 @@ test('a text that is hashed for another purpose is no forged entry', async () =>
     assert.notDeepEqual(secrets.hash(text), secrets.chain(text));
 });
 
-test('of many faults all are counted and the first kept', async () => {
+test('all of many faults are counted, and the first is kept', async () => {
   await tamper(
     `INSERT INTO activity SELECT gen_random_uuid(), chain_id, n, organization_id, ${rest}
       FROM activity, generate_series(6, 6005) n WHERE ${of(5)}`,

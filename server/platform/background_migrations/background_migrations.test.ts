@@ -133,7 +133,7 @@ test('killed in the middle it goes on, and asks for nothing twice', async () => 
   assert.equal(await mutations(), 4);
 });
 
-test('what the store cannot do is told and taken back; a full disk is waited for', async () => {
+test('a failing statement is reported and withdrawn; a full disk is waited for', async () => {
   is_full = true;
   await noteBackgroundMigrations(db, folder);
   await turn();

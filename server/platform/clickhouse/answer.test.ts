@@ -216,7 +216,7 @@ test('a store that is killed in the middle is an error', async () => {
   await eventually('the engine has not come back', async () => (await clickhouse.ping()).success);
 });
 
-test('what is no pipe of ours is not read: the answer comes by the usual way', async () => {
+test('a foreign pipe is not read: the answer comes over HTTP', async () => {
   const file = join(root, 'secret');
   await writeFile(file, 'not for you');
   const asked: unknown[] = [];

@@ -57,7 +57,7 @@ test('a cut off answer is asked for over TCP', async () => {
   );
 });
 
-test('nothing is remembered between look-ups', async () => {
+test('the resolver remembers nothing between look-ups', async () => {
   const dns = resolvers([server.address], 5_000);
   server.set('changing.test', { records: [txt('old')] });
   assert.deepEqual((await dns.lookupTxt('changing.test')).answer, found('old'));

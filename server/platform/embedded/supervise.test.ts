@@ -24,7 +24,7 @@ test('a program that ends while it starts is told with what it complained of', a
   });
 });
 
-test('of what PostgreSQL said the reason is told, not what it tells who asks too early', () => {
+test('the complaint is PostgreSQL’s reason, not its answer to early clients', () => {
   const lines = [
     'LOG:  starting PostgreSQL',
     'FATAL:  the database system is starting up',

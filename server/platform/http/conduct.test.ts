@@ -181,7 +181,7 @@ test('ETag: 304 for the tag that a caller has, 412 for a stale one, also for DEL
   );
 });
 
-test('of two changes with the same If-Match that race, one is 412', async () => {
+test('one of two concurrent changes with the same If-Match is 412', async () => {
   const { organization, key } = await harness.newOrganization();
   const path = `${list}${organization.id}/`;
   const tag = (await harness.request('GET', path, { key })).headers['etag']!;

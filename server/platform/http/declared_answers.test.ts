@@ -83,7 +83,7 @@ test('the log as a file has its own media type in the document', () => {
   assert.deepEqual(Object.keys(content!), ['application/json', 'application/x-ndjson']);
 });
 
-test('what a write answers with validate_only is declared: 200 beside 201 and 202', () => {
+test('answers with validate_only are declared: 200 beside 201 and 202', () => {
   const undeclared = Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations)
       .filter(([, { parameters = [] }]) => parameters.some(({ name }) => name === 'validate_only'))

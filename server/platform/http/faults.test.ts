@@ -58,7 +58,7 @@ test('a session that the control store ends in the middle of a change is a 503',
   assert.equal((await app.inject('/api/x/')).statusCode, 503);
 });
 
-test('what may pass is a 503: a broken socket, a deadlock, a long wait, a full store', async () => {
+test('a passing fault is a 503: a broken socket, a deadlock, a long wait, a full store', async () => {
   const faults: Record<string, () => Promise<unknown>> = {
     EPIPE: () => Promise.reject(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
     ...Object.fromEntries(
@@ -220,7 +220,7 @@ test('bytes that are not HTTP, a whole URL and an unknown method are answered', 
     );
 });
 
-test('who sends a body that is far too long can read the answer, and go on', async () => {
+test('a client that sends far too long a body reads the answer, and continues', async () => {
   const body = Buffer.alloc(8 * 1024 * 1024, ' ');
   const chunked = `Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n`;
   for (const [before, after] of [

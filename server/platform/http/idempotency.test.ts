@@ -125,7 +125,7 @@ test('a key with fewer scopes does not get the answer that one with more was giv
   assert.equal(turned.headers['idempotent-replayed'], 'true');
 });
 
-test('what is kept of a body cannot be guessed without the key of the server', async () => {
+test('the stored digest of a body cannot be guessed without the server’s key', async () => {
   const { key, user } = await harness.newOrganization();
   const body = { password: 'a password among others' };
   assert.equal((await finish(key, 'kept', body)).statusCode, 200);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { isInRanges, isIpRange } from './ip_ranges.ts';
 
-test('what is a range', () => {
+test('texts that are ranges', () => {
   for (const right of [
     '203.0.113.7',
     '203.0.113.0/24',
@@ -32,7 +32,7 @@ test('what is a range', () => {
     assert.equal(isIpRange(wrong), false, wrong);
 });
 
-test('whether an address is in one of several ranges', () => {
+test('an address in one of several ranges', () => {
   const cases: [string, string[], boolean][] = [
     ['203.0.113.9', [], false],
     ['203.0.113.9', ['203.0.113.9'], true],

@@ -158,7 +158,7 @@ test('a name in a sentence is one line and shows all that it holds', () => {
   for (const [name, wanted] of cases) assert.equal(oneLine(name), wanted, JSON.stringify(name));
 });
 
-test('what readers of mail make a link of is no part of a subject or a name', () => {
+test('no subject or name has text that mail readers turn into links', () => {
   const gone = '(link removed)';
   const cases: [string, string][] = [
     ['Acme: https://evil.example/x now', `Acme: ${gone} now`],

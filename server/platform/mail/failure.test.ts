@@ -62,7 +62,7 @@ test('a host without a relay gives false', async (t) => {
   assert.equal(unknown.lines[0]?.level, warn);
 });
 
-test('what a relay repeats of a mail or of the password is not in the log', async (t) => {
+test('the log repeats no mail and no password from the relay', async (t) => {
   const login = { user: 'sluice', password: 'open sesame' };
   const server = await openRelay(t, { login });
   const { mail, lines } = openLoggedMail(t, server.url);

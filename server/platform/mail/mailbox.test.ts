@@ -38,7 +38,7 @@ const pieces = [
   'eve@example.com',
 ];
 
-test('nothing that anyone writes becomes a header, a recipient or another mail', async (t) => {
+test('no text becomes a header, a recipient or another mail', async (t) => {
   const server = await openRelay(t);
   const { mail } = openLoggedMail(t, server.url);
   const hostile = fc.oneof(
@@ -75,7 +75,7 @@ test('nothing that anyone writes becomes a header, a recipient or another mail',
   );
 });
 
-test('what is not one address is refused, as recipient and as reply-to', async (t) => {
+test('a text that is not one address is refused, as recipient and as reply-to', async (t) => {
   const server = await openRelay(t);
   const { mail, lines } = openLoggedMail(t, server.url);
   const refused = [

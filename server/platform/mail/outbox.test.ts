@@ -96,7 +96,7 @@ test('a mail goes out when its transaction is committed, once, whoever sends', a
   assert.deepEqual(taken, ['thing:1']);
 });
 
-test('nothing of a mail can be read in the store, and another key does not send it', async () => {
+test('a stored mail cannot be read, and another key does not send it', async () => {
   const to = newAddress();
   const [id = ''] = await write(openProcess(), to);
   const { kept } = (await db.row<{ kept: Buffer }>(
@@ -137,7 +137,7 @@ test('a relay that is away is asked again after growing pauses, for about a day'
   assert.deepEqual([await outbox.sendDue(), arrived(to).length, taken], [0, 0, []]);
 });
 
-test('nothing is sent after its end, neither late nor by another attempt', async () => {
+test('an expired mail is not sent, neither late nor by another attempt', async () => {
   const outbox = openProcess();
   const link = () => ({ name: 'thing:2', expires_at_ms: now + hour_ms });
   const [late = ''] = await write(outbox, newAddress(), link());

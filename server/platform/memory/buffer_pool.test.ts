@@ -4,7 +4,7 @@ import { giveBack, isPooled, openBufferPool } from './buffer_pool.ts';
 
 const room_bytes = 64 * 1024;
 
-test('what was lent stays as it is until it is given back, then it is used again', () => {
+test('a lent buffer stays unchanged until it is returned, then it is used again', () => {
   const blocks = openBufferPool(room_bytes);
   const memory = new Set<ArrayBufferLike>();
   const reads: Buffer[] = [];
@@ -35,7 +35,7 @@ test('what was lent stays as it is until it is given back, then it is used again
   assert.ok(memory.size < 10, `${memory.size} blocks for 2,000 reads`);
 });
 
-test('what is not given back is not used again, and what was never lent is nobody’s', () => {
+test('only a lent and returned buffer is used again', () => {
   const blocks = openBufferPool(room_bytes);
   const pieces = Array.from({ length: 64 }, () => {
     blocks.room();

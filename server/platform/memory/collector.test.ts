@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { collectAll } from './collector.ts';
 
-test('what nobody uses is gone, and what is used is not', async () => {
+test('the collector frees unused objects and keeps used ones', async () => {
   const used = new WeakRef({ a: 1 });
   const kept = used.deref();
   const unused = new WeakRef({ b: 2 });

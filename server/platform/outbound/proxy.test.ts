@@ -130,7 +130,7 @@ test('a proxy is asked for a name where the operator wants it', async () => {
   );
 });
 
-test('where one address cannot be reached, the proxy is asked for the next one', async () => {
+test('the proxy is asked for the next address if one cannot be reached', async () => {
   proxy.targets[`[2606:4700:4700::1111]:8080`] = plain.port;
   const moved = proxy.targets[`${public_address}:8080`]!;
   delete proxy.targets[`${public_address}:8080`];
@@ -143,7 +143,7 @@ test('where one address cannot be reached, the proxy is asked for the next one',
   proxy.targets[`${public_address}:8080`] = moved;
 });
 
-test('what the guard refuses is not asked of the proxy, by either way of asking', async () => {
+test('the proxy is never asked for an address that the guard refuses', async () => {
   proxy.asked = [];
   for (const outbound of [open(), open({ connect_by: 'name' })])
     for (const host of [

@@ -23,7 +23,7 @@ function newWork(left: (item: number) => boolean = () => false) {
   return { ask, done, gates };
 }
 
-test('what comes while others are done goes together; the first waits for nobody', async () => {
+test('calls that arrive during others run together; the first waits for nobody', async () => {
   const { ask, done, gates } = newWork();
   const shared = {};
   const results = [1, 2, 3].map((item) => ask(shared, item));
@@ -59,14 +59,14 @@ test('after a rest what came meanwhile goes together, as many as may', async () 
   assert.deepEqual(together, [[1], [2, 3], [4]]);
 });
 
-test('what has nothing in common is not batched', () => {
+test('calls without anything in common are not batched', () => {
   const { ask, done } = newWork();
   void ask({}, 1);
   void ask({}, 2);
   assert.deepEqual(done.together, [[1], [2]]);
 });
 
-test('what is left is done alone, and one that waits alone keeps nobody waiting', async () => {
+test('the last call runs alone, and one that waits alone delays nobody', async () => {
   const { ask, done, gates } = newWork((item) => item === 2);
   const shared = {};
   const results = [1, 2, 3].map((item) => ask(shared, item));

@@ -9,7 +9,7 @@ import { randomBase62 } from '../http/caller/api_key.ts';
 import { breached_list, isBreached } from './breached.ts';
 import { newPasswordFault } from './new_password.ts';
 
-test('what was stolen is known, however it is written and with what is put around it', async () => {
+test('a stolen password is known in any spelling and with additions', async () => {
   for (const stolen of [
     'q1w2e3r4t5y6',
     'Q1W2E3R4T5Y6',
@@ -36,7 +36,7 @@ test('what was stolen is known, however it is written and with what is put aroun
     assert.equal(await isBreached(randomBase62().slice(0, 16)), false);
 });
 
-test('what the review found to be taken is refused, with what to do', async () => {
+test('the passwords that the review found are refused, with advice', async () => {
   for (const taken of ['liverpoolfc1', 'q1w2e3r4t5y6', 'correct horse battery'])
     assert.match((await newPasswordFault(taken, []))!, /Use several unrelated words/, taken);
   assert.equal(await newPasswordFault(password, []), undefined);

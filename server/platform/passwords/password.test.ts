@@ -11,29 +11,25 @@ test('a password is known again, another is not, and two hashes of one differ', 
   assert.ok(!(await isPassword('', one)));
 });
 
-test('however a character was typed, it is the same password', async () => {
+test('a password is the same in any Unicode form', async () => {
   assert.ok(await isPassword('caf\u00e9', await hashPassword('cafe\u0301')));
 });
 
-test('what is not an argon2id string is never the password', async () => {
+test('a hash other than argon2id matches no password', async () => {
   for (const hash of ['', 'x', '$argon2id$v=19$m=1,t=1,p=1$$', '$2b$10$abcdefghijklmnopqrstuv'])
     assert.ok(!(await isPassword('x', hash)));
 });
 
-test(
-  'what arrives at once waits for its turn; what would wait too long is refused, and the next ' +
-    'one is taken again',
-  async () => {
-    // 8 KiB and one pass: it is about the order and not about the time.
-    const quick =
-      '$argon2id$v=19$m=8,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
-    const settled = await Promise.allSettled(
-      Array.from({ length: 150 }, () => isPassword('x', quick)),
-    );
-    assert.equal(settled.filter(({ status }) => status === 'fulfilled').length, 103);
-    for (const one of settled)
-      if (one.status === 'rejected') assert.ok(one.reason instanceof PasswordsBusyError);
-    assert.equal(await isPassword('x', quick), false);
-    assert.equal(await isNobodysPassword('x'), false);
-  },
-);
+test('concurrent hashes take turns; one that would wait too long is refused', async () => {
+  // 8 KiB and one pass: it is about the order and not about the time.
+  const quick =
+    '$argon2id$v=19$m=8,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
+  const settled = await Promise.allSettled(
+    Array.from({ length: 150 }, () => isPassword('x', quick)),
+  );
+  assert.equal(settled.filter(({ status }) => status === 'fulfilled').length, 103);
+  for (const one of settled)
+    if (one.status === 'rejected') assert.ok(one.reason instanceof PasswordsBusyError);
+  assert.equal(await isPassword('x', quick), false);
+  assert.equal(await isNobodysPassword('x'), false);
+});

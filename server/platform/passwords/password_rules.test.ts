@@ -7,7 +7,7 @@ import { passwordFault } from './password_rules.ts';
 
 const own = ['grace.hopper@navy.example.com', 'Grace', 'Hopper'];
 
-test('what everybody would guess is refused', () => {
+test('a password that everybody would guess is refused', () => {
   const guessed = [
     'passwordpassword',
     'Password1234',
@@ -61,7 +61,7 @@ test('random passwords are taken', () => {
     assert.equal(passwordFault(randomBase62().slice(0, 16), own), undefined);
 });
 
-test('whatever is typed, there is an answer, and more of the same never helps', () => {
+test('any password gets an answer, and a longer repetition never helps', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: any_grapheme, maxLength: 40 }),

@@ -33,7 +33,7 @@ test('a code counts in its own step, the one before and after, under its own num
     assert.equal(stepOfCode(seed, code, (seconds + shift) * 1000), wanted, `${shift} s`);
 });
 
-test('what is no code of the seed is none', () => {
+test('a foreign code is refused', () => {
   for (const code of [
     '',
     '0',

@@ -81,7 +81,7 @@ test('one is opened where none is given back within a moment', async () => {
   assert.notEqual(await third, taken);
 });
 
-test('one that cannot be opened lets the next try', async () => {
+test('a connection that cannot be opened lets the next one try', async () => {
   const { take, opening } = openPool();
   const first = take();
   const second = take();
@@ -92,7 +92,7 @@ test('one that cannot be opened lets the next try', async () => {
   await second;
 });
 
-test('one that hangs is waited for a moment only', async () => {
+test('a connection that hangs is waited for only a moment', async () => {
   const { take, opening } = openPool();
   void take();
   const second = take();
@@ -105,7 +105,7 @@ test('one that hangs is waited for a moment only', async () => {
   await Promise.all([second, third]);
 });
 
-test('who finds as many taken as there may be is left to the pool', async () => {
+test('the pool decides once the limit of connections is reached', async () => {
   const { take, opening } = openPool();
   for (let count = 0; count < 3; count += 1) {
     const taking = take();

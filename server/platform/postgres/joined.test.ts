@@ -27,7 +27,7 @@ const refuse = (work: (tx: Transaction) => Promise<unknown>) =>
     refused,
   );
 
-test('what is joined stands or falls with the transaction; others see nothing of it', async () => {
+test('joined work commits or rolls back with the transaction, unseen by others', async () => {
   const { db } = harness.deps;
   await refuse((tx) =>
     db.within(tx, async () => {
@@ -94,7 +94,7 @@ test('parts one after the other are kept, but for those that are refused', async
   await db.run(sql`DELETE FROM joined_rows`);
 });
 
-test('what goes on after the join has ended is on its own', async () => {
+test('work after the join has ended is on its own', async () => {
   const { db } = harness.deps;
   let later: Promise<unknown> | undefined;
   const gate = Promise.withResolvers<void>();
@@ -108,7 +108,7 @@ test('what goes on after the join has ended is on its own', async () => {
   assert.deepEqual(await names(), ['later']);
 });
 
-test('what is kept to the end goes with the commit, and its fault takes all back', async () => {
+test('work kept to the end commits with the rest, and its fault rolls all back', async () => {
   const { db } = harness.deps;
   await db.run(sql`DELETE FROM joined_rows`);
   await db.transaction(async (tx) => {

@@ -48,7 +48,7 @@ test('two at once apply each file once, and each is noted with its release', asy
   ]);
 });
 
-test('what is pending is told with its purpose, and nothing is done', async () => {
+test('pending migrations are listed with their purpose, and not applied', async () => {
   file('0003_third.sql', '-- A third thing, told\n-- in two lines. And why.\nSELECT no_such();\n');
   const pending = await pendingMigrations(db, folder, '1.1.0');
   assert.deepEqual(

@@ -53,7 +53,7 @@ test('the primary is the one that takes writes on the highest timeline', () => {
     assert.equal(choosePrimary(answers, seen), index, JSON.stringify(answers));
 });
 
-test('what PostgreSQL says of its standbys is told in a word', () => {
+test('the state of standbys is told in a word', () => {
   const cases: [string, string, number | null, string][] = [
     ['', 'on', 0, 'none'],
     ['b', 'local', 1, 'unsafe'],
@@ -176,7 +176,7 @@ after(() => {
   for (const fake of [first, second]) fake?.server.close();
 });
 
-test('who waits on an old primary is told, and everybody goes on with the new one', async () => {
+test('waiters on an old primary are told, and all continue with the new one', async () => {
   const url = `postgres://sluice@${first!.url},${second!.url}/sluice`;
   const later: number[] = [];
   const db = openDatabase(url, {
@@ -212,7 +212,7 @@ test('who waits on an old primary is told, and everybody goes on with the new on
   }
 });
 
-test('who waits for a server that answers nobody is told, and nobody else', async () => {
+test('only waiters for a silent server are told', async () => {
   const fake = await openFake(on(1));
   const db = openDatabase(`postgres://sluice@${fake.url}/sluice`, {
     connections_max: 2,

@@ -16,7 +16,7 @@ function accepted(text: string) {
   return read.certificates;
 }
 
-test('however a certificate is pasted, it is the same one', () => {
+test('a certificate is the same in any pasted form', () => {
   const forms = [
     acme,
     `\n\n  ${acme}\n`,
@@ -52,48 +52,44 @@ test('several certificates keep their order; an expired one says when it ended',
   assert.equal(read[0]!.not_after, '2021-01-01T00:00:00.000000Z');
 });
 
-test(
-  'what cannot be used is refused with a sentence that says what to do, without a piece of the ' +
-    'field',
-  () => {
-    const refused: [string, string, RegExp][] = [
-      ['nothing', '', /not an X\.509 certificate/],
-      ['words', 'certificate', /not an X\.509 certificate/],
-      [
-        'base64 of something else',
-        Buffer.from('certificate').toString('base64'),
-        /not an X\.509 certificate/,
-      ],
-      ['half a certificate', bare.slice(0, 400), /not an X\.509 certificate/],
-      [
-        'a certificate with bytes behind it',
-        Buffer.concat([Buffer.from(bare, 'base64'), Buffer.from('x')]).toString('base64'),
-        /not an X\.509 certificate/,
-      ],
-      [
-        'a broken certificate behind a good one',
-        `${acme}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
-        /not an X\.509 certificate/,
-      ],
-      ['a private key', key, /private key/],
-      ['a certificate with its private key', acme + key, /private key/],
-      [
-        'a public key',
-        new X509Certificate(acme).publicKey.export({ type: 'spki', format: 'pem' }) as string,
-        /not a certificate/,
-      ],
-      ['text around', `subject=acme\n${acme}`, /text outside/],
-      ['a block that does not end', `${acme}-----BEGIN CERTIFICATE-----\n${bare}`, /text outside/],
-      ['a key of 1024 bits', readTestCertificate('saml_weak.crt'), /1024 bits/],
-      ['an elliptic key', readTestCertificate('saml_elliptic.crt'), /not RSA/],
-      ['eleven certificates', acme.repeat(11), /more than 10/],
-      ['more than 64 KiB', `${acme}${' '.repeat(65_536)}`, /65536 characters/],
-    ];
-    for (const [name, text, sentence] of refused) {
-      const read = readCertificates(text);
-      assert.ok('detail' in read, name);
-      assert.match(read.detail, sentence, name);
-      assert.ok(!read.detail.includes(bare.slice(10, 30)), name);
-    }
-  },
-);
+test('an unusable certificate is refused with advice, without a piece of the field', () => {
+  const refused: [string, string, RegExp][] = [
+    ['nothing', '', /not an X\.509 certificate/],
+    ['words', 'certificate', /not an X\.509 certificate/],
+    [
+      'base64 of something else',
+      Buffer.from('certificate').toString('base64'),
+      /not an X\.509 certificate/,
+    ],
+    ['half a certificate', bare.slice(0, 400), /not an X\.509 certificate/],
+    [
+      'a certificate with bytes behind it',
+      Buffer.concat([Buffer.from(bare, 'base64'), Buffer.from('x')]).toString('base64'),
+      /not an X\.509 certificate/,
+    ],
+    [
+      'a broken certificate behind a good one',
+      `${acme}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
+      /not an X\.509 certificate/,
+    ],
+    ['a private key', key, /private key/],
+    ['a certificate with its private key', acme + key, /private key/],
+    [
+      'a public key',
+      new X509Certificate(acme).publicKey.export({ type: 'spki', format: 'pem' }) as string,
+      /not a certificate/,
+    ],
+    ['text around', `subject=acme\n${acme}`, /text outside/],
+    ['a block that does not end', `${acme}-----BEGIN CERTIFICATE-----\n${bare}`, /text outside/],
+    ['a key of 1024 bits', readTestCertificate('saml_weak.crt'), /1024 bits/],
+    ['an elliptic key', readTestCertificate('saml_elliptic.crt'), /not RSA/],
+    ['eleven certificates', acme.repeat(11), /more than 10/],
+    ['more than 64 KiB', `${acme}${' '.repeat(65_536)}`, /65536 characters/],
+  ];
+  for (const [name, text, sentence] of refused) {
+    const read = readCertificates(text);
+    assert.ok('detail' in read, name);
+    assert.match(read.detail, sentence, name);
+    assert.ok(!read.detail.includes(bare.slice(10, 30)), name);
+  }
+});

@@ -33,7 +33,7 @@ test('a genuine response gives the person, the assertion and its ends', async ()
   });
 });
 
-test('what providers differ in is accepted', async () => {
+test('the reader accepts the differences between providers', async () => {
   const world = beginSignIn(now_ms);
   const { acme, facts } = world;
   const rewritten = (wanted: string | RegExp, replacement: string) =>

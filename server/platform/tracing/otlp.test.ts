@@ -52,7 +52,7 @@ function withoutDefaults(value: unknown): unknown {
   );
 }
 
-test('what a collector gets is what the official serializer makes of the same spans', () => {
+test('the collector gets the bytes of the official serializer', () => {
   const ended: Span[] = [];
   const trace = {
     trace_id: newId(16),

@@ -96,7 +96,7 @@ test("nobody has a role assumed as the server with another one's external id", a
   assert.equal((await create(home, copying, 'Redshift')).status, 201);
 });
 
-test('where the operator names no principal, a role needs an access key', async () => {
+test('a role needs an access key if the operator names no principal', async () => {
   const home = await organizationOf(closed);
   const { external_id, ...role } = await roleOf(home);
   assert.deepEqual(role, { principal: null, trust_policy: null });

@@ -125,7 +125,7 @@ test('another filter is a new revision, the same one in another order is not', a
   }
 });
 
-test('what a list may hold, and beside which model', async () => {
+test('a list of events has bounds, and works with the model events alone', async () => {
   const key = 'destination__config__include_events';
   const many = Array.from({ length: 101 }, (_, index) => `e${index}`);
   const cases: [object, object, string[]][] = [

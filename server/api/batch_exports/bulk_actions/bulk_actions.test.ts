@@ -183,7 +183,7 @@ test('a deletion meanwhile is a result; an abort leaves the rest alone', async (
   assert.equal((await post(home, `${url}abort/`, {})).status, 409);
 });
 
-test('who is no longer an active member has nothing done any more', async () => {
+test('a bulk action of a person who is no longer an active member stops', async () => {
   const home = await harness.newOrganization();
   const { id } = await newExport(home);
   await insertFailed(home, id, 2);

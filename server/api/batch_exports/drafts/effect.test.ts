@@ -11,7 +11,7 @@ const harness = shareHarness({ clickhouse: false });
 
 const destination = { type: 'File', config: { prefix: 'here' } };
 
-test('what a change would mean is said and counted, and nothing is changed', async () => {
+test('a dry run tells the effect of a change with its counts, and changes nothing', async () => {
   const home = await harness.newOrganization();
   const created = await newExport(home, { destination });
   const ask = (body: unknown, headers = {}) =>

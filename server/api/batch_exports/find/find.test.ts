@@ -70,7 +70,7 @@ test('a delivered, an excluded, a foreign and an unknown uuid', async () => {
   assert.deepEqual(foreign.body.records, []);
 });
 
-test('what waits for its slot says when it is planned; a failed run says why', async () => {
+test('a waiting row says when it is planned; a failed run says why', async () => {
   const { harness } = delivering;
   const home = await harness.newOrganization();
   const { id } = await newExport(home, { interval: 'week' });
@@ -110,7 +110,7 @@ test('what waits for its slot says when it is planned; a failed run says why', a
   );
 });
 
-test('what is asked for has to be whole; an unknown export is 404', async () => {
+test('a search needs all its fields; an unknown export is 404', async () => {
   const { harness } = delivering;
   const home = await harness.newOrganization();
   const find = (query: string) =>

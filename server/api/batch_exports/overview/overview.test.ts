@@ -95,7 +95,7 @@ test('health in a word and a sentence, with freshness, next run and rows', async
   assert.deepEqual([wrong.status, wrong.body.attr], [400, 'health']);
 });
 
-test('what backfills delivered before the first run of the schedule is told', async () => {
+test('the overview counts rows that backfills delivered before the first run', async () => {
   const home = await harness.newOrganization();
   const told = async () => {
     const { results } = await get(home);
@@ -118,7 +118,7 @@ test('what backfills delivered before the first run of the schedule is told', as
   assert.deepEqual((await told()).slice(0, 2), ['up_to_date', null]);
 });
 
-test('what is tried again is told, whatever was delivered after it', async () => {
+test('the overview names a run that is retried, whatever was delivered later', async () => {
   const home = await harness.newOrganization();
   const { id } = await newExport(home);
   const told = async () => (await get(home)).results[0] as ExportOverview;

@@ -144,7 +144,7 @@ test('runs of a day that are alike are one entry; pages meet without gap, both w
   assert.ok(statementCount() - begun <= others, `${statementCount() - begun}, not ${others}`);
 });
 
-test('what goes through all runs waits for its turn, and nothing else does', async () => {
+test('only requests that read all runs wait for their turn', async () => {
   const { home, send } = await withExport();
   const { backfill } = (
     await send('POST', 'backfill/', {

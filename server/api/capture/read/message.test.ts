@@ -120,7 +120,7 @@ test('others have their turns while the many events of a short message are read'
   assert.ok(turn_ms < 200, `A turn of the event loop took ${turn_ms} ms of processor.`);
 });
 
-test('what holds much in few bytes of protobuf is read beside the event loop', async () => {
+test('a dense protobuf body is read beside the event loop', async () => {
   const sent = sentTo('/v1/logs/', { token: key });
   sent.headers.content_type = 'application/x-protobuf';
   for (const [count, is_aside] of [

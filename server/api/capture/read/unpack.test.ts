@@ -18,7 +18,7 @@ test('base64 is unpacked, and a word that only looks like it stays', async () =>
     assert.deepEqual(await unpackBody(Buffer.from(sent), undefined, () => {}), wanted, sent);
 });
 
-test('what is unpacked needs room before it is all there, in every layer', async () => {
+test('unpacking reserves memory before the whole is there, in every layer', async () => {
   const mebibyte = 1024 * 1024;
   const packed = gzipSync(Buffer.alloc(8 * mebibyte, ' '));
   for (const sent of [packed, gzipSync(packed), Buffer.from(packed.toString('base64'))]) {

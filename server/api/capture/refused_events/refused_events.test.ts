@@ -25,7 +25,7 @@ const contentOf = async (home: TestOrganization, id: string) =>
   (await home.ask('GET', `${urlOf(home)}${id}/`)).body.content as string;
 const storedOf = ({ project }: TestOrganization) => storedEvents(harness.deps, project.id);
 
-test('what was refused is kept, and stored as of its own time once it is corrected', async () => {
+test('a refused event is kept, and stored as of its own time once it is corrected', async () => {
   const home = await harness.newOrganization();
   const { api_token: key } = home.project;
   const timestamp = '2026-11-22T12:00:00.123Z';
@@ -146,7 +146,7 @@ test('only so much of a project and day is kept, and only for some days', async 
   assert.equal((await stranger.ask('POST', `${foreign}resend/`, {})).status, 404);
 });
 
-test('what a project or the operator does not want is not kept', async () => {
+test('an event that a project or the operator does not want is not kept', async () => {
   const home = await harness.newOrganization();
   const { api_token: api_key, id } = home.project;
   await home.ask('PATCH', `/api/projects/${id}/`, { robot_events: 'drop' });

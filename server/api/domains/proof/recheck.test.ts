@@ -50,7 +50,7 @@ test('processes that look domains up at once share them', async () => {
   assert.ok((await states()).every(({ state }) => state === 'verified'));
 });
 
-test('so many are looked up at a time, and no more', async () => {
+test('the server looks up a bounded number of domains at a time', async () => {
   for (const domain of await dueDomains(12))
     world.resolvers[0]!.set(proofNameOf(domain), { delay_ms: 30 });
   let open = 0;

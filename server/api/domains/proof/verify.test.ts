@@ -203,7 +203,7 @@ const unanswered: Omit<Case, 'state'>[] = [
   },
 ];
 
-test('what DNS answers decides, and no answer is an error', async () => {
+test('the answer of DNS decides, and a missing answer is no error', async () => {
   const home = await world.harness.newOrganization();
   const [dns] = world.resolvers;
   const outcomes = await Promise.all(

@@ -9,7 +9,7 @@ import {
 
 const world = aroundTests(openDomainWorld);
 
-test('nothing has to be sent, what is sent must be an object; DNS is not asked then', async () => {
+test('verify takes no body or an object; any other body is refused without DNS', async () => {
   const home = await world.harness.newOrganization();
   const domain = await world.claim(home);
   const path = `/api/organizations/${home.organization.id}/domains/${domain.id}/verify/`;

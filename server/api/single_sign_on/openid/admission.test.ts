@@ -63,23 +63,19 @@ test(
   },
 );
 
-test(
-  'of several addresses at GitHub the one with an account counts, then the one in a verified ' +
-    'domain',
-  async () => {
-    await world.newHome({ saml_entity_id: null, jit_provisioning_enabled: true });
-    const emails = [
-      { email: 'private@home.example', primary: true, verified: true },
-      { email: 'unverified@acme.example', primary: false, verified: false },
-      { email: 'Ada@acme.example', primary: false, verified: true },
-    ];
-    provider.person = { sub: '300', info: { name: null }, emails };
-    const browser = signing.newBrowser();
-    assert.equal((await signing.signIn(browser, 'github')).status, 303);
-    const account = await accountAt(world.harness, browser);
-    assert.deepEqual([account.email, account.first_name], [email, '']);
-  },
-);
+test('GitHub’s address with an account counts first, then one in a verified domain', async () => {
+  await world.newHome({ saml_entity_id: null, jit_provisioning_enabled: true });
+  const emails = [
+    { email: 'private@home.example', primary: true, verified: true },
+    { email: 'unverified@acme.example', primary: false, verified: false },
+    { email: 'Ada@acme.example', primary: false, verified: true },
+  ];
+  provider.person = { sub: '300', info: { name: null }, emails };
+  const browser = signing.newBrowser();
+  assert.equal((await signing.signIn(browser, 'github')).status, 303);
+  const account = await accountAt(world.harness, browser);
+  assert.deepEqual([account.email, account.first_name], [email, '']);
+});
 
 const joining: {
   name: string;
@@ -123,7 +119,7 @@ const joining: {
   },
 ];
 for (const { name, fields, through, refused } of joining) {
-  test(`who joins: ${name}`, async () => {
+  test(`joining: ${name}`, async () => {
     await world.newHome({ jit_provisioning_enabled: true, ...fields });
     const browser = signing.newBrowser();
     const answer = await signing.signIn(browser, through);

@@ -104,7 +104,7 @@ for (const [fault, [reason, status]] of Object.entries(faults) as [
   });
 }
 
-test('what a browser brings back is taken once, unchanged, from the one that began', async () => {
+test('the server accepts the browser’s return once, unchanged, from where it began', async () => {
   await world.newHome({ saml_entity_id: null, jit_provisioning_enabled: true });
   const [owner, thief] = [signing.newBrowser(), signing.newBrowser()];
   const back = await signing.begin(owner, 'google-oauth2');

@@ -86,27 +86,24 @@ const between: {
   },
 ];
 for (const { name, reason, change, undo } of between) {
-  test(
-    'what changes while a sign-in is under way ends it, before the response and after it: ' + name,
-    async () => {
-      const browser = newBrowser();
-      const [early, late] = [await beginSaml(browser), await beginSaml(browser)];
-      const taken = await postResponse(browser, genuine(world, late));
-      await change();
-      try {
-        await assertRefused(
-          world,
-          browser,
-          await postResponse(browser, genuine(world, early)),
-          reason,
-        );
-        await assertRefused(world, browser, await browser.go(taken.headers['location']!), reason);
-      } finally {
-        await undo();
-      }
-      await assertStillOpen(world, browser, await beginSaml(browser));
-    },
-  );
+  test('a change during a sign-in ends it, before the response and after it: ' + name, async () => {
+    const browser = newBrowser();
+    const [early, late] = [await beginSaml(browser), await beginSaml(browser)];
+    const taken = await postResponse(browser, genuine(world, late));
+    await change();
+    try {
+      await assertRefused(
+        world,
+        browser,
+        await postResponse(browser, genuine(world, early)),
+        reason,
+      );
+      await assertRefused(world, browser, await browser.go(taken.headers['location']!), reason);
+    } finally {
+      await undo();
+    }
+    await assertStillOpen(world, browser, await beginSaml(browser));
+  });
 }
 
 test('a domain that was deleted takes its sign-ins with it', async () => {

@@ -42,7 +42,7 @@ for (const [name, sent, reason] of [
   ['not XML', Buffer.from('<a').toString('base64'), 'not_xml'],
   ['another document', Buffer.from('<a/>').toString('base64'), 'not_a_response'],
 ] as const) {
-  test(`what is not a response is 400: ${name}`, async () => {
+  test(`a body without a response is 400: ${name}`, async () => {
     const browser = newBrowser();
     await assertRefused(
       world,
@@ -81,7 +81,7 @@ const unavailable: [string, () => Promise<string>][] = [
     },
   ],
 ];
-test('where no provider can be asked the page is the same for all', async () => {
+test('the page is the same for every address without a provider', async () => {
   const pages = new Set<string>();
   for (const [name, create] of unavailable) {
     const answer = await newBrowser().go(

@@ -46,71 +46,63 @@ const count = async (table: 'users' | 'sessions') =>
     'count'
   ] as number;
 
-test(
-  'what the gate refuses as forged is refused here as well: one sentence, the reason in the log, ' +
-    'no account, no session',
-  async () => {
-    const browser = newBrowser();
-    const request = await beginSaml(browser);
-    const all = [...forged_wrappings, ...forged_signatures, ...forged_documents, ...forged_claims];
-    assert.ok(all.length >= 100);
-    // Each of them is shown to the gate itself, by its own tests.
-    const forgeries = all.filter((_forgery, at) => at % inDepth(9, 1) === 0);
-    const before_all = [await count('users'), await count('sessions')];
-    for (const { name, refused, create } of forgeries) {
-      const xml = create(beginSignIn(world.clock.now(), request));
-      await forgetAllAttempts(world.harness);
-      const answer = await postResponse(browser, xml);
-      // One that names another request is not read any further.
-      const peeked = peekRequestId({ SAMLResponse: encodeResponse(xml) });
-      const isOurs = 'refused' in peeked || peeked.request_id === request.id;
-      assert.deepEqual(world.reasons(), [isOurs ? refused : 'request_unknown'], name);
-      assert.ok(answer.status === 403 || answer.status === 400, name);
-      assert.equal(shownIn(answer), neutralTo(answer), name);
-    }
-    assert.deepEqual([await count('users'), await count('sessions')], before_all);
-    const { values } = await world.harness.deps.metrics.single_sign_ons.get();
-    const counted = values
-      .filter(({ labels }) => labels['way'] === 'saml' && labels['outcome'] !== 'accepted')
-      .reduce((sum, { value }) => sum + value, 0);
-    assert.equal(counted, forgeries.length);
-    await assertStillOpen(world, browser, request);
-  },
-);
+test('the sign-in refuses forged responses with one sentence, and logs the reason', async () => {
+  const browser = newBrowser();
+  const request = await beginSaml(browser);
+  const all = [...forged_wrappings, ...forged_signatures, ...forged_documents, ...forged_claims];
+  assert.ok(all.length >= 100);
+  // Each of them is shown to the gate itself, by its own tests.
+  const forgeries = all.filter((_forgery, at) => at % inDepth(9, 1) === 0);
+  const before_all = [await count('users'), await count('sessions')];
+  for (const { name, refused, create } of forgeries) {
+    const xml = create(beginSignIn(world.clock.now(), request));
+    await forgetAllAttempts(world.harness);
+    const answer = await postResponse(browser, xml);
+    // One that names another request is not read any further.
+    const peeked = peekRequestId({ SAMLResponse: encodeResponse(xml) });
+    const isOurs = 'refused' in peeked || peeked.request_id === request.id;
+    assert.deepEqual(world.reasons(), [isOurs ? refused : 'request_unknown'], name);
+    assert.ok(answer.status === 403 || answer.status === 400, name);
+    assert.equal(shownIn(answer), neutralTo(answer), name);
+  }
+  assert.deepEqual([await count('users'), await count('sessions')], before_all);
+  const { values } = await world.harness.deps.metrics.single_sign_ons.get();
+  const counted = values
+    .filter(({ labels }) => labels['way'] === 'saml' && labels['outcome'] !== 'accepted')
+    .reduce((sum, { value }) => sum + value, 0);
+  assert.equal(counted, forgeries.length);
+  await assertStillOpen(world, browser, request);
+});
 
-test(
-  'who sends responses that are refused, again and again, has to wait; those that are in order ' +
-    'do not count',
-  async () => {
-    await forgetAllAttempts(world.harness);
-    const browser = newBrowser();
-    const sendForged = async () =>
-      postResponse(
-        browser,
-        genuine(world, await beginSaml(browser), { audience: 'https://evil.example/' }),
-      );
-    const counted = 5;
-    for (let number = 0; number < counted; number += 1)
-      assert.equal((await sendForged()).status, 403);
-    // The next 44 that would be counted as these were.
-    const rows = await world.harness.deps.db.rows(
-      sql`UPDATE attempts SET attempts = 49 WHERE attempts = ${counted} RETURNING 1`,
+test('repeated refused responses have to wait, good ones do not count', async () => {
+  await forgetAllAttempts(world.harness);
+  const browser = newBrowser();
+  const sendForged = async () =>
+    postResponse(
+      browser,
+      genuine(world, await beginSaml(browser), { audience: 'https://evil.example/' }),
     );
-    assert.equal(rows.length, 1);
-    for (let number = 0; number < 3; number += 1)
-      assert.equal((await respond(browser, genuine(world, await beginSaml(browser)))).status, 303);
+  const counted = 5;
+  for (let number = 0; number < counted; number += 1)
     assert.equal((await sendForged()).status, 403);
-    const request = await beginSaml(browser);
-    const slowed = await postResponse(browser, genuine(world, request));
-    assert.deepEqual([slowed.status, slowed.headers['retry-after']], [429, '2']);
-    assert.deepEqual(world.reasons(), Array(counted + 1).fill('audience'));
-    assert.match(slowed.headers['content-type']!, /^text\/html/);
-    world.clock.pass(2_000);
-    // The request was not used up.
-    assert.equal((await respond(browser, genuine(world, request))).status, 303);
-    await forgetAllAttempts(world.harness);
-  },
-);
+  // The next 44 that would be counted as these were.
+  const rows = await world.harness.deps.db.rows(
+    sql`UPDATE attempts SET attempts = 49 WHERE attempts = ${counted} RETURNING 1`,
+  );
+  assert.equal(rows.length, 1);
+  for (let number = 0; number < 3; number += 1)
+    assert.equal((await respond(browser, genuine(world, await beginSaml(browser)))).status, 303);
+  assert.equal((await sendForged()).status, 403);
+  const request = await beginSaml(browser);
+  const slowed = await postResponse(browser, genuine(world, request));
+  assert.deepEqual([slowed.status, slowed.headers['retry-after']], [429, '2']);
+  assert.deepEqual(world.reasons(), Array(counted + 1).fill('audience'));
+  assert.match(slowed.headers['content-type']!, /^text\/html/);
+  world.clock.pass(2_000);
+  // The request was not used up.
+  assert.equal((await respond(browser, genuine(world, request))).status, 303);
+  await forgetAllAttempts(world.harness);
+});
 
 test('a response that was used is refused, in the same browser and in another', async () => {
   const browser = newBrowser();
@@ -218,7 +210,7 @@ test(
   },
 );
 
-test('what has expired is removed', async () => {
+test('the sweep removes expired rows', async () => {
   const browser = newBrowser();
   const request = await beginSaml(browser);
   await sweepSingleSignOn(world.harness.deps);

@@ -94,7 +94,7 @@ test('an address of no bucket is refused with what to write', () => {
     );
 });
 
-test('what killed writes left goes, and what is somebody else stays', async () => {
+test('tidying removes the leftovers of killed writes, and nothing of others', async () => {
   const half = 'analytics/events/0-9-12345678.native.zst';
   const theirs = 'analytics/events/2026.parquet';
   await mkdir(join(folder, 'analytics/events'), { recursive: true });

@@ -201,39 +201,35 @@ test(
   },
 );
 
-test(
-  'what Google refuses for now is tried again, and a stop ends what waits at once and removes ' +
-    'the stage',
-  async () => {
-    const config = freshConfig();
-    server.failNext(/^GET .*datasets/, 503, 'backendError');
-    server.failNext(/^GET .*datasets/, 429, 'rateLimitExceeded');
-    await bigquery.open(config, freshDelivery(), deps);
-    server.failNext(/^GET .*datasets/, 403, 'quotaExceeded');
-    await assert.rejects(
-      bigquery.open(config, freshDelivery(), deps),
-      isFault(RetryableError, 'throttled'),
+test('a passing refusal of Google is retried, and a stop ends the wait and the stage', async () => {
+  const config = freshConfig();
+  server.failNext(/^GET .*datasets/, 503, 'backendError');
+  server.failNext(/^GET .*datasets/, 429, 'rateLimitExceeded');
+  await bigquery.open(config, freshDelivery(), deps);
+  server.failNext(/^GET .*datasets/, 403, 'quotaExceeded');
+  await assert.rejects(
+    bigquery.open(config, freshDelivery(), deps),
+    isFault(RetryableError, 'throttled'),
+  );
+  for (const [name, hold] of [
+    ['a piece', () => server.holdNext(/^PUT \/upload\//)],
+    ['a job', () => server.jobs.holdNext(/^load_/)],
+  ] as const) {
+    const stop = new AbortController();
+    const given = freshDelivery();
+    const sink = await bigquery.open(config, given, { ...deps, signal: stop.signal });
+    hold();
+    const seen = server.requests.length;
+    const writing = assert.rejects(write(sink), /^Error: The work was stopped\.$/, name);
+    await eventually('the request has not come', () =>
+      server.requests.slice(seen).some((line) => line.startsWith('PUT /upload/')),
     );
-    for (const [name, hold] of [
-      ['a piece', () => server.holdNext(/^PUT \/upload\//)],
-      ['a job', () => server.jobs.holdNext(/^load_/)],
-    ] as const) {
-      const stop = new AbortController();
-      const given = freshDelivery();
-      const sink = await bigquery.open(config, given, { ...deps, signal: stop.signal });
-      hold();
-      const seen = server.requests.length;
-      const writing = assert.rejects(write(sink), /^Error: The work was stopped\.$/, name);
-      await eventually('the request has not come', () =>
-        server.requests.slice(seen).some((line) => line.startsWith('PUT /upload/')),
-      );
-      stop.abort();
-      await writing;
-      assert.deepEqual(stagesOf(config), [], name);
-    }
-    assert.deepEqual(
-      server.jobs.states().filter((state) => state.endsWith('RUNNING')),
-      [],
-    );
-  },
-);
+    stop.abort();
+    await writing;
+    assert.deepEqual(stagesOf(config), [], name);
+  }
+  assert.deepEqual(
+    server.jobs.states().filter((state) => state.endsWith('RUNNING')),
+    [],
+  );
+});

@@ -148,7 +148,7 @@ test('a link out of the folder is not followed, not even to create a folder', as
   assert.deepEqual(await readdir(outside), []);
 });
 
-test("what is another export's is not called added: files of its manifest, folders", async () => {
+test('files of another export’s manifest, and folders, are not called added', async () => {
   const sinks = await Promise.all([
     file.open({ prefix: 'shared' }, delivery(), deps),
     file.open(

@@ -60,7 +60,7 @@ test('records are counted in the bytes, whatever the pieces', async () => {
   }
 });
 
-test('what is compressed opens again, and is what was hashed', async () => {
+test('compressed bytes open again, and are those that were hashed', async () => {
   const open = { gzip: gunzipSync, brotli: brotliDecompressSync, zstd: zstdDecompressSync };
   const bytes = await clickhouse.bytes(
     selectFor({ format: 'CSV', ...none }, contractColumns),

@@ -11,7 +11,7 @@ const columns = [{ name: 'text', type: 'text' } as const];
 const read = (file: Buffer, memory_mb_max?: number) =>
   Array.fromAsync(readParquet(Readable.from([file]), columns, memory_mb_max));
 
-test('what is read is what was written', async () => {
+test('the reader returns the rows that were written', async () => {
   const rows = Array.from({ length: 1_200 }, () => ['a']);
   assert.deepEqual(await read(smallParquet(pageOf(1_200), 1_200)), rows);
   const page = pageOf(1_200);
@@ -36,7 +36,7 @@ for (const [what, said] of beyond)
     assert.match(refused.message, /as no file of an export does: its values are not compared\.$/);
   });
 
-test('what is more than it says of itself takes no memory', async () => {
+test('a file larger than it says takes no memory', async () => {
   const bomb = smallParquet(gzipSync(Buffer.alloc(2 ** 26)), 10, { codec: 2, unpacked: 50 });
   await assert.rejects(read(bomb), /larger than 50 bytes/);
   const pairs = smallParquet(pageOf(10), 10, { empty_pairs: 5_000_000 });

@@ -58,7 +58,7 @@ for (const [encoding, read] of formats)
 const exact = { format: 'TabSeparated', compression: null, is_exact: true } as const;
 const numeric = { format: 'TabSeparated', compression: null } as const;
 
-test('what was changed is counted as it passes, and its marks are taken out', async () => {
+test('changed values are counted as they pass, and their marks are removed', async () => {
   for (const encoding of [...formats.map(([one]) => one), numeric, exact]) {
     const from = 'contract ORDER BY position';
     const plain = await clickhouse.bytes(selectFor(encoding, contractColumns), from);

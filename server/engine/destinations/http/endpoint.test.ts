@@ -45,7 +45,7 @@ async function send(config: HttpConfig, row: string, pauses: number[] = []): Pro
   await endpoint.send(`request-${places}`, bodyOf(config, [Buffer.from(row)]));
 }
 
-test('what passes is tried again with the same key, after the pause asked for', async () => {
+test('a passing fault is retried with the same key, after the requested pause', async () => {
   const cases: { answers: Answer[]; pauses: number[]; requests: number }[] = [
     {
       answers: [{ status: 503 }, { status: 500 }, 'cut', { status: 408 }],
@@ -87,66 +87,59 @@ test('what passes is tried again with the same key, after the pause asked for', 
   }
 });
 
-test(
-  'what does not pass ends the attempt: after five tries, at once for what is wrong, and for a ' +
-    'pause that is too long',
-  async () => {
-    const cases: { answers: Answer[]; code: string; isRetryable: boolean; requests: number }[] = [
-      {
-        answers: Array.from({ length: 5 }, () => ({ status: 503 })),
-        code: 'store_fault',
-        isRetryable: true,
-        requests: 5,
-      },
-      {
-        answers: Array.from({ length: 5 }, () => 'cut' as const),
-        code: 'connection_lost',
-        isRetryable: true,
-        requests: 5,
-      },
-      {
-        answers: [{ status: 429, headers: { 'Retry-After': '61' } }],
-        code: 'throttled',
-        isRetryable: true,
-        requests: 1,
-      },
-      { answers: [{ status: 400 }], code: 'request_refused', isRetryable: false, requests: 1 },
-      {
-        answers: [{ status: 401 }],
-        code: 'authentication_failed',
-        isRetryable: false,
-        requests: 1,
-      },
-      { answers: [{ status: 403 }], code: 'permission_denied', isRetryable: false, requests: 1 },
-      { answers: [{ status: 404 }], code: 'endpoint_missing', isRetryable: false, requests: 1 },
-      { answers: [{ status: 413 }], code: 'request_too_large', isRetryable: false, requests: 1 },
-      { answers: [{ status: 422 }], code: 'request_refused', isRetryable: false, requests: 1 },
-      {
-        answers: [{ status: 302, headers: { Location: '/guarded/elsewhere' } }],
-        code: 'redirect_refused',
-        isRetryable: false,
-        requests: 1,
-      },
-      { answers: [{ status: 304 }], code: 'redirect_refused', isRetryable: false, requests: 1 },
-    ];
-    for (const { answers, code, isRetryable, requests } of cases) {
-      const sent = receiver.requests.length;
-      receiver.plan(...answers);
-      await assert.rejects(send(freshConfig(), '1'), (error) => {
-        const known = error as RetryableError | NonRetryableError;
-        assert.ok(
-          known instanceof (isRetryable ? RetryableError : NonRetryableError),
-          String(error),
-        );
-        assert.equal(known.code, code);
-        assert.match(known.message, /\.$/);
-        return true;
-      });
-      assert.equal(receiver.requests.length - sent, requests, code);
-    }
-    assert.deepEqual(receiver.taken('/guarded/elsewhere'), []);
-  },
-);
+test('a lasting fault ends the attempt: after five tries, or at once', async () => {
+  const cases: { answers: Answer[]; code: string; isRetryable: boolean; requests: number }[] = [
+    {
+      answers: Array.from({ length: 5 }, () => ({ status: 503 })),
+      code: 'store_fault',
+      isRetryable: true,
+      requests: 5,
+    },
+    {
+      answers: Array.from({ length: 5 }, () => 'cut' as const),
+      code: 'connection_lost',
+      isRetryable: true,
+      requests: 5,
+    },
+    {
+      answers: [{ status: 429, headers: { 'Retry-After': '61' } }],
+      code: 'throttled',
+      isRetryable: true,
+      requests: 1,
+    },
+    { answers: [{ status: 400 }], code: 'request_refused', isRetryable: false, requests: 1 },
+    {
+      answers: [{ status: 401 }],
+      code: 'authentication_failed',
+      isRetryable: false,
+      requests: 1,
+    },
+    { answers: [{ status: 403 }], code: 'permission_denied', isRetryable: false, requests: 1 },
+    { answers: [{ status: 404 }], code: 'endpoint_missing', isRetryable: false, requests: 1 },
+    { answers: [{ status: 413 }], code: 'request_too_large', isRetryable: false, requests: 1 },
+    { answers: [{ status: 422 }], code: 'request_refused', isRetryable: false, requests: 1 },
+    {
+      answers: [{ status: 302, headers: { Location: '/guarded/elsewhere' } }],
+      code: 'redirect_refused',
+      isRetryable: false,
+      requests: 1,
+    },
+    { answers: [{ status: 304 }], code: 'redirect_refused', isRetryable: false, requests: 1 },
+  ];
+  for (const { answers, code, isRetryable, requests } of cases) {
+    const sent = receiver.requests.length;
+    receiver.plan(...answers);
+    await assert.rejects(send(freshConfig(), '1'), (error) => {
+      const known = error as RetryableError | NonRetryableError;
+      assert.ok(known instanceof (isRetryable ? RetryableError : NonRetryableError), String(error));
+      assert.equal(known.code, code);
+      assert.match(known.message, /\.$/);
+      return true;
+    });
+    assert.equal(receiver.requests.length - sent, requests, code);
+  }
+  assert.deepEqual(receiver.taken('/guarded/elsewhere'), []);
+});
 
 test('an answer is told, without end, secrets or control characters', async () => {
   const config = freshConfig({ headers: { 'X-Key': 'key-"of"-header' } });

@@ -34,7 +34,7 @@ async function write(config: HttpConfig, given: Delivery, bytes: Readable): Prom
   await sink.close();
 }
 
-test('what is shown is the first request as it is sent, and holds no secret', async () => {
+test('the preview shows the first request as sent, without secrets', async () => {
   const rows = ['{"n":1}', '{"n":2}', '{"n":3}'];
   for (const body_format of ['JSONLines', 'JSONArray', 'Batch'] as const) {
     for (const compression of [null, 'gzip'] as const) {

@@ -192,7 +192,7 @@ test(
   },
 );
 
-test('where the server gives one session only, what is staged is moved at the end', async () => {
+test('a server with one session for the user moves staged rows at the end', async () => {
   const place = await freshPlace();
   await server.pool.query(
     `CREATE ROLE single LOGIN PASSWORD 'of the single one' CONNECTION LIMIT 1; GRANT ALL
@@ -231,7 +231,7 @@ test('a table that another delivery is creating is waited for, and taken as it i
   assert.deepEqual(await rowsOf(place), ['a', 'b']);
 });
 
-test('what a database or its owner has set for sessions changes nothing', async () => {
+test('settings of a database or its owner for sessions change nothing', async () => {
   const place = await freshPlace();
   const { schema } = place.config;
   await server.pool.query(`CREATE ROLE postgres_hurried LOGIN PASSWORD 'of the hurried';

@@ -105,7 +105,7 @@ test('a server whose key is not known is told nothing, and its fingerprint is sa
   assert.deepEqual(server.tried, []);
 });
 
-test('what the SSH server refuses is said', async () => {
+test('the refusal of the SSH server is shown', async () => {
   await opened();
   assert.match(await failureOf({ ssh_user: 'nobody' }), /refused the user\. Check .*ssh_user/);
   assert.match(await failureOf(word), /refused the user\. Check .*ssh_password/);

@@ -92,7 +92,7 @@ test('a staged object that is gone is created again by the next attempt', async 
   assert.deepEqual(await world.objects(config), []);
 });
 
-test('what the cluster cannot load is final, leaves nothing, and tells no secret', async () => {
+test('a row that the cluster cannot load is final, leaves nothing, tells no secret', async () => {
   const config = await world.freshConfig();
   await world.pool.query(`CREATE TABLE ${world.inSchema(config)} (uuid varchar(3))`);
   await assert.rejects(world.deliver(config, deliveryOf(), 'abcd\n'), isLasting('value_refused'));

@@ -260,7 +260,7 @@ test('a long receipt is cut between characters', () => {
   }
 });
 
-test('what it cannot take of the columns of a query is said', () => {
+test('the columns of a query that Redshift cannot have are named', () => {
   const names = (...given: string[]) =>
     redshiftColumnFaults(given.map((name) => column(name, 'text')));
   assertSameSql(names('a', 'select', 'A b'), []);

@@ -43,7 +43,7 @@ test(
   },
 );
 
-test('of two workers with one delivery the second finds it done, whenever it began', async () => {
+test('the second of two workers with one delivery finds it done, whenever it began', async () => {
   const config = await world.freshConfig();
   const given = deliveryOf();
   const sinks = [
@@ -135,7 +135,7 @@ test(
   },
 );
 
-test('what a worker left that was killed after its receipt goes with the next one', async () => {
+test('the next worker removes the leftovers of one killed after its receipt', async () => {
   const config = await world.freshConfig();
   const given = deliveryOf();
   await world.deliver(config, given, 'a\n');

@@ -57,7 +57,7 @@ test('each attempt tells its steps, and how far it came', async () => {
   assert.ok(Date.parse(second!.began_at) > Date.parse(first!.began_at));
 });
 
-test('of many attempts the latest twenty are told', async () => {
+test('the log keeps the steps of the latest twenty attempts', async () => {
   const home = await exporting.harness.newOrganization();
   const { id, get } = await exporting.scheduled(home, {
     destination: { type: 'HTTP', config: { url: `${receiver.url}/often` } },

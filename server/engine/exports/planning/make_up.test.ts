@@ -125,7 +125,7 @@ test('backfills that have enough under way do not keep another project from its 
   assert.equal((await runsOf(id)).length, 1);
 });
 
-test('what a run left to a backfill is delivered also when the backfill is cancelled', async () => {
+test('rows left to a backfill are delivered even if the backfill is cancelled', async () => {
   const { id, from } = await newLateExport();
   await harness.deps.db.transaction((tx) =>
     startBackfill(tx, id, { from, to: from + hour, by: 'timestamp', mode: 'missing' }, 0),
@@ -184,7 +184,7 @@ test('a run that has failed before the backfill was cancelled is made up for as 
   ]);
 });
 
-test('where both were cancelled nothing is made up for, and a retry takes it all', async () => {
+test('after both are cancelled no make-up follows, and a retry takes all', async () => {
   const { home, id, from, ids } = await newLeftRuns();
   await endAs(ids[1], 'Cancelled');
   await endAs(ids[0], 'Cancelled');
@@ -204,7 +204,7 @@ async function endInDoubt(id: string): Promise<void> {
   await endRun(engine, claimed!, { status: 'Failed', code: 'ended', message: 'No answer came.' });
 }
 
-test('what a run in doubt may have delivered is left out of each later run', async () => {
+test('later runs leave out the rows that a run in doubt may have delivered', async () => {
   const { id, from } = await newLateExport();
   await planDueExports(engine);
   const [inDoubt] = await runsOf(id);

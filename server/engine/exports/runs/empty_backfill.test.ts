@@ -205,7 +205,7 @@ test('intervals that another process planned since the look are not planned agai
   assert.deepEqual([progress.finished_runs, progress.records_completed], [12, 60]);
 });
 
-test('of a query only what no row can come of is passed over', async () => {
+test('a backfill skips only intervals that cannot give rows of the query', async () => {
   const home = await newProject([1]);
   const rows = await newExport(home, {
     paused: true,
@@ -222,7 +222,7 @@ test('of a query only what no row can come of is passed over', async () => {
   assert.equal((await find(home, sums.id, started.id)).progress.records_completed, 3);
 });
 
-test('where rows are everywhere, few runs are open at a time, and a cancel ends it', async () => {
+test('a backfill with rows everywhere keeps few runs open, and a cancel ends it', async () => {
   const home = await newProject([0], 12);
   const created = await newExport(home, { paused: true });
   const { id } = await begin(home, created.id, 500);

@@ -114,7 +114,7 @@ test('many are completed together, and the runs of one export in turn', async ()
   for (const id of ids) assert.deepEqual(await ledgerOf(id), { revision: 1, delivered });
 });
 
-test('where there are rows the run is for a worker, and is not looked at again', async () => {
+test('a run with rows is for a worker, and is not looked at again', async () => {
   const id = await exportOf(busy);
   // Filters are not looked into: the worker counts.
   const filtered = await exportOf(busy, {

@@ -61,7 +61,7 @@ test('queries, and what makes up for a backfill, are for workers', async () => {
   ]);
 });
 
-test('what has to be told of runs without rows is told to each project', async () => {
+test('each project gets the notices of its runs without rows', async () => {
   const home = await harness.newOrganization();
   const failing = await exportOf(home);
   await endedRun(harness, failing, failed, { hour: 100 });
@@ -96,7 +96,7 @@ test('what has to be told of runs without rows is told to each project', async (
   }
 });
 
-test('what goes on with the commit of another run is for workers', async () => {
+test('a run that continues the commit of another one is for workers', async () => {
   const run = await insertRunRow(harness, await exportOf(await harness.newOrganization()));
   await harness.deps.db.run(
     sql`UPDATE batch_export_runs SET committing_at = now(), receipt = '{}' WHERE id = ${run}`,
@@ -106,7 +106,7 @@ test('what goes on with the commit of another run is for workers', async () => {
   assert.deepEqual([status, receipt], ['Starting', '{}']);
 });
 
-test('what is cancelled, changed, deleted, taken or being changed is left alone', async () => {
+test('a run that is cancelled, changed, deleted, taken or being changed is left alone', async () => {
   const home = await harness.newOrganization();
   const ids: string[] = [];
   const runs: string[] = [];

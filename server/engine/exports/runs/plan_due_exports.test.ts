@@ -61,7 +61,7 @@ const lookThen = (work: () => Promise<unknown>): Look => {
   };
 };
 
-test('what is due of many projects is planned together, and each run by what it has', async () => {
+test('due exports of many projects are planned together, each run by its own rows', async () => {
   const [empty, few, many] = [
     await harness.newOrganization(),
     await newBusyProject(3),
@@ -157,7 +157,7 @@ test('a run without rows is completed as it is planned, as a worker would end it
   ]);
 });
 
-test('what comes in while the source is asked belongs to a later interval', async () => {
+test('a row that arrives while the source is asked belongs to a later interval', async () => {
   const home = await harness.newOrganization();
   const { id } = (await newExport(home)) as { id: string };
   // The end of the interval is now, so nothing but the promise to ingestion keeps it final.
@@ -181,7 +181,7 @@ test('what comes in while the source is asked belongs to a later interval', asyn
   assert.ok(Number(event!.at) >= Date.parse(String(run!['data_interval_end'])));
 });
 
-test('what was seen of an export that has changed since counts for nothing', async () => {
+test('a look at an export that has changed since does not count', async () => {
   const home = await harness.newOrganization();
   const ids: string[] = [];
   for (let count = 0; count < 4; count += 1) ids.push(await newDue(home));
@@ -203,7 +203,7 @@ test('what was seen of an export that has changed since counts for nothing', asy
   );
 });
 
-test('what waits for its reconciliation is planned, and held, also without rows', async () => {
+test('an export that waits for reconciliation is planned and held, even without rows', async () => {
   const id = await newDue(await harness.newOrganization());
   await harness.deps.db.run(
     sql`INSERT INTO reconciliations (batch_export_id, taken_at, goes_on)
@@ -215,7 +215,7 @@ test('what waits for its reconciliation is planned, and held, also without rows'
   assert.ok(Number(run!['due_after']) > 31_536_000);
 });
 
-test('what another primary has promised counts for nothing', async () => {
+test('the promise of another primary does not count', async () => {
   const id = await newDue(await harness.newOrganization());
   const { rows } = await harness.deps.db.text(
     "SELECT pg_get_functiondef('control_epoch'::regproc) AS text",

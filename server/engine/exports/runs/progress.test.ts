@@ -169,7 +169,7 @@ test('a worker from whom a run was taken changes nothing of it', async () => {
   }
 });
 
-test('what has to be told of an end is told, also when others end together with it', async () => {
+test('the notices of an end are sent, even if other runs end with it', async () => {
   const [usual, failing] = [await newTaken(), await newTaken()];
   await endedRun(harness, failing.batch_export_id, failed, { hour: 5 });
   const later = await newTaken(failing.batch_export_id, 6);

@@ -103,7 +103,7 @@ test('a rough cut is near the bound', async () => {
   assert.ok(sizes.reduce((sum, size) => sum + size, 0) / sizes.length > 0.7 * most, String(sizes));
 });
 
-test('what fits is one slice, and no rows are none', async () => {
+test('rows that fit are one slice, and no rows are none', async () => {
   const encoding: Encoding = { format: 'JSONLines', compression: null };
   const [only, ...more] = await cut(encoding, 100 * most);
   assert.deepEqual(

@@ -45,8 +45,7 @@ test('a project with a thousand runs does not keep another one waiting', async (
 });
 
 test(
-  'what the schedule has planned without a look is looked at before a worker takes it, and does ' +
-    'not wait for that without end',
+  'a run planned without a look is looked at first, but does not wait forever',
   async () => {
     const due = '2026-01-01T01:00:00Z';
     const ids = world.exports.slice(0, 2).map(({ id }) => id);
@@ -127,8 +126,7 @@ test("the bounds hold over all workers, and what they keep back takes nobody's s
 });
 
 test(
-  'what a worker has that shows no progress takes no slot of its project, up to twice the ' +
-    'bound, and a slot at its host all the same',
+  'a run without progress frees its project slot, up to twice the bound, not its host slot',
   async () => {
     const worker = world.openClaimant({ project_runs_max: 2, host_runs_max: 5 });
     const runs = await newRuns(0, 6, 'db.example.com');

@@ -49,7 +49,7 @@ test(
   },
 );
 
-test('what a worker holds without working on it waits again, after a pause', async () => {
+test('a run that its worker does not work on waits again, after a pause', async () => {
   const run = await world.newRun(0);
   const worker = world.openClaimant();
   await worker.claim(1);
@@ -84,7 +84,7 @@ test(
   },
 );
 
-test('whatever comes and ends: no bound is broken, nothing waits that could begin', async () => {
+test('random claims and ends break no bound, and leave no startable run waiting', async () => {
   const step = fc.oneof(
     fc.record({
       do: fc.constant('plan' as const),

@@ -117,8 +117,7 @@ test('a run that fails as its project goes leaves no file, whatever the fault', 
 });
 
 test(
-  'what a killed worker left of a deleted project is removed by another one, and of a living ' +
-    'one by itself',
+  'another worker removes the leftovers of a killed one',
   async () => {
     const home = await harness.newOrganization();
     const [dead, living] = [randomUUID(), randomUUID()];

@@ -63,10 +63,10 @@ const asks: [string, Record<string, unknown>, ReturnType<typeof readMergeAsk>][]
   ['toString', { alias: 'v1' }, undefined],
 ];
 for (const [event, properties, ask] of asks)
-  test(`what ${event} asks with ${JSON.stringify(properties).slice(0, 40)}`, () =>
+  test(`${event} asks the right question with ${JSON.stringify(properties).slice(0, 40)}`, () =>
     assert.deepEqual(readMergeAsk(event, properties), ask));
 
-test('what is to be unset is a list of names or an object that has them', () => {
+test('$unset takes a list of names or an object with them', () => {
   assert.deepEqual(readUnset(['a', 1, null, 'b']), ['a', 'b']);
   assert.deepEqual(readUnset({ a: '', b: 1 }), ['a', 'b']);
   for (const none of [undefined, null, 'a', 7, [], {}, [7]])

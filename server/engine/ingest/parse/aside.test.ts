@@ -61,7 +61,7 @@ test('numbers in $set keep their spelling on the way from the thread', async () 
   assert.deepEqual(sets, [wanted, wanted]);
 });
 
-test('what is wrong with a body as a whole is the same from the thread as from here', async () => {
+test('the thread reports the same faults of a body as the main thread', async () => {
   for (const [text, fault] of [
     ['{"events":[{}', 'not_json'],
     ['[]', 'not_an_object'],
@@ -132,7 +132,7 @@ test('long lines go to the thread, blank ones and the byte order mark are left o
   });
 });
 
-test('whatever a long body holds, this thread spends little of the time on it', async () => {
+test('the main thread spends little of the time of any long body', async () => {
   const size = 4 * 1024 * 1024;
   let keys = '{"k":1';
   for (let index = 0; keys.length < size; index += 1) keys += `,"${index.toString(36)}":1`;

@@ -43,7 +43,7 @@ test('every notation of a number is kept, wherever it stands', () => {
   }
 });
 
-test('of a key that comes twice the last value stays', () => {
+test('the last value of a repeated key stays', () => {
   assert.equal(kept('{"a":1.0,"b":2,"a":1.50}'), '{"a":1.50,"b":2}');
   assert.equal(kept('{"a":1,"b":2,"a":{"c":1}}'), '{"a":{"c":1},"b":2}');
 });

@@ -198,7 +198,7 @@ test('everything that is wrong with an event is named', () => {
   }
 });
 
-test('what looks like a long number and is none takes no time that grows with its square', () => {
+test('a text that only looks like a long number takes no quadratic time', () => {
   const size = 4_000_000;
   const texts = [
     `"${'1'.repeat(size)}x"`,

@@ -27,7 +27,7 @@ async function lateOf(erasures: LateEvents[]): Promise<string | undefined> {
   return ofAda?.distinct_id;
 }
 
-test('who was erased twice is refused where one of both asked for it, whichever', async () => {
+test('a person erased twice is refused if either erasure asked for it', async () => {
   assert.equal(await lateOf(['anonymize']), '$erased');
   assert.equal(await lateOf(['refuse']), undefined);
   assert.equal(await lateOf(['anonymize', 'refuse']), undefined);

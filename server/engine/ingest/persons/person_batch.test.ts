@@ -25,7 +25,7 @@ function persons(pairs: Pair[], before: object[] = []) {
   );
 }
 
-test('in whatever order visitors become their one customer, the persons are the same', () => {
+test('the order in which visitors become one customer does not change the persons', () => {
   const customer = fc.constantFrom('ada', 'bob', 'carl');
   const customers = fc.array(customer, { minLength: 1, maxLength: 12 });
   const orders = customers.chain((all) => {
@@ -41,7 +41,7 @@ test('in whatever order visitors become their one customer, the persons are the 
   );
 });
 
-test('where order decides: the first customer has the visitor, the first value stays', () => {
+test('order decides two things: the first customer has the visitor, the first value stays', () => {
   const first = persons([
     ['ada', 'v1'],
     ['bob', 'v1'],
@@ -60,7 +60,7 @@ test('where order decides: the first customer has the visitor, the first value s
   assert.deepEqual([ofAda(['v1', 'v2']), ofAda(['v2', 'v1'])], ['{"a":1}', '{"a":2}']);
 });
 
-test('who became one person has been there since the first of them came', () => {
+test('a merged person exists since the first of their visitors came', () => {
   const stored = (distinct_id: string, created_at: string): [string, Person] => [
     distinct_id,
     {
@@ -91,7 +91,7 @@ test('who became one person has been there since the first of them came', () => 
   }
 });
 
-test('what the latest event did is taken back, whatever it was', () => {
+test('the latest event can be taken back, whatever it did', () => {
   const visited = [1, 2, 3].map((a) => ({ event: 'e', distinct_id: `v${a}`, $set: { a } }));
   const pairs: Pair[] = [
     ['v2', 'v1'],

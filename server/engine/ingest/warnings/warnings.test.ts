@@ -89,7 +89,7 @@ test('a project that is gone keeps nobody else from being counted', async () => 
   assert.equal((await stored(here.project.id))[0]!.events, 1);
 });
 
-test('what could not be stored is stored later, once', async () => {
+test('warnings that could not be stored are stored later, once', async () => {
   const { project } = await harness.newOrganization();
   const { db } = harness.deps;
   const warnings = sharedWarnings(harness.deps);

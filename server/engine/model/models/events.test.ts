@@ -55,7 +55,7 @@ const plain_expressions: Record<string, string> = {
   site_url: "nullIf(JSONExtractString(properties, '$current_url'), '')",
 };
 
-test('what an event sets is found in any form that JSON gives its name', async () => {
+test('$set is found in any form that JSON gives its name', async () => {
   const columns = events.columns.tables.filter(({ name }) => name in plain_expressions);
   // As it was before the names were looked for: an older receipt has the digest of these.
   const plain: Column[] = columns.map((column) => ({

@@ -155,7 +155,7 @@ test('a default that no configuration and no payload may have is refused', () =>
   for (const json of right) assert.equal(read(json).name, 'A');
 });
 
-test('what is not JSON is shown by line and column', () => {
+test('a manifest that is not JSON is refused with line and column', () => {
   const cases: [string, number, number, RegExp][] = [
     ['', 1, 1, /ends too early/],
     ['{"name": "A",}', 1, 14, /"}" is not allowed here, take the comma/],

@@ -122,7 +122,7 @@ test(
   },
 );
 
-test('one that never ends is passed over with its file and line, others are not', async () => {
+test('an event that never ends is skipped with its file and line, others are not', async () => {
   const code = `${send}
     export async function onEvent(event, { config }) {
       if (event.properties.number === 5) {
@@ -248,7 +248,7 @@ test('a host that an event alone names holds nothing up', async () => {
   assert.match(lines, /WARNING The plugin asked for hostile\.somewhere, which is not among/);
 });
 
-test('what is erased is not handed over any more, and the erasure waits for what is', async () => {
+test('an erased event is not handed over, and the erasure waits for open calls', async () => {
   const { ask, work } = erasing(() => ({ harness }));
   await enable(sending);
   await sendEvents(home, 30);

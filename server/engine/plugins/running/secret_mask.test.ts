@@ -50,7 +50,7 @@ test('files, JSON, keys of several lines and numbers are known by their parts', 
   );
 });
 
-test('what is in every sentence by chance stays, and so does a text without secrets', async () => {
+test('a secret as common as a word stays, and so does a text without secrets', async () => {
   assert.equal(
     await masked(['no', '', null, undefined, true], 'no, this is true'),
     'no, this is true',
@@ -66,7 +66,7 @@ test('a secret that the end of a long line cuts is taken out as well', async () 
   }
 });
 
-test('however many secrets there are, they make no line costly', async () => {
+test('any number of secrets leaves a line cheap', async () => {
   const { hide, mask } = openSecretMask();
   const lines = Array.from({ length: 600 }, (_unused, index) => `a${index}${'a'.repeat(400)}`);
   await hide([lines.join('\n')]);

@@ -267,7 +267,7 @@ test('a default that is a number, where text is meant, is the text of it', async
   assert.deepEqual(taken, [['10', '{"a":[1]}']]);
 });
 
-test('what the plugin logs is there while the batch is under way', async () => {
+test('the plugin’s log lines are there while the batch is in progress', async () => {
   const code = `
     export async function onEvent(event, { config }) {
       console.log('before the answer');

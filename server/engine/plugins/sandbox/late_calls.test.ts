@@ -57,7 +57,7 @@ const lines_wanted: [string, string, RegExp[]][] = [
 ];
 
 for (const [name, code, expected] of lines_wanted) {
-  test(`what failed and was not awaited is in the log: ${name}`, async () => {
+  test(`a failed call that nobody awaited is in the log: ${name}`, async () => {
     const { plugin, record } = await sandbox.load(code);
     await Promise.all([0, 1, 2].map((n) => plugin.call('onEvent', { n }, never)));
     for (const wanted of expected)
@@ -113,7 +113,7 @@ const cases: [string, string, number | undefined, RegExp][] = [
 ];
 
 for (const [name, code, line, message] of cases) {
-  test(`what was ended for its time says where it was: ${name}`, async () => {
+  test(`a call ended for its time says where it was: ${name}`, async () => {
     const call = async (): Promise<unknown> => {
       // Each has the one limit that it runs into, and much room to the others.
       const limits: Partial<SandboxLimits> = {

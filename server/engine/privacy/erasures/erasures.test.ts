@@ -107,7 +107,7 @@ test('a person leaves the store and what was delivered, and does not come back',
   ]);
 });
 
-test('what a filter matches leaves; persons stay; what was told of it names nobody', async () => {
+test('an erasure by filter removes matches, keeps persons, and names nobody', async () => {
   const { harness, folder } = world;
   const home = await harness.newOrganization();
   await send(home, [
@@ -199,7 +199,7 @@ test('a run that had counted what is erased begins anew', async () => {
   assert.equal(now!.slices, 0);
 });
 
-test('what is asked wrongly is 400, and what cannot be rewritten is listed', async () => {
+test('a wrong request is 400, and places that cannot be rewritten are listed', async () => {
   const { harness } = world;
   const home = await harness.newOrganization();
   for (const [body, attr] of [
@@ -235,7 +235,7 @@ test('what is asked wrongly is 400, and what cannot be rewritten is listed', asy
   assert.deepEqual(copies_for_you[0].places, [results[0].place]);
 });
 
-test('what waits for its destination keeps only those of the same deliveries waiting', async () => {
+test('an erasure that waits for its destination delays only those of the same deliveries', async () => {
   const { db } = world.harness.deps;
   const home = await world.harness.newOrganization();
   await send(home, [

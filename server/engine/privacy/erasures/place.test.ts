@@ -5,7 +5,7 @@ import { http } from '../../destinations/http/http.ts';
 import type { DestinationDefinition } from '../../model/destination/destination.ts';
 import { placeOf } from './place.ts';
 
-test('where a delivery lies is said once, also where host, url and names are the same', () => {
+test('the place of a delivery says each part once, even if host, url and names agree', () => {
   const place = (definition: unknown, url: string, names: string[], is_current = true) =>
     placeOf(definition as DestinationDefinition, {
       destination_config: { url },

@@ -12,7 +12,7 @@ import { workOneStep } from './work.ts';
 const harness = shareHarness({ clickhouse: true });
 const { ask, send, work } = erasing(() => ({ harness }));
 
-test('what a run or a plugin said of them is gone wherever it was repeated', async () => {
+test('an erased id is gone from the texts of runs and plugins', async () => {
   const { db } = harness.deps;
   const home = await harness.newOrganization();
   const { id } = await newExport(home);
@@ -50,7 +50,7 @@ test('what a run or a plugin said of them is gone wherever it was repeated', asy
   assert.deepEqual(left, { paused: gone, latest_error: gone, key_to: '', told });
 });
 
-test('what the server failed at says when it is tried again, and since when it is', async () => {
+test('a failed erasure says when it is retried, or since when it runs again', async () => {
   const { db, engine } = harness.deps;
   const home = await harness.newOrganization();
   const { body: asked } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['ivan'] });
@@ -112,7 +112,7 @@ test('a store that is away while copies are judged leaves none of them to somebo
   assert.equal((await work(home, asked.id, 'remove')).copies.waiting, 1);
 });
 
-test('what a delivery in doubt may show is a copy; one of more rows is left to you', async () => {
+test('a delivery in doubt counts as a copy; one with more rows is left to you', async () => {
   const { db } = harness.deps;
   const home = await harness.newOrganization();
   await send(home, [{ event: 'seen', distinct_id: 'lea@x.org' }]);

@@ -62,7 +62,7 @@ test('days are whole days of UTC, and nothing goes that has not settled', () => 
   assert.deepEqual(decided(until_delivered, []).events, [], 'nobody has delivered anything');
 });
 
-test('who keeps rows, by what it does', () => {
+test('the state of an export decides which rows it keeps', () => {
   const undelivered = { delivered: [days(-Infinity, 50), days(51, 100)] };
   const open = { area: [days(20, 30)], is_open: true };
   const cases: [string, Partial<ExportFacts>, boolean, boolean][] = [
@@ -113,7 +113,7 @@ test('who keeps rows, by what it does', () => {
     }
 });
 
-test('what proves nothing removes nothing', () => {
+test('an export without proof removes nothing', () => {
   for (const facts of [
     { custom_query: 'SELECT uuid FROM events' },
     { destination_type: 'NoOp' },
@@ -132,7 +132,7 @@ test('what proves nothing removes nothing', () => {
   ]);
 });
 
-test('of any mixture only what is proven and wanted by nobody goes, point by point', () => {
+test('of random rows only proven and unwanted ones are removed', () => {
   const random = openRandom(7, 0);
   const number = (most: number) => Math.floor(random.next() * most);
   const area = (): Rectangle[] => {

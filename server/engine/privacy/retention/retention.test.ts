@@ -63,7 +63,7 @@ async function exported(home: TestOrganization, config: object = {}, hours = 3, 
   return created;
 }
 
-test('days: what is older goes, is told beforehand, and the log of removals says it', async () => {
+test('days: older rows are announced, removed, and listed in the log of removals', async () => {
   const home = await withOldEvents();
   const stays = await withOldEvents();
   const forecast = await request(home, 'GET', 'retention/?retention=days&retention_days=7');
@@ -81,7 +81,7 @@ test('days: what is older goes, is told beforehand, and the log of removals says
   assert.equal(await retain(), 0, 'nothing is looked at twice in six hours');
 });
 
-test('what fills a month goes with it, of several projects together', async () => {
+test('rows that fill a month are removed with it, for several projects together', async () => {
   const homes = [
     await exporting.harness.newOrganization(),
     await exporting.harness.newOrganization(),

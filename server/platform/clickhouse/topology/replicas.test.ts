@@ -112,7 +112,7 @@ describe('replicas', () => {
     assert.equal(await ask('SELECT 22'), first);
   });
 
-  test('one that is away is left', async () => {
+  test('work leaves a replica that is away', async () => {
     let first: Peer | undefined;
     const before_it = changes;
     await caughtUp(clickhouse, ['events'], async () => {

@@ -61,7 +61,7 @@ const plain: StoreFacts = {
 const nobody = { cluster: undefined, addresses: 1 };
 const table = (engine: string, engine_full = engine) => ({ name: 'events', engine, engine_full });
 
-describe('how a store is built', () => {
+describe('topology of a store', () => {
   for (const [name, facts, wanted, expected] of [
     ['one node', {}, nobody, one_node],
     ['one node with its table', { tables: [table('MergeTree')] }, nobody, one_node],

@@ -7,7 +7,7 @@ import { openPipes } from './pipes.ts';
 
 const { signal } = new AbortController();
 
-test('who gives pipes back for good never lacks one, nor gets one twice', async () => {
+test('returned pipes are never lost nor given out twice', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-pipes-'));
   const pipes = await openPipes(join(folder, 'pipes'), 4);
   try {
@@ -35,7 +35,7 @@ test('who gives pipes back for good never lacks one, nor gets one twice', async 
   }
 });
 
-test('where no pipe can be created now, who waits and who comes get one when it can', async () => {
+test('waiters get a pipe as soon as one can be created again', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-pipes-'));
   const place = join(folder, 'pipes');
   const pipes = await openPipes(place, 2);

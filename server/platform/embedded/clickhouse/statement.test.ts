@@ -71,7 +71,7 @@ test('the data of an INSERT are told from its SQL and never read as SQL', () => 
   }
 });
 
-test('what answers nothing, or little, is a command', () => {
+test('a statement with little or no answer is a command', () => {
   for (const text of [
     'CREATE TABLE t (a Int8) ENGINE = Memory',
     'INSERT INTO t SELECT 1',
@@ -109,7 +109,7 @@ test('more than one statement is refused, also where quoting hides it', () => {
   }
 });
 
-test('what cannot be understood, or reaches for files, is refused with a sentence', () => {
+test('a statement that is unreadable, or reaches for files, is refused with a sentence', () => {
   for (const text of [
     '',
     '-- nothing',

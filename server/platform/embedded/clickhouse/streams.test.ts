@@ -50,7 +50,7 @@ test('20 streams at once are each correct to the byte', async () => {
   assert.deepEqual(totals, wanted);
 });
 
-test('what is aborted stops, also when the client was slow before', async () => {
+test('an aborted request stops, even if the client was slow before', async () => {
   for (const slow of [false, true]) {
     const leaving = new AbortController();
     const marker = slow ? 'numbers(900000000001)' : 'numbers(900000000000)';

@@ -88,23 +88,19 @@ test('a body of over 10,000 values is refused by name before anything is made of
   assert.equal((await post(`${list}?validate_only=true`, text)).status, 200);
 });
 
-test(
-  'whatever a body of 1 MiB holds, it is refused in a fraction of the time that reading it ' +
-    'would take',
-  () => {
-    let keys = '{"k":1';
-    for (let index = 0; keys.length < mebibyte; index += 1) keys += `,"${index.toString(36)}":1`;
-    const text = `${keys}}`;
-    const bytes = Buffer.from(text);
-    const refused = () => assert.throws(() => readJson(bytes), /more than 10000 values/);
-    refused();
-    const read = processorTime(() => void JSON.parse(text));
-    const looked = processorTime(refused);
-    assert.ok(looked < read / 2, `${looked} ms to refuse, ${read} ms to read`);
-  },
-);
+test('any body of 1 MiB is refused far faster than it could be read', () => {
+  let keys = '{"k":1';
+  for (let index = 0; keys.length < mebibyte; index += 1) keys += `,"${index.toString(36)}":1`;
+  const text = `${keys}}`;
+  const bytes = Buffer.from(text);
+  const refused = () => assert.throws(() => readJson(bytes), /more than 10000 values/);
+  refused();
+  const read = processorTime(() => void JSON.parse(text));
+  const looked = processorTime(refused);
+  assert.ok(looked < read / 2, `${looked} ms to refuse, ${read} ms to read`);
+});
 
-test('of many violations an answer lists the first 1,000', () => {
+test('an answer lists the first 1,000 of many violations', () => {
   const schema = Type.Object({ names: Type.Array(Type.Union([Type.String(), Type.Null()])) });
   for (const found of [
     () => checked(schema, { names: Array.from({ length: 9_000 }, () => 1) }),

@@ -36,7 +36,7 @@ test('an organization says whether agents may write, and the log keeps who said 
   await forbid(false);
 });
 
-test('where it is forbidden no change of an agent goes through; people and reads do', async () => {
+test('a ban on agents stops every change of an agent, not people or reads', async () => {
   const { id } = await newExport(home);
   const path = `${projectBase(home)}${id}/`;
   const changes: [string, string, object?][] = [

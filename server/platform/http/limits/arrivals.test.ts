@@ -26,7 +26,7 @@ function come(owner: string, says_bytes = 0) {
   });
   return { become, push: (bytes: Buffer) => body.emit('data', bytes), body };
 }
-test('one that is too long is refused as soon as that is known', () => {
+test('a body that is too long is refused as soon as that is known', () => {
   assert.equal(come('a', 20 * mebibyte + 1).become.status, 413);
   const long = come('a');
   long.push(chunk);
@@ -35,7 +35,7 @@ test('one that is too long is refused as soon as that is known', () => {
   assert.equal(long.become.status, 413);
 });
 
-test('what comes of one owner, and of all, is bounded; room comes back', () => {
+test('bodies of one owner, and of all, are bounded; their space comes back', () => {
   const four = ['a', 'a', 'a', 'a'].map((owner) => come(owner));
   for (const { push } of four) push(chunk);
   const fifth = come('a');
@@ -54,7 +54,7 @@ test('what comes of one owner, and of all, is bounded; room comes back', () => {
   for (const { body } of [...four.slice(1), ...others, next]) body.emit('end');
 });
 
-test('one that takes a minute is put off, one that breaks too, each told once', () => {
+test('a body that takes a minute, or breaks, is put off and reported once', () => {
   const [slow, broken, whole] = [come('a'), come('a'), come('a')];
   broken.body.emit('error', Object.assign(new Error('gone'), { status: 400 }));
   whole.push(Buffer.from('{}'));

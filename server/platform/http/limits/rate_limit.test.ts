@@ -128,7 +128,7 @@ test('refused keys are limited per address, and a right key from there still wor
   assert.equal((await harness.request('GET', path, { key })).status, 200);
 });
 
-test('whoever has an IPv6 network is one address, whichever of them is used', () => {
+test('a person’s IPv6 network counts as one address', () => {
   const limiter = openLimiter(harness.deps.db, clock, { per_minute: 1, per_hour: 0 });
   const waits = Array.from({ length: 5 }, (_, count) => limiter.takeRefused(`2001:db8::${count}`));
   assert.deepEqual(waits.slice(0, 4), [undefined, undefined, undefined, undefined]);
@@ -162,7 +162,7 @@ test('two processes share one limit within a synchronisation', async () => {
   assert.equal((await harness.deps.db.text('SELECT 1 FROM rate_counts')).rowCount, 0);
 });
 
-test('what is counted while the counts are sent is kept, also when the window turns', async () => {
+test('counts made while others are sent are kept, also when the window turns', async () => {
   now = start + 96 * 3_600_000;
   const turning: Database = {
     ...harness.deps.db,

@@ -19,7 +19,7 @@ test('nobody takes more than half of the room, nor all more than it is; it comes
   enter('c').hold(10);
 });
 
-test('what was refused holds its place until it leaves', () => {
+test('a refused body holds its place until it leaves', () => {
   const { enter } = openRoom(100, () => new Error('full'));
   const place = enter('a');
   assert.throws(() => place.hold(60), /full/);

@@ -41,7 +41,7 @@ test('an answer has the same JSON, however long it is, and a short one its lengt
   await app.close();
 });
 
-test('of a long list the first piece is sent before the last record is created', async () => {
+test('the first piece of a long list is sent before the last record is created', async () => {
   const count = 30;
   let created = 0;
   const one = record(100_000);

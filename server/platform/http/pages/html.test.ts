@@ -21,7 +21,7 @@ test('text is escaped, markup stays as it is', () => {
   assert.equal(html`${1}${2}`.text, '12');
 });
 
-test('what only looks like markup is refused', () => {
+test('text that only looks like markup is refused', () => {
   const forged = JSON.parse('{"text":"<b>"}') as Html;
   for (const part of [forged, [forged]]) assert.throws(() => html`<p>${part}</p>`, TypeError);
 });

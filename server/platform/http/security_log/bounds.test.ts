@@ -50,7 +50,7 @@ test('twenty alike are told one by one, the others as one with their number', ()
   assert.ok(bounds.letsThrough(event({ created_at_ms: 10 * minute_ms })));
 });
 
-test('what differs is told apart; an IPv6 network is one address', () => {
+test('different lines are logged apart; an IPv6 network is one address', () => {
   for (const fields of [
     { reason: 'wrong_code' },
     { event: 'locked_out' as const },
@@ -90,7 +90,7 @@ test('one address tells 200, all together 2,000; the rest is counted by event an
   assert.deepEqual([rest!.count, others.length], [98_000, 0]);
 });
 
-test('what is known already is counted with who it was, also beyond the bound', () => {
+test('lines beyond the bound are counted with the person, if known', () => {
   const bounds = openBounds();
   assert.equal(
     through(bounds, 1_000, (time) => ({ user_uuid: `u${time % 200}` })),
