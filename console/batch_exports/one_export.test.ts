@@ -194,7 +194,7 @@ async function withFailure(prefix: string) {
   return { id: id as string, run_id };
 }
 
-test('runs are filtered, and one that failed is tried again', { skip }, async () => {
+test('runs are filtered, and a failed one is retried', { skip }, async () => {
   const { id } = await withFailure('retried');
   await insertRunRow(world.harness, id, { status: 'Completed', hour: 4, total: 0 });
   const { page } = visitor;

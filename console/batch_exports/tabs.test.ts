@@ -55,7 +55,7 @@ async function open(body: Record<string, unknown> = {}) {
   };
 }
 
-test('an export is paused, goes on, and is deleted once its name is typed', { skip }, async () => {
+test('an export is paused, resumed, and deleted once its name is typed', { skip }, async () => {
   const name = `Export  of two blanks ${hostile}`;
   const { page, address, id, send } = await open({ name });
   await goTo(page, `${address}/settings`);
@@ -90,31 +90,27 @@ test('an export is paused, goes on, and is deleted once its name is typed', { sk
   assert.notEqual(row?.deleted_at ?? 'gone', null);
 });
 
-test(
-  'a repair that goes on is aborted; an export that is not there says so',
-  { skip },
-  async () => {
-    const { page, address, send } = await open();
-    const asked = await send('POST', 'backfill/', {
-      start_at: '2026-01-01T00:00:00Z',
-      end_at: '2026-01-02T00:00:00Z',
-      by: 'inserted_at',
-    });
-    await goTo(page, `${address}?backfill=${asked.body.backfill.id}`);
-    const repair = page.getByRole('region', { name: 'Backfill' });
-    await repair.getByText('Waiting').waitFor();
-    await repair.getByRole('button', { name: 'Abort' }).click();
-    await repair.getByText('Cancelled', { exact: true }).waitFor();
-    await repair.getByRole('button', { name: 'Abort' }).waitFor({ state: 'detached' });
-    await goTo(page, address.replace(/.{12}$/, '000000000000'));
-    const alert = page.getByRole('alert');
-    await alert.getByText('There is no such export: it was deleted, or you may not').waitFor();
-    assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0);
-    await alert.getByRole('link', { name: 'The exports of this project' }).waitFor();
-    // The list that cannot be read is asked the rules of axe-core, and says it in the same way.
-    await checkEverywhere(page, 'export_missing', []);
-  },
-);
+test('a running repair is aborted; a missing export says so', { skip }, async () => {
+  const { page, address, send } = await open();
+  const asked = await send('POST', 'backfill/', {
+    start_at: '2026-01-01T00:00:00Z',
+    end_at: '2026-01-02T00:00:00Z',
+    by: 'inserted_at',
+  });
+  await goTo(page, `${address}?backfill=${asked.body.backfill.id}`);
+  const repair = page.getByRole('region', { name: 'Backfill' });
+  await repair.getByText('Waiting').waitFor();
+  await repair.getByRole('button', { name: 'Abort' }).click();
+  await repair.getByText('Cancelled', { exact: true }).waitFor();
+  await repair.getByRole('button', { name: 'Abort' }).waitFor({ state: 'detached' });
+  await goTo(page, address.replace(/.{12}$/, '000000000000'));
+  const alert = page.getByRole('alert');
+  await alert.getByText('There is no such export: it was deleted, or you may not').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0);
+  await alert.getByRole('link', { name: 'The exports of this project' }).waitFor();
+  // The list that cannot be read is asked the rules of axe-core, and says it in the same way.
+  await checkEverywhere(page, 'export_missing', []);
+});
 
 test('a map without faults says that a backfill by event time failed', { skip }, async () => {
   const { page, address, id: export_id, send } = await open();
@@ -235,7 +231,7 @@ test('metrics are charts and a table; dragging looks closer', { skip }, async ()
   await page.locator('.cards tbody tr').nth(8).waitFor({ state: 'detached' });
 });
 
-test('all runs that match are tried again, and each has its result', { skip }, async () => {
+test('all matching runs are retried, and each has its result', { skip }, async () => {
   const { page, address, id } = await open({ paused: true });
   for (let hour = 0; hour < 5; hour += 1)
     await insertRunRow(world.harness, id, { status: 'Failed', hour });

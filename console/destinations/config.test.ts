@@ -51,7 +51,7 @@ const stored = {
   names: ['x'],
 };
 
-test('each kind of value has its field, and is sent as it is meant', () => {
+test('each kind of value has its field, and is sent as typed', () => {
   const kinds = Object.values(schemas).map(kindOf);
   assert.deepEqual(kinds, [
     'text',

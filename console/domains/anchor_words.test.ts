@@ -24,6 +24,6 @@ const cases: [AnchorField, AnchorValue, string][] = [
   ],
 ];
 
-test('a setting of a domain is told in words', () => {
+test('a setting of a domain has words', () => {
   for (const [field, value, words] of cases) assert.equal(anchorWords(field, value), words);
 });

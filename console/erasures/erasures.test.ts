@@ -72,7 +72,7 @@ test('a person is erased once that was typed, and the page shows the proof', { s
 });
 
 test(
-  'events are erased by names, days and properties, none without a condition',
+  'events are erased by names, days and properties, but never without a condition',
   { skip },
   async () => {
     const { page } = visitor;

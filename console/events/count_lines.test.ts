@@ -25,7 +25,7 @@ test('a line has a number for each step, 0 where nothing was stored', () => {
   assert.deepEqual(line, { at: [0, 3_600, 7_200], values: [0, 7, 0], total: 7 });
 });
 
-test('warnings of a reason stand together, the most first, with the newest examples', () => {
+test('warnings are grouped by reason, most frequent first, with the newest examples', () => {
   const row = (reason: 'duplicate' | 'uuid_replaced', events: number, sent: string) => ({
     start_at: '',
     reason,

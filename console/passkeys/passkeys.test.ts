@@ -190,7 +190,7 @@ test('a passkey alone confirms that it is you', { skip }, async () => {
 });
 
 test(
-  'under an IP address none is offered, and the account says where they work',
+  'an IP address offers no passkey, and the account says where they work',
   {
     skip,
   },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isAddress, refusalWords } from './words.ts';
 
-test('an IP address is known, and a host name that looks like one is none', () => {
+test('an IP address is told from a host name that looks like one', () => {
   const cases: [string, boolean][] = [
     ['127.0.0.1', true],
     ['10.0.0.5', true],

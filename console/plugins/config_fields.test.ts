@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { askedFields, settingFields, settingsOf } from './config_fields.ts';
 
-test('the fields of both layouts are found, and what is none is left out', () => {
+test('the fields of both layouts are found, other entries are left out', () => {
   const keys = (schema: unknown) => settingFields(schema).map(({ key }) => key);
   const cases: [unknown, string[]][] = [
     [null, []],

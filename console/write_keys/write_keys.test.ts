@@ -20,7 +20,7 @@ const { skip } = world;
 afterEach(() => assert.deepEqual(visitor?.complaints.splice(0) ?? [], []));
 const hostile = `<img src=x onerror="document.title='taken'">`;
 
-test('a key for events is created, renamed, rolled and revoked', { skip }, async () => {
+test('a key for events is created, renamed, rotated and revoked', { skip }, async () => {
   const { page } = visitor;
   const list = `/api/projects/${home.project.id}/write_keys/`;
   const stored = async () =>

@@ -34,7 +34,7 @@ test('a key that is revoked is refused at once, and the log of its owner says so
   await assert.rejects(revokeKey(harness.deps, 'slk_something'), UserError);
 });
 
-test('a label that no key can have is told in a sentence', async () => {
+test('an impossible label is refused in a sentence', async () => {
   const { email } = await newPerson(harness);
   for (const label of ['', '  ', 'x'.repeat(101), 'two\nlines'])
     await assert.rejects(issueKey(harness.deps, { ...wanted, email, label }), UserError);

@@ -114,7 +114,7 @@ test('an organization that forbids writes by agents forbids them here too', asyn
   assert.equal(named.body.name, 'By an agent');
 });
 
-test('a wrong key and a server that is away are told in sentences', async () => {
+test('a wrong key and a server that is away are reported in sentences', async () => {
   const wrong = await served(createApiKey());
   await assert.rejects(wrong.client.listTools(), /unknown, expired or revoked/);
   const { is_error, data } = await wrong.call('list_exports');
@@ -169,7 +169,7 @@ test('a line that is no message gets a short error, and the next one works', asy
   assert.equal(log, '');
 });
 
-test('it ends when the agent closes its side, and writes nothing by itself', async () => {
+test('it ends when the agent closes its side, and writes nothing unasked', async () => {
   const child = spawn(process.execPath, [main, 'mcp', '--url', address], {
     env: environment(home.key),
     stdio: ['pipe', 'pipe', 'ignore'],

@@ -31,47 +31,43 @@ const logOf = (chain_id: string) =>
       AND user_id IS NULL ORDER BY number`,
   );
 
-test(
-  'a user is created with a link to choose a password, in an organization by id or slug, as the ' +
-    'doing of the server',
-  async () => {
-    const { organization } = await harness.newOrganization();
-    for (const [index, named] of [
-      organization.id,
-      organization.id.toUpperCase(),
-      organization.slug,
-      undefined,
-    ].entries()) {
-      const email = `made-${index}@example.com`;
-      const link = await createUser(harness.deps, {
-        email,
-        level: '8',
-        ...(named === undefined ? {} : { organization: named }),
-      });
-      assert.ok(link.startsWith(`${harness.deps.config.public_url}/reset-password/`));
-      // The log of the organization shows the membership for the two spellings of its id.
-      if (named !== organization.slug && named !== undefined) continue;
-      assert.equal((await trySignIn(harness, email, { password: other_password })).status, 401);
-      assert.deepEqual((await choose(link)).body, { email });
-      const browser = await signedIn(harness, await userNow(harness, email), {
-        password: other_password,
-      });
-      const { body } = await browser.ask('GET', '/api/users/@me/');
-      assert.deepEqual(
-        [body.is_email_verified, body.organizations.length],
-        [false, named === undefined ? 0 : 1],
-      );
-      if (named !== undefined) assert.equal(body.organizations[0].membership_level, 8);
-      assert.deepEqual(await logOf(body.uuid), [
-        { activity: 'created', user_id: null, ip: null, user_email: null },
-      ]);
-    }
-    assert.equal(
-      (await logOf(organization.id)).filter(({ activity }) => activity === 'joined').length,
-      3,
+test('a user is created with a link to choose a password, in an organization by id or slug', async () => {
+  const { organization } = await harness.newOrganization();
+  for (const [index, named] of [
+    organization.id,
+    organization.id.toUpperCase(),
+    organization.slug,
+    undefined,
+  ].entries()) {
+    const email = `made-${index}@example.com`;
+    const link = await createUser(harness.deps, {
+      email,
+      level: '8',
+      ...(named === undefined ? {} : { organization: named }),
+    });
+    assert.ok(link.startsWith(`${harness.deps.config.public_url}/reset-password/`));
+    // The log of the organization shows the membership for the two spellings of its id.
+    if (named !== organization.slug && named !== undefined) continue;
+    assert.equal((await trySignIn(harness, email, { password: other_password })).status, 401);
+    assert.deepEqual((await choose(link)).body, { email });
+    const browser = await signedIn(harness, await userNow(harness, email), {
+      password: other_password,
+    });
+    const { body } = await browser.ask('GET', '/api/users/@me/');
+    assert.deepEqual(
+      [body.is_email_verified, body.organizations.length],
+      [false, named === undefined ? 0 : 1],
     );
-  },
-);
+    if (named !== undefined) assert.equal(body.organizations[0].membership_level, 8);
+    assert.deepEqual(await logOf(body.uuid), [
+      { activity: 'created', user_id: null, ip: null, user_email: null },
+    ]);
+  }
+  assert.equal(
+    (await logOf(organization.id)).filter(({ activity }) => activity === 'joined').length,
+    3,
+  );
+});
 
 test('a wrong user is refused in a sentence, and leaves nothing', async () => {
   const user = await newPerson(harness);

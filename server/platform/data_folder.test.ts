@@ -69,7 +69,7 @@ test('a full disk that keeps a lock or a key from being written leaves no file b
   }
 });
 
-test('a lock of which a power failure left something else is one that nobody holds', () => {
+test('a lock that a power failure has damaged is free', () => {
   // In a process of its own: a loop that never ends would hold this one for ever.
   const script =
     `import('${lockModule}').then(({ lockDataFolder }) => { const [, folder, ...texts] = ` +

@@ -33,7 +33,7 @@ test('creating a folder ends where none can be created, unlike mkdir of Node', a
   await assert.rejects(createFolders('/proc/sluice/exports'), { code: 'ENOENT' });
 });
 
-test('to look at a folder creates none, and says why one cannot be used', () => {
+test('a look at a folder creates none, and says why one cannot be used', () => {
   const absent = join(folder, 'not', 'yet');
   assert.deepEqual(
     { ...lookAtFolder(absent), free_bytes: 0 },
@@ -55,7 +55,7 @@ test('to look at a folder creates none, and says why one cannot be used', () => 
 });
 
 test(
-  'a folder without the right to write is told',
+  'a folder without the right to write is named',
   { skip: process.getuid?.() === 0 && 'root may write everywhere' },
   () => {
     chmodSync(folder, 0o500);

@@ -122,8 +122,7 @@ test('a worker alone answers for its own health and metrics', { skip: only_deep 
 });
 
 test(
-  'events arrive at a plugin in their order although its worker is killed: none is lost, and ' +
-    'what comes twice is one batch for each kill',
+  'events reach a plugin in order over kills of its worker, one batch twice at most',
   { skip: only_deep },
   async () => {
     await deliverThroughKills(
@@ -134,8 +133,7 @@ test(
 );
 
 test(
-  'a run that kills its worker each time is isolated, then given up; its neighbour is ' +
-    'delivered, and a retry works once the cause is gone',
+  'a run that kills its worker each time is isolated, then given up; its neighbour is delivered',
   { skip: only_deep },
   async () => {
     for (const worker of processes.slice(1)) await worker.stop();

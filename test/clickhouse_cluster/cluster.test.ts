@@ -123,7 +123,7 @@ test('rows come to the others late, and SYNC REPLICA waits for them', async () =
   assert.equal(await count(1, 'id IN (10, 11)'), 2);
 });
 
-test('a quorum is waited for, and one that is not to be had is told', async () => {
+test('an insert waits for its quorum, and reports an impossible one', async () => {
   await whileBehind(async () => {
     await assert.rejects(insert(0, [20], { ...quorum, insert_quorum_timeout: 20 }), {
       code: '319',

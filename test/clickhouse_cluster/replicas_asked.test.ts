@@ -90,7 +90,7 @@ test('a reader sees rows that another replica got a moment ago', async () => {
   assert.equal(away.status, 503, 'that it is not stored cannot be said');
 });
 
-test('a background migration is done, or taken back, on each replica', async () => {
+test('a background migration is done, or withdrawn, on each replica', async () => {
   const { db } = harness.deps;
   const metrics = openMetrics({ process_metrics: false });
   const disk = { isFull: () => false };

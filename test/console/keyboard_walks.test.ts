@@ -66,7 +66,7 @@ test('an export is created by keyboard alone', { skip }, async () => {
   );
 });
 
-test('people are invited, and an invite is taken back, by keyboard alone', { skip }, async () => {
+test('people are invited, and an invite is revoked, by keyboard alone', { skip }, async () => {
   const { page } = visitor;
   await page.goto(`/organizations/${home.organization.id}/members?tab=invites`);
   await page.getByText('No invite is open.').waitFor();
@@ -89,7 +89,7 @@ test('people are invited, and an invite is taken back, by keyboard alone', { ski
   await page.getByText('No invite is open.').waitFor();
 });
 
-test('a key is created, rolled and revoked by keyboard alone', { skip }, async () => {
+test('a key is created, rotated and revoked by keyboard alone', { skip }, async () => {
   const person = await newPerson(world.harness);
   const { page } = visitor;
   await visitor.forget();

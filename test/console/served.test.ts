@@ -13,7 +13,7 @@ const get = (path: string, headers: Record<string, string> = {}) =>
 const assetsOf = ({ text }: Answer) =>
   [...text.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map((match) => `/${match[1]}`);
 
-test('every address that is none of the API is the console, under a strict policy', async () => {
+test('every address outside of the API is the console, under a strict policy', async () => {
   for (const path of [
     '/',
     '/login',

@@ -44,7 +44,7 @@ function testDelivery(contract: Contract): void {
     const config = await under.configure();
     const first = contract.delivery();
     await context.test(
-      'an error of the source is thrown as it is, and nothing of the slice counts',
+      'an error of the source is thrown unchanged, and its slice does not count',
       () => failSource(contract, config, first),
     );
     const sink = await contract.open(config, { ...first, attempt: 2 });
@@ -67,7 +67,7 @@ function testDelivery(contract: Contract): void {
       },
     );
     await context.test(
-      'a repeated commit changes nothing, and the next sink knows of it',
+      'a repeated commit changes nothing, and the next sink knows that',
       async () => {
         await sink.commit(outcomes, manifest);
         await sink.close();
@@ -82,7 +82,7 @@ function testDelivery(contract: Contract): void {
     await context.test('a repeat of the same delivery doubles nothing', () => assertWhole());
     const second = { ...contract.delivery(), batch_export_id: first.batch_export_id };
     const both = [delivered, await contract.deliver(config, second)];
-    await context.test('two deliveries of the same interval stand beside each other', async () =>
+    await context.test('two deliveries of the same interval are both there', async () =>
       assert.equal((await contract.readBack(config)).length, contract.expected(2).length),
     );
     await verifyBoth(context, contract, config, both);
@@ -168,9 +168,8 @@ function testAttempts(contract: Contract): void {
       await sink.close();
     });
     const place = has_commit ? config : await under.configure();
-    await context.test(
-      'after a crash the next sink goes on, and nothing of the dead one stays',
-      () => goOn(contract, place),
+    await context.test('the sink after a crash continues, and nothing of the dead one stays', () =>
+      goOn(contract, place),
     );
   });
 }
@@ -200,7 +199,7 @@ async function goOn(contract: Contract, config: Config): Promise<void> {
 function testErasure(contract: Contract): void {
   const { under } = contract;
   const skip = under.definition.erases === undefined;
-  test('erased rows leave a delivery, and its receipt gives way', { skip }, async () => {
+  test('erased rows leave a delivery, and its receipt is replaced', { skip }, async () => {
     const config = await under.configure();
     const delivery = contract.delivery();
     await contract.deliver(config, delivery);

@@ -15,7 +15,7 @@ export function testMySqlStages(world: MySqlWorld): void {
 }
 
 function testTakeover(world: MySqlWorld): void {
-  test('an attempt that was believed dead and comes back shows nothing any more', async () => {
+  test('an attempt believed dead that comes back shows nothing', async () => {
     for (const comesBack of [
       'while the next one writes',
       'when the next one is to commit',
@@ -53,7 +53,7 @@ function testTakeover(world: MySqlWorld): void {
 }
 
 function testDamage(world: MySqlWorld): void {
-  test('a stage that somebody has changed is written again as far as it is', async () => {
+  test('a changed stage is rewritten as far as needed', async () => {
     for (const [damage, survivors] of [
       ['TRUNCATE TABLE', []],
       ['DROP TABLE', []],
@@ -80,76 +80,68 @@ function testDamage(world: MySqlWorld): void {
 }
 
 function testTables(world: MySqlWorld): void {
-  test(
-    'a user who may not create, rename and drop tables delivers all slices in one transaction, ' +
-      'and no stage stays',
-    async () => {
-      for (const [user, lacking] of [
-        ['no_create', 'CREATE'],
-        ['no_drop', 'DROP'],
-        ['no_alter', 'ALTER'],
-      ] as const) {
-        const orders = world.freshOrders('written');
-        await deliverAgain(
-          mysql,
-          { ...orders, delivery: { ...orders.delivery, delivery_id: randomUUID() }, slices: [] },
-          world.deps,
-        );
-        const rights = ['SELECT', 'INSERT', 'UPDATE', 'CREATE', 'DROP', 'ALTER'].filter(
-          (right) => right !== lacking,
-        );
-        await world.run(`CREATE USER ${user}@localhost IDENTIFIED BY 'of the user'`);
-        await world.run(`GRANT ${rights.join(', ')} ON warehouse.* TO ${user}@localhost`);
-        const config = { ...orders.config, user, password: 'of the user' };
-        const dead = await world.openSink({ ...orders, config });
-        const first = await writeSlice(dead, 0, '0\n1\n');
-        // A stage that cannot be dropped is not created; one that cannot be renamed is dropped at
-        // once.
-        assert.deepEqual(await world.stages(), [], lacking);
-        await dead.close();
-        const next = await world.openSink({ ...orders, config }, 2);
-        assert.deepEqual(await next.recover([first]), []);
-        await next.commit(
-          [await writeSlice(next, 0, '0\n1\n'), await writeSlice(next, 1, '2\n3\n')],
-          manifest,
-        );
-        await next.close();
-        assert.deepEqual(await world.delivered(orders), [0, 1, 2, 3]);
-      }
-    },
-  );
+  test('a user without CREATE, RENAME and DROP delivers in one transaction, without a stage', async () => {
+    for (const [user, lacking] of [
+      ['no_create', 'CREATE'],
+      ['no_drop', 'DROP'],
+      ['no_alter', 'ALTER'],
+    ] as const) {
+      const orders = world.freshOrders('written');
+      await deliverAgain(
+        mysql,
+        { ...orders, delivery: { ...orders.delivery, delivery_id: randomUUID() }, slices: [] },
+        world.deps,
+      );
+      const rights = ['SELECT', 'INSERT', 'UPDATE', 'CREATE', 'DROP', 'ALTER'].filter(
+        (right) => right !== lacking,
+      );
+      await world.run(`CREATE USER ${user}@localhost IDENTIFIED BY 'of the user'`);
+      await world.run(`GRANT ${rights.join(', ')} ON warehouse.* TO ${user}@localhost`);
+      const config = { ...orders.config, user, password: 'of the user' };
+      const dead = await world.openSink({ ...orders, config });
+      const first = await writeSlice(dead, 0, '0\n1\n');
+      // A stage that cannot be dropped is not created; one that cannot be renamed is dropped at
+      // once.
+      assert.deepEqual(await world.stages(), [], lacking);
+      await dead.close();
+      const next = await world.openSink({ ...orders, config }, 2);
+      assert.deepEqual(await next.recover([first]), []);
+      await next.commit(
+        [await writeSlice(next, 0, '0\n1\n'), await writeSlice(next, 1, '2\n3\n')],
+        manifest,
+      );
+      await next.close();
+      assert.deepEqual(await world.delivered(orders), [0, 1, 2, 3]);
+    }
+  });
 }
 
 function testMerging(world: MySqlWorld): void {
-  test(
-    'persons of several slices are merged when they are shown, and columns may be called like ' +
-      'those of the stage',
-    async () => {
-      const text = { nullable: false, type: 'text' } as const;
-      const columns = [
-        { ...text, name: 'team_id', type: 'integer', expression: 'team_id' } as const,
-        { ...text, name: 'distinct_id', expression: 'distinct_id' },
-        { ...text, name: 'Sluice_Write', expression: 'x' },
-        { ...text, name: 'person_version', type: 'integer', expression: 'version' } as const,
-      ];
-      const orders = world.freshOrders('written');
-      orders.delivery = { ...orders.delivery, model: 'persons', columns };
-      const sink = await world.openSink(orders);
-      const outcomes = [
-        await writeSlice(sink, 0, '7\ta\told\t1\n7\tb\tonly\t1\n'),
-        await writeSlice(sink, 1, '7\ta\tnew\t2\n'),
-      ];
-      await sink.commit(outcomes, manifest);
-      await sink.close();
-      const found = await world.rows<{ text: string }>(
-        `SELECT CONCAT(distinct_id, ' ', Sluice_Write) AS text
+  test('persons of several slices are merged at the end, even with columns of the stage’s names', async () => {
+    const text = { nullable: false, type: 'text' } as const;
+    const columns = [
+      { ...text, name: 'team_id', type: 'integer', expression: 'team_id' } as const,
+      { ...text, name: 'distinct_id', expression: 'distinct_id' },
+      { ...text, name: 'Sluice_Write', expression: 'x' },
+      { ...text, name: 'person_version', type: 'integer', expression: 'version' } as const,
+    ];
+    const orders = world.freshOrders('written');
+    orders.delivery = { ...orders.delivery, model: 'persons', columns };
+    const sink = await world.openSink(orders);
+    const outcomes = [
+      await writeSlice(sink, 0, '7\ta\told\t1\n7\tb\tonly\t1\n'),
+      await writeSlice(sink, 1, '7\ta\tnew\t2\n'),
+    ];
+    await sink.commit(outcomes, manifest);
+    await sink.close();
+    const found = await world.rows<{ text: string }>(
+      `SELECT CONCAT(distinct_id, ' ', Sluice_Write) AS text
         FROM warehouse.${orders.config.table_name} ORDER BY 1`,
-      );
-      assert.deepEqual(
-        found.map((row) => row.text),
-        ['a new', 'b only'],
-      );
-      assert.deepEqual(await world.stages(), []);
-    },
-  );
+    );
+    assert.deepEqual(
+      found.map((row) => row.text),
+      ['a new', 'b only'],
+    );
+    assert.deepEqual(await world.stages(), []);
+  });
 }

@@ -55,7 +55,7 @@ export function testRejected(world: RefusingWorld): void {
 
 function testShown({ definition, deps, freshPlace, ...world }: RefusingWorld): void {
   const { code: why = 'constraint_violated' } = world;
-  test('refused rows are shown aside with the others, all at once, or taken back', async () => {
+  test('refused rows are set aside with the delivery, all at once, or rolled back', async () => {
     const place = await freshPlace();
     const slices = [[1, 100, 2], [3], [101, 4, 102]];
     const delivery = setAside(3);

@@ -86,19 +86,12 @@ test('every fault ends as docs/fault_matrix.md says, and all rows arrive once af
   );
 });
 
-test(
-  'a slow destination is waited for as long as it goes on, and the log of the run says when ' +
-    'nothing came',
-  () => slowPeer(exporting),
-);
+test('a slow destination is waited for while it progresses, and the log notes silence', () =>
+  slowPeer(exporting));
 
 test('a destination that waits for a slow source is not silent', () => slowSource(exporting));
 
-test('a destination that does not heed its signal is given up all the same', () =>
-  deafDestination(exporting));
+test('a destination that ignores its signal is still given up', () => deafDestination(exporting));
 
-test(
-  'four exports whose destination hangs do not keep another one of their project waiting in the ' +
-    'same worker',
-  () => hangingAndOthers(exporting),
-);
+test('four exports whose destination hangs do not delay another one of their project', () =>
+  hangingAndOthers(exporting));

@@ -104,23 +104,19 @@ test('without a key every route is 401', async () => {
   }
 });
 
-test(
-  'with every scope but the right one a route is 403 and names the scope, also for what the ' +
-    'caller may not know',
-  async () => {
-    for (const route of someOf(routes.filter((one) => one.scope !== 'any'))) {
-      const other = await keyOf(route.scope === 'event:write' ? 'project:read' : 'event:write');
-      for (const target of [ownTarget(route), wrong_ids[0]!]) {
-        const answer = await ask(route, pathOf(route, target, unknown_uuid), other);
-        assert.equal(answer.status, 403, `${route.method} ${route.path}`);
-        assert.ok(
-          answer.body.detail.includes(route.scope),
-          `${route.method} ${route.path}: ${answer.body.detail}`,
-        );
-      }
+test('without the right scope a route is 403 and names it, even for unknown objects', async () => {
+  for (const route of someOf(routes.filter((one) => one.scope !== 'any'))) {
+    const other = await keyOf(route.scope === 'event:write' ? 'project:read' : 'event:write');
+    for (const target of [ownTarget(route), wrong_ids[0]!]) {
+      const answer = await ask(route, pathOf(route, target, unknown_uuid), other);
+      assert.equal(answer.status, 403, `${route.method} ${route.path}`);
+      assert.ok(
+        answer.body.detail.includes(route.scope),
+        `${route.method} ${route.path}: ${answer.body.detail}`,
+      );
     }
-  },
-);
+  }
+});
 
 test('the read scope does not open a change, the write scope opens a read', async () => {
   const scoped = routes.filter((one) => one.scope !== 'any' && !one.session);
@@ -154,35 +150,27 @@ test('below its level a route is 403; what it does not find is 404', async () =>
   }
 });
 
-test(
-  'in an organization of others every change is 404, with the words of an unknown id, whatever ' +
-    'the body',
-  async () => {
-    // `access_table.test.ts` shows it of reads, and of changes with an empty body.
-    for (const route of routes.filter((one) => one.within !== undefined && isChange(one))) {
-      for (const body of is_deep ? [{}, 'broken json'] : ['broken json']) {
-        const foreign = await ask(
-          route,
-          pathOf(route, ownTarget(route), unknown_uuid),
-          stranger.key,
-          body,
-        );
-        const missing = await ask(
-          route,
-          pathOf(
-            route,
-            route.within === 'organization' ? unknown_uuid : '2147483647',
-            unknown_uuid,
-          ),
-          stranger.key,
-          body,
-        );
-        assert.equal(foreign.status, 404, `${route.method} ${route.path}`);
-        assert.deepEqual({ ...foreign.body, request_id: '' }, { ...missing.body, request_id: '' });
-      }
+test('in a foreign organization every change is 404, in the words of an unknown id', async () => {
+  // `access_table.test.ts` shows it of reads, and of changes with an empty body.
+  for (const route of routes.filter((one) => one.within !== undefined && isChange(one))) {
+    for (const body of is_deep ? [{}, 'broken json'] : ['broken json']) {
+      const foreign = await ask(
+        route,
+        pathOf(route, ownTarget(route), unknown_uuid),
+        stranger.key,
+        body,
+      );
+      const missing = await ask(
+        route,
+        pathOf(route, route.within === 'organization' ? unknown_uuid : '2147483647', unknown_uuid),
+        stranger.key,
+        body,
+      );
+      assert.equal(foreign.status, 404, `${route.method} ${route.path}`);
+      assert.deepEqual({ ...foreign.body, request_id: '' }, { ...missing.body, request_id: '' });
     }
-  },
-);
+  }
+});
 
 test('ids that cannot be ids are 404 everywhere', async () => {
   const naming = routes.filter((one) => one.path.includes('/:') && !one.session);

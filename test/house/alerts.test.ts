@@ -47,12 +47,12 @@ test('every metric of the dashboard and of the alert rules exists, with its labe
         assert.ok(labels.has(label), `No metric has a label ${label}.`);
 });
 
-test('processes that are all away are told, of which each other rule says nothing', () => {
+test('an alert reports that all processes are away, which no other rule sees', () => {
   const rules = readFileSync(join(root, 'deploy/prometheus/alerts.yaml'), 'utf8');
   assert.match(rules, /expr: absent\(sluice_\w+\)\n/);
 });
 
-test('a run that failed for good is told, whichever way it did', () => {
+test('an alert reports a run that failed for good, by either status', () => {
   const ends = readFileSync(join(root, 'server/engine/model/run.ts'), 'utf8');
   const [, list] = /status: ((?:'\w+' \| )*'Cancelled'); code/.exec(ends)!;
   const failed = [...list!.matchAll(/'(Failed\w*)'/g)].map(([, status]) => status);

@@ -7,7 +7,7 @@ import { listSourceFiles, root } from './source_files.ts';
 const made =
   /\b(lasting|passing)\(\s*'(\w+)'|\bnew (NonRetryableError|RetryableError)\(\s*'(\w+)'/g;
 
-test('docs/errors.md has every error_code of the engine, and whether it is tried again', () => {
+test('docs/errors.md has every error_code of the engine, and whether it is retried', () => {
   const page = readFileSync(join(root, 'docs/errors.md'), 'utf8');
   const told = new Map(
     Array.from(page.matchAll(/^\| `(\w+)` \| (\w+) \|/gm), ([, code, again]) => [code, again]),

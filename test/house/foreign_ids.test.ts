@@ -163,7 +163,7 @@ async function refuseAll(asked: RegisteredRoute[], mine: Ids, theirs: Ids): Prom
   return tried;
 }
 
-test('an id of another organization, or of another project, is as good as none', async () => {
+test('an id of another organization, or of another project, is unknown', async () => {
   const mine = await idsOf(own);
   const stranger = await idsOf(await harness.newOrganization());
   const tried = await refuseAll(routes, mine, stranger);

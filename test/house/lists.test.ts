@@ -101,7 +101,7 @@ test('docs/configuration.md has every setting as the code has it', () => {
   );
 });
 
-test('docs/cli.md has every command as it is', () => {
+test('docs/cli.md shows every command as the code has it', () => {
   assert.equal(read('docs/cli.md'), cliText(), 'Run `npm run docs:cli`.');
 });
 

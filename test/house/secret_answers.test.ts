@@ -42,7 +42,7 @@ function secretFields(schema: Schema, route: string): string[] {
   return [...own, ...inner.flatMap((one) => secretFields(one, route))];
 }
 
-test('an answer with a secret is kept by nobody on its way', async () => {
+test('an answer with a secret is not cached on its way', async () => {
   const routes = await everyRoute(harness.deps);
   const found = routes.map((route) => ({
     route: `${route.method} ${route.path}`,

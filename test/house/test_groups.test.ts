@@ -23,7 +23,7 @@ async function runGroup(files: string[]) {
   });
 }
 
-test('an error that nobody catches fails the process of the files, and is told', async () => {
+test('an uncaught error fails the process of the files, and is reported', async () => {
   const files = [
     write('rejects.mjs', "test('one', async () => void Promise.reject(new Error('rejected')));"),
     write(

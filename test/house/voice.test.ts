@@ -80,7 +80,7 @@ for (const page of pages)
     assert.deepEqual(headingsOf(text).flatMap(told(faultsOfHeading)), []);
   });
 
-test('sentences are told from tables, code, headings and lists', () => {
+test('sentences are found between tables, code, headings and lists', () => {
   const text =
     '# Title\n\nOne `a. B` and [a link](x.md). Two\nlines?\n\n```sh\nNo. Code.\n```\n' +
     '| no | table |\n\n- an item\n  of two lines\n1. a step: Go.\n\n<!-- No. -->\n';

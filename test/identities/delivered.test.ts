@@ -73,8 +73,7 @@ async function rowsIn(prefix: string): Promise<DeliveredRow[]> {
 }
 
 test(
-  'the files of the three models, joined in a warehouse as docs/persons.md says, give the ' +
-    'persons of the model',
+  'the files of the three models, joined as docs/persons.md says, give the persons of the model',
   { timeout: 300_000 },
   async () => {
     const home = await delivering.harness.newOrganization();

@@ -18,7 +18,7 @@ test('groups that need a look come first, and many healthy ones are folded', () 
   assert.deepEqual(groupsOf([]), []);
 });
 
-test('a uuid is told from what is none', () => {
+test('the search tells a uuid from another text', () => {
   for (const text of [
     '01a21a7a-dc3e-755f-8979-d04bfd3121e1',
     ' 01A21A7A-DC3E-755F-8979-D04BFD3121E1',

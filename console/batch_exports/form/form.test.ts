@@ -186,105 +186,101 @@ test('a query is completed, and its faults stand at their place', { skip }, asyn
   assert.equal(body.custom_query, 'SELECT uuid, properties.plan AS plan FROM events');
 });
 
-test(
-  'an edit keeps secrets, asks for them again, and says what starts anew',
-  { skip },
-  async () => {
-    const created = await newExport(home, {
-      name: hostile,
-      destination: {
-        type: 'Postgres',
-        config: { user: 'u', password: 'kept', host: 'one.example.com', database: 'd' },
-      },
-    });
-    await insertRunRow(world.server.harness, created.id, { status: 'Completed', total: 1_234 });
-    const { page } = visitor;
-    const sent: string[] = [];
-    page.on('request', (request) => {
-      if (request.method() === 'PATCH') sent.push(request.postData() ?? '');
-    });
-    const edit = `/projects/${home.project.id}/exports/${created.id}/edit`;
-    await goTo(page, edit);
-    await fill(page, 'Name', 'Renamed');
-    // A double click before the question about the change is answered saves once.
-    await button(page, 'Save the changes').dblclick();
-    await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
-    assert.deepEqual(
-      sent.map((text) => JSON.parse(text) as unknown),
-      [{ name: 'Renamed' }],
-    );
+test('an edit keeps secrets, asks for them again, and says what restarts', { skip }, async () => {
+  const created = await newExport(home, {
+    name: hostile,
+    destination: {
+      type: 'Postgres',
+      config: { user: 'u', password: 'kept', host: 'one.example.com', database: 'd' },
+    },
+  });
+  await insertRunRow(world.server.harness, created.id, { status: 'Completed', total: 1_234 });
+  const { page } = visitor;
+  const sent: string[] = [];
+  page.on('request', (request) => {
+    if (request.method() === 'PATCH') sent.push(request.postData() ?? '');
+  });
+  const edit = `/projects/${home.project.id}/exports/${created.id}/edit`;
+  await goTo(page, edit);
+  await fill(page, 'Name', 'Renamed');
+  // A double click before the question about the change is answered saves once.
+  await button(page, 'Save the changes').dblclick();
+  await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
+  assert.deepEqual(
+    sent.map((text) => JSON.parse(text) as unknown),
+    [{ name: 'Renamed' }],
+  );
 
-    await goTo(page, edit);
-    await fill(page, 'Host', 'two.example.com');
-    await page.getByText('Host changed, which leads it elsewhere: enter it again.').waitFor();
-    // A route of its own, and faults of fields: others ask the rules of axe-core for both.
-    await checkEverywhere(page, 'edit_export', []);
-    await Promise.all([
-      page.waitForResponse((one) => one.url().endsWith('/effect/') && one.status() === 400),
-      button(page, 'Save the changes').click(),
-    ]);
-    const secret = page.locator('[name=destination__config__password][aria-invalid=true]');
-    await secret.waitFor();
-    const again = page.locator('[name=destination__config__password]');
-    await again.fill('lost');
-    await page.reload();
-    await page.getByText('This is what you typed before. Secrets are not kept').waitFor();
-    await page.getByText('It was typed, and is not kept: enter it again.').waitFor();
-    if (is_deep) await checkEverywhere(page, 'edit_export_kept', []);
-    await again.fill('new');
-    await page.getByText('Secrets are not kept').waitFor({ state: 'detached' });
-    await button(page, 'Save the changes').click();
-    const dialog = page.getByRole('dialog', { name: 'This restarts the export' });
-    await dialog.getByText('1,234 delivered rows no longer count').waitFor();
-    await checkEverywhere(page, 'edit_export_anew');
-    await page.keyboard.press('Escape');
-    await dialog.waitFor({ state: 'detached' });
-    await untilInPage(page, "document.activeElement.type === 'submit'");
-    assert.equal((await stored(created.id)).body.destination.config.host, 'one.example.com');
-    await button(page, 'Save the changes').click();
-    await button(page, 'Save and restart').click();
-    await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
-    assert.equal((await stored(created.id)).body.destination.config.host, 'two.example.com');
+  await goTo(page, edit);
+  await fill(page, 'Host', 'two.example.com');
+  await page.getByText('Host changed, which leads it elsewhere: enter it again.').waitFor();
+  // A route of its own, and faults of fields: others ask the rules of axe-core for both.
+  await checkEverywhere(page, 'edit_export', []);
+  await Promise.all([
+    page.waitForResponse((one) => one.url().endsWith('/effect/') && one.status() === 400),
+    button(page, 'Save the changes').click(),
+  ]);
+  const secret = page.locator('[name=destination__config__password][aria-invalid=true]');
+  await secret.waitFor();
+  const again = page.locator('[name=destination__config__password]');
+  await again.fill('lost');
+  await page.reload();
+  await page.getByText('This is what you typed before. Secrets are not kept').waitFor();
+  await page.getByText('It was typed, and is not kept: enter it again.').waitFor();
+  if (is_deep) await checkEverywhere(page, 'edit_export_kept', []);
+  await again.fill('new');
+  await page.getByText('Secrets are not kept').waitFor({ state: 'detached' });
+  await button(page, 'Save the changes').click();
+  const dialog = page.getByRole('dialog', { name: 'This restarts the export' });
+  await dialog.getByText('1,234 delivered rows no longer count').waitFor();
+  await checkEverywhere(page, 'edit_export_anew');
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  await untilInPage(page, "document.activeElement.type === 'submit'");
+  assert.equal((await stored(created.id)).body.destination.config.host, 'one.example.com');
+  await button(page, 'Save the changes').click();
+  await button(page, 'Save and restart').click();
+  await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
+  assert.equal((await stored(created.id)).body.destination.config.host, 'two.example.com');
 
-    // The form asks only for a stored optional secret again, and offers to remove only that.
-    const { id } = await newExport(home, {
-      destination: { type: 'HTTP', config: { url: 'https://one.example.com', token: 'kept' } },
-    });
-    await goTo(page, `/projects/${home.project.id}/exports/${id}/edit`);
-    await fill(page, 'URL', 'https://two.example.com');
-    await page.getByText(/^URL changed, which leads it elsewhere: enter it again, or/).waitFor();
-    assert.equal(await page.getByRole('checkbox', { name: /^Remove / }).count(), 1);
-    await page.getByRole('checkbox', { name: 'Remove Token' }).check();
-    await button(page, 'Save the changes').click();
-    await button(page, 'Save and restart').click();
-    await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
+  // The form asks only for a stored optional secret again, and offers to remove only that.
+  const { id } = await newExport(home, {
+    destination: { type: 'HTTP', config: { url: 'https://one.example.com', token: 'kept' } },
+  });
+  await goTo(page, `/projects/${home.project.id}/exports/${id}/edit`);
+  await fill(page, 'URL', 'https://two.example.com');
+  await page.getByText(/^URL changed, which leads it elsewhere: enter it again, or/).waitFor();
+  assert.equal(await page.getByRole('checkbox', { name: /^Remove / }).count(), 1);
+  await page.getByRole('checkbox', { name: 'Remove Token' }).check();
+  await button(page, 'Save the changes').click();
+  await button(page, 'Save and restart').click();
+  await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
 
-    // A change by somebody else is not undone.
-    await goTo(page, edit);
-    await fill(page, 'Name', 'Mine');
-    const path = `${projectBase(home)}${created.id}/`;
-    const change = (body: object) =>
-      world.server.harness.request('PATCH', path, { key: home.key, body });
-    await change({ name: 'Theirs', interval: 'day', destination: { config: { schema: 's' } } });
-    await button(page, 'Save the changes').click();
-    await page.getByText('has changed “Name”, “Schema” and “Interval” since').waitFor();
-    await page.getByText('Stored by now: “Theirs”.').waitFor();
-    assert.equal(await page.getByLabel('Interval').inputValue(), 'day');
-    assert.equal((await stored(created.id)).body.name, 'Theirs');
-    await button(page, 'Save the changes').click();
-    await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
-    const { name, interval, destination } = (await stored(created.id)).body;
-    assert.deepEqual([name, interval, destination.config.schema], ['Mine', 'day', 's']);
+  // A change by somebody else is not undone.
+  await goTo(page, edit);
+  await fill(page, 'Name', 'Mine');
+  const path = `${projectBase(home)}${created.id}/`;
+  const change = (body: object) =>
+    world.server.harness.request('PATCH', path, { key: home.key, body });
+  await change({ name: 'Theirs', interval: 'day', destination: { config: { schema: 's' } } });
+  await button(page, 'Save the changes').click();
+  await page.getByText('has changed “Name”, “Schema” and “Interval” since').waitFor();
+  await page.getByText('Stored by now: “Theirs”.').waitFor();
+  assert.equal(await page.getByLabel('Interval').inputValue(), 'day');
+  assert.equal((await stored(created.id)).body.name, 'Theirs');
+  await button(page, 'Save the changes').click();
+  await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
+  const { name, interval, destination } = (await stored(created.id)).body;
+  assert.deepEqual([name, interval, destination.config.schema], ['Mine', 'day', 's']);
 
-    await goTo(page, edit);
-    await fill(page, 'Name', 'Not mine');
-    await change({ name: 'Theirs' });
-    await button(page, 'Save the changes').click();
-    await page.getByText('has changed “Name” since').waitFor();
-    await button(page, 'Discard what was typed').click();
-    await page.locator('input[name=name][value=Theirs]:focus').waitFor();
-    await fill(page, 'Name', 'Mine after theirs');
-    await button(page, 'Save the changes').click();
-    await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
-  },
-);
+  await goTo(page, edit);
+  await fill(page, 'Name', 'Not mine');
+  await change({ name: 'Theirs' });
+  await button(page, 'Save the changes').click();
+  await page.getByText('has changed “Name” since').waitFor();
+  await button(page, 'Discard what was typed').click();
+  await page.locator('input[name=name][value=Theirs]:focus').waitFor();
+  await fill(page, 'Name', 'Mine after theirs');
+  await button(page, 'Save the changes').click();
+  await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
+});

@@ -56,7 +56,7 @@ async function create(home: TestOrganization, name: string): Promise<string> {
   return body.id as string;
 }
 
-test('the list says how each export stands, and follows what changes', { skip }, async () => {
+test('the list shows the state of each export, and follows changes', { skip }, async () => {
   await goTo(visitor.page, (await newList('Empty')).list);
   await visitor.page.getByText('No exports yet.').waitFor();
   await checkEverywhere(visitor.page, 'exports_empty');

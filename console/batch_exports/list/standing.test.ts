@@ -20,7 +20,7 @@ const failed_interval = {
   retry_run_id: null,
 };
 
-test('an export is as its health says, unless an interval of it is missing', () => {
+test('an export shows its health, unless an interval is missing', () => {
   type Told = Parameters<typeof standingOf>[0];
   const told = (code: Told['health']['code'], more: Partial<Told> = {}, since?: string) => {
     const health = { code, detail: 'Failing: Refused.', since: since ?? null };

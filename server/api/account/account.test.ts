@@ -54,38 +54,30 @@ test('the account says who it is and tells the truth about its ways in', async (
   );
 });
 
-test(
-  'the organizations are those that the key reaches, also those that are closed without a ' +
-    'second factor',
-  async () => {
-    const one = await harness.newOrganization({ name: 'One' });
-    const other = await harness.newOrganization({ name: 'Other' });
-    await addMember(harness.deps, other.organization.id, one.user, 1);
-    await harness.deps.db.run(
-      sql`UPDATE organizations SET enforce_2fa = true WHERE id = ${other.organization.id}`,
+test('a key lists the organizations it reaches, even those that need a second factor', async () => {
+  const one = await harness.newOrganization({ name: 'One' });
+  const other = await harness.newOrganization({ name: 'Other' });
+  await addMember(harness.deps, other.organization.id, one.user, 1);
+  await harness.deps.db.run(
+    sql`UPDATE organizations SET enforce_2fa = true WHERE id = ${other.organization.id}`,
+  );
+  const named = async (key: string) =>
+    (await harness.request('GET', url, { key })).body.organizations.map(
+      (row: Record<string, unknown>) => [row['name'], row['membership_level'], row['enforce_2fa']],
     );
-    const named = async (key: string) =>
-      (await harness.request('GET', url, { key })).body.organizations.map(
-        (row: Record<string, unknown>) => [
-          row['name'],
-          row['membership_level'],
-          row['enforce_2fa'],
-        ],
-      );
-    assert.deepEqual(await named(one.key), [
-      ['One', 15, null],
-      ['Other', 1, true],
-    ]);
-    assert.deepEqual(
-      await named(await harness.newKey(one.user, { scoped_organizations: [one.organization.id] })),
-      [['One', 15, null]],
-    );
-    assert.deepEqual(
-      await named(await harness.newKey(one.user, { scoped_teams: [one.project.id] })),
-      [],
-    );
-  },
-);
+  assert.deepEqual(await named(one.key), [
+    ['One', 15, null],
+    ['Other', 1, true],
+  ]);
+  assert.deepEqual(
+    await named(await harness.newKey(one.user, { scoped_organizations: [one.organization.id] })),
+    [['One', 15, null]],
+  );
+  assert.deepEqual(
+    await named(await harness.newKey(one.user, { scoped_teams: [one.project.id] })),
+    [],
+  );
+});
 
 test('PATCH and PUT change the names and the mascot, and nothing else', async () => {
   const user = await newPerson(harness);

@@ -25,47 +25,43 @@ openAroundTests();
 const exists = async (user: { id: number }) =>
   (await harness.deps.db.row(sql`SELECT 1 FROM users WHERE id = ${user.id}`)) !== undefined;
 
-test(
-  'deleting the account takes the password and a session; everything of the person goes, what ' +
-    'they created stays',
-  async () => {
-    const user = await newPerson(harness);
-    const home = await harness.newOrganization();
-    await addMember(harness.deps, home.organization.id, user, 8);
-    const browser = await signedIn(harness, user);
-    const key = await harness.newKey(user);
-    assert.equal(
-      (await harness.request('DELETE', url, { key, body: { current_password: password } })).status,
-      403,
-    );
-    assert.deepEqual((await browser.ask('DELETE', url, {})).body.attr, 'current_password');
-    assert.equal(
-      (await browser.ask('DELETE', url, { current_password: 'another password' })).status,
-      400,
-    );
-    assert.equal(
-      (await browser.ask('DELETE', `${url}?validate_only=true`, { current_password: password }))
-        .status,
-      204,
-    );
-    assert.ok(await exists(user));
-    const deleted = await browser.ask('DELETE', url, { current_password: password });
-    assert.equal(deleted.status, 204);
-    assert.match(setCookieOf(deleted)!, /^sluice_session=;/);
-    assert.ok(!(await exists(user)));
-    assert.equal((await harness.request('GET', url, { key })).status, 401);
-    assert.equal(
-      (await home.ask('GET', `/api/organizations/${home.organization.id}/`)).body.member_count,
-      '1',
-    );
-    assert.equal((await activitiesOf(harness, user)).at(-1), 'user deleted');
-    const log = await home.ask('GET', `/api/organizations/${home.organization.id}/activity/`);
-    assert.deepEqual(
-      [log.body.results[0].scope, log.body.results[0].activity, log.body.results[0].item_name],
-      ['user', 'deleted', user.email],
-    );
-  },
-);
+test('deleting an account takes password and session; the person goes, their objects stay', async () => {
+  const user = await newPerson(harness);
+  const home = await harness.newOrganization();
+  await addMember(harness.deps, home.organization.id, user, 8);
+  const browser = await signedIn(harness, user);
+  const key = await harness.newKey(user);
+  assert.equal(
+    (await harness.request('DELETE', url, { key, body: { current_password: password } })).status,
+    403,
+  );
+  assert.deepEqual((await browser.ask('DELETE', url, {})).body.attr, 'current_password');
+  assert.equal(
+    (await browser.ask('DELETE', url, { current_password: 'another password' })).status,
+    400,
+  );
+  assert.equal(
+    (await browser.ask('DELETE', `${url}?validate_only=true`, { current_password: password }))
+      .status,
+    204,
+  );
+  assert.ok(await exists(user));
+  const deleted = await browser.ask('DELETE', url, { current_password: password });
+  assert.equal(deleted.status, 204);
+  assert.match(setCookieOf(deleted)!, /^sluice_session=;/);
+  assert.ok(!(await exists(user)));
+  assert.equal((await harness.request('GET', url, { key })).status, 401);
+  assert.equal(
+    (await home.ask('GET', `/api/organizations/${home.organization.id}/`)).body.member_count,
+    '1',
+  );
+  assert.equal((await activitiesOf(harness, user)).at(-1), 'user deleted');
+  const log = await home.ask('GET', `/api/organizations/${home.organization.id}/activity/`);
+  assert.deepEqual(
+    [log.body.results[0].scope, log.body.results[0].activity, log.body.results[0].item_name],
+    ['user', 'deleted', user.email],
+  );
+});
 
 // The word is long enough not to come up in a random token.
 test('no table names a deleted user but the log, and a certificate counts what went', async () => {
@@ -151,7 +147,7 @@ async function tablesNaming(text: string): Promise<string[]> {
   return found;
 }
 
-test('the only owner of an organization stays, and is told of which', async () => {
+test('the only owner of an organization stays, and learns which one', async () => {
   const { user, browser } = await newSignedIn(harness);
   const [one, other, shared] = [
     await harness.newOrganization({ name: 'Left alone' }),

@@ -83,106 +83,94 @@ test('a link is good for three days, and a newer one takes its place', async () 
   assert.equal((await verify(key, second)).body.code, 'expired');
 });
 
-test(
-  'a new address takes effect when its link is opened; the old one is told, and its links are ' +
-    'void',
-  async () => {
-    const { user, browser } = await newSignedIn(harness);
-    const email = newAddress();
-    await harness.request('POST', '/api/users/reset_password/', { body: { email: user.email } });
-    const reset = await mailedToken(server, user.email, 'reset-password');
-    const waiting = await change(browser, email);
-    assert.deepEqual(
-      [waiting.status, waiting.body.email, waiting.body.pending_email],
-      [200, user.email, email],
-    );
-    const token = await mailedToken(server, email, 'verify-email');
-    const notice = await inMail(server, user.email, ({ content }) =>
-      content.subject === 'Your e-mail address is being changed' ? content.text : undefined,
-    );
-    const words = notice.replaceAll(/\s+/g, ' ');
-    assert.ok(
-      words.includes(`wants ${email} to be the address`) &&
-        words.includes(`${user.email} stays its address`),
-      words,
-    );
-    assert.equal((await trySignIn(harness, email)).status, 401);
-    assert.deepEqual((await browser.ask('POST', verify_url, { token })).body, { email });
-    const { body } = await browser.ask('GET', url);
-    assert.deepEqual([body.email, body.pending_email, body.is_email_verified], [email, null, true]);
-    assert.equal((await trySignIn(harness, email)).status, 201);
-    assert.equal((await trySignIn(harness, user.email)).status, 401);
-    const late = await harness.request('POST', '/api/users/reset_password/confirm/', {
-      body: { token: reset, password: 'violet anchor mosaic dune' },
-    });
-    assert.equal(late.body.code, 'expired');
-  },
-);
+test('a new address takes effect when its link is opened; the old one is notified', async () => {
+  const { user, browser } = await newSignedIn(harness);
+  const email = newAddress();
+  await harness.request('POST', '/api/users/reset_password/', { body: { email: user.email } });
+  const reset = await mailedToken(server, user.email, 'reset-password');
+  const waiting = await change(browser, email);
+  assert.deepEqual(
+    [waiting.status, waiting.body.email, waiting.body.pending_email],
+    [200, user.email, email],
+  );
+  const token = await mailedToken(server, email, 'verify-email');
+  const notice = await inMail(server, user.email, ({ content }) =>
+    content.subject === 'Your e-mail address is being changed' ? content.text : undefined,
+  );
+  const words = notice.replaceAll(/\s+/g, ' ');
+  assert.ok(
+    words.includes(`wants ${email} to be the address`) &&
+      words.includes(`${user.email} stays its address`),
+    words,
+  );
+  assert.equal((await trySignIn(harness, email)).status, 401);
+  assert.deepEqual((await browser.ask('POST', verify_url, { token })).body, { email });
+  const { body } = await browser.ask('GET', url);
+  assert.deepEqual([body.email, body.pending_email, body.is_email_verified], [email, null, true]);
+  assert.equal((await trySignIn(harness, email)).status, 201);
+  assert.equal((await trySignIn(harness, user.email)).status, 401);
+  const late = await harness.request('POST', '/api/users/reset_password/confirm/', {
+    body: { token: reset, password: 'violet anchor mosaic dune' },
+  });
+  assert.equal(late.body.code, 'expired');
+});
 
-test(
-  'a change that waits is taken back by the present address, by a new password, and by another ' +
-    'change',
-  async () => {
-    const { user, browser } = await newSignedIn(harness);
-    const key = await harness.newKey(user);
-    const pending = async () => (await browser.ask('GET', url)).body.pending_email;
-    const [one, other] = [newAddress(), newAddress()];
-    await change(browser, one);
-    const first = await mailedToken(server, one, 'verify-email');
-    await change(browser, other);
-    assert.deepEqual(
-      (await browser.ask('POST', `${url}verify_email/`)).body,
-      { email: other },
-      'what is sent again is the link to the new address',
-    );
-    assert.deepEqual([(await verify(key, first)).status, await pending()], [400, other]);
-    assert.equal((await change(browser, user.email)).body.pending_email, null);
-    const second = await mailedToken(server, other, 'verify-email');
-    assert.equal((await verify(key, second)).status, 400);
-    await forgetAllAttempts(harness);
-    await change(browser, one);
-    await browser.ask('POST', `${url}password/`, {
-      current_password: password,
-      new_password: 'violet anchor mosaic dune',
-    });
-    assert.equal(await pending(), null);
-  },
-);
+test('the present address, a new password or another change withdraws a waiting change', async () => {
+  const { user, browser } = await newSignedIn(harness);
+  const key = await harness.newKey(user);
+  const pending = async () => (await browser.ask('GET', url)).body.pending_email;
+  const [one, other] = [newAddress(), newAddress()];
+  await change(browser, one);
+  const first = await mailedToken(server, one, 'verify-email');
+  await change(browser, other);
+  assert.deepEqual(
+    (await browser.ask('POST', `${url}verify_email/`)).body,
+    { email: other },
+    'what is sent again is the link to the new address',
+  );
+  assert.deepEqual([(await verify(key, first)).status, await pending()], [400, other]);
+  assert.equal((await change(browser, user.email)).body.pending_email, null);
+  const second = await mailedToken(server, other, 'verify-email');
+  assert.equal((await verify(key, second)).status, 400);
+  await forgetAllAttempts(harness);
+  await change(browser, one);
+  await browser.ask('POST', `${url}password/`, {
+    current_password: password,
+    new_password: 'violet anchor mosaic dune',
+  });
+  assert.equal(await pending(), null);
+});
 
-test(
-  'it takes a session and the password; an address of somebody else is refused, also when both ' +
-    'open their links',
-  async () => {
-    const [user, other] = [await newPerson(harness), await newPerson(harness)];
-    const [browser, second] = [await signedIn(harness, user), await signedIn(harness, other)];
-    const email = newAddress();
-    const by_key = await harness.request('POST', `${url}email/`, {
-      key: await harness.newKey(user),
-      body: { email, current_password: password },
-    });
-    assert.equal(by_key.status, 403);
-    assert.deepEqual(
-      (await change(browser, email, 'another password')).body.attr,
-      'current_password',
-    );
-    assert.deepEqual((await browser.ask('POST', `${url}email/`, { email })).body.code, 'required');
-    assert.deepEqual((await change(browser, 'nobody')).body.attr, 'email');
-    const taken = await change(browser, other.email.toUpperCase());
-    assert.deepEqual([taken.body.attr, taken.body.code], ['email', 'unique']);
-    await change(browser, email);
-    await harness.deps.db.run(sql`DELETE FROM attempts`);
-    const first = await mailedToken(server, email, 'verify-email');
-    const spelled = email.replace(/^[^@]+/, (local) => local.toUpperCase());
-    await change(second, spelled);
-    const token = await mailedToken(server, spelled, 'verify-email');
-    const answers = await Promise.all([
-      browser.ask('POST', verify_url, { token: first }),
-      second.ask('POST', verify_url, { token }),
-    ]);
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400]);
-    assert.equal(answers.find(({ status }) => status === 400)?.body.code, 'unique');
-  },
-);
+test('a change of address takes a session and the password, and a free address', async () => {
+  const [user, other] = [await newPerson(harness), await newPerson(harness)];
+  const [browser, second] = [await signedIn(harness, user), await signedIn(harness, other)];
+  const email = newAddress();
+  const by_key = await harness.request('POST', `${url}email/`, {
+    key: await harness.newKey(user),
+    body: { email, current_password: password },
+  });
+  assert.equal(by_key.status, 403);
+  assert.deepEqual(
+    (await change(browser, email, 'another password')).body.attr,
+    'current_password',
+  );
+  assert.deepEqual((await browser.ask('POST', `${url}email/`, { email })).body.code, 'required');
+  assert.deepEqual((await change(browser, 'nobody')).body.attr, 'email');
+  const taken = await change(browser, other.email.toUpperCase());
+  assert.deepEqual([taken.body.attr, taken.body.code], ['email', 'unique']);
+  await change(browser, email);
+  await harness.deps.db.run(sql`DELETE FROM attempts`);
+  const first = await mailedToken(server, email, 'verify-email');
+  const spelled = email.replace(/^[^@]+/, (local) => local.toUpperCase());
+  await change(second, spelled);
+  const token = await mailedToken(server, spelled, 'verify-email');
+  const answers = await Promise.all([
+    browser.ask('POST', verify_url, { token: first }),
+    second.ask('POST', verify_url, { token }),
+  ]);
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400]);
+  assert.equal(answers.find(({ status }) => status === 400)?.body.code, 'unique');
+});
 
 test('one of ten people who open a link at once succeeds', async () => {
   const user = await newPerson(harness);
@@ -195,22 +183,18 @@ test('one of ten people who open a link at once succeeds', async () => {
   assert.deepEqual(statuses.sort(), [200, ...Array.from({ length: 9 }, () => 400)]);
 });
 
-test(
-  'the domain of a new address is kept in lower case; the present one in another case of the ' +
-    'domain is the present one',
-  async () => {
-    const user = await newPerson(harness, { email: `${randomUUID()}@EXAMPLE.com` });
-    assert.match(user.email, /@example\.com$/);
-    const browser = await signedIn(harness, user);
-    const name = `Grace.${randomUUID()}`;
-    const waiting = await change(browser, ` ${name}@Example.ORG `);
-    assert.equal(waiting.body.pending_email, `${name}@example.org`);
-    assert.equal(
-      (await change(browser, user.email.replace('example', 'Example'))).body.pending_email,
-      null,
-    );
-  },
-);
+test('the domain of an address is kept in lower case, and compared so', async () => {
+  const user = await newPerson(harness, { email: `${randomUUID()}@EXAMPLE.com` });
+  assert.match(user.email, /@example\.com$/);
+  const browser = await signedIn(harness, user);
+  const name = `Grace.${randomUUID()}`;
+  const waiting = await change(browser, ` ${name}@Example.ORG `);
+  assert.equal(waiting.body.pending_email, `${name}@example.org`);
+  assert.equal(
+    (await change(browser, user.email.replace('example', 'Example'))).body.pending_email,
+    null,
+  );
+});
 
 test('a broken body and one of another type are refused, and no mail is sent', async () => {
   const user = await newPerson(harness);

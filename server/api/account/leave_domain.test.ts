@@ -81,7 +81,7 @@ test('an address outside of an enforced domain ends the membership', async () =>
   }
 });
 
-test('the person is told before: what ends with the new address', async () => {
+test('the person learns before a change of address what it ends', async () => {
   const { home, user, browser } = await newHome();
   const email = newAddress();
   await browser.ask('POST', `${url}email/`, { email, current_password: password });
@@ -112,7 +112,7 @@ test('no membership ends if the domain enforces nothing', async () => {
   assert.ok((await membersOf(home)).includes(email));
 });
 
-test('the only owner is told to exempt themselves, or to make another owner', async () => {
+test('the only owner learns to exempt themselves, or to make another owner', async () => {
   const { home, user, browser } = await newHome(15);
   await harness.deps.db.run(sql`UPDATE members SET level = 8
     WHERE organization_id = ${home.organization.id}::uuid AND user_id <> ${user.id}`);

@@ -118,7 +118,7 @@ test('the only way into an account stays', async () => {
   assert.equal((await removal()).status, 204);
 });
 
-test('the operator takes passkeys away with the second factor', async () => {
+test('the operator removes passkeys with the second factor', async () => {
   const { user, browser } = await newHolder();
   const { authenticator } = await addPasskey(browser);
   await resetUser(harness.deps, { email: user.email });

@@ -44,7 +44,7 @@ const begin = (browser: PasskeyBrowser, more: object = {}) =>
 const finish = (browser: PasskeyBrowser, passkey: unknown, name = 'Key') =>
   browser.ask('POST', list_of_passkeys, { name, passkey });
 
-test('the first passkey brings recovery codes, is told by mail and stands in the log', async () => {
+test('the first passkey brings recovery codes, a mail and an entry in the log', async () => {
   const { user, browser } = await newHolder();
   const begun = await begin(browser);
   const { rp, user: asked, attestation, authenticatorSelection, excludeCredentials } = begun.body;
@@ -193,7 +193,7 @@ test('a name is changed, and what is not sent stays', async () => {
   assert.deepEqual([read.status, read.body.name], [200, 'Old laptop']);
 });
 
-test('a stolen session adds none and removes none', async () => {
+test('a stolen session can neither add nor remove a passkey', async () => {
   const { user, browser } = await newHolder();
   const { created } = await addPasskey(browser);
   const stolen = openBrowser(harness, await harness.newSession(user));

@@ -47,39 +47,34 @@ const isNotified = (email: string) =>
   );
 const told = ({ status, body }: Answer) => [status, body.attr, body.code];
 
-test(
-  'a change of the password ends all other sessions and gives this one a new token; the old ' +
-    'token is dead at once',
-  async () => {
-    const user = await newPerson(harness);
-    const [browser, other] = [await signedIn(harness, user), await signedIn(harness, user)];
-    const thief = openBrowser(harness, browser.cookie());
-    const key = await harness.newKey(user);
-    assert.equal(
-      (
-        await browser.ask('POST', `${me}password/`, {
-          current_password: password,
-          new_password: other_password,
-        })
-      ).status,
-      204,
-    );
-    assert.deepEqual(
-      [await isSignedIn(browser), await isSignedIn(other), await isSignedIn(thief)],
-      [true, false, false],
-    );
-    assert.ok(await isSignedIn(browser), 'the dead token ended nothing');
-    assert.equal((await harness.request('GET', me, { key })).status, 200);
-    assert.equal((await trySignIn(harness, user.email)).status, 401);
-    assert.equal((await trySignIn(harness, user.email, { password: other_password })).status, 201);
-    assert.ok(await isNotified(user.email));
-    assert.equal(
-      (await activitiesOf(harness, user)).filter((entry) => entry === 'user changed_password')
-        .length,
-      1,
-    );
-  },
-);
+test('a new password ends all other sessions, and gives this one a new token', async () => {
+  const user = await newPerson(harness);
+  const [browser, other] = [await signedIn(harness, user), await signedIn(harness, user)];
+  const thief = openBrowser(harness, browser.cookie());
+  const key = await harness.newKey(user);
+  assert.equal(
+    (
+      await browser.ask('POST', `${me}password/`, {
+        current_password: password,
+        new_password: other_password,
+      })
+    ).status,
+    204,
+  );
+  assert.deepEqual(
+    [await isSignedIn(browser), await isSignedIn(other), await isSignedIn(thief)],
+    [true, false, false],
+  );
+  assert.ok(await isSignedIn(browser), 'the dead token ended nothing');
+  assert.equal((await harness.request('GET', me, { key })).status, 200);
+  assert.equal((await trySignIn(harness, user.email)).status, 401);
+  assert.equal((await trySignIn(harness, user.email, { password: other_password })).status, 201);
+  assert.ok(await isNotified(user.email));
+  assert.equal(
+    (await activitiesOf(harness, user)).filter((entry) => entry === 'user changed_password').length,
+    1,
+  );
+});
 
 test('it takes a session, the present password, and a new one that will do', async () => {
   const user = await newPerson(harness, { first_name: 'Hieronymus' });
@@ -250,32 +245,28 @@ test('one of many people who open a link at once chooses the password', async ()
   );
 });
 
-test(
-  'a link is void after an hour, after a newer one, and for somebody who is not active; another ' +
-    'kind of link is none',
-  async () => {
-    const user = await newPerson(harness);
-    await askForLink(user.email);
-    const first = await mailedToken(server, user.email, 'reset-password');
-    await askForLink(user.email);
-    const second = await mailedToken(server, user.email, 'reset-password', [first]);
-    const active = (is_active: boolean) =>
-      harness.deps.db.run(sql`UPDATE users SET is_active = ${is_active} WHERE id = ${user.id}`);
-    await active(false);
-    assert.deepEqual(told(await choose(second)), [400, 'token', 'expired']);
-    await active(true);
-    const given = { key: await harness.newKey(user), body: { token: second } };
-    assert.deepEqual(told(await harness.request('POST', '/api/users/verify_email/', given)), [
-      400,
-      'token',
-      'expired',
-    ]);
-    for (const token of [first, 'x', second.slice(1)])
-      assert.deepEqual(told(await choose(token)), [400, 'token', 'expired']);
-    clock.pass(3_600_000);
-    assert.deepEqual(told(await choose(second)), [400, 'token', 'expired']);
-  },
-);
+test('a link ends after an hour, after a newer one, and with a deactivated account', async () => {
+  const user = await newPerson(harness);
+  await askForLink(user.email);
+  const first = await mailedToken(server, user.email, 'reset-password');
+  await askForLink(user.email);
+  const second = await mailedToken(server, user.email, 'reset-password', [first]);
+  const active = (is_active: boolean) =>
+    harness.deps.db.run(sql`UPDATE users SET is_active = ${is_active} WHERE id = ${user.id}`);
+  await active(false);
+  assert.deepEqual(told(await choose(second)), [400, 'token', 'expired']);
+  await active(true);
+  const given = { key: await harness.newKey(user), body: { token: second } };
+  assert.deepEqual(told(await harness.request('POST', '/api/users/verify_email/', given)), [
+    400,
+    'token',
+    'expired',
+  ]);
+  for (const token of [first, 'x', second.slice(1)])
+    assert.deepEqual(told(await choose(token)), [400, 'token', 'expired']);
+  clock.pass(3_600_000);
+  assert.deepEqual(told(await choose(second)), [400, 'token', 'expired']);
+});
 
 test('a lost password ends the pause that somebody else brought on the account', async () => {
   const user = await newPerson(harness);

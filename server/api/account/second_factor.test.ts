@@ -164,7 +164,7 @@ test('removing it and new recovery codes take a code as well, each only once', a
   await signedIn(harness, user);
 });
 
-test('validate_only shows neither a seed nor recovery codes, because it creates none', async () => {
+test('validate_only shows no seed and no recovery codes', async () => {
   const { browser } = await newSignedIn(harness);
   const ask = (path: string, body: unknown) =>
     browser.ask('POST', `${me}${path}?validate_only=true`, body);
@@ -205,44 +205,35 @@ test('an account without a password shows by a fresh sign-in that it is them', a
   assert.equal((await fresh.ask('POST', `${me}totp/`)).status, 200);
 });
 
-test(
-  'an organization that enforces a second factor lets in who has one, who cannot remove the ' +
-    'last one; all else stays open',
-  async () => {
-    const { organization } = await harness.newOrganization();
-    const user = await newPerson(harness);
-    await addMember(harness.deps, organization.id, user, 8);
-    await harness.deps.db.run(
-      sql`UPDATE organizations SET enforce_2fa = true WHERE id = ${organization.id}`,
-    );
-    const browser = await signedIn(harness, user);
-    const key = await harness.newKey(user);
-    const statuses = async () => {
-      const path = `/api/organizations/${organization.id}/`;
-      const found = [
-        await browser.ask('GET', path),
-        await harness.request('GET', path, { key }),
-        await browser.ask('PATCH', path, { name: 'New' }),
-      ];
-      return [
-        ...found.map(({ status, body }) => (status === 403 ? body.code : status)),
-        (await browser.ask('GET', '/api/organizations/')).body.count,
-      ];
-    };
-    const closed = [
-      'second_factor_required',
-      'second_factor_required',
-      'second_factor_required',
-      0,
+test('an organization that enforces a second factor is open to people who have one', async () => {
+  const { organization } = await harness.newOrganization();
+  const user = await newPerson(harness);
+  await addMember(harness.deps, organization.id, user, 8);
+  await harness.deps.db.run(
+    sql`UPDATE organizations SET enforce_2fa = true WHERE id = ${organization.id}`,
+  );
+  const browser = await signedIn(harness, user);
+  const key = await harness.newKey(user);
+  const statuses = async () => {
+    const path = `/api/organizations/${organization.id}/`;
+    const found = [
+      await browser.ask('GET', path),
+      await harness.request('GET', path, { key }),
+      await browser.ask('PATCH', path, { name: 'New' }),
     ];
-    assert.deepEqual(await statuses(), closed);
-    assert.equal((await browser.ask('GET', me)).body.organizations[0].enforce_2fa, true);
-    const { recovery_codes } = await setUpSecondFactor(harness, browser);
-    assert.deepEqual(await statuses(), [200, 200, 200, 1]);
-    const removal = { current_password: password, code: recovery_codes[0] };
-    const refused = await browser.ask('DELETE', `${me}totp/`, removal);
-    assert.equal(refused.status, 409);
-    assert.match(refused.body.detail, /your last second factor, and New asks for one/);
-    assert.deepEqual(await statuses(), [200, 200, 200, 1]);
-  },
-);
+    return [
+      ...found.map(({ status, body }) => (status === 403 ? body.code : status)),
+      (await browser.ask('GET', '/api/organizations/')).body.count,
+    ];
+  };
+  const closed = ['second_factor_required', 'second_factor_required', 'second_factor_required', 0];
+  assert.deepEqual(await statuses(), closed);
+  assert.equal((await browser.ask('GET', me)).body.organizations[0].enforce_2fa, true);
+  const { recovery_codes } = await setUpSecondFactor(harness, browser);
+  assert.deepEqual(await statuses(), [200, 200, 200, 1]);
+  const removal = { current_password: password, code: recovery_codes[0] };
+  const refused = await browser.ask('DELETE', `${me}totp/`, removal);
+  assert.equal(refused.status, 409);
+  assert.match(refused.body.detail, /your last second factor, and New asks for one/);
+  assert.deepEqual(await statuses(), [200, 200, 200, 1]);
+});

@@ -164,7 +164,7 @@ const endings: [string, (user: { id: number }, key_id: string) => Sql][] = [
   ],
 ];
 for (const [what, statement] of endings) {
-  test(`a file under way breaks off when ${what}`, async () => {
+  test(`a file in progress breaks off when ${what}`, async () => {
     const { user, key } = await harness.newMember(home.organization.id, 8);
     const { id } = (await harness.deps.db.row<{ id: string }>(
       sql`SELECT id FROM personal_api_keys WHERE user_id = ${user.id}`,
@@ -179,7 +179,7 @@ for (const [what, statement] of endings) {
   });
 }
 
-test('a file under way goes on while the right lasts, also in a session', async () => {
+test('a file in progress continues while the right lasts, also in a session', async () => {
   const cookie = await harness.newSession(home.user);
   assert.equal(
     linesOf(await harness.request('GET', url('?format=ndjson'), { headers: { cookie } })).length,

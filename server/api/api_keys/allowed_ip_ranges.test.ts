@@ -47,7 +47,7 @@ test('a key is taken from its ranges alone, and from anywhere without them', asy
   assert.equal((await from('198.51.100.1', value)).status, 200);
 });
 
-test('ranges are changed, kept by other changes, and rolled with the key', async () => {
+test('ranges are changed, kept by other changes, and rotated with the key', async () => {
   const person = await newPerson(harness);
   const { value, id, allowed_ip_ranges } = await createKey(person, { scopes: ['*'] });
   assert.deepEqual(allowed_ip_ranges, []);

@@ -75,7 +75,7 @@ test('the list has the own keys, newest first, in pages', async () => {
   );
 });
 
-test("another's key, an unknown one and what is no id are the same 404", async () => {
+test('a foreign key, an unknown one and a faulty id are the same 404', async () => {
   const [person, other] = [await newPerson(harness), await newPerson(harness)];
   const foreign = await createKey(other);
   for (const id of [foreign.id, '01890000-0000-7000-8000-000000000000', 'x', '@me', '1']) {
@@ -128,52 +128,48 @@ test('a key can neither create keys nor see them; without credentials it is 401'
   assert.equal(crossSite.status, 403);
 });
 
-test(
-  'PATCH changes what is sent, PUT needs label and scopes, and the change counts on the next ' +
-    'request',
-  async () => {
-    const person = await newPerson(harness);
-    const { value, ...created } = await createKey(person, { expires_at: at(now + day_ms) });
-    const url = `${list}${created.id}/`;
-    const patched = await person.ask('PATCH', url, { label: 'New' });
-    assert.deepEqual(patched.body, { ...created, label: 'New' });
-    await person.ask('PATCH', url, { scopes: ['organization:read'] });
-    assert.deepEqual(
-      [await statusOf(value), await statusOf(value, '/api/organizations/')],
-      [403, 200],
-    );
-    const limited = await person.ask('PATCH', url, {
-      scopes: ['*'],
-      scoped_organizations: [person.organization.id],
-      scoped_teams: [person.project.id],
-      expires_at: null,
-    });
-    assert.deepEqual(
-      [limited.body.scoped_organizations, limited.body.scoped_teams, limited.body.expires_at],
-      [[person.organization.id], [person.project.id], null],
-    );
-    assert.deepEqual(
-      [
-        await statusOf(value, `/api/projects/${person.project.id}/`),
-        await statusOf(value, `/api/organizations/${person.organization.id}/`),
-      ],
-      [200, 404],
-    );
-    assert.deepEqual(faultsOf(await person.ask('PUT', url, {})), [
-      'label required',
-      'scopes required',
-    ]);
-    const put = await person.ask('PUT', url, {
-      label: 'Put',
-      scopes: ['*'],
-      scoped_teams: [],
-      scoped_organizations: [],
-    });
-    assert.deepEqual([put.body.label, put.body.scoped_teams], ['Put', []]);
-    assert.equal(await statusOf(value, `/api/organizations/${person.organization.id}/`), 200);
-    assert.deepEqual((await person.ask('PATCH', url, {})).body.label, 'Put');
-  },
-);
+test('PATCH changes what is sent, PUT needs label and scopes, at the next request', async () => {
+  const person = await newPerson(harness);
+  const { value, ...created } = await createKey(person, { expires_at: at(now + day_ms) });
+  const url = `${list}${created.id}/`;
+  const patched = await person.ask('PATCH', url, { label: 'New' });
+  assert.deepEqual(patched.body, { ...created, label: 'New' });
+  await person.ask('PATCH', url, { scopes: ['organization:read'] });
+  assert.deepEqual(
+    [await statusOf(value), await statusOf(value, '/api/organizations/')],
+    [403, 200],
+  );
+  const limited = await person.ask('PATCH', url, {
+    scopes: ['*'],
+    scoped_organizations: [person.organization.id],
+    scoped_teams: [person.project.id],
+    expires_at: null,
+  });
+  assert.deepEqual(
+    [limited.body.scoped_organizations, limited.body.scoped_teams, limited.body.expires_at],
+    [[person.organization.id], [person.project.id], null],
+  );
+  assert.deepEqual(
+    [
+      await statusOf(value, `/api/projects/${person.project.id}/`),
+      await statusOf(value, `/api/organizations/${person.organization.id}/`),
+    ],
+    [200, 404],
+  );
+  assert.deepEqual(faultsOf(await person.ask('PUT', url, {})), [
+    'label required',
+    'scopes required',
+  ]);
+  const put = await person.ask('PUT', url, {
+    label: 'Put',
+    scopes: ['*'],
+    scoped_teams: [],
+    scoped_organizations: [],
+  });
+  assert.deepEqual([put.body.label, put.body.scoped_teams], ['Put', []]);
+  assert.equal(await statusOf(value, `/api/organizations/${person.organization.id}/`), 200);
+  assert.deepEqual((await person.ask('PATCH', url, {})).body.label, 'Put');
+});
 
 test('a stale If-Match is 412 on change and delete', async () => {
   const person = await newPerson(harness);
@@ -189,23 +185,19 @@ test('a stale If-Match is 412 on change and delete', async () => {
     );
 });
 
-test(
-  'validate_only creates no key and shows none; an Idempotency-Key repeats the answer with the ' +
-    'key and creates one',
-  async () => {
-    const person = await newPerson(harness);
-    const body = { label: 'CI', scopes: ['*'] };
-    const checked = await person.ask('POST', `${list}?validate_only=true`, body);
-    assert.deepEqual([checked.status, 'value' in checked.body], [200, false]);
-    const first = await person.ask('POST', list, body, { 'idempotency-key': 'one' });
-    const second = await person.ask('POST', list, body, { 'idempotency-key': 'one' });
-    assert.deepEqual(
-      [second.status, second.headers['idempotent-replayed'], second.body],
-      [201, 'true', first.body],
-    );
-    assert.equal((await person.ask('GET', list)).body.count, 2);
-  },
-);
+test('validate_only creates no key and shows none; a repeat returns the created one', async () => {
+  const person = await newPerson(harness);
+  const body = { label: 'CI', scopes: ['*'] };
+  const checked = await person.ask('POST', `${list}?validate_only=true`, body);
+  assert.deepEqual([checked.status, 'value' in checked.body], [200, false]);
+  const first = await person.ask('POST', list, body, { 'idempotency-key': 'one' });
+  const second = await person.ask('POST', list, body, { 'idempotency-key': 'one' });
+  assert.deepEqual(
+    [second.status, second.headers['idempotent-replayed'], second.body],
+    [201, 'true', first.body],
+  );
+  assert.equal((await person.ask('GET', list)).body.count, 2);
+});
 
 test('@current: any key learns about itself and its owner; a session has none', async () => {
   const person = await newPerson(harness);

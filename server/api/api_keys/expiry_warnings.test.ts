@@ -58,7 +58,7 @@ test('14 days and 1 day before a key expires its owner is warned, once each', as
   );
 });
 
-test('a step that lay behind at the creation is no news; another expiry begins anew', async () => {
+test('a step that was past at the creation is skipped; another expiry starts again', async () => {
   const { user } = await world.harness.newOrganization();
   const end = Date.parse('2032-06-15T12:00:00Z');
   const id = await newKey(user, end, 7);
@@ -80,7 +80,7 @@ test('a step that lay behind at the creation is no news; another expiry begins a
   assert.equal(await warn(), 1);
 });
 
-test('nobody is warned of a key that was rolled, is over, or whose owner is inactive', async () => {
+test('the owner of a rotated or expired key, or an inactive one, gets no warning', async () => {
   const { user } = await world.harness.newOrganization();
   const { db } = world.harness.deps;
   const end = Date.parse('2033-06-15T12:00:00Z');

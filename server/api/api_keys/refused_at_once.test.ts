@@ -205,7 +205,7 @@ for (const { what, happens, asked, status, fields } of cases) {
   });
 }
 
-test('a limited key does not grow when what it is limited to goes away', async () => {
+test('a limited key does not grow when its organization or project is deleted', async () => {
   const deleted = await newSetting((home) => ({ scoped_teams: [home.project.id] }));
   await viaSession(deleted, 'DELETE', `/api/projects/${deleted.home.project.id}/`);
   const left = await newSetting((home) => ({ scoped_organizations: [home.organization.id] }));
@@ -240,7 +240,7 @@ test('a refused key leaves nothing changed, and another key of the person works 
   assert.equal((await harness.request('GET', path, { key: other })).body.name, 'Test');
 });
 
-test('a session that ends while a new key waits for its owner creates none', async () => {
+test('a session that ends while a new key waits for its owner creates no key', async () => {
   const setting = await newSetting();
   const { user } = setting.home;
   const { waiting } = await harness.deps.db.transaction(async (tx) => {

@@ -103,7 +103,7 @@ test(
   },
 );
 
-test('an expired key is not brought back, and a rolled one ends with its overlap', async () => {
+test('an expired key is not brought back, and a rotated one ends with its overlap', async () => {
   const person = await newPerson(harness);
   const old = await createKey(person, { expires_at: at(now + day_ms) });
   const url = `${list}${old.id}/`;

@@ -26,7 +26,7 @@ test('one answer names the faults of all checks: schema, destination, rules, pro
   assert.deepEqual(attrsOf(answer), faults);
 });
 
-test('a project that no number can name is none, instead of the oldest', async () => {
+test('an impossible project number finds no project, instead of the oldest', async () => {
   const home = await harness.newOrganization();
   const team_id = 1e300;
   for (const [path, body] of [

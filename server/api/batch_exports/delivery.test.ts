@@ -43,89 +43,85 @@ test('a run cancelled before a worker takes it is Cancelled, and a retry deliver
   assert.deepEqual(await eventsIn(delivering.folder, 'cancelled'), all_events);
 });
 
-test(
-  'scheduled runs deliver each hour once; receipt, logs and files agree; a backfill of what is ' +
-    'there adds nothing',
-  async () => {
-    await delivering.startOnce();
-    const { created, get, send } = await withEvents(harness, 'scheduled');
-    await scheduleFrom(harness, created.id);
-    const { results } = await until(
-      () => get('runs/?status=completed&ordering=data_interval_start'),
-      (body) => body.results.length === 3,
+test('scheduled runs deliver each hour once; a backfill of delivered hours adds nothing', async () => {
+  await delivering.startOnce();
+  const { created, get, send } = await withEvents(harness, 'scheduled');
+  await scheduleFrom(harness, created.id);
+  const { results } = await until(
+    () => get('runs/?status=completed&ordering=data_interval_start'),
+    (body) => body.results.length === 3,
+  );
+  assert.deepEqual(
+    results.map((run: { data_interval_start: string; records_completed: number }) => [
+      run.data_interval_start,
+      run.records_completed,
+    ]),
+    [
+      ['2026-01-01T00:00:00.000000Z', 10],
+      ['2026-01-01T01:00:00.000000Z', 10],
+      ['2026-01-01T02:00:00.000000Z', 10],
+    ],
+  );
+  assert.deepEqual(await eventsIn(delivering.folder, 'scheduled'), all_events);
+  const { text, body: receipt } = await get(`runs/${results[0].id}/receipt/`);
+  assert.deepEqual(readReceipt(text, harness.deps.secrets.public_key)?.run_id, results[0].id);
+  assert.equal(
+    readReceipt(text.replace('"records":10', '"records":11'), harness.deps.secrets.public_key),
+    undefined,
+  );
+  assert.deepEqual(
+    [receipt.records, receipt.bytes, receipt.delivery_id],
+    [10, results[0].bytes_completed, results[0].delivery_id],
+  );
+  assert.ok(
+    (await get(`runs/${results[0].id}/logs/`)).body.results.some(
+      (line: { message: string }) => line.message === 'Run completed.',
+    ),
+  );
+  assert.deepEqual((await get('')).body.latest_runs.length, 3);
+  const range = {
+    start_at: '2026-01-01T00:00:00.000000Z',
+    end_at: '2026-01-01T03:00:00.000000Z',
+  };
+  const counts = [];
+  for (const mode of ['missing', 'all'])
+    counts.push(
+      (await send('POST', 'backfill/', { ...range, mode, dry_run: true })).body.backfill.progress
+        .records_total_count,
     );
-    assert.deepEqual(
-      results.map((run: { data_interval_start: string; records_completed: number }) => [
-        run.data_interval_start,
-        run.records_completed,
-      ]),
-      [
-        ['2026-01-01T00:00:00.000000Z', 10],
-        ['2026-01-01T01:00:00.000000Z', 10],
-        ['2026-01-01T02:00:00.000000Z', 10],
-      ],
-    );
-    assert.deepEqual(await eventsIn(delivering.folder, 'scheduled'), all_events);
-    const { text, body: receipt } = await get(`runs/${results[0].id}/receipt/`);
-    assert.deepEqual(readReceipt(text, harness.deps.secrets.public_key)?.run_id, results[0].id);
-    assert.equal(
-      readReceipt(text.replace('"records":10', '"records":11'), harness.deps.secrets.public_key),
-      undefined,
-    );
-    assert.deepEqual(
-      [receipt.records, receipt.bytes, receipt.delivery_id],
-      [10, results[0].bytes_completed, results[0].delivery_id],
-    );
-    assert.ok(
-      (await get(`runs/${results[0].id}/logs/`)).body.results.some(
-        (line: { message: string }) => line.message === 'Run completed.',
-      ),
-    );
-    assert.deepEqual((await get('')).body.latest_runs.length, 3);
-    const range = {
-      start_at: '2026-01-01T00:00:00.000000Z',
-      end_at: '2026-01-01T03:00:00.000000Z',
-    };
-    const counts = [];
-    for (const mode of ['missing', 'all'])
-      counts.push(
-        (await send('POST', 'backfill/', { ...range, mode, dry_run: true })).body.backfill.progress
-          .records_total_count,
-      );
-    assert.deepEqual(counts, [0, 30]);
-    const { backfill } = (await send('POST', 'backfill/', range)).body;
-    const over = await until(
-      () => get(`backfills/${backfill.id}/`),
-      (body) => body.finished_at !== null,
-    );
-    assert.deepEqual(
-      [over.status, over.progress],
-      [
-        'Completed',
-        {
-          total_runs: 3,
-          finished_runs: 3,
-          completed_runs: 3,
-          records_completed: 0,
-          records_total_count: 0,
-          records_elsewhere: 30,
-        },
-      ],
-    );
-    assert.deepEqual(await eventsIn(delivering.folder, 'scheduled'), all_events);
-    const again = (await send('POST', 'backfill/', { ...range, mode: 'all' })).body.backfill;
-    assert.equal(
-      (
-        await until(
-          () => get(`backfills/${again.id}/`),
-          (body) => body.finished_at !== null,
-        )
-      ).progress.records_completed,
-      30,
-    );
-    assert.equal((await eventsIn(delivering.folder, 'scheduled')).length, 60);
-  },
-);
+  assert.deepEqual(counts, [0, 30]);
+  const { backfill } = (await send('POST', 'backfill/', range)).body;
+  const over = await until(
+    () => get(`backfills/${backfill.id}/`),
+    (body) => body.finished_at !== null,
+  );
+  assert.deepEqual(
+    [over.status, over.progress],
+    [
+      'Completed',
+      {
+        total_runs: 3,
+        finished_runs: 3,
+        completed_runs: 3,
+        records_completed: 0,
+        records_total_count: 0,
+        records_elsewhere: 30,
+      },
+    ],
+  );
+  assert.deepEqual(await eventsIn(delivering.folder, 'scheduled'), all_events);
+  const again = (await send('POST', 'backfill/', { ...range, mode: 'all' })).body.backfill;
+  assert.equal(
+    (
+      await until(
+        () => get(`backfills/${again.id}/`),
+        (body) => body.finished_at !== null,
+      )
+    ).progress.records_completed,
+    30,
+  );
+  assert.equal((await eventsIn(delivering.folder, 'scheduled')).length, 60);
+});
 
 test('a failed run is retried at the place that the export was changed to', async () => {
   await delivering.startOnce();

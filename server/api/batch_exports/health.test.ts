@@ -43,70 +43,66 @@ async function withExport(body: Record<string, unknown> = {}) {
   };
 }
 
-test(
-  'failures in a row pause an export, with the reason visible everywhere; a good run or an ' +
-    'unpause counts anew',
-  async () => {
-    const { home, id, get, send } = await withExport();
-    for (const end of [failed, failed, completed, failed, failed]) await endedRun(harness, id, end);
-    // An interval without rows is no success of the destination: it was not asked for anything.
-    await endedRun(harness, id, completed, { rows: 0 });
-    assert.equal((await get()).paused, false);
-    await endedRun(harness, id, {
-      status: 'Cancelled',
-      code: 'cancelled',
-      message: 'The run was cancelled.',
-    });
-    await endedRun(harness, id, { ...failed, status: 'FailedRetryable' });
-    const paused = await get();
-    assert.deepEqual([paused.paused, paused.pause_reason.code], [true, 'repeated_failures']);
-    assert.equal(Date.parse(paused.pause_reason.at), Date.parse(paused.last_paused_at));
-    assert.match(
-      paused.pause_reason.detail,
-      /3 runs in a row failed.*permission_denied: The bucket may not be written to\..*unpause/,
-    );
-    assert.deepEqual(await toldOf(harness, id), [
-      'failing',
-      'recovered from failing',
-      'failing',
-      'paused_automatically',
-    ]);
-    const [line] = (await get('logs/?search=paused')).results;
-    assert.deepEqual(
-      [line.level, line.message],
-      ['WARNING', `The export was paused. ${paused.pause_reason.detail}`],
-    );
-    const activity = await home.ask(
-      'GET',
-      `/api/organizations/${home.organization.id}/activity/?item_id=${id}`,
-    );
-    const [entry] = activity.body.results;
-    assert.deepEqual([entry.activity, entry.user, entry.item_name], ['paused', null, 'Nightly']);
-    assert.deepEqual(
-      entry.changes
-        .map((change: { field: string; after: unknown }) => [change.field, change.after])
-        .filter(([field]: [string]) => ['paused', 'pause_reason.code'].includes(field)),
-      [
-        ['paused', true],
-        ['pause_reason.code', 'repeated_failures'],
-      ],
-    );
-    // Paused already: a further failure, and a person's pause, change nothing.
-    await endedRun(harness, id, failed);
-    assert.deepEqual((await send('POST', 'pause/')).body.pause_reason, paused.pause_reason);
-    const active = (await send('POST', 'unpause/', { backfill: true })).body;
-    assert.deepEqual([active.paused, active.pause_reason], [false, null]);
-    for (const end of [failed, failed]) await endedRun(harness, id, end);
-    assert.equal((await get()).paused, false);
-    await endedRun(harness, id, failed);
-    assert.equal((await get()).paused, true);
-    assert.deepEqual((await toldOf(harness, id)).slice(4), ['paused_automatically']);
-    assert.equal((await send('PATCH', '', { paused: false })).body.pause_reason, null);
-    assert.equal((await send('POST', 'pause/')).body.pause_reason, null);
-  },
-);
+test('failures in a row pause an export with a visible reason; a success counts again', async () => {
+  const { home, id, get, send } = await withExport();
+  for (const end of [failed, failed, completed, failed, failed]) await endedRun(harness, id, end);
+  // An interval without rows is no success of the destination: it was not asked for anything.
+  await endedRun(harness, id, completed, { rows: 0 });
+  assert.equal((await get()).paused, false);
+  await endedRun(harness, id, {
+    status: 'Cancelled',
+    code: 'cancelled',
+    message: 'The run was cancelled.',
+  });
+  await endedRun(harness, id, { ...failed, status: 'FailedRetryable' });
+  const paused = await get();
+  assert.deepEqual([paused.paused, paused.pause_reason.code], [true, 'repeated_failures']);
+  assert.equal(Date.parse(paused.pause_reason.at), Date.parse(paused.last_paused_at));
+  assert.match(
+    paused.pause_reason.detail,
+    /3 runs in a row failed.*permission_denied: The bucket may not be written to\..*unpause/,
+  );
+  assert.deepEqual(await toldOf(harness, id), [
+    'failing',
+    'recovered from failing',
+    'failing',
+    'paused_automatically',
+  ]);
+  const [line] = (await get('logs/?search=paused')).results;
+  assert.deepEqual(
+    [line.level, line.message],
+    ['WARNING', `The export was paused. ${paused.pause_reason.detail}`],
+  );
+  const activity = await home.ask(
+    'GET',
+    `/api/organizations/${home.organization.id}/activity/?item_id=${id}`,
+  );
+  const [entry] = activity.body.results;
+  assert.deepEqual([entry.activity, entry.user, entry.item_name], ['paused', null, 'Nightly']);
+  assert.deepEqual(
+    entry.changes
+      .map((change: { field: string; after: unknown }) => [change.field, change.after])
+      .filter(([field]: [string]) => ['paused', 'pause_reason.code'].includes(field)),
+    [
+      ['paused', true],
+      ['pause_reason.code', 'repeated_failures'],
+    ],
+  );
+  // Paused already: a further failure, and a person's pause, change nothing.
+  await endedRun(harness, id, failed);
+  assert.deepEqual((await send('POST', 'pause/')).body.pause_reason, paused.pause_reason);
+  const active = (await send('POST', 'unpause/', { backfill: true })).body;
+  assert.deepEqual([active.paused, active.pause_reason], [false, null]);
+  for (const end of [failed, failed]) await endedRun(harness, id, end);
+  assert.equal((await get()).paused, false);
+  await endedRun(harness, id, failed);
+  assert.equal((await get()).paused, true);
+  assert.deepEqual((await toldOf(harness, id)).slice(4), ['paused_automatically']);
+  assert.equal((await send('PATCH', '', { paused: false })).body.pause_reason, null);
+  assert.equal((await send('POST', 'pause/')).body.pause_reason, null);
+});
 
-test('backfills, earlier revisions and deleted exports neither count nor tell', async () => {
+test('backfills, earlier revisions and deleted exports do not count or notify', async () => {
   const { id, get, send } = await withExport();
   const { backfill } = (
     await send('POST', 'backfill/', {
@@ -132,7 +128,7 @@ test('two workers that end failed runs at once tell once, and pause once', async
   assert.equal((await get()).pause_reason.code, 'repeated_failures');
 });
 
-test('an unusual volume is told once, and once more when it is usual again', async () => {
+test('an unusual volume is notified once, and once more when it is usual again', async () => {
   const { id, get } = await withExport();
   // 1 January 2026 is a Thursday: hour 12 of each of the first workdays, and of the weekends, which
   // are others.
@@ -171,7 +167,7 @@ const judge = () =>
 const waitsSince = (id: string, at: string) =>
   harness.deps.db.run(sql`UPDATE batch_exports SET schedule_changed_at = ${at} WHERE id = ${id}`);
 
-test('a late export is told once to all, and once more when it is up to date', async () => {
+test('a late export is notified once, and once more when it is up to date', async () => {
   const { id, send } = await withExport();
   await waitsSince(id, '2026-01-01T00:00:00Z');
   // Two hours, 15 seconds for the store and ten minutes for the run.
@@ -213,43 +209,39 @@ test('making up for a cancelled backfill does not hide that the schedule is late
   assert.deepEqual(await toldOf(harness, id), ['late']);
 });
 
-test(
-  'days compare by the date that they have in the zone of the export, also across a change of ' +
-    'its clocks',
-  async () => {
-    const { id } = await withExport({ interval: 'day' });
-    const day_ms = 24 * hour_ms;
-    // Midnights of Berlin before the change of 25 October 2026, when it had two hours more than
-    // UTC: 30 days with 1000 rows on workdays and 100 on weekends.
-    for (let day = 0; day < 30; day += 1) {
-      const midnight = Date.parse('2026-09-24T22:00:00Z') + day * day_ms;
-      const isWeekend = [0, 6].includes(new Date(midnight + 2 * hour_ms).getUTCDay());
-      await insertRunRow(harness, id, {
-        status: 'Completed',
-        hour: (midnight - Date.parse('2026-01-01T00:00:00Z')) / hour_ms,
-        total: isWeekend ? 100 : 1000,
-      });
-    }
-    // A Saturday and a Monday after the change.
-    for (const [start, rows] of [
-      ['2026-10-30T23:00:00Z', 100],
-      ['2026-11-01T23:00:00Z', 1000],
-    ] as const) {
-      const [comparable] = await listComparableRows(harness.deps.db, [
-        {
-          batch_export_id: id,
-          revision: 1,
-          data_interval_start: start,
-          interval: 'day',
-          timezone: 'Europe/Berlin',
-        },
-      ]);
-      assert.deepEqual([...new Set(comparable)], [rows]);
-    }
-  },
-);
+test('volumes of days are compared by dates in the zone, also across a clock change', async () => {
+  const { id } = await withExport({ interval: 'day' });
+  const day_ms = 24 * hour_ms;
+  // Midnights of Berlin before the change of 25 October 2026, when it had two hours more than
+  // UTC: 30 days with 1000 rows on workdays and 100 on weekends.
+  for (let day = 0; day < 30; day += 1) {
+    const midnight = Date.parse('2026-09-24T22:00:00Z') + day * day_ms;
+    const isWeekend = [0, 6].includes(new Date(midnight + 2 * hour_ms).getUTCDay());
+    await insertRunRow(harness, id, {
+      status: 'Completed',
+      hour: (midnight - Date.parse('2026-01-01T00:00:00Z')) / hour_ms,
+      total: isWeekend ? 100 : 1000,
+    });
+  }
+  // A Saturday and a Monday after the change.
+  for (const [start, rows] of [
+    ['2026-10-30T23:00:00Z', 100],
+    ['2026-11-01T23:00:00Z', 1000],
+  ] as const) {
+    const [comparable] = await listComparableRows(harness.deps.db, [
+      {
+        batch_export_id: id,
+        revision: 1,
+        data_interval_start: start,
+        interval: 'day',
+        timezone: 'Europe/Berlin',
+      },
+    ]);
+    assert.deepEqual([...new Set(comparable)], [rows]);
+  }
+});
 
-test('a fault with text that cannot be stored as JSON ends and pauses all the same', async () => {
+test('a fault whose text does not fit JSON still ends the run and pauses', async () => {
   const { id, get } = await withExport();
   const { code, message } = new NonRetryableError(
     'permission_denied',

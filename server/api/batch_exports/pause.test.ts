@@ -39,7 +39,7 @@ test('pause and unpause are idempotent, and PATCH paused does the same', async (
   assert.equal(lines.body.count, 4);
 });
 
-test('unpause goes on with the present interval, or makes up for all missed ones', async () => {
+test('unpause continues with the present interval, or makes up for all missed ones', async () => {
   const home = await harness.newOrganization();
   const schedule = (id: string) =>
     harness.deps.db.row<{ planned_until: string; next_run_at: string | null }>(

@@ -35,7 +35,7 @@ test('the keys that create a new revision are exactly these', () => {
   }
 });
 
-test('another account in a connection string is another place, another key of it is not', () => {
+test('another account in a connection string is another place, another key is not', () => {
   const definition = findDestination('AzureBlob')!;
   const string = (account: string, key: string) =>
     `DefaultEndpointsProtocol=https;AccountName=${account};AccountKey=${key};` +

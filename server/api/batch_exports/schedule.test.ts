@@ -49,7 +49,7 @@ test('a change of rhythm leaves no gap and repeats nothing', () => {
     assert.deepEqual(rescheduled(standing, before, after, now), expected, name);
 });
 
-test('an export that was over goes on where it stopped once its end is moved', () => {
+test('an ended export continues where it stopped once its end is moved', () => {
   const ended = { planned_until: at('08T10:00:00'), next_run_at: null };
   const before = { ...hourly, end_at: at('08T10:00:00') };
   assert.deepEqual(rescheduled(ended, before, hourly, now), {
@@ -72,7 +72,7 @@ test('an export that waits for its start begins at the new one, at the earliest 
   });
 });
 
-test('going on after a pause skips what is over, and never goes back', () => {
+test('a resumed export skips past intervals, and never goes back', () => {
   assert.deepEqual(
     resumed({ planned_until: at('01T00:00:00'), next_run_at: at('01T01:00:00') }, hourly, now),
     standing,
@@ -85,7 +85,7 @@ test('going on after a pause skips what is over, and never goes back', () => {
   assert.deepEqual(resumed(waiting, { ...hourly, start_at: at('20T00:00:00') }, now), waiting);
 });
 
-test('planning again begins with the earliest run that was taken back', () => {
+test('planning restarts with the earliest withdrawn run', () => {
   assert.deepEqual(rewound(standing, hourly, []), standing);
   assert.deepEqual(rewound(standing, hourly, [at('10T14:00:00'), at('10T13:00:00')]), {
     planned_until: at('10T13:00:00'),

@@ -108,45 +108,41 @@ test('a secret is in no answer, no log line and nowhere in the database', async 
   assert.equal((await fullConfig(created.id))['password'], password);
 });
 
-test(
-  'a trial of a stored export takes its secrets nowhere else: with another way the secret is ' +
-    'asked for',
-  async () => {
-    const home = await harness.newOrganization();
-    const created = await newExport(home, { destination });
-    const tried = async (action: string, sent: object) => {
-      const body = { destination: { config: sent } };
-      return home.ask(
-        'POST',
-        `${projectBase(home)}${created.id}/${action}/?validate_only=true`,
-        body,
+test('a trial sends stored secrets to no other place, and asks for them instead', async () => {
+  const home = await harness.newOrganization();
+  const created = await newExport(home, { destination });
+  const tried = async (action: string, sent: object) => {
+    const body = { destination: { config: sent } };
+    return home.ask(
+      'POST',
+      `${projectBase(home)}${created.id}/${action}/?validate_only=true`,
+      body,
+    );
+  };
+  for (const action of ['test', 'preview']) {
+    for (const other of [
+      { host: 'listener.example' },
+      { port: 5433 },
+      { require_tls: false },
+      { has_self_signed_cert: true },
+    ]) {
+      const refused = await tried(action, other);
+      assert.deepEqual(
+        [refused.status, attrsOf(refused)],
+        [400, ['destination__config__password required']],
+        refused.text,
       );
-    };
-    for (const action of ['test', 'preview']) {
-      for (const other of [
-        { host: 'listener.example' },
-        { port: 5433 },
-        { require_tls: false },
-        { has_self_signed_cert: true },
-      ]) {
-        const refused = await tried(action, other);
-        assert.deepEqual(
-          [refused.status, attrsOf(refused)],
-          [400, ['destination__config__password required']],
-          refused.text,
-        );
-      }
     }
-    // Neither what is written nor what was said before leads anywhere, and who knows the secret may
-    // take it where they like.
-    for (const harmless of [
-      { table_name: 'other' },
-      { host: config.host, port: 5432 },
-      { host: 'listener.example', password: 'mine' },
-    ])
-      assert.equal((await tried('test', harmless)).status, 200);
-  },
-);
+  }
+  // Neither what is written nor what was said before leads anywhere, and who knows the secret may
+  // take it where they like.
+  for (const harmless of [
+    { table_name: 'other' },
+    { host: config.host, port: 5432 },
+    { host: 'listener.example', password: 'mine' },
+  ])
+    assert.equal((await tried('test', harmless)).status, 200);
+});
 
 test('an absent secret is kept, null removes it, PUT keeps it, other types forget it', async () => {
   const home = await harness.newOrganization();

@@ -119,59 +119,55 @@ test('a preview of long rows shows the oldest alone, and none that is too long',
   assert.match(refused.body.detail, /^The first row has more than 16 MiB/);
 });
 
-test(
-  'the same small slice is asked for once, and another project, filter or format is a question ' +
-    'of its own',
-  async () => {
-    const home = await harness.newOrganization();
-    await insertEvents(harness, home);
-    let asked = 0;
-    const clickhouse = Object.create(harness.deps.clickhouse) as Engine['clickhouse'];
-    clickhouse.exec = (question) => (++asked, harness.deps.clickhouse.exec(question));
-    const slice = { number: 0, inserted_from: null, inserted_to: null, records: 10, outcome: null };
-    const selection = [
-      {
-        event_from: null,
-        event_to: null,
-        inserted_from: first_hour_at,
-        inserted_to: first_hour_at + hour_ms,
-      },
+test('the same small slice is asked for once, unless project, filter or format differ', async () => {
+  const home = await harness.newOrganization();
+  await insertEvents(harness, home);
+  let asked = 0;
+  const clickhouse = Object.create(harness.deps.clickhouse) as Engine['clickhouse'];
+  clickhouse.exec = (question) => (++asked, harness.deps.clickhouse.exec(question));
+  const slice = { number: 0, inserted_from: null, inserted_to: null, records: 10, outcome: null };
+  const selection = [
+    {
+      event_from: null,
+      event_to: null,
+      inserted_from: first_hour_at,
+      inserted_to: first_hour_at + hour_ms,
+    },
+  ];
+  const read = async (
+    include_events: string[],
+    team_id = home.project.id,
+    format: 'JSONLines' | 'CSV' = 'JSONLines',
+  ) => {
+    const source = {
+      team_id,
+      model: 'events',
+      selection,
+      custom_query: null,
+      destination_config: { include_events },
+      data_interval_end: '',
+    } as const;
+    const [reading, columns] = [
+      await openSourceQuery(harness.deps.engine, { ...source, selection }),
+      columnsOf(source, 'files'),
     ];
-    const read = async (
-      include_events: string[],
-      team_id = home.project.id,
-      format: 'JSONLines' | 'CSV' = 'JSONLines',
-    ) => {
-      const source = {
-        team_id,
-        model: 'events',
-        selection,
-        custom_query: null,
-        destination_config: { include_events },
-        data_interval_end: '',
-      } as const;
-      const [reading, columns] = [
-        await openSourceQuery(harness.deps.engine, { ...source, selection }),
-        columnsOf(source, 'files'),
-      ];
-      return text(
-        await streamSliceOnce(
-          { ...harness.deps.engine, clickhouse },
-          reading,
-          slice,
-          columns,
-          { format, compression: null },
-          new AbortController().signal,
-        ),
-      );
-    };
-    const first = await read([]);
-    assert.deepEqual([first.split('\n').length, await read([]), asked], [11, first, 1]);
-    const others = [
-      await read(['event 1']),
-      await read([], home.project.id + 1),
-      await read([], home.project.id, 'CSV'),
-    ];
-    assert.deepEqual([asked, new Set([first, ...others]).size], [4, 4]);
-  },
-);
+    return text(
+      await streamSliceOnce(
+        { ...harness.deps.engine, clickhouse },
+        reading,
+        slice,
+        columns,
+        { format, compression: null },
+        new AbortController().signal,
+      ),
+    );
+  };
+  const first = await read([]);
+  assert.deepEqual([first.split('\n').length, await read([]), asked], [11, first, 1]);
+  const others = [
+    await read(['event 1']),
+    await read([], home.project.id + 1),
+    await read([], home.project.id, 'CSV'),
+  ];
+  assert.deepEqual([asked, new Set([first, ...others]).size], [4, 4]);
+});

@@ -63,7 +63,7 @@ test('a repeated event without an id is stored once, two different ones twice', 
   }
 });
 
-test('bodies are told by their bytes, whatever the head says', async () => {
+test('the bytes of a body decide its kind, whatever the head says', async () => {
   const text = (name: string) => Buffer.from(JSON.stringify(batchOf(`packed ${name}`)));
   const form = (bytes: Buffer) =>
     Buffer.from(`data=${encodeURIComponent(bytes.toString('base64'))}&compression=base64`);
@@ -205,7 +205,7 @@ test('the version with results tells what became of each uuid', async () => {
   assert.deepEqual(Object.keys(refused.body), ['error', 'error_description', 'error_uri']);
 });
 
-test('keys: a rolled one works for its overlap, others are 401 with a sentence', async () => {
+test('keys: a rotated one works for its overlap, others are 401 with a sentence', async () => {
   const list = `/api/projects/${home.project.id}/write_keys/`;
   const { body: created } = await home.ask('POST', list, { name: 'W' });
   const sendBy = (api_key: string) => post('/e/', { ...batchOf('key'), api_key });

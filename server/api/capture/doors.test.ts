@@ -56,7 +56,7 @@ test('every door answers pages of other sites, also when it refuses', async () =
       }
 });
 
-test('a method that a door does not have is told with those that it has', async () => {
+test('a method that a door lacks is answered with those that it has', async () => {
   for (const { match, settings } of protocols)
     for (const { paths } of [...match, ...settings])
       for (const path of paths.flatMap(spellings).map((one) => one.replace(/:\w+/, 'x'))) {

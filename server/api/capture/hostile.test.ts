@@ -55,7 +55,7 @@ test('every path answers what no SDK sends as the docs say', async () => {
   for (const body of cheap_bodies) await Promise.all(posts.map((path) => sendHostile(body, path)));
 });
 
-test('every form answers what is long, and neither memory nor loop are its own', async () => {
+test('long values are answered in every form, and leave memory and loop to others', async () => {
   const watched = watchThread();
   // Each body at an eighth of the forms in turn, so that each form gets an eighth of the bodies.
   for (const [row, body] of heavy_bodies.entries())
@@ -79,7 +79,7 @@ test('a faulty event in a query is 400 at every path', async () => {
   await Promise.all(gets);
 });
 
-test('a wrong key is 401 at every path, and a personal one is told where it belongs', async () => {
+test('a wrong key is 401 at every path, and a personal one learns where it belongs', async () => {
   const keys: [key: string | undefined, says: RegExp][] = [
     [undefined, /write key \(slp_/],
     ['x', /unknown, expired or revoked/],

@@ -40,7 +40,7 @@ for (const { name, path, send, wanted } of node_clients)
       assert.deepEqual(people, [['ada', 'visitor']]);
   });
 
-test('a client that hears of 413 halves its batches, and all of it is stored', async () => {
+test('a client that gets 413 halves its batches, and all events are stored', async () => {
   const { project } = await harness.newOrganization();
   const client = new PostHog(project.api_token, { host: address, flushAt: 100 });
   const numbers = Array.from({ length: 12 }, (_, number) => number);

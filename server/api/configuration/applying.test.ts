@@ -71,7 +71,7 @@ test('a plan is applied once, within an hour, in its own organization', async ()
   );
 });
 
-test('the same plan has the same hash, and is read again as it was answered', async () => {
+test('a repeated plan has the same hash, and the same answer', async () => {
   const config = await openConfigurations(harness);
   const [one, other] = [await config.plan(named('Web')), await config.plan(named('Web'))];
   assert.equal(one.body.hash, other.body.hash);
@@ -103,7 +103,7 @@ test('plans of an organization take turns, and too many of them are refused at o
   assert.deepEqual(answered, [429, 429, ...Array.from({ length: 10 }, () => 201)]);
 });
 
-test('changes that wait for a long one keep no connection from other organizations', async () => {
+test('changes that wait for a long one leave connections to other organizations', async () => {
   const [held, other] = [await openConfigurations(harness), await openConfigurations(harness)];
   const rename = ({ home }: typeof held, name: string) =>
     home.ask('PATCH', `/api/organizations/${home.organization.id}/`, { name });
@@ -132,7 +132,7 @@ test('validate_only plans and applies without keeping anything', async () => {
   assert.equal((await config.apply(hash)).status, 200);
 });
 
-test('a secret that nobody has given is a need; with one the plan cannot be applied', async () => {
+test('a missing secret is a need, and a plan with a need cannot be applied', async () => {
   const config = await openConfigurations(harness);
   const target = (url: object) => ({
     projects: { web: { name: 'Web', notice_targets: { ops: { type: 'webhook', url } } } },
@@ -204,7 +204,7 @@ test('a key plans with scopes to read and applies with those that write', async 
   assert.equal((await writer.apply(plan.body.hash)).status, 200);
 });
 
-test('a member below the level of a route is told so by the plan, and refused', async () => {
+test('a member below the level of a route learns it from the plan, and is refused', async () => {
   const config = await openConfigurations(harness);
   const member = await harness.newMember(config.home.organization.id, 1);
   const low = await openConfigurations(harness, { ...config.home, ...member });

@@ -226,7 +226,7 @@ test('a key of the config that the files no longer name goes back to its default
   assert.equal(plan.body.steps[0].cost.starts_anew, true);
 });
 
-test('a stored secret is needed anew when its place changes, and nothing is done', async () => {
+test('a stored secret is needed again when its place changes, and nothing is done', async () => {
   const config = await applied();
   const moved = withConfig({ host: 'other.example.com', password: { keep: true } });
   const plan = await config.plan(moved);

@@ -97,7 +97,7 @@ function everything(email: string) {
   };
 }
 
-test('every kind: created, nothing left to do, pulled and planned; then taken away', async () => {
+test('every kind: created, unchanged, pulled, planned, then removed', async () => {
   const config = await openConfigurations(harness);
   await setPluginsLevel(harness, config.home, 6);
   const { user } = await harness.newMember(config.home.organization.id, 1);

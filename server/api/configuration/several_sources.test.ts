@@ -39,7 +39,7 @@ test('two sources in one project have nothing to do after both were applied', as
   assert.deepEqual([without.body.is_empty, without.body.left], [true, []]);
 });
 
-test('a project that is referred to has to stand; none is created by mistake', async () => {
+test('a project that is referred to has to exist; none is created by mistake', async () => {
   const config = await openConfigurations(harness);
   const refused = await config.plan(team, second);
   assert.deepEqual(
@@ -62,7 +62,7 @@ test('a project that is referred to has to stand; none is created by mistake', a
   }
 });
 
-test('a source that takes an object over is told how to leave it', async () => {
+test('a source learns how to take an object over', async () => {
   const config = await openConfigurations(harness);
   await config.put(platform, first);
   const planned = await config.plan(platform, second);

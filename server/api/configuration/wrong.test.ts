@@ -20,7 +20,7 @@ const postgres = (config: object) => ({
   destination: { type: 'Postgres', config },
 });
 
-test('faults of form are told all at once', async () => {
+test('faults of form are reported all at once', async () => {
   const config = await openConfigurations(harness);
   const refused = await config.plan({
     colours: {},
@@ -102,7 +102,7 @@ test('a plan reports the refusals of all routes at once, and keeps nothing', asy
   assert.equal(found.length, 1);
 });
 
-test('faults of form hide neither those between objects nor those of rules', async () => {
+test('faults of form do not hide faults between objects or of rules', async () => {
   const config = await openConfigurations(harness);
   await config.put({
     projects: {

@@ -145,7 +145,7 @@ test('a domain that decides who signs in is deleted by an owner', async () => {
   assert.equal((await other.administrator.ask('DELETE', other.url)).status, 204);
 });
 
-test('all owners are told of each change, whoever made it', async () => {
+test('all owners are notified of each change, by any person', async () => {
   const { home, domain, administrator, url, owner } = await newHome();
   const { email } = home.user;
   await administrator.ask('PATCH', url, provider);

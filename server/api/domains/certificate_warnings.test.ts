@@ -86,7 +86,7 @@ test('a person who missed a warning is warned once; another certificate starts a
   assert.equal(await warn(), 1);
 });
 
-test('nobody is warned of what is not in force', async () => {
+test('a certificate that is not in force gives no warning', async () => {
   const home = await world.harness.newOrganization();
   await verifiedWith(home, { saml_entity_id: 'urn:acme', saml_x509_cert: expired });
   const pending = await world.claim(home);

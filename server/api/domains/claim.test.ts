@@ -46,7 +46,7 @@ test('one of several organizations that claim a name at once gets it', async () 
   assert.equal(counts[0] + counts[1], 20);
 });
 
-test('a claim holds its name while the server looks it up, and gives way after that', async () => {
+test('a claim holds its name while the server looks it up, but not longer', async () => {
   const cases: [DomainRow['verification']['state'], string | null, boolean][] = [
     ['pending', '2030-01-01T00:01:00Z', true],
     ['pending', '2029-01-01T00:00:00Z', true],
@@ -78,7 +78,7 @@ test('a claim holds its name while the server looks it up, and gives way after t
   }
 });
 
-test('an organization that loses a name is told, in its log and by mail', async () => {
+test('an organization that loses a name learns it, in its log and by mail', async () => {
   const [home, other] = [
     await world.harness.newOrganization({ name: 'Acme' }),
     await world.harness.newOrganization(),

@@ -16,40 +16,36 @@ const claim = (home: TestOrganization, body: unknown, path = base(home)): Promis
 let counter = 0;
 const freshName = () => `company-${(counter += 1)}.test`;
 
-test(
-  'a claim is created with a challenge and a plan of look-ups, and is found again as it was ' +
-    'answered',
-  async () => {
-    const home = await harness.newOrganization();
-    const { status, body } = await claim(home, { domain: '  Müller-Söhne.Example. ' });
-    assert.equal(status, 201);
-    const { id, verification_challenge, verification, ...rest } = body;
-    assert.match(verification_challenge, /^[\w-]{43}$/);
-    assert.deepEqual(rest, {
-      domain: 'xn--mller-shne-kcb9d.example',
-      is_verified: false,
-      verified_at: null,
-      jit_provisioning_enabled: false,
-      sso_enforcement: '',
-      has_saml: false,
-      saml_entity_id: null,
-      saml_acs_url: null,
-      saml_x509_cert: null,
-      pending_changes: null,
-      pending_set_by: null,
-      pending_set_at: null,
-      managed_by: null,
-    });
-    assert.deepEqual([verification.state, verification.last_checked_at], ['pending', null]);
-    assert.match(verification.reason, /_sluice-challenge\.xn--mller-shne-kcb9d\.example/);
-    assert.ok(Date.parse(verification.next_check_at) > Date.parse('2026-01-01'));
-    assert.deepEqual((await home.ask('GET', `${base(home)}${id}/`)).body, body);
-    assert.notEqual(
-      (await claim(home, { domain: freshName() })).body.verification_challenge,
-      verification_challenge,
-    );
-  },
-);
+test('a new claim has a challenge and a plan of look-ups, and reads the same later', async () => {
+  const home = await harness.newOrganization();
+  const { status, body } = await claim(home, { domain: '  Müller-Söhne.Example. ' });
+  assert.equal(status, 201);
+  const { id, verification_challenge, verification, ...rest } = body;
+  assert.match(verification_challenge, /^[\w-]{43}$/);
+  assert.deepEqual(rest, {
+    domain: 'xn--mller-shne-kcb9d.example',
+    is_verified: false,
+    verified_at: null,
+    jit_provisioning_enabled: false,
+    sso_enforcement: '',
+    has_saml: false,
+    saml_entity_id: null,
+    saml_acs_url: null,
+    saml_x509_cert: null,
+    pending_changes: null,
+    pending_set_by: null,
+    pending_set_at: null,
+    managed_by: null,
+  });
+  assert.deepEqual([verification.state, verification.last_checked_at], ['pending', null]);
+  assert.match(verification.reason, /_sluice-challenge\.xn--mller-shne-kcb9d\.example/);
+  assert.ok(Date.parse(verification.next_check_at) > Date.parse('2026-01-01'));
+  assert.deepEqual((await home.ask('GET', `${base(home)}${id}/`)).body, body);
+  assert.notEqual(
+    (await claim(home, { domain: freshName() })).body.verification_challenge,
+    verification_challenge,
+  );
+});
 
 test('the list is by name, in pages, and shows nothing of others', async () => {
   const home = await harness.newOrganization();
@@ -184,7 +180,7 @@ test('read-only fields are ignored and told, unless they are as the record has t
   }
 });
 
-test('any member reads, administrators write; of domains elsewhere nothing is told', async () => {
+test('any member reads, administrators write; foreign domains are unknown', async () => {
   const home = await harness.newOrganization();
   const created = (await claim(home, { domain: freshName() })).body;
   const one = `${base(home)}${created.id}/`;

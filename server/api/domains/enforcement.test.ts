@@ -66,7 +66,7 @@ test('sign-in finds the domain of an address, and no enforcement that cannot wor
     assert.equal(await findVerifiedDomain(db, config, address), undefined, address);
 });
 
-test('enforcement of a provider that is no longer configured is not in force', async () => {
+test('enforcement ends with a provider that is no longer configured', async () => {
   const google = readConfig({
     SLUICE_GOOGLE_CLIENT_ID: 'id',
     SLUICE_GOOGLE_CLIENT_SECRET: 'secret',

@@ -29,7 +29,7 @@ async function newHome() {
   return { home, domain, url: domainsPath(home, domain) };
 }
 
-test('another name is proved anew; the provider stays and opens nothing until then', async () => {
+test('another name needs a new proof; the provider stays, and is closed until then', async () => {
   const { home, domain, url } = await newHome();
   await world.change(home, domain, { jit_provisioning_enabled: true });
   const name = newName();
@@ -76,7 +76,7 @@ test('the same name in any spelling changes nothing', async () => {
   }
 });
 
-test('a name that cannot be had is refused, one that nobody holds is taken over', async () => {
+test('an impossible name is refused, a free one is taken over', async () => {
   const { home, domain } = await newHome();
   const own = await world.claim(home);
   const other = await world.harness.newOrganization();

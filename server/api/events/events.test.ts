@@ -161,7 +161,7 @@ test('bad events are named, the others stored; all bad is a 400 with every viola
   );
 });
 
-test('wrong bodies are told apart', async () => {
+test('wrong bodies are told from each other', async () => {
   const cases: [unknown, Record<string, string>, number, string, string | null][] = [
     ['{', {}, 400, 'parse_error', null],
     [Buffer.from([0xff]), {}, 400, 'parse_error', null],

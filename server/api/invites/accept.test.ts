@@ -167,7 +167,7 @@ test('nobody signs up with a password if their domain enforces single sign-on', 
   assert.equal((await lookAtInvite(harness, link)).body.has_account, false);
 });
 
-test('an old cookie is no obstacle to a sign-up, a wrong key and another site are', async () => {
+test('an old cookie does not stop a sign-up, a wrong key and another site do', async () => {
   const home = await harness.newOrganization();
   const link = await newInvite(home);
   const headers = { cookie: `sluice_session=sls_${'x'.repeat(43)}` };
@@ -202,7 +202,7 @@ test('an old cookie is no obstacle to a sign-up, a wrong key and another site ar
   assert.equal((await acceptInvite(harness, link, { password }, { headers })).status, 201);
 });
 
-test('validate_only keeps nothing and signs nobody in', async () => {
+test('validate_only keeps nothing and signs no one in', async () => {
   const home = await harness.newOrganization();
   const link = await newInvite(home);
   const answer = await harness.request(

@@ -22,7 +22,7 @@ const spellings = (name: string) => [
 const invites = () => `/api/organizations/${home.organization.id}/invites/`;
 const invite = (target_email: string) => home.ask('POST', invites(), { target_email });
 
-test('a domain has one spelling, and what is none of another script stays as it is', () => {
+test('a domain has one spelling, and an unfit name stays unchanged', () => {
   const [kept] = spellings('ada');
   for (const spelling of spellings('ada')) assert.equal(withPlainDomain(spelling), kept);
   for (const [given, plain] of [
@@ -78,33 +78,29 @@ test('a member is found in every spelling, and nobody else takes the address', a
   }
 });
 
-test(
-  'addresses from before are brought into the one spelling, unless their mailbox has another ' +
-    'account',
-  async () => {
-    const { db } = harness.deps;
-    const [dan, eve, other_eve] = [
-      await newPerson(harness),
-      await newPerson(harness),
-      await newPerson(harness),
-    ];
-    const write = (user: { id: number }, email: string) =>
-      db.run(sql`UPDATE users SET email = ${email} WHERE id = ${user.id}`);
-    await write(dan, spellings('dan')[1]!);
-    await write(eve, spellings('eve')[1]!);
-    await write(other_eve, spellings('eve')[0]!);
-    const { body } = await invite('fay@example.com');
-    const old = spellings('fay')[2]!;
-    await db.run(sql`UPDATE invites SET target_email = ${old} WHERE id = ${body.id}::uuid`);
-    await Promise.all([plainStoredDomains(db, silentLog()), plainStoredDomains(db, silentLog())]);
-    const emails = await db.rows<{ email: string }>(
-      sql`SELECT email FROM users WHERE id IN (${dan.id}, ${eve.id}, ${other_eve.id}) ORDER BY id`,
-    );
-    assert.deepEqual(
-      emails.map(({ email }) => email),
-      [spellings('dan')[0], spellings('eve')[1], spellings('eve')[0]],
-    );
-    const found = await db.row(sql`SELECT target_email FROM invites WHERE id = ${body.id}::uuid`);
-    assert.deepEqual(found, { target_email: spellings('fay')[0] });
-  },
-);
+test('stored addresses get the one spelling, unless their mailbox has another account', async () => {
+  const { db } = harness.deps;
+  const [dan, eve, other_eve] = [
+    await newPerson(harness),
+    await newPerson(harness),
+    await newPerson(harness),
+  ];
+  const write = (user: { id: number }, email: string) =>
+    db.run(sql`UPDATE users SET email = ${email} WHERE id = ${user.id}`);
+  await write(dan, spellings('dan')[1]!);
+  await write(eve, spellings('eve')[1]!);
+  await write(other_eve, spellings('eve')[0]!);
+  const { body } = await invite('fay@example.com');
+  const old = spellings('fay')[2]!;
+  await db.run(sql`UPDATE invites SET target_email = ${old} WHERE id = ${body.id}::uuid`);
+  await Promise.all([plainStoredDomains(db, silentLog()), plainStoredDomains(db, silentLog())]);
+  const emails = await db.rows<{ email: string }>(
+    sql`SELECT email FROM users WHERE id IN (${dan.id}, ${eve.id}, ${other_eve.id}) ORDER BY id`,
+  );
+  assert.deepEqual(
+    emails.map(({ email }) => email),
+    [spellings('dan')[0], spellings('eve')[1], spellings('eve')[0]],
+  );
+  const found = await db.row(sql`SELECT target_email FROM invites WHERE id = ${body.id}::uuid`);
+  assert.deepEqual(found, { target_email: spellings('fay')[0] });
+});

@@ -48,7 +48,7 @@ const losses = [
 ];
 
 for (const { name, lose } of losses) {
-  test(`the link of somebody who ${name} lets nobody in until others send it again`, async () => {
+  test(`the link of a person who ${name} is void until others send it again`, async () => {
     const home = await harness.newOrganization();
     const inviter = await harness.newMember(home.organization.id, 8);
     const link = await invitedBy(home, inviter, 8);

@@ -50,7 +50,7 @@ test('an invite that the relay did not take is mailed later, and the list says s
   assert.equal(await sendLater(), 0);
 });
 
-test('no mail is sent later whose link is void: taken back, replaced, sent again', async () => {
+test('a mail with a void link is not sent later: taken back, replaced, sent again', async () => {
   const home = await harness.newOrganization();
   const ends: ((id: string, to: string) => Promise<{ status: number }>)[] = [
     (id) => home.ask('DELETE', `${base(home)}${id}/`),
@@ -81,7 +81,7 @@ test('an invite that has expired is not mailed', async () => {
   assert.deepEqual(linksTo(to), []);
 });
 
-test('nobody gets more than ten invites within a day, whoever sends them', async () => {
+test('a person gets at most ten invites a day, from any senders', async () => {
   const homes = await Promise.all(Array.from({ length: 4 }, () => harness.newOrganization()));
   const [one, other, third, fourth] = homes as [
     TestOrganization,

@@ -76,7 +76,7 @@ test('wrong bodies name every field', async () => {
   assert.equal((await invite(organization.id, key, widest)).status, 201);
 });
 
-test('an item with more faults than are told is a 400, whatever its address', async () => {
+test('an item with more faults than are listed is a 400, at any address', async () => {
   const { organization, key } = await harness.newOrganization();
   const unknown = Object.fromEntries(
     Array.from({ length: 1_500 }, (_, index) => [`x${index}`, '\ud800']),

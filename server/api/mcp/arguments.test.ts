@@ -53,7 +53,7 @@ test('an unknown argument is refused by its name, in plain words of the server',
   await agent.close();
 });
 
-test('arguments that are null are none', async () => {
+test('a null argument counts as absent', async () => {
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call' };
   const body = { ...message, params: { name: 'list_projects', arguments: null } };
   const answer = await harness.request('POST', '/mcp', { key: home.key, body });

@@ -29,7 +29,7 @@ const named = (name: string) => ({ organization: { name } });
 const entries = async () =>
   (await home.ask('GET', `/api/organizations/${home.organization.id}/activity/`)).body.results;
 
-test('an agent plans from what stands, and applies by the hash what it showed', async () => {
+test('an agent plans from the present state, and applies by the hash what it showed', async () => {
   const { id } = await newExport(home, {
     name: 'Orders',
     destination: { type: 'Postgres', config: postgres },
@@ -105,7 +105,7 @@ test('a plan that something has overtaken is refused, and says what moved', asyn
   assert.equal(unknown.data.status, 404);
 });
 
-test('a secret goes neither in nor out: a person enters it where a link leads', async () => {
+test('a secret goes neither in nor out: a person enters it behind a link', async () => {
   await newExport(home, {
     name: 'Orders',
     destination: { type: 'Postgres', config: postgres },
@@ -187,7 +187,7 @@ test('an organization that forbids writes by agents lets them plan and not apply
   assert.equal(person.status, 200, person.text);
 });
 
-test('a key that reads can plan and is told what it lacks', async () => {
+test('a reading key can plan and learns which scopes it lacks', async () => {
   const key = await harness.newKey(home.user, {
     scopes: ['organization:read', 'project:read', 'batch_export:read'],
   });

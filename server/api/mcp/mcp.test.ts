@@ -180,7 +180,7 @@ test('pages of runs and of the log follow each other', async () => {
   await agent.close();
 });
 
-test('an event is found with what became of it', async () => {
+test('an event is found with its deliveries', async () => {
   const id = await hourly('Where is it');
   const uuid = '0a4a2f6e-58b4-4f7b-9d3e-1c3a5d7e9f01';
   const sent = await home.ask('POST', `/api/projects/${home.project.id}/events/`, {

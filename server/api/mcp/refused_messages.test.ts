@@ -54,7 +54,7 @@ test('a page of another site is refused, whatever names it has for the server', 
   for (const headers of foreign) isProblem(await post(list, { headers }), 403, /another site/);
 });
 
-test('there is POST and nothing else; a slash at the end is led away', async () => {
+test('only POST works; a slash at the end redirects', async () => {
   for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
     const answer = await home.ask(method, '/mcp');
     isProblem(answer, 405, /it has POST/);
@@ -131,7 +131,7 @@ test('no message that can be sent makes a fault', async () => {
           await post({ jsonrpc: '2.0', method, params: one, id });
 });
 
-test('a notification is taken without an answer, and so is its repeat', async () => {
+test('a notification is accepted without an answer, and so is its repeat', async () => {
   for (const is_replayed of [undefined, 'true']) {
     const answer = await post(
       { jsonrpc: '2.0', method: 'notifications/initialized' },

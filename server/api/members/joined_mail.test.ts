@@ -53,7 +53,7 @@ async function join({ organization, key }: TestOrganization): Promise<string> {
 const recipients = (subject: string) =>
   relay.mails.filter(({ content }) => content.subject === subject).flatMap(({ to }) => to);
 
-test('every other active member is told who joined, once', async () => {
+test('every other active member learns who joined, once', async () => {
   const home = await harness.newOrganization({ name: 'Told' });
   const others = await Promise.all(
     Array.from({ length: 6 }, () => harness.newMember(home.organization.id, 1)),
@@ -93,7 +93,7 @@ test('names write no paragraphs of their own', async () => {
   );
 });
 
-test('nobody is told where the organization does not want it', async () => {
+test('an organization can switch mails about new members off', async () => {
   const home = await harness.newOrganization({ name: 'Silent' });
   const path = `/api/organizations/${home.organization.id}/`;
   assert.equal(
@@ -111,7 +111,7 @@ test('nobody is told where the organization does not want it', async () => {
   );
 });
 
-test('nobody waits for these mails, and none of them can make joining fail', async () => {
+test('joining never waits for its mails, nor fails with them', async () => {
   const home = await harness.newOrganization({ name: 'Hanging' });
   relay.setFault('hang_after');
   const target_email = `${randomUUID()}@example.org`;

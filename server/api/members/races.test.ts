@@ -57,26 +57,22 @@ test('one of two owners who demote each other at once stays owner', () =>
 test('one of two owners who remove each other at once stays', () =>
   race((id, own, other) => own.ask('DELETE', path(id, other)), [[204, 404]]));
 
-test(
-  'an owner who demotes the other and leaves, while that one leaves too, does not leave the ' +
-    'organization without an owner',
-  async () => {
-    for (let round = 0; round < rounds; round += 1) {
-      const { id, owners } = await twoOwners();
-      const [leaver, other] = owners;
-      const answers = await Promise.all([
-        leaver.ask('DELETE', path(id, leaver)),
-        leaver.ask('PATCH', path(id, other), { level: 1 }),
-        other.ask('DELETE', path(id, other)),
-      ]);
-      assert.ok(
-        answers.every(({ status }) => [200, 204, 403, 404, 409].includes(status)),
-        `${statusesOf(answers)}`,
-      );
-      assert.ok((await ownersOf(id)) >= 1);
-    }
-  },
-);
+test('two owners who leave and demote each other at once leave one owner', async () => {
+  for (let round = 0; round < rounds; round += 1) {
+    const { id, owners } = await twoOwners();
+    const [leaver, other] = owners;
+    const answers = await Promise.all([
+      leaver.ask('DELETE', path(id, leaver)),
+      leaver.ask('PATCH', path(id, other), { level: 1 }),
+      other.ask('DELETE', path(id, other)),
+    ]);
+    assert.ok(
+      answers.every(({ status }) => [200, 204, 403, 404, 409].includes(status)),
+      `${statusesOf(answers)}`,
+    );
+    assert.ok((await ownersOf(id)) >= 1);
+  }
+});
 
 test('many owners who leave at once leave one', async () => {
   const { id, owners } = await twoOwners();

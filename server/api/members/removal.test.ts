@@ -77,7 +77,7 @@ test('the only owner cannot leave, however it is said, however many others there
   assert.equal((await remove(organization.id, '@me', administrator.key)).status, 409);
 });
 
-test('a deactivated member is removed by the same rules, and changed by nobody', async () => {
+test('a deactivated member is removed by the same rules, but not changed', async () => {
   for (const [level, target, status] of [
     [1, 1, 403],
     [8, 15, 403],

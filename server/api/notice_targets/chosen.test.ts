@@ -20,29 +20,25 @@ openAroundTests(() => now);
 const secret = webhook_secret;
 
 /** Sends what is due, mails through the given relay. */
-test(
-  'targets choose events and exports, and one that is switched off gets nothing, also of what ' +
-    'waits',
-  async () => {
-    const { exported, create, target, received, change } = await withWebhook();
-    const other = { type: 'webhook', url: `${receiver.url}/other`, secret };
-    await create({ ...other, events: ['recovered'] });
-    await create({ ...other, enabled: false });
-    const { id } = await newExportBeside(target.team_id);
-    await create({ ...other, batch_export_ids: [id] });
-    await endedRun(harness, exported.id, failed);
-    assert.equal((await deliveriesOf(harness, exported.id)).length, 1);
-    await change({ enabled: false });
-    await send();
-    assert.deepEqual(
-      [received().length, receiver.requests.filter(({ path }) => path === '/other').length],
-      [0, 0],
-    );
-    assert.deepEqual(await deliveriesOf(harness, exported.id), [
-      { outcome: 'given_up', attempts: 1, next_attempt_at: null },
-    ]);
-  },
-);
+test('targets choose events and exports, and a switched off one gets nothing', async () => {
+  const { exported, create, target, received, change } = await withWebhook();
+  const other = { type: 'webhook', url: `${receiver.url}/other`, secret };
+  await create({ ...other, events: ['recovered'] });
+  await create({ ...other, enabled: false });
+  const { id } = await newExportBeside(target.team_id);
+  await create({ ...other, batch_export_ids: [id] });
+  await endedRun(harness, exported.id, failed);
+  assert.equal((await deliveriesOf(harness, exported.id)).length, 1);
+  await change({ enabled: false });
+  await send();
+  assert.deepEqual(
+    [received().length, receiver.requests.filter(({ path }) => path === '/other').length],
+    [0, 0],
+  );
+  assert.deepEqual(await deliveriesOf(harness, exported.id), [
+    { outcome: 'given_up', attempts: 1, next_attempt_at: null },
+  ]);
+});
 
 /** Another export of a project, without a caller. */
 async function newExportBeside(team_id: number): Promise<{ id: string }> {

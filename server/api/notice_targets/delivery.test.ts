@@ -123,48 +123,44 @@ test('a failed notice is retried with the same id, with growing pauses, for a da
   assert.match(logs.body.results[0].message, /"failing" is given up at attempt 28: /);
 });
 
-test(
-  'a receiver that asks for rest gets nothing until it is over, an hour at most, and a new ' +
-    'address has asked for none',
-  async () => {
-    const { home, exported, received, state, change, url } = await withWebhook();
-    const beside = await newExport(home);
-    await endedRun(harness, exported.id, failed);
-    await endedRun(harness, beside.id, failed);
-    // A date of HTTP has whole seconds.
-    now = Math.ceil(now / 1000) * 1000;
-    const rests: [Answer, number][] = [
-      [{ status: 429, headers: { 'retry-after': '120' } }, 120_000],
-      [
-        {
-          status: 503,
-          headers: { 'retry-after': new Date(now + 120_000 + 600_000).toUTCString() },
-        },
-        600_000,
-      ],
-      [{ status: 429, headers: { 'retry-after': '86400' } }, hour_ms],
-    ];
-    for (const [answer, rest_ms] of rests) {
-      receiver.plan(answer);
-      assert.equal(await send(), 1, 'the other notice rests as well');
-      assert.match(
-        (await state()).last_attempt.detail,
-        new RegExp(`left alone for ${rest_ms / 1000} seconds`),
-      );
-      now += rest_ms - 1;
-      assert.equal(await send(), 0);
-      now += 1;
-    }
-    receiver.plan({ status: 429, headers: { 'retry-after': '3600' } });
-    assert.equal(await send(), 1);
-    await change({ url: `${url}?moved`, secret: webhook_secret });
-    assert.ok((await send()) >= 1);
-    now += 2 * hour_ms;
-    await send();
-    assert.equal(received().length, 4);
-    assert.equal(receiver.requests.filter(({ path }) => path.endsWith('?moved')).length, 2);
-  },
-);
+test('a receiver that asks for a pause gets it, an hour at most, and only at its address', async () => {
+  const { home, exported, received, state, change, url } = await withWebhook();
+  const beside = await newExport(home);
+  await endedRun(harness, exported.id, failed);
+  await endedRun(harness, beside.id, failed);
+  // A date of HTTP has whole seconds.
+  now = Math.ceil(now / 1000) * 1000;
+  const rests: [Answer, number][] = [
+    [{ status: 429, headers: { 'retry-after': '120' } }, 120_000],
+    [
+      {
+        status: 503,
+        headers: { 'retry-after': new Date(now + 120_000 + 600_000).toUTCString() },
+      },
+      600_000,
+    ],
+    [{ status: 429, headers: { 'retry-after': '86400' } }, hour_ms],
+  ];
+  for (const [answer, rest_ms] of rests) {
+    receiver.plan(answer);
+    assert.equal(await send(), 1, 'the other notice rests as well');
+    assert.match(
+      (await state()).last_attempt.detail,
+      new RegExp(`left alone for ${rest_ms / 1000} seconds`),
+    );
+    now += rest_ms - 1;
+    assert.equal(await send(), 0);
+    now += 1;
+  }
+  receiver.plan({ status: 429, headers: { 'retry-after': '3600' } });
+  assert.equal(await send(), 1);
+  await change({ url: `${url}?moved`, secret: webhook_secret });
+  assert.ok((await send()) >= 1);
+  now += 2 * hour_ms;
+  await send();
+  assert.equal(received().length, 4);
+  assert.equal(receiver.requests.filter(({ path }) => path.endsWith('?moved')).length, 2);
+});
 
 test('no target gets a notice of an export before earlier ones; other exports pass', async () => {
   const { home, exported, received } = await withWebhook();
@@ -186,15 +182,12 @@ test('no target gets a notice of an export before earlier ones; other exports pa
   );
 });
 
-test(
-  'a target that hangs has one attempt under way, over all processes, and keeps nobody else ' +
-    'waiting',
-  async () => {
-    const [hanging, other] = [
-      await withWebhook({ url: `${receiver.url}/hang` }),
-      await withWebhook(),
-    ];
-    await harness.deps.db.run(sql`
+test('a target that hangs has one attempt in progress, and delays no other', async () => {
+  const [hanging, other] = [
+    await withWebhook({ url: `${receiver.url}/hang` }),
+    await withWebhook(),
+  ];
+  await harness.deps.db.run(sql`
     WITH told AS (
       INSERT INTO notices (id, batch_export_id, event, body, created_at)
       SELECT gen_random_uuid(), ${hanging.exported.id}, 'failing', '{}',
@@ -202,30 +195,29 @@ test(
     INSERT INTO notice_deliveries (notice_id, team_id, batch_export_id, target_id, next_attempt_at)
     SELECT told.id, ${hanging.home.project.id}, gen_random_uuid(), ${hanging.target.id},
       ${new Date(now - hour_ms).toISOString()} FROM told`);
-    const stop = new AbortController();
-    const hung = () => receiver.requests.filter(({ path }) => path === '/hang').length;
-    const until = async (condition: () => boolean | Promise<boolean>) => {
-      while (!(await condition())) await setImmediate();
-    };
-    const isDelivered = async () =>
-      (await deliveriesOf(harness, other.exported.id)).every(
-        ({ outcome }) => outcome === 'delivered',
-      );
-    const sending = [1, 2, 3].map(() => send({ signal: stop.signal, look_ms: 5 }));
-    await until(() => hung() > 0);
-    await endedRun(harness, other.exported.id, failed);
-    await until(isDelivered);
-    await endedRun(harness, other.exported.id, completed);
-    await until(isDelivered);
-    assert.deepEqual([other.received().length, hung()], [2, 1]);
-    stop.abort();
-    await Promise.all(sending);
-    assert.equal(hung(), 1);
-    await harness.deps.db.run(
-      sql`DELETE FROM notices WHERE batch_export_id = ${hanging.exported.id}`,
+  const stop = new AbortController();
+  const hung = () => receiver.requests.filter(({ path }) => path === '/hang').length;
+  const until = async (condition: () => boolean | Promise<boolean>) => {
+    while (!(await condition())) await setImmediate();
+  };
+  const isDelivered = async () =>
+    (await deliveriesOf(harness, other.exported.id)).every(
+      ({ outcome }) => outcome === 'delivered',
     );
-  },
-);
+  const sending = [1, 2, 3].map(() => send({ signal: stop.signal, look_ms: 5 }));
+  await until(() => hung() > 0);
+  await endedRun(harness, other.exported.id, failed);
+  await until(isDelivered);
+  await endedRun(harness, other.exported.id, completed);
+  await until(isDelivered);
+  assert.deepEqual([other.received().length, hung()], [2, 1]);
+  stop.abort();
+  await Promise.all(sending);
+  assert.equal(hung(), 1);
+  await harness.deps.db.run(
+    sql`DELETE FROM notices WHERE batch_export_id = ${hanging.exported.id}`,
+  );
+});
 
 test('a healthy target does not wait behind failing targets of its project', async () => {
   const { home, exported, target, create, received } = await withWebhook();
@@ -266,28 +258,24 @@ test('a receiver that hangs is left, one that comes back gets what it missed', a
   assert.equal((await state()).last_attempt.outcome, 'delivered');
 });
 
-test(
-  'a process that stops in the middle gives the notice back, and what one that was killed had ' +
-    'in its hands is due a minute later',
-  async () => {
-    const { exported, received } = await withWebhook();
-    await endedRun(harness, exported.id, failed);
-    const stop = new AbortController();
-    receiver.plan('hang', { status: 500 });
-    receiver.onRequest(() => stop.abort());
-    await send({ signal: stop.signal });
-    receiver.onRequest(() => {});
-    assert.equal(await send(), 1);
-    now += 40_000;
-    const killed = await claimOne(harness, now);
-    assert.equal(await send(), 0);
-    now += 60_000;
-    assert.equal(await send(), 1);
-    assert.deepEqual(await deliveriesOf(harness, exported.id), [
-      { outcome: 'delivered', attempts: 4, next_attempt_at: null },
-    ]);
-    await settleDelivery(harness.deps, killed, { outcome: 'failed', detail: 'Said too late.' });
-    assert.equal((await deliveriesOf(harness, exported.id))[0]!.outcome, 'delivered');
-    assert.equal(new Set(received().map(({ headers }) => headers['webhook-id'])).size, 1);
-  },
-);
+test('a process that stops returns the notice; that of a killed one is due a minute later', async () => {
+  const { exported, received } = await withWebhook();
+  await endedRun(harness, exported.id, failed);
+  const stop = new AbortController();
+  receiver.plan('hang', { status: 500 });
+  receiver.onRequest(() => stop.abort());
+  await send({ signal: stop.signal });
+  receiver.onRequest(() => {});
+  assert.equal(await send(), 1);
+  now += 40_000;
+  const killed = await claimOne(harness, now);
+  assert.equal(await send(), 0);
+  now += 60_000;
+  assert.equal(await send(), 1);
+  assert.deepEqual(await deliveriesOf(harness, exported.id), [
+    { outcome: 'delivered', attempts: 4, next_attempt_at: null },
+  ]);
+  await settleDelivery(harness.deps, killed, { outcome: 'failed', detail: 'Said too late.' });
+  assert.equal((await deliveriesOf(harness, exported.id))[0]!.outcome, 'delivered');
+  assert.equal(new Set(received().map(({ headers }) => headers['webhook-id'])).size, 1);
+});

@@ -42,45 +42,40 @@ test('the sender sends what another attempt left for the recipient meanwhile', a
   assert.equal(received().length, 2);
 });
 
-test(
-  'a receiver that answers 410 has its target switched off with the reason, until somebody ' +
-    'switches it on',
-  async () => {
-    const { home, exported, target, received, state, change } = await withWebhook();
-    const beside = await newExport(home);
-    await endedRun(harness, exported.id, failed);
-    await endedRun(harness, beside.id, failed);
-    receiver.plan({ status: 410 });
-    assert.equal(await send(), 2);
-    const gone = await state();
-    assert.deepEqual(
-      [gone.enabled, gone.last_attempt.outcome, gone.disabled_reason.code],
-      [false, 'given_up', 'gone'],
-    );
-    assert.match(gone.disabled_reason.detail, /^The receiver answered 410/);
-    now += 24 * hour_ms;
-    await endedRun(harness, exported.id, completed);
-    assert.equal(await send(), 0);
-    assert.equal(received().length, 1);
-    const log = await home.ask(
-      'GET',
-      `/api/organizations/${home.organization.id}/activity/?item_id=${target.id}`,
-    );
-    const [entry] = log.body.results;
-    assert.deepEqual(
-      [entry.activity, entry.user, entry.changes[0]],
-      ['updated', null, { field: 'enabled', action: 'changed', before: true, after: false }],
-    );
-    assert.equal(
-      entry.changes.find(({ field }: { field: string }) => field === 'disabled_reason.detail')
-        .after,
-      gone.disabled_reason.detail,
-    );
-    await change({ events: ['failing'] });
-    assert.equal((await state()).disabled_reason.code, 'gone');
-    assert.equal((await change({ enabled: true })).body.disabled_reason, null);
-  },
-);
+test('a receiver that answers 410 has its target switched off with the reason', async () => {
+  const { home, exported, target, received, state, change } = await withWebhook();
+  const beside = await newExport(home);
+  await endedRun(harness, exported.id, failed);
+  await endedRun(harness, beside.id, failed);
+  receiver.plan({ status: 410 });
+  assert.equal(await send(), 2);
+  const gone = await state();
+  assert.deepEqual(
+    [gone.enabled, gone.last_attempt.outcome, gone.disabled_reason.code],
+    [false, 'given_up', 'gone'],
+  );
+  assert.match(gone.disabled_reason.detail, /^The receiver answered 410/);
+  now += 24 * hour_ms;
+  await endedRun(harness, exported.id, completed);
+  assert.equal(await send(), 0);
+  assert.equal(received().length, 1);
+  const log = await home.ask(
+    'GET',
+    `/api/organizations/${home.organization.id}/activity/?item_id=${target.id}`,
+  );
+  const [entry] = log.body.results;
+  assert.deepEqual(
+    [entry.activity, entry.user, entry.changes[0]],
+    ['updated', null, { field: 'enabled', action: 'changed', before: true, after: false }],
+  );
+  assert.equal(
+    entry.changes.find(({ field }: { field: string }) => field === 'disabled_reason.detail').after,
+    gone.disabled_reason.detail,
+  );
+  await change({ events: ['failing'] });
+  assert.equal((await state()).disabled_reason.code, 'gone');
+  assert.equal((await change({ enabled: true })).body.disabled_reason, null);
+});
 
 test('a receiver that is gone says nothing of the address that its target has by now', async () => {
   const { exported, url, state, change } = await withWebhook();
@@ -106,32 +101,28 @@ test('a receiver that is gone says nothing of the address that its target has by
   );
 });
 
-test(
-  'an outcome waits for whoever is changing or deleting the target, and holds nothing meanwhile ' +
-    'that they may need',
-  async () => {
-    const { exported, target } = await withWebhook();
-    await endedRun(harness, exported.id, failed);
-    const due = await claimOne(harness, now);
-    const settling = await harness.deps.db.transaction(async (tx) => {
-      await tx.row(sql`SELECT 1 FROM notice_targets WHERE id = ${target.id} FOR UPDATE`);
-      const settled = settleDelivery(harness.deps, due, {
-        outcome: 'hopeless',
-        detail: 'Nobody is there.',
-      });
-      const waiting = () => tx.row(sql`SELECT 1 FROM pg_locks WHERE NOT granted`);
-      while ((await waiting()) === undefined) await setImmediate();
-      await tx.row(sql`SELECT 1 FROM notice_deliveries WHERE id = ${due.id} FOR UPDATE NOWAIT`);
-      return { settled };
+test('an outcome waits for a change or deletion of the target, and holds no lock meanwhile', async () => {
+  const { exported, target } = await withWebhook();
+  await endedRun(harness, exported.id, failed);
+  const due = await claimOne(harness, now);
+  const settling = await harness.deps.db.transaction(async (tx) => {
+    await tx.row(sql`SELECT 1 FROM notice_targets WHERE id = ${target.id} FOR UPDATE`);
+    const settled = settleDelivery(harness.deps, due, {
+      outcome: 'hopeless',
+      detail: 'Nobody is there.',
     });
-    await settling.settled;
-    assert.deepEqual(await deliveriesOf(harness, exported.id), [
-      { outcome: 'given_up', attempts: 1, next_attempt_at: null },
-    ]);
-  },
-);
+    const waiting = () => tx.row(sql`SELECT 1 FROM pg_locks WHERE NOT granted`);
+    while ((await waiting()) === undefined) await setImmediate();
+    await tx.row(sql`SELECT 1 FROM notice_deliveries WHERE id = ${due.id} FOR UPDATE NOWAIT`);
+    return { settled };
+  });
+  await settling.settled;
+  assert.deepEqual(await deliveriesOf(harness, exported.id), [
+    { outcome: 'given_up', attempts: 1, next_attempt_at: null },
+  ]);
+});
 
-test('a mail to administrators that is given up stands in the log, without address', async () => {
+test('an abandoned mail to administrators is in the log, without address', async () => {
   const home = await harness.newOrganization();
   const { id } = await newExport(home);
   await endedRun(harness, id, failed);

@@ -111,80 +111,72 @@ test('targets are created, in both lists, changed, deleted; a secret shows once'
   assert.equal((await home.ask('GET', url)).status, 404);
 });
 
-test(
-  'nobody is shown the path and query of an address, which are kept sealed; what was shown may ' +
-    'be sent back',
-  async () => {
-    const { home, exported, change, state, received, target, url } = await withWebhook();
-    const token = 'a-token-that-nobody-may-see-c0de';
-    const shown = `${receiver.url}/********c0de`;
-    const answers = [
-      await change({ url: `${receiver.url}/tokens/${token}`, secret }),
-      await change({ url: `${receiver.url}/token/?t=${token}`, secret }),
-    ];
-    assert.deepEqual(
-      answers.map(({ body }) => body.url),
-      [shown, shown],
-    );
-    assert.equal((await change({ url: shown, events: ['failing'] })).status, 200);
-    for (const [body, status] of [
-      [{ url: `${receiver.url}/********abcd` }, 400],
-      [{ url: `${receiver.url}/`, secret }, 200],
-      [{ url: `${receiver.url}/token/?t=${token}`, secret }, 200],
-    ] as const)
-      assert.equal((await change(body)).status, status);
-    await endedRun(harness, exported.id, failed);
-    assert.equal(await send(), 1);
-    assert.equal(receiver.requests.at(-1)!.path, `/token/?t=${token}`);
-    const activity = await home.ask(
-      'GET',
-      `/api/organizations/${home.organization.id}/activity/?item_id=${target.id}&ordering=number`,
-    );
-    const kept = await harness.deps.db.rows(sql`SELECT to_jsonb(t) FROM notice_targets t`);
-    const everything = JSON.stringify([answers, await state(), activity.body, kept]);
-    assert.ok(
-      everything.includes('********c0de') &&
-        !everything.includes('nobody-may-see') &&
-        !everything.includes('/hook/'),
-    );
-    const [, , second] = activity.body.results;
-    assert.deepEqual(second.changes, [
-      { field: 'url', action: 'changed', before: '********', after: '********' },
-    ]);
+test('the path and query of an address are sealed and hidden; the shown part may be sent back', async () => {
+  const { home, exported, change, state, received, target, url } = await withWebhook();
+  const token = 'a-token-that-nobody-may-see-c0de';
+  const shown = `${receiver.url}/********c0de`;
+  const answers = [
+    await change({ url: `${receiver.url}/tokens/${token}`, secret }),
+    await change({ url: `${receiver.url}/token/?t=${token}`, secret }),
+  ];
+  assert.deepEqual(
+    answers.map(({ body }) => body.url),
+    [shown, shown],
+  );
+  assert.equal((await change({ url: shown, events: ['failing'] })).status, 200);
+  for (const [body, status] of [
+    [{ url: `${receiver.url}/********abcd` }, 400],
+    [{ url: `${receiver.url}/`, secret }, 200],
+    [{ url: `${receiver.url}/token/?t=${token}`, secret }, 200],
+  ] as const)
+    assert.equal((await change(body)).status, status);
+  await endedRun(harness, exported.id, failed);
+  assert.equal(await send(), 1);
+  assert.equal(receiver.requests.at(-1)!.path, `/token/?t=${token}`);
+  const activity = await home.ask(
+    'GET',
+    `/api/organizations/${home.organization.id}/activity/?item_id=${target.id}&ordering=number`,
+  );
+  const kept = await harness.deps.db.rows(sql`SELECT to_jsonb(t) FROM notice_targets t`);
+  const everything = JSON.stringify([answers, await state(), activity.body, kept]);
+  assert.ok(
+    everything.includes('********c0de') &&
+      !everything.includes('nobody-may-see') &&
+      !everything.includes('/hook/'),
+  );
+  const [, , second] = activity.body.results;
+  assert.deepEqual(second.changes, [
+    { field: 'url', action: 'changed', before: '********', after: '********' },
+  ]);
 
-    await harness.deps.db.run(
-      sql`UPDATE notice_targets SET url = ${url}, url_sealed = NULL WHERE id = ${target.id}`,
-    );
-    await sealPlainUrls(harness.deps.db, harness.deps.secrets);
-    assert.equal((await state()).url, `${receiver.url}/********`);
-    await home.ask('POST', `${projectList(home)}${target.id}/test/`);
-    assert.equal(received().length, 1);
-  },
-);
+  await harness.deps.db.run(
+    sql`UPDATE notice_targets SET url = ${url}, url_sealed = NULL WHERE id = ${target.id}`,
+  );
+  await sealPlainUrls(harness.deps.db, harness.deps.secrets);
+  assert.equal((await state()).url, `${receiver.url}/********`);
+  await home.ask('POST', `${projectList(home)}${target.id}/test/`);
+  assert.equal(received().length, 1);
+});
 
-test(
-  'a project has four attempts under way at most, over all who claim, and projects are served ' +
-    'in turn',
-  async () => {
-    const [many, one] = [await withWebhook(), await withWebhook()];
-    for (let count = 0; count < 5; count += 1)
-      await many.create({ type: 'webhook', url: `${receiver.url}/more`, secret });
-    await endedRun(harness, many.exported.id, failed);
-    await endedRun(harness, one.exported.id, failed);
-    const claim = async (last_team_id: number, count: number) => {
-      const claimed = await claimDueDeliveries(
-        harness.deps.db,
-        { now, leased_until: now + 60_000, last_team_id },
-        count,
-      );
-      return claimed.map(({ team_id }) => team_id);
-    };
-    const [a, b] = [many.home.project.id, one.home.project.id];
-    assert.deepEqual(await claim(a, 2), [b, a]);
-    const claimed = await Promise.all([claim(0, 2), claim(0, 2), claim(0, 2)]);
-    assert.deepEqual(claimed.flat(), [a, a, a]);
-    now += 60_000;
-    assert.deepEqual(await claim(0, 100), [a, b, a, a, a]);
-    await harness.deps.db.run(sql`DELETE FROM notices`);
-  },
-);
+test('a project has at most four attempts in progress, and projects take turns', async () => {
+  const [many, one] = [await withWebhook(), await withWebhook()];
+  for (let count = 0; count < 5; count += 1)
+    await many.create({ type: 'webhook', url: `${receiver.url}/more`, secret });
+  await endedRun(harness, many.exported.id, failed);
+  await endedRun(harness, one.exported.id, failed);
+  const claim = async (last_team_id: number, count: number) => {
+    const claimed = await claimDueDeliveries(
+      harness.deps.db,
+      { now, leased_until: now + 60_000, last_team_id },
+      count,
+    );
+    return claimed.map(({ team_id }) => team_id);
+  };
+  const [a, b] = [many.home.project.id, one.home.project.id];
+  assert.deepEqual(await claim(a, 2), [b, a]);
+  const claimed = await Promise.all([claim(0, 2), claim(0, 2), claim(0, 2)]);
+  assert.deepEqual(claimed.flat(), [a, a, a]);
+  now += 60_000;
+  assert.deepEqual(await claim(0, 100), [a, b, a, a, a]);
+  await harness.deps.db.run(sql`DELETE FROM notices`);
+});

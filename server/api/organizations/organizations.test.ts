@@ -254,7 +254,7 @@ test('one of several concurrent deletions is 204, the others 404', async () => {
   assert.deepEqual(answers.map((answer) => answer.status).sort(), [204, 404, 404, 404, 404]);
 });
 
-test('a name is one line: what is no longer taken stays readable where it is stored', async () => {
+test('a name is one line; older names of several lines stay readable', async () => {
   const name = 'Acme\n\nYour account is locked: https://evil.example/x';
   const { key, organization } = await harness.newOrganization({ name });
   const path = `${list}${organization.id}/`;

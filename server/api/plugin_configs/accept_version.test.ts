@@ -178,7 +178,7 @@ test('its organization is not held back, and what cannot run is not accepted', a
   assert.deepEqual((await read(url)).accepted_version, body.accepted_version);
 });
 
-test('versions that somebody runs are kept, and go when nobody does', async () => {
+test('versions in use are kept, and go with their last user', async () => {
   const first = await enable();
   const write = async (number: number) => {
     const { status } = await put(filesOf(`${number}.0.0`, [host]));
@@ -197,7 +197,7 @@ test('versions that somebody runs are kept, and go when nobody does', async () =
   assert.equal((await owner.ask('DELETE', plugin.url)).status, 409);
 });
 
-test('a process of the release before neither enables without this nor removes code', async () => {
+test('a process of the previous release cannot enable without acceptance, or remove code', async () => {
   const { body, url } = await enable({ enabled: false });
   const { db } = harness.deps;
   await db.run(sql`UPDATE plugin_configs SET enabled = true WHERE id = ${body.id}`);

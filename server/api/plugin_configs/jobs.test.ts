@@ -127,31 +127,27 @@ test('a job that cannot start is refused with its field, and nothing waits', asy
   assert.deepEqual([status, await waiting()], [200, 0]);
 });
 
-test(
-  'the record cannot make a job public, and a disabled config, another project and a low level ' +
-    'start none',
-  async () => {
-    const body = { name: 'Send it', payload: { word: 'x' } };
-    await home.ask('PATCH', url, { enabled: false });
-    const disabled = await start(body);
-    assert.deepEqual(
-      [disabled.status, disabled.body.errors?.[0]?.code ?? disabled.body.code],
-      [409, 'conflict'],
-    );
-    await home.ask('PATCH', url, { enabled: true });
-    const { body: config } = await home.ask('GET', url);
-    const { id } = home.organization;
-    const record = `/api/organizations/${id}/pipeline_destinations/${config.plugin}/`;
-    const patched = await home.ask('PATCH', record, { public_jobs: { hidden: {} } });
-    assert.equal(patched.status, 200);
-    assert.equal((await start({ name: 'hidden' })).status, 400);
-    const stranger = await harness.newOrganization();
-    assert.equal((await start(body, { key: stranger.key })).status, 404);
-    await setPluginsLevel(harness, home, 0);
-    assert.equal((await start(body)).status, 403);
-    assert.equal(await waiting(), 0);
-  },
-);
+test('the record cannot make a job public; a disabled config or a low level starts none', async () => {
+  const body = { name: 'Send it', payload: { word: 'x' } };
+  await home.ask('PATCH', url, { enabled: false });
+  const disabled = await start(body);
+  assert.deepEqual(
+    [disabled.status, disabled.body.errors?.[0]?.code ?? disabled.body.code],
+    [409, 'conflict'],
+  );
+  await home.ask('PATCH', url, { enabled: true });
+  const { body: config } = await home.ask('GET', url);
+  const { id } = home.organization;
+  const record = `/api/organizations/${id}/pipeline_destinations/${config.plugin}/`;
+  const patched = await home.ask('PATCH', record, { public_jobs: { hidden: {} } });
+  assert.equal(patched.status, 200);
+  assert.equal((await start({ name: 'hidden' })).status, 400);
+  const stranger = await harness.newOrganization();
+  assert.equal((await start(body, { key: stranger.key })).status, 404);
+  await setPluginsLevel(harness, home, 0);
+  assert.equal((await start(body)).status, 403);
+  assert.equal(await waiting(), 0);
+});
 
 test('the same Idempotency-Key starts one job', async () => {
   const body = { name: 'Send it', payload: { word: 'x' } };

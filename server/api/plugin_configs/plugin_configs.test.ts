@@ -44,7 +44,7 @@ async function storedSettings(id: number): Promise<Record<string, unknown>> {
   return loadPluginConfig(harness.deps.secrets, id, (await findStoredConfig(harness.deps.db, id))!);
 }
 
-test('a config has what was sent and what is the default; the plugin stands in it', async () => {
+test('a config has the sent values, the defaults, and its plugin', async () => {
   const bare = await ask('POST', list, { plugin });
   assert.equal(bare.status, 201);
   const { id: _id, plugin_info, created_at: _created, updated_at: _updated, ...rest } = bare.body;
@@ -159,7 +159,7 @@ test('a secret is taken, sealed, kept and removed, and never comes back', async 
   assert.ok(!JSON.stringify(dump.rows).includes(secret));
 });
 
-test('only code that serves the collection and is as it was installed can be enabled', async () => {
+test('only code that serves the collection, and is unchanged, can be enabled', async () => {
   const refused = async (id: number, detail: RegExp) => {
     const answer = await ask('POST', list, { plugin: id, enabled: true });
     assert.deepEqual([answer.status, answer.body.attr], [400, 'enabled']);
@@ -178,7 +178,7 @@ test('only code that serves the collection and is as it was installed can be ena
   await refused(changed.id, /differs from the installed code/);
 });
 
-test('code that is enabled goes on to serve its collection', async () => {
+test('enabled code keeps serving its collection', async () => {
   const { id, url } = await writtenPlugin(harness, home);
   const config = await ask('POST', list, { plugin: id, enabled: true });
   const idle = { 'index.ts': 'export const a = 1;' };

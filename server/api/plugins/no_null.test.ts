@@ -32,7 +32,7 @@ test('the fields of a plugin are never null, and its configs keep working', asyn
   assert.equal((await ask('PATCH', one, { config: { token: 'b-token' } })).status, 200);
 });
 
-test('any other JSON is taken as it is sent', async () => {
+test('any other JSON is accepted unchanged', async () => {
   const { url } = await writtenPlugin(harness, home);
   for (const value of [{}, [], 'text', 7, false, { deep: [null] }]) {
     const sent = { config_schema: value, capabilities: value, metrics: value, public_jobs: value };

@@ -69,70 +69,62 @@ test('an npm package serves each collection; what it says is in the answer at on
   assert.ok(registry.authorizations.includes('Bearer sesame-open-sesame'));
 });
 
-test(
-  'a package that cannot serve the collection, cannot be had or is broken is 400 on the field, ' +
-    'and leaves nothing',
-  async () => {
-    registry.publish('imports', '1.0.0', packageFiles('pipeline_import_apps'));
-    const change = { 'index.ts': 'export const processEvent = (event) => event;' };
-    registry.publish('changes', '1.0.0', packageFiles(destination, {}, change));
-    registry.publish('site', '1.0.0', packageFiles('pipeline_frontend_apps'));
-    registry.publish(
-      'broken',
-      '1.0.0',
-      packageFiles(destination, {}, { 'index.ts': 'export function onEvent() {\n  return (;\n}' }),
-    );
-    registry.publish('no-manifest', '1.0.0', { 'index.js': 'exports.onEvent = () => 1' });
-    registry.publish('forged', '1.0.0', packageFiles(destination), {
-      integrity: `sha512-${Buffer.alloc(64).toString('base64')}`,
-    });
-    registry.publish(
-      'throws',
-      '1.0.0',
-      packageFiles(destination, {}, { 'index.ts': 'throw new Error("never");' }),
-    );
-    const count = (await ask('GET', collectionUrl(home))).body.count;
-    const cases: [string, string, RegExp][] = [
-      ['imports', 'invalid_input', /onEvent, exportEvents or composeWebhook/],
-      ['changes', 'invalid_input', /what processEvent gives goes to these alone/],
-      ['site', 'invalid_input', /no code/],
-      ['broken', 'invalid_input', /index\.ts/],
-      ['no-manifest', 'invalid_input', /plugin\.json/],
-      ['forged', 'invalid_input', /./],
-      ['throws', 'invalid_input', /never/],
-      ['not-there', 'invalid_input', /./],
-      [`${forge.settings.github_url}/acme/nothing`, 'invalid_input', /./],
-    ];
-    const places = new Map<string, unknown[]>();
-    for (const [url, code, detail] of cases) {
-      const answer = await ask('POST', collectionUrl(home), { plugin_type: 'custom', url });
-      const [fault] = answer.body.errors;
-      places.set(url, [fault.file, fault.line]);
-      assert.deepEqual(refusalOf(answer), [400, 'url', code], `${url}: ${answer.text}`);
-      assert.match(answer.body.detail, detail);
-    }
-    assert.deepEqual(places.get('broken'), ['index.ts', 2]);
-    assert.equal((await ask('GET', collectionUrl(home))).body.count, count);
-  },
-);
+test('a package that is unfit, missing or broken is 400 on the field, and leaves nothing', async () => {
+  registry.publish('imports', '1.0.0', packageFiles('pipeline_import_apps'));
+  const change = { 'index.ts': 'export const processEvent = (event) => event;' };
+  registry.publish('changes', '1.0.0', packageFiles(destination, {}, change));
+  registry.publish('site', '1.0.0', packageFiles('pipeline_frontend_apps'));
+  registry.publish(
+    'broken',
+    '1.0.0',
+    packageFiles(destination, {}, { 'index.ts': 'export function onEvent() {\n  return (;\n}' }),
+  );
+  registry.publish('no-manifest', '1.0.0', { 'index.js': 'exports.onEvent = () => 1' });
+  registry.publish('forged', '1.0.0', packageFiles(destination), {
+    integrity: `sha512-${Buffer.alloc(64).toString('base64')}`,
+  });
+  registry.publish(
+    'throws',
+    '1.0.0',
+    packageFiles(destination, {}, { 'index.ts': 'throw new Error("never");' }),
+  );
+  const count = (await ask('GET', collectionUrl(home))).body.count;
+  const cases: [string, string, RegExp][] = [
+    ['imports', 'invalid_input', /onEvent, exportEvents or composeWebhook/],
+    ['changes', 'invalid_input', /what processEvent gives goes to these alone/],
+    ['site', 'invalid_input', /no code/],
+    ['broken', 'invalid_input', /index\.ts/],
+    ['no-manifest', 'invalid_input', /plugin\.json/],
+    ['forged', 'invalid_input', /./],
+    ['throws', 'invalid_input', /never/],
+    ['not-there', 'invalid_input', /./],
+    [`${forge.settings.github_url}/acme/nothing`, 'invalid_input', /./],
+  ];
+  const places = new Map<string, unknown[]>();
+  for (const [url, code, detail] of cases) {
+    const answer = await ask('POST', collectionUrl(home), { plugin_type: 'custom', url });
+    const [fault] = answer.body.errors;
+    places.set(url, [fault.file, fault.line]);
+    assert.deepEqual(refusalOf(answer), [400, 'url', code], `${url}: ${answer.text}`);
+    assert.match(answer.body.detail, detail);
+  }
+  assert.deepEqual(places.get('broken'), ['index.ts', 2]);
+  assert.equal((await ask('GET', collectionUrl(home))).body.count, count);
+});
 
-test(
-  'the address is unique within the organization, also in a race; another organization may have ' +
-    'it',
-  async () => {
-    registry.publish('wanted', '1.0.0', packageFiles(destination));
-    const body = { plugin_type: 'custom', url: 'wanted' };
-    const answers = await Promise.all([1, 2].map(() => ask('POST', collectionUrl(home), body)));
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 400]);
-    assert.deepEqual(refusalOf(answers.find(({ status }) => status === 400)!), [
-      400,
-      'url',
-      'unique',
-    ]);
-    const other = await harness.newOrganization();
-    assert.equal((await ask('POST', collectionUrl(other), body, other.key)).status, 201);
-  },
-);
+test('the address is unique within the organization, also in a race', async () => {
+  registry.publish('wanted', '1.0.0', packageFiles(destination));
+  const body = { plugin_type: 'custom', url: 'wanted' };
+  const answers = await Promise.all([1, 2].map(() => ask('POST', collectionUrl(home), body)));
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 400]);
+  assert.deepEqual(refusalOf(answers.find(({ status }) => status === 400)!), [
+    400,
+    'url',
+    'unique',
+  ]);
+  const other = await harness.newOrganization();
+  assert.equal((await ask('POST', collectionUrl(other), body, other.key)).status, 201);
+});
 
 test('a dry run fetches and checks, and creates nothing', async () => {
   registry.publish('dry', '1.0.0', packageFiles(destination));

@@ -22,7 +22,7 @@ async function installed(name: string, manifest: Record<string, unknown> = {}) {
   return { created: created.body, url: `${collectionUrl(home)}${created.body.id}/` };
 }
 
-test('an update is found, shown before it is made, made, and taken back', async () => {
+test('an update is found, shown, made, and undone', async () => {
   const { created, url } = await installed('grows', {
     config: [{ key: 'old' }, { key: 'kept', name: 'Kept' }],
   });
@@ -136,7 +136,7 @@ test('an upgrade with a faulty body leaves the version unchanged', async () => {
   assert.deepEqual([tag, name === 'Ours'], ['1.0.0', false]);
 });
 
-test('a faulty upgrade leaves the old version as it is', async () => {
+test('a faulty upgrade leaves the old version unchanged', async () => {
   const { url } = await installed('falls');
   const before = [(await ask('GET', url)).body, (await ask('GET', `${url}source/`)).body];
   const publish = (version: string, files: Record<string, string>, options = {}) =>

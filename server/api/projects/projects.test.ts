@@ -43,33 +43,29 @@ test('POST creates a project with a token, by default in the oldest organization
   );
 });
 
-test(
-  'the organization of a new project: named, else the oldest with level 8, else 403; a stranger ' +
-    'and an unknown one look the same',
-  async () => {
-    const one = await harness.newOrganization({ level: 1 });
-    assert.equal((await create(one.key, { name: 'x' })).status, 403);
-    assert.equal(
-      (await create(one.key, { name: 'x', organization: one.organization.id })).status,
-      403,
-    );
-    const two = await harness.newOrganization();
-    await addMember(harness.deps, two.organization.id, one.user, 8);
-    assert.equal((await create(one.key, { name: 'x' })).body.organization, two.organization.id);
-    const stranger = await harness.newOrganization();
-    const plain = async (organization: unknown) => {
-      const { status, body } = await create(one.key, { name: 'x', organization });
-      return [status, body.attr, body.code, body.detail];
-    };
-    assert.deepEqual(
-      await plain(stranger.organization.id),
-      await plain('01890000-0000-7000-8000-000000000000'),
-    );
-    for (const wrong of ['x', 5, null, '']) assert.equal((await plain(wrong))[0], 400);
-    await harness.deps.db.run(sql`DELETE FROM members WHERE user_id = ${one.user.id}`);
-    assert.deepEqual((await plain(undefined)).slice(0, 2), [400, 'organization']);
-  },
-);
+test('a new project is in the named organization, else the oldest with level 8, else 403', async () => {
+  const one = await harness.newOrganization({ level: 1 });
+  assert.equal((await create(one.key, { name: 'x' })).status, 403);
+  assert.equal(
+    (await create(one.key, { name: 'x', organization: one.organization.id })).status,
+    403,
+  );
+  const two = await harness.newOrganization();
+  await addMember(harness.deps, two.organization.id, one.user, 8);
+  assert.equal((await create(one.key, { name: 'x' })).body.organization, two.organization.id);
+  const stranger = await harness.newOrganization();
+  const plain = async (organization: unknown) => {
+    const { status, body } = await create(one.key, { name: 'x', organization });
+    return [status, body.attr, body.code, body.detail];
+  };
+  assert.deepEqual(
+    await plain(stranger.organization.id),
+    await plain('01890000-0000-7000-8000-000000000000'),
+  );
+  for (const wrong of ['x', 5, null, '']) assert.equal((await plain(wrong))[0], 400);
+  await harness.deps.db.run(sql`DELETE FROM members WHERE user_id = ${one.user.id}`);
+  assert.deepEqual((await plain(undefined)).slice(0, 2), [400, 'organization']);
+});
 
 test('wrong bodies name the field', async () => {
   const { key, project } = await harness.newOrganization();
@@ -204,32 +200,28 @@ test('ids that are no project ids are 404, never 500', async () => {
   }
 });
 
-test(
-  'the last project may be deleted too: its exports go with it, the organization stays, a new ' +
-    'one can be created',
-  async () => {
-    const { key, project, organization } = await harness.newOrganization();
-    const [exported] = await harness.deps.db.rows<{ id: string }>(sql`
+test('the last project may be deleted too: its exports go, the organization stays', async () => {
+  const { key, project, organization } = await harness.newOrganization();
+  const [exported] = await harness.deps.db.rows<{ id: string }>(sql`
     INSERT INTO batch_exports (id, team_id, name, model, destination_type, "interval", timezone,
       planned_until)
     VALUES (gen_random_uuid(), ${project.id}, 'x', 'events', 'NoOp', 'hour', 'UTC', now())
       RETURNING id`);
-    const [run] = await harness.deps.db.rows<{ id: string }>(sql`
+  const [run] = await harness.deps.db.rows<{ id: string }>(sql`
     INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id,
       data_interval_start, data_interval_end, selection)
     VALUES (gen_random_uuid(), ${exported!.id}, ${project.id}, 1, gen_random_uuid(), now(), now(),
       '[]') RETURNING id`);
-    assert.equal((await harness.request('DELETE', `${list}${project.id}/`, { key })).status, 204);
-    assert.equal(
-      await harness.deps.db.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${run!.id}`),
-      undefined,
-    );
-    assert.equal((await harness.request('DELETE', `${list}${project.id}/`, { key })).status, 404);
-    assert.deepEqual(
-      (await harness.request('GET', `/api/organizations/${organization.id}/`, { key })).body.teams,
-      [],
-    );
-    assert.equal((await harness.request('GET', `${list}@current/`, { key })).status, 404);
-    assert.equal((await create(key, { name: 'New' })).status, 201);
-  },
-);
+  assert.equal((await harness.request('DELETE', `${list}${project.id}/`, { key })).status, 204);
+  assert.equal(
+    await harness.deps.db.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${run!.id}`),
+    undefined,
+  );
+  assert.equal((await harness.request('DELETE', `${list}${project.id}/`, { key })).status, 404);
+  assert.deepEqual(
+    (await harness.request('GET', `/api/organizations/${organization.id}/`, { key })).body.teams,
+    [],
+  );
+  assert.equal((await harness.request('GET', `${list}@current/`, { key })).status, 404);
+  assert.equal((await create(key, { name: 'New' })).status, 201);
+});

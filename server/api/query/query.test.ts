@@ -83,7 +83,7 @@ test('the queries of the page about persons are right', async () => {
   }
 });
 
-test('a body that is no question about a query is a 400', async () => {
+test('a body without a question about a query is a 400', async () => {
   for (const [body, attr] of [
     [{}, 'query'],
     [{ query: null }, 'query'],
@@ -105,7 +105,7 @@ test('it needs the scope that reads exports, and a project of the caller', async
   assert.equal((await validate(question, home.project.id, stranger.key)).status, 404);
 });
 
-test('the language is told: tables with their columns, functions that can be called', async () => {
+test('the language lists its tables, their columns, and its functions', async () => {
   const { status, body } = await home.ask(
     'GET',
     `/api/projects/${home.project.id}/query/language/`,

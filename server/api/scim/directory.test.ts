@@ -100,7 +100,7 @@ test('a provisioned person signs in by SAML; a deactivated one does not', async 
   assert.deepEqual(await signIn(email), [home]);
 });
 
-test('nobody comes back by the address that their account had before', async () => {
+test('the former address of an account brings no person back', async () => {
   const own = await newDirectory(harness);
   await world.change(own, own.domain, saml);
   const at = own.domain.domain;
@@ -122,7 +122,7 @@ test('nobody comes back by the address that their account had before', async () 
   assert.deepEqual(await signIn(`ada@${at}`), [home]);
 });
 
-test('an invite brings nobody back whom the directory has deactivated', async () => {
+test('an invite does not bring back a person whom the directory has deactivated', async () => {
   const own = await newDirectory(harness);
   const { id, userName: email } = await own.provision('ada');
   const url = `/api/organizations/${own.organization.id}/invites/`;
@@ -159,7 +159,7 @@ test('an invite brings nobody back whom the directory has deactivated', async ()
   assert.equal(seen.active, true);
 });
 
-test('nobody is mailed of who joins, and people are of an address that was changed', async () => {
+test('joining by directory sends no mail, a change of address does', async () => {
   const own = await newDirectory(harness);
   const at = own.domain.domain;
   const { id } = await own.provision('ada');

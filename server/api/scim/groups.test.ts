@@ -167,7 +167,7 @@ test('groups give levels, the highest counts, and owners are left alone', async 
   assert.deepEqual(faults, []);
 });
 
-test('nobody maps a level above administrators, or without being one', async () => {
+test('only administrators map levels, and none above administrators', async () => {
   const own = await newDirectory(harness);
   const id = await group(own, 'Admins', []);
   const member = await harness.newMember(own.organization.id, 1);

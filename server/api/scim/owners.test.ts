@@ -24,7 +24,7 @@ async function withOwner() {
   return { own, key, email, id: user.uuid, user_id: user.id };
 }
 
-test('a directory neither takes out nor lowers an owner (P-02 a)', async () => {
+test('a directory cannot deactivate or lower an owner (P-02 a)', async () => {
   const { own, email, id } = await withOwner();
   const groups = await own.scim('POST', '/Groups', { displayName: 'Staff' });
   await own.ask('PATCH', `${own.url}groups/${groups.body.id}/`, { level: 1 });

@@ -130,7 +130,7 @@ test('an address is moved within the domain alone, and never to somebody else’
     ]);
 });
 
-test('an address elsewhere leads out of nobody’s hands, and gives it to nobody', async () => {
+test('an address elsewhere cannot be taken from, or given to, a person', async () => {
   const own = await newDirectory(harness);
   const at = own.domain.domain;
   // Never told of by the directory, which has looked at them and remembers the id.

@@ -43,7 +43,7 @@ test('14 days and 1 day before a token expires owners are warned, once each', as
   assert.deepEqual(await own.entries(2), ['warned scim_token Okta', 'warned scim_token Okta']);
 });
 
-test('owners and whoever has another level are told of the levels of groups', async () => {
+test('owners and members with another level get a mail about the levels of groups', async () => {
   const own = await newDirectory(harness);
   const { id } = await own.provision('ada');
   await own.provision('bob');

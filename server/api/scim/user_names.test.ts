@@ -96,7 +96,7 @@ test('a userName of another domain goes with an address of this one, as with Ent
   ]);
 });
 
-test('nobody is called by what no address of the domain stands behind', async () => {
+test('no person is named by an address outside of the domain', async () => {
   const own = await newDirectory(harness);
   const at = own.domain.domain;
   for (const body of [
@@ -122,7 +122,7 @@ test('nobody is called by what no address of the domain stands behind', async ()
   ]);
 });
 
-test('a member who is there is taken in hand by their address, once', async () => {
+test('an existing member is linked by their address, once', async () => {
   const own = await newDirectory(harness);
   const at = own.domain.domain;
   const { user } = await harness.newMember(own.organization.id, 8);

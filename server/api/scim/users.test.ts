@@ -237,7 +237,7 @@ test('the directory finds and takes over members, and other accounts with care',
   assert.deepEqual(account, { first_name: 'In', password_hash: null, is_email_verified: true });
 });
 
-test('an account that belongs nowhere else comes back without what let in before', async () => {
+test('an account without another organization comes back without its old ways in', async () => {
   const own = await newDirectory(harness);
   const at = own.domain.domain;
   const person = await newPerson(harness, { email: `before@${at}` });

@@ -186,7 +186,7 @@ test('they go with the organization and the person, and after 400 days', async (
   );
 });
 
-test('a file breaks off when its reader is no owner any more', async () => {
+test('a file breaks off when its reader is no longer an owner', async () => {
   const busy = await world.harness.newOrganization();
   const second = await world.harness.newMember(busy.organization.id, 15);
   const { db } = world.harness.deps;

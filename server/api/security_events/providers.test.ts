@@ -23,7 +23,7 @@ async function eventsOf(home: TestOrganization): Promise<Record<string, any>[]> 
 const brief = (events: Record<string, any>[]) =>
   events.map(({ event, reason, user }) => [event, reason, user?.email ?? null]);
 
-test('a refused single sign-on stands in the list of the organization of the domain', async () => {
+test('a refused single sign-on is in the list of the domain’s organization', async () => {
   const home = await world.newHome({}, 'refused.example');
   const stranger = await world.newHome({}, 'stranger.example');
   const browser = openNavigator(world.harness);
@@ -50,7 +50,7 @@ test('a password where single sign-on is enforced', async () => {
   assert.deepEqual(await eventsOf(elsewhere), []);
 });
 
-test('a refused token of a directory stands in the list of its organization', async () => {
+test('a refused token of a directory is in the list of its organization', async () => {
   const directory = await newDirectory(world.harness);
   const other = await newDirectory(world.harness);
   for (const token of ['wrong', `slc_${'x'.repeat(43)}`, other.token])
@@ -71,7 +71,7 @@ test('a refused token of a directory stands in the list of its organization', as
   assert.deepEqual(await eventsOf(other), []);
 });
 
-test('a link of the operator that is not taken is no refused right', async () => {
+test('an invalid link of the operator is not a refused right', async () => {
   const answer = await world.harness.request('POST', '/api/single_sign_on/link/', {
     body: { token: 'x'.repeat(43) },
   });

@@ -153,7 +153,7 @@ test('wrong codes, at the sign-in and where a change is confirmed', async () => 
   assertNoSecrets(secret, ...recovery_codes, code);
 });
 
-test('a lockout is told with whose account it is', async () => {
+test('a lockout is logged with its account', async () => {
   const { home, person } = await newHome();
   for (let time = 0; time < 5; time += 1)
     await trySignIn(world.harness, person.email, { password: tried });
@@ -211,7 +211,7 @@ test('a change from a page of another site is in the log alone', async () => {
   assert.deepEqual(world.lines().map(brief), ['cross_site_refused cross_site']);
 });
 
-test('a flood is counted, and a store that is away loses nothing and fails nobody', async () => {
+test('a flood is counted, and a store that is away costs no entry and no request', async () => {
   const { home, person } = await newHome();
   const key = await world.harness.newKey(person, { expires_at: '2020-01-01T00:00:00Z' });
   await world.harness.deps.security_log.flush();

@@ -78,7 +78,7 @@ test('scripts cannot read the cookie; it lasts 400 days and is kept as an HMAC',
   assert.ok(!world.logged().includes(token));
 });
 
-test('a device is known to each person apart; what is no token is replaced', async () => {
+test('each person knows a device apart; a cookie that is no token is replaced', async () => {
   const [one, other] = [await newPerson(world.harness), await newPerson(world.harness)];
   const shared = await signIn(one);
   await signIn(other);
@@ -113,7 +113,7 @@ test('owners and the person see the new device; five mails a day at most', async
   await mailed(user, 6);
 });
 
-test('fifty devices of a person are known, and none after 400 days', async () => {
+test('a person has fifty known devices at most, each for 400 days', async () => {
   const user = await newPerson(world.harness);
   const { db } = world.harness.deps;
   const known = async () =>

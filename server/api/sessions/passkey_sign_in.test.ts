@@ -239,7 +239,7 @@ test('a person deactivated by their directory cannot sign in by passkey', async 
   assert.equal((await signInByPasskey(browser, authenticator)).status, 403);
 });
 
-test('a deactivated account is not told from none', async () => {
+test('a deactivated account looks like a missing one', async () => {
   const { user, authenticator, browser } = await newHolder();
   await world.harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE id = ${user.id}`);
   assert.equal(
@@ -278,7 +278,7 @@ test('with an app as well, a code still signs in', async () => {
   await signedInAt(world.harness, user, { code: code() });
 });
 
-test('a page of another address is told where passkeys work', async () => {
+test('a page of another address says where passkeys work', async () => {
   const begin = (origin: string) =>
     world.harness.request('POST', '/api/sessions/passkey/begin/', {
       headers: { origin, 'sec-fetch-site': 'same-origin' },

@@ -23,7 +23,7 @@ import {
 
 openAroundTests();
 
-test('the first half of two-step sign-ins costs neither account nor address anything', async () => {
+test('the first half of a two-step sign-in costs account and address nothing', async () => {
   const user = await newPerson(harness);
   await setUpSecondFactor(harness, await signedIn(harness, user));
   await failTimes(4, user.email);
@@ -51,7 +51,7 @@ test('at most 5 of many concurrent wrong codes with the right password are check
   assert.ok(answers.every(({ status }) => status === 401 || status === 429));
 });
 
-test('a right password is no failure when the request then ends otherwise', async () => {
+test('a right password is not a failure if the request ends otherwise', async () => {
   const { user } = await harness.newOrganization();
   const hash = (await newPerson(harness)).password_hash;
   await harness.deps.db.run(sql`UPDATE users SET password_hash = ${hash} WHERE id = ${user.id}`);

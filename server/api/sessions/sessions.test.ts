@@ -60,7 +60,7 @@ test('the list has the own sessions that go on, newest first, also for a key', a
   assert.match(by_key.body.next, /offset=1/);
 });
 
-test('a session is retrieved and ended by its id; another person has none such', async () => {
+test('a person retrieves and ends their own sessions by id, and no others', async () => {
   const user = await newPerson(harness);
   const [one, other] = [await signedIn(harness, user), await signedIn(harness, user)];
   const stranger = await signedIn(harness, await newPerson(harness));
@@ -143,35 +143,31 @@ test('one of several requests that end a session at once ends it', async () => {
   assert.deepEqual(statuses.sort(), [204, 404, 404, 404, 404, 404]);
 });
 
-test(
-  'a token is replaced after a day; the one before it is taken for a minute, and ends the ' +
-    'session after that',
-  async () => {
-    const { browser } = await newSignedIn(harness);
-    const old = openBrowser(harness, browser.cookie());
-    clock.pass(day_ms - 1);
-    assert.equal(setCookieOf(await browser.ask('GET', list)), undefined);
-    clock.pass(1);
-    const replaced = await Promise.all([
-      browser.ask('GET', list),
-      browser.ask('GET', list),
-      browser.ask('GET', list),
-    ]);
-    assert.equal(
-      replaced.filter((answer) => setCookieOf(answer) !== undefined).length,
-      1,
-      'one of the requests that race replaces it',
-    );
-    assert.notEqual(browser.cookie(), old.cookie());
-    clock.pass(minute_ms);
-    const within = await old.ask('GET', list);
-    assert.deepEqual([within.status, setCookieOf(within)], [200, undefined]);
-    assert.ok(await isSignedIn(browser));
-    clock.pass(1);
-    assert.equal((await old.ask('GET', list)).status, 401);
-    assert.equal(await isSignedIn(browser), false, 'two hold the session, so it ends for both');
-  },
-);
+test('a token is replaced after a day; the old one works for a minute, then ends the session', async () => {
+  const { browser } = await newSignedIn(harness);
+  const old = openBrowser(harness, browser.cookie());
+  clock.pass(day_ms - 1);
+  assert.equal(setCookieOf(await browser.ask('GET', list)), undefined);
+  clock.pass(1);
+  const replaced = await Promise.all([
+    browser.ask('GET', list),
+    browser.ask('GET', list),
+    browser.ask('GET', list),
+  ]);
+  assert.equal(
+    replaced.filter((answer) => setCookieOf(answer) !== undefined).length,
+    1,
+    'one of the requests that race replaces it',
+  );
+  assert.notEqual(browser.cookie(), old.cookie());
+  clock.pass(minute_ms);
+  const within = await old.ask('GET', list);
+  assert.deepEqual([within.status, setCookieOf(within)], [200, undefined]);
+  assert.ok(await isSignedIn(browser));
+  clock.pass(1);
+  assert.equal((await old.ask('GET', list)).status, 401);
+  assert.equal(await isSignedIn(browser), false, 'two hold the session, so it ends for both');
+});
 
 test('a session ends 30 days after the sign-in, however much it is used', async () => {
   const { user, browser } = await newSignedIn(harness);
@@ -186,30 +182,26 @@ test('a session ends 30 days after the sign-in, however much it is used', async 
   assert.equal(await isSignedIn(browser), false);
 });
 
-test('a session of somebody who is no longer active gives nothing', async () => {
+test('a session of an inactive person opens nothing', async () => {
   const { user, browser } = await newSignedIn(harness);
   await harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE id = ${user.id}`);
   assert.equal((await browser.ask('GET', '/api/users/@me/')).body.code, 'authentication_failed');
 });
 
-test(
-  'a key and a session together are 400, a cookie that is no token 401 without a look at the ' +
-    'database',
-  async () => {
-    const { user, browser } = await newSignedIn(harness);
-    const key = await harness.newKey(user);
-    for (const method of ['GET', 'DELETE'])
-      assert.equal(
-        (await browser.ask(method, list, undefined, { authorization: `Bearer ${key}` })).status,
-        400,
-      );
-    assert.ok(await isSignedIn(browser));
-    const count = harness.deps.db.statementCount();
-    for (const cookie of ['sluice_session=x', `sluice_session=${key}`, 'sluice_session='])
-      assert.equal((await openBrowser(harness, cookie).ask('GET', list)).status, 401);
-    assert.equal(harness.deps.db.statementCount(), count);
-  },
-);
+test('a key with a session is 400; a cookie that is no token is 401, without the database', async () => {
+  const { user, browser } = await newSignedIn(harness);
+  const key = await harness.newKey(user);
+  for (const method of ['GET', 'DELETE'])
+    assert.equal(
+      (await browser.ask(method, list, undefined, { authorization: `Bearer ${key}` })).status,
+      400,
+    );
+  assert.ok(await isSignedIn(browser));
+  const count = harness.deps.db.statementCount();
+  for (const cookie of ['sluice_session=x', `sluice_session=${key}`, 'sluice_session='])
+    assert.equal((await openBrowser(harness, cookie).ask('GET', list)).status, 401);
+  assert.equal(harness.deps.db.statementCount(), count);
+});
 
 test('a change from a page of another site is refused, a read is not', async () => {
   const { user, browser } = await newSignedIn(harness);

@@ -10,7 +10,7 @@ import {
 
 const world = aroundTests(openSingleSignOn);
 
-test('an invite whose sender was removed lets nobody in through the provider either', async () => {
+test('an invite whose sender was removed is void at the provider too', async () => {
   const home = await world.newHome();
   const base = `/api/organizations/${home.organization.id}/`;
   const inviter = await world.harness.newMember(home.organization.id, 15);

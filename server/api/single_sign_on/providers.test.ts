@@ -33,7 +33,7 @@ const providersOf = async (query: string) => {
   return [body.providers, body.is_enforced];
 };
 
-test('the providers of the server are told to anybody', async () => {
+test('anybody can list the providers of the server', async () => {
   assert.deepEqual(await providersOf(''), [['gitlab'], false]);
   assert.deepEqual(await providersOf('?email=ada@example.net'), [['gitlab'], false]);
   assert.deepEqual(await providersOf('?email='), [['gitlab'], false]);

@@ -42,7 +42,7 @@ const factsOf = (text: string) =>
     ]),
   );
 
-test('a test shows what came and signs nobody in, before anything is enforced', async () => {
+test('a test shows the response and signs no one in, before anything is enforced', async () => {
   const home = await world.newHome();
   assert.equal((await ask(home, home.key, '{')).status, 400);
   const browser = openNavigator(world.harness);
@@ -116,7 +116,7 @@ test('a test names the certificate that verified, and warns of its end', async (
   );
 });
 
-test('the address of a test is for ten minutes, and nobody can create one', async () => {
+test('the address of a test works for ten minutes, and cannot be forged', async () => {
   const home = await world.newHome();
   const { url, expires_at } = (await ask(home)).body;
   assert.equal(Date.parse(expires_at), world.clock.now() + 600_000);

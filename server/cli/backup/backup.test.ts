@@ -189,7 +189,7 @@ test('two backups of one name leave the files of each other alone', async () => 
   assert.equal(new Set(names).size, names.length);
 });
 
-test('a backup that is killed goes on with the files that it has written', async () => {
+test('a killed backup continues with the files that it has written', async () => {
   const place = placeOf('killed');
   const child = spawn(process.execPath, [main, 'backup', place.name, '--rows-per-file', '30'], {
     env: { ...leastEnvironment(), ...source().environment },

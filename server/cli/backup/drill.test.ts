@@ -21,7 +21,7 @@ const main = fileURLToPath(new URL('../../main.ts', import.meta.url));
 const delivering = aroundTests(openDeliveringHarness);
 const source = () => commandOn(delivering.stores, delivering.folder);
 
-test('a drill leaves no copy behind when it is told to stop, nor one that was killed', async () => {
+test('a drill that is stopped or killed leaves no copy behind', async () => {
   const temporary = join(delivering.folder, 'temporary');
   await mkdir(temporary);
   const left = async () =>

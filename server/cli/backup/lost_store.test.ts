@@ -160,7 +160,7 @@ test('one store alone comes back, and what was removed after the backup does not
   await other.close();
 });
 
-test('an embedded store that is lost beside a named one is told, and not created', async () => {
+test('a lost embedded store beside a named one is reported, not created', async () => {
   await insert(home, 'taken in', at);
   const { db } = delivering.harness.deps;
   await db.run(sql`UPDATE ingestion_states SET last_inserted_at = '2026-01-01Z'`);
@@ -182,7 +182,7 @@ test('an embedded store that is lost beside a named one is told, and not created
   }
 });
 
-test('a server goes on without rows that a person has said to be gone', async () => {
+test('a server continues without rows that a person has declared lost', async () => {
   await empty.renew();
   const without_events = { ...delivering.stores, clickhouse_url: empty.clickhouse_url };
   const context = commandOn(without_events, empty.folder);
@@ -215,7 +215,7 @@ test('a folder that lacks the other store, or has this one, is refused', async (
   await rm(embedded.data_dir, { recursive: true });
 });
 
-test('many small files of a backup are written anew as few, and few are left', () => {
+test('many small files of a backup are rewritten as few', () => {
   const stretches = (rows: number[]): Stretch[] =>
     rows.map((count, index) => ({
       table: 'events',

@@ -65,7 +65,7 @@ test('login keeps a profile that its owner alone can read; use, list and logout'
   assert.equal((await run('exports list')).code, 4);
 });
 
-test('a refused key, an empty one and a server that is away leave the profile alone', async () => {
+test('a refused or empty key, and a server that is away, leave the profile unchanged', async () => {
   const at = config('kept');
   await sluice.run(['login', '--url', address, '--key', home.key], at);
   const before = readFileSync(profilesOf('kept'), 'utf8');
@@ -107,7 +107,7 @@ test('a key of a profile goes to no other address', async (context) => {
   assert.deepEqual([told.code, heard], [4, []], told.err);
 });
 
-test('an expired key and answers that are no answers of Sluice are told', async (context) => {
+test('an expired key and foreign answers are named', async (context) => {
   const expired = await harness.newOrganization();
   await harness.deps.db.run(sql`UPDATE personal_api_keys SET expires_at = now() - interval '1 day'
     WHERE user_id = ${expired.user.id}`);
@@ -185,7 +185,7 @@ test('api asks any route: fields, types, bodies, queries; refusals on both outpu
   assert.deepEqual([started.code, /SLUICE_PORT must be a whole/.test(started.err)], [2, true]);
 });
 
-test('a folder that cannot be written is told; a file that all may read is mended', async () => {
+test('an unwritable folder is named; a file that all may read is mended', async () => {
   const at = config('modes');
   mkdirSync(join(folder, 'modes/sluice'), { recursive: true });
   const file = profilesOf('modes');

@@ -135,7 +135,7 @@ test('a key is what is written, also where YAML has a number', async () => {
   });
 });
 
-test('every fault of every file is told at once, with line and column', async () => {
+test('every fault of every file is reported at once, with line and column', async () => {
   const { lines } = await read({
     'a.yaml': 'projects:\n  web: { name: Web }\n  web: { name: Again }\n',
     'b.yaml': 'projects:\n\t- x\n',
@@ -174,7 +174,7 @@ test('every fault of every file is told at once, with line and column', async ()
   );
 });
 
-test('a quote that is not closed is told where it begins', async () => {
+test('a quote that is not closed is reported where it begins', async () => {
   const { lines } = await read({
     'a.yaml': 'domains:\n  own: "a.example\n  b: 1\nplugins: {}\n',
     'b.yaml': "domains: { own: 'it''s\n  b: 1 }\n",
@@ -183,7 +183,7 @@ test('a quote that is not closed is told where it begins', async () => {
   assert.deepEqual(lines, [`a.yaml:2:8: ${detail}`, `b.yaml:1:17: ${detail}`]);
 });
 
-test('a line that says two things and a key that stands twice are told as what to do', async () => {
+test('an ambiguous line and a repeated key are reported with advice', async () => {
   const { lines } = await read({
     'a.yaml': 'domains:\n  own: a: b\n',
     'b.yaml': 'plugins: {}\nplugins: {}\n',
@@ -229,7 +229,7 @@ test('a pulled file can be read unchanged', async () => {
   assert.match(readFileSync(join(folder, 'pulled.yaml'), 'utf8'), /name: "no"/);
 });
 
-test('anchors that multiply, deep nesting and large files are told in time', () => {
+test('anchors that multiply, deep nesting and large files are refused in time', () => {
   const begin = performance.now();
   const laughs = [
     'a0: &a0 [x, x, x, x, x, x, x, x, x, x]',

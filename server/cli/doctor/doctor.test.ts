@@ -88,37 +88,33 @@ test('a log that is whole is well, and the doctor finds no fault', async () => {
   if (warnings === 0) assert.equal(last, 'Nothing is wrong.');
 });
 
-test(
-  'a fault is told in a sentence with the name of the organization or person, and the exit code ' +
-    'is 1',
-  async () => {
-    await tamper('CREATE TABLE kept AS TABLE activity');
-    await tamper(
-      `UPDATE activity SET user_email = 'other@example.com' WHERE number = 1
+test('a fault is one sentence with the name of the organization or person, and exit code 1', async () => {
+  await tamper('CREATE TABLE kept AS TABLE activity');
+  await tamper(
+    `UPDATE activity SET user_email = 'other@example.com' WHERE number = 1
       AND chain_id = '${organization_id}'`,
-    );
-    await tamper(`DELETE FROM activity WHERE number = 3 AND chain_id = '${organization_id}'`);
-    await tamper(`DELETE FROM activity WHERE chain_id = '${user_uuid}'`);
-    const { code, activity, last } = await looked();
-    assert.deepEqual(
-      [code, last, activity.toSorted()],
+  );
+  await tamper(`DELETE FROM activity WHERE number = 3 AND chain_id = '${organization_id}'`);
+  await tamper(`DELETE FROM activity WHERE chain_id = '${user_uuid}'`);
+  const { code, activity, last } = await looked();
+  assert.deepEqual(
+    [code, last, activity.toSorted()],
+    [
+      1,
+      '3 things are wrong.',
       [
-        1,
-        '3 things are wrong.',
-        [
-          `fault organization "Acme" (${organization_id}), entry 1: The entry is not what the ` +
-            'server wrote here, or the head of the chain had been changed when it was written.',
-          `fault organization "Acme" (${organization_id}), entry 2: The entry 3 is missing.`,
-          `fault person ${email} (${user_uuid}), entry 1: The entry 1 is missing.`,
-          'warning keep a copy of the database, then compare the log with a backup or an ' +
-            'exported file.',
-        ],
+        `fault organization "Acme" (${organization_id}), entry 1: The entry is not what the ` +
+          'server wrote here, or the head of the chain had been changed when it was written.',
+        `fault organization "Acme" (${organization_id}), entry 2: The entry 3 is missing.`,
+        `fault person ${email} (${user_uuid}), entry 1: The entry 1 is missing.`,
+        'warning keep a copy of the database, then compare the log with a backup or an ' +
+          'exported file.',
       ],
-    );
-    await tamper('DELETE FROM activity');
-    await tamper('INSERT INTO activity SELECT * FROM kept');
-  },
-);
+    ],
+  );
+  await tamper('DELETE FROM activity');
+  await tamper('INSERT INTO activity SELECT * FROM kept');
+});
 
 test('another secret key opens nothing, and the doctor says which one to start with', async () => {
   const { code, lines } = await looked('the secret of another server, 32 or more');

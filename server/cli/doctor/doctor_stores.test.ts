@@ -48,7 +48,7 @@ test('the doctor creates no folder', async () => {
   );
 });
 
-test('an embedded store that is gone beside one that is there is told, not created', async () => {
+test('a lost embedded store beside an existing one is reported, not created', async () => {
   for (const [kept, lost] of [
     ['postgres', 'clickhouse'],
     ['clickhouse', 'postgres'],
@@ -65,7 +65,7 @@ test('an embedded store that is gone beside one that is there is told, not creat
   assert.deepEqual([code, lines.at(-1)], [0, 'Nothing is wrong.']);
 });
 
-test('a pooler that mixes sessions is told each time, by the doctor and by a backup', async (t) => {
+test('doctor and backup always report a pooler that mixes sessions', async (t) => {
   const pooler = await openTransactionPooler(stores.database_url);
   t.after(() => pooler.close());
   const { user, password, database } = accessTo(stores.database_url, pooler.port);
@@ -84,7 +84,7 @@ test('a pooler that mixes sessions is told each time, by the doctor and by a bac
   });
 });
 
-test('an export folder that nobody can create is a fault, and the doctor ends', async () => {
+test('an export folder that cannot be created is a fault, and the doctor ends', async () => {
   const { code, lines } = await looked({ SLUICE_EXPORT_DIR: '/proc/sluice/exports' });
   assert.equal(code, 1);
   assert.match(
@@ -100,7 +100,7 @@ test('the doctor says nothing about the content of an unreadable data folder', a
   assert.doesNotMatch(lines.join('\n'), /none yet|will be created/);
 });
 
-test('a full disk is told in a sentence', () => {
+test('a full disk is reported in a sentence', () => {
   const full = Object.assign(new Error('ENOSPC: no space left on device, write'), {
     code: 'ENOSPC',
   });
@@ -114,7 +114,7 @@ test('a full disk is told in a sentence', () => {
 
 // Each waits five seconds for stores that do not come up.
 describe('stores that are away', { concurrency: 2 }, () => {
-  test('stores that are away are each told in a sentence, without a log or a stack', async () => {
+  test('each store that is away is reported in a sentence, without a log or a stack', async () => {
     const { code, lines, logged } = await looked({
       SLUICE_DATABASE_URL: 'postgres://u:secret-word@127.0.0.1:9/x',
       SLUICE_CLICKHOUSE_URL: 'http://u:secret-word@127.0.0.1:9/x',
@@ -156,7 +156,7 @@ describe('stores that are away', { concurrency: 2 }, () => {
     }
   });
 
-  test('a wrong SLUICE_DATABASE_URL beside embedded stores, on a socket, is told', async () => {
+  test('a wrong SLUICE_DATABASE_URL beside embedded stores, on a socket, is reported', async () => {
     const data = join(folder, 'embedded');
     mkdirSync(data);
     const unlock = lockDataFolder(data);
@@ -233,7 +233,7 @@ test('the doctor says in a sentence whether a standby has the answered rows', ()
     assert.equal(standbyFinding({ wanted, commit, present }).state, state);
 });
 
-test('before a migration the doctor says what it will do, and does none of it', async () => {
+test('before a migration the doctor names its steps, and takes none', async () => {
   const { database_url, clickhouse_url } = stores;
   const db = openDatabase(database_url, { connections_max: 1, application_name: 'doctor-test' });
   try {

@@ -42,7 +42,7 @@ test('a migration of ClickHouse names the tables that it reads whole', () => {
   for (const [text, tables] of cases) assert.deepEqual(analyticsTablesRead(text), tables, text);
 });
 
-test('times and bytes are told as exactly as they are known', () => {
+test('times and bytes are as exact as they are known', () => {
   assert.deepEqual([0, 39.2, 600, 9_000].map(aboutText), [
     'less than a second',
     'about 40 s',

@@ -134,7 +134,7 @@ test('failed runs: watch ends with 1, retry runs them again, cancel takes one ba
   assert.match((await refused('runs', 'watch', empty.trim()))[1], /no run yet: `sluice exports/);
 });
 
-test('logs --follow goes on with what comes, each line once, until it is ended', async () => {
+test('logs --follow continues with new lines, each once, until it is ended', async () => {
   await create('followed');
   const words = ['exports', 'logs', 'followed', '--follow', '--limit', '1', '--json'];
   const child = spawn(process.execPath, [join(import.meta.dirname, '../../main.ts'), ...words], {

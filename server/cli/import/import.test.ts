@@ -56,39 +56,32 @@ test('a foreign file is mapped: names, nested ids, times without a zone, the res
   );
 });
 
-test(
-  'equal lines are different events, the same content twice is not: plain, gzip, standard ' +
-    'input, an array',
-  async () => {
-    const owner = await importing.harness.newOrganization();
-    const line = '{"event":"e","distinct_id":"d","timestamp":"2024-01-01T00:00:00Z"}';
-    const text = `${line}\n`.repeat(5_200);
-    const first = await importing.run(owner, await importing.put('equal.ndjson', text));
-    assert.equal(first.said.at(-1), '5,200 events stored, 0 were there already, 0 lines refused.');
-    const again = await importing.run(
-      owner,
-      await importing.put('equal.ndjson.gz', gzipSync(text)),
-    );
-    assert.equal(again.said.at(-2), '0 events stored, 5,200 were there already, 0 lines refused.');
-    const piped = await importing.run(owner, '-', {}, text);
-    assert.equal(piped.said.at(-2), '0 events stored, 5,200 were there already, 0 lines refused.');
-    const stored = await importing.rows(owner);
-    assert.equal(stored.length, 5_200);
-    for (const { uuid } of stored.slice(0, 10))
-      assert.match(uuid, /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab]/);
-    const array = await importing.run(
-      await importing.harness.newOrganization(),
-      await importing.put(
-        'array.json',
-        `[\n ${line},\n${line} , {"event":"}],{\\"","distinct_id":"d"}]\n`,
-      ),
-    );
-    assert.deepEqual(
-      [array.code, array.said.at(-1)],
-      [0, '3 events stored, 0 were there already, 0 lines refused.'],
-    );
-  },
-);
+test('equal lines are different events; the same content imported twice is not', async () => {
+  const owner = await importing.harness.newOrganization();
+  const line = '{"event":"e","distinct_id":"d","timestamp":"2024-01-01T00:00:00Z"}';
+  const text = `${line}\n`.repeat(5_200);
+  const first = await importing.run(owner, await importing.put('equal.ndjson', text));
+  assert.equal(first.said.at(-1), '5,200 events stored, 0 were there already, 0 lines refused.');
+  const again = await importing.run(owner, await importing.put('equal.ndjson.gz', gzipSync(text)));
+  assert.equal(again.said.at(-2), '0 events stored, 5,200 were there already, 0 lines refused.');
+  const piped = await importing.run(owner, '-', {}, text);
+  assert.equal(piped.said.at(-2), '0 events stored, 5,200 were there already, 0 lines refused.');
+  const stored = await importing.rows(owner);
+  assert.equal(stored.length, 5_200);
+  for (const { uuid } of stored.slice(0, 10))
+    assert.match(uuid, /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab]/);
+  const array = await importing.run(
+    await importing.harness.newOrganization(),
+    await importing.put(
+      'array.json',
+      `[\n ${line},\n${line} , {"event":"}],{\\"","distinct_id":"d"}]\n`,
+    ),
+  );
+  assert.deepEqual(
+    [array.code, array.said.at(-1)],
+    [0, '3 events stored, 0 were there already, 0 lines refused.'],
+  );
+});
 
 test('ids of the file become uuids, so that overlapping files double nothing', async () => {
   const owner = await importing.harness.newOrganization();
@@ -113,7 +106,7 @@ test('ids of the file become uuids, so that overlapping files double nothing', a
   assert.ok((await importing.rows(owner)).some((row) => row.uuid === own));
 });
 
-test('an import that is killed goes on where it stopped, loses and doubles nothing', async () => {
+test('a killed import continues where it stopped, loses and doubles nothing', async () => {
   const owner = await importing.harness.newOrganization();
   // Three requests: the kill falls into the second one.
   const lines = 11_000;
@@ -192,39 +185,35 @@ test('a server that asks to wait is waited for, one that refuses ends the import
   }
 });
 
-test(
-  'an answer that does not speak of the lines, such as a proxy gives, stops the import and ' +
-    'counts nothing as done',
-  async () => {
-    const owner = await importing.harness.newOrganization();
-    const file = await importing.put(
-      'proxy.ndjson',
-      '{"event":"e","distinct_id":"d"}\n{"event":"f","distinct_id":"d"}',
+test('an answer that does not speak of the lines stops the import, and counts nothing', async () => {
+  const owner = await importing.harness.newOrganization();
+  const file = await importing.put(
+    'proxy.ndjson',
+    '{"event":"e","distinct_id":"d"}\n{"event":"f","distinct_id":"d"}',
+  );
+  const refusal = (attr: string | null) => ({ attr, code: 'blank', detail: 'No.' });
+  const answers: [number, unknown, RegExp][] = [
+    [400, { detail: 'Bad request.' }, /the server answered 400: Bad request/],
+    [400, { errors: [] }, /the server answered 400: no reason given/],
+    [400, { errors: [refusal('lines__1__event')] }, /the server answered 400/],
+    [400, { errors: [refusal('lines__1__event'), refusal(null)] }, /the server answered 400/],
+    [200, 'welcome', /does not say what became of all 2 lines/],
+    [200, { taken: 1 }, /does not say what became of all 2 lines/],
+  ];
+  for (const [status, body, message] of answers) {
+    const server = await serve(() => [status, {}, body]);
+    await assert.rejects(
+      importing.run(owner, file, { url: addressOf(server) }),
+      (error: Error) => error instanceof UserError && message.test(error.message),
     );
-    const refusal = (attr: string | null) => ({ attr, code: 'blank', detail: 'No.' });
-    const answers: [number, unknown, RegExp][] = [
-      [400, { detail: 'Bad request.' }, /the server answered 400: Bad request/],
-      [400, { errors: [] }, /the server answered 400: no reason given/],
-      [400, { errors: [refusal('lines__1__event')] }, /the server answered 400/],
-      [400, { errors: [refusal('lines__1__event'), refusal(null)] }, /the server answered 400/],
-      [200, 'welcome', /does not say what became of all 2 lines/],
-      [200, { taken: 1 }, /does not say what became of all 2 lines/],
-    ];
-    for (const [status, body, message] of answers) {
-      const server = await serve(() => [status, {}, body]);
-      await assert.rejects(
-        importing.run(owner, file, { url: addressOf(server) }),
-        (error: Error) => error instanceof UserError && message.test(error.message),
-      );
-      server.close();
-      await assert.rejects(readFile(`${file}.sluice-import`), { code: 'ENOENT' });
-    }
-    assert.equal(
-      (await importing.run(owner, file)).said.at(-1),
-      '2 events stored, 0 were there already, 0 lines refused.',
-    );
-  },
-);
+    server.close();
+    await assert.rejects(readFile(`${file}.sluice-import`), { code: 'ENOENT' });
+  }
+  assert.equal(
+    (await importing.run(owner, file)).said.at(-1),
+    '2 events stored, 0 were there already, 0 lines refused.',
+  );
+});
 
 async function serve(
   next: () => readonly [number, Record<string, string>, unknown],

@@ -109,35 +109,31 @@ for (const [signal, code] of [
   ['SIGINT', 130],
   ['SIGTERM', 143],
 ] as const)
-  test(
-    `${signal} stops an import at once with ${code}, says that the same command goes on, and it ` +
-      'does',
-    async () => {
-      const endpoint = await openEndpoint();
-      const file = await putLines(`${signal}.ndjson`);
-      const { child, ended } = start(file, '--url', endpoint.url);
-      await Promise.race([endpoint.held, endedEarly(ended)]);
-      child.kill(signal);
-      assert.deepEqual(await ended, {
-        code,
-        output:
-          `5000 of ${lines} lines\nStopped after line 5000 of ${lines}. The same command ` +
-          'continues from there.\n',
-      });
-      endpoint.release();
-      const again = await run(file, '--url', endpoint.url);
-      assert.equal(again.code, 0, again.output);
-      assert.match(again.output, /^Going on after line 5000 /);
-      const ids = endpoint.sent.map(
-        (line) => (JSON.parse(line) as { distinct_id: string }).distinct_id,
-      );
-      assert.deepEqual(
-        ids,
-        Array.from({ length: lines }, (_none, index) => `d${index}`),
-      );
-      endpoint.close();
-    },
-  );
+  test(`${signal} stops an import at once with ${code}, and the same command continues it`, async () => {
+    const endpoint = await openEndpoint();
+    const file = await putLines(`${signal}.ndjson`);
+    const { child, ended } = start(file, '--url', endpoint.url);
+    await Promise.race([endpoint.held, endedEarly(ended)]);
+    child.kill(signal);
+    assert.deepEqual(await ended, {
+      code,
+      output:
+        `5000 of ${lines} lines\nStopped after line 5000 of ${lines}. The same command ` +
+        'continues from there.\n',
+    });
+    endpoint.release();
+    const again = await run(file, '--url', endpoint.url);
+    assert.equal(again.code, 0, again.output);
+    assert.match(again.output, /^Going on after line 5000 /);
+    const ids = endpoint.sent.map(
+      (line) => (JSON.parse(line) as { distinct_id: string }).distinct_id,
+    );
+    assert.deepEqual(
+      ids,
+      Array.from({ length: lines }, (_none, index) => `d${index}`),
+    );
+    endpoint.close();
+  });
 
 test('standard input that does not end, and one that was read, stop too', async () => {
   const waiting = start('-', '--url', 'http://127.0.0.1:9');
@@ -165,7 +161,7 @@ test('standard input that does not end, and one that was read, stop too', async 
   endpoint.close();
 });
 
-test('a wrong zone and a wrong address are told before anything is read', async () => {
+test('a wrong zone and a wrong address are refused before anything is read', async () => {
   const absent = join(folder, 'absent');
   for (const [options, message] of [
     [['--timezone', 'Mars/Base'], /^There is no time zone "Mars\/Base"/],

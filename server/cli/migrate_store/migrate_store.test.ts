@@ -77,7 +77,7 @@ const here = async (query = sum) => {
 };
 const there = async (query = sum) => (await other.query({ query, format: 'JSONEachRow' })).json();
 
-test('a copy that is killed goes on; what differs is copied anew; the server goes on', async () => {
+test('a killed copy continues; changed days are copied again; the server keeps running', async () => {
   const child = spawn(process.execPath, [main, 'migrate-store', '--to', to], {
     env: { ...leastEnvironment(), ...source().environment },
     stdio: 'ignore',
@@ -131,7 +131,7 @@ test('a day that may get rows still is hashed again, though as many rows are the
   assert.deepEqual(await there(), await here());
 });
 
-test('a switch copies the last rows and closes the store; it may be taken back', async () => {
+test('a switch copies the last rows and closes the store; it may be undone', async () => {
   await send('one more');
   const project = await delivering.harness.deps.db.row<{ id: number }>(
     sql`SELECT id FROM projects WHERE id = ${home.project.id}`,

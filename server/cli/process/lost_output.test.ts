@@ -18,12 +18,12 @@ async function ended(stdout: 'pipe' | number): Promise<{ code: number | null; er
   return { code, err };
 }
 
-test('a pipe that nobody reads any more ends no command with a stack', async () => {
+test('a pipe without a reader ends no command with a stack', async () => {
   assert.deepEqual(await ended('pipe'), { code: 0, err: '' });
 });
 
 test(
-  'output that cannot be written is told, with 1',
+  'output that cannot be written is reported, with exit code 1',
   { skip: !existsSync('/dev/full') },
   async () => {
     const { code, err } = await ended(openSync('/dev/full', 'w'));

@@ -11,7 +11,7 @@ import { folderAroundTests } from '../../../test/around_tests.ts';
 
 const folder = folderAroundTests();
 
-test('a wrong catalogue is told by its setting, before a store is started', () => {
+test('a wrong catalogue is refused by its setting, before a store is started', () => {
   const path = join(folder, 'catalogue.json');
   writeFileSync(path, '{}');
   const { status, stderr } = spawnSync(process.execPath, [main, 'start'], {

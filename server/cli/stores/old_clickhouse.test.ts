@@ -52,7 +52,7 @@ test('a ClickHouse that is too old is named with its version and the one that is
     });
   }));
 
-test('an error of an old ClickHouse is told as one of the server', () => {
+test('an error of an old ClickHouse is reported as one of the server', () => {
   const { message } = answerError(new Error(old_error('x')));
   assert.equal(message, 'The server reported an error (Unknown setting x).');
 });

@@ -25,7 +25,7 @@ test('the PostgreSQL of another user is refused, with whose it is', () => {
   assert.throws(() => refuseForeign(join(loop, 'postgres')), FolderUnusableError);
 });
 
-test('stores that nobody can be told of are stopped again, and the folder is free', async () => {
+test('stores that cannot be announced are stopped again, and the folder is free', async () => {
   const config = readConfig({
     SLUICE_DATA_DIR: folder,
     SLUICE_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',

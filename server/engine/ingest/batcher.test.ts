@@ -95,71 +95,67 @@ test('two processes store each shared uuid once, and inserted_at strictly grows'
   for (const { at } of batches) assert.match(at, /\.\d{3}000Z$/);
 });
 
-test(
-  '$set overwrites, $set_once fills, one version per batch, events carry the person as of the ' +
-    'event',
-  async () => {
-    const teamId = await newTeam();
-    const ingestion = open();
-    await store(ingestion, teamId, [
-      event({ event: '1' }),
-      event({
-        event: '2',
-        $set: { plan: 'free', big: 1 },
-        $set_once: { plan: 'none', first: 'a' },
-      }),
-      event({ event: '3', $set: { plan: 'paid' }, $set_once: { first: 'b' } }),
-      event({ event: '4', distinct_id: 'other' }),
-    ]);
-    const events = await select<{
-      person_properties: string;
-      person_id: string;
-      distinct_id: string;
-    }>(
-      'SELECT person_properties, person_id, distinct_id FROM events WHERE team_id = ' +
-        '{team_id:Int64} ORDER BY event',
-      teamId,
-    );
-    assert.deepEqual(
-      events.map((row) => JSON.parse(row.person_properties)),
-      [{}, { plan: 'free', first: 'a', big: 1 }, { plan: 'paid', first: 'a', big: 1 }, {}],
-    );
-    assert.equal(
-      new Set(events.filter((row) => row.distinct_id === 'd').map((row) => row.person_id)).size,
-      1,
-    );
-    const [first, ...more] = await versions(teamId);
-    assert.deepEqual(more, []);
-    assert.deepEqual(
-      [first?.distinct_id, JSON.parse(first!.properties), first?.person_version],
-      ['d', { plan: 'paid', first: 'a', big: 1 }, 1],
-    );
-    // The same values again, from another process without a cache: no new version.
-    await store(open(), teamId, [
-      event({ $set: { plan: 'paid' } }),
-      event({ $set_once: { first: 'z' } }),
-    ]);
-    assert.equal((await versions(teamId)).length, 1);
-    // A change from yet another process, then one from the first, whose cache must not be stale.
-    await store(open(), teamId, [event({ properties: { $set: { plan: 'gone' } } })]);
-    await store(ingestion, teamId, [event({ $set: { extra: true } })]);
-    const all = await versions(teamId);
-    assert.deepEqual(
-      all.map((row) => [
-        row.person_version,
-        JSON.parse(row.properties).plan,
-        JSON.parse(row.properties).extra,
-      ]),
-      [
-        [1, 'paid', undefined],
-        [2, 'gone', undefined],
-        [3, 'gone', true],
-      ],
-    );
-    assert.equal(new Set(all.map((row) => row.created_at)).size, 1);
-    assert.equal(new Set(all.map((row) => row.inserted_at)).size, 3);
-  },
-);
+test('$set overwrites, $set_once fills, and events carry the person at their time', async () => {
+  const teamId = await newTeam();
+  const ingestion = open();
+  await store(ingestion, teamId, [
+    event({ event: '1' }),
+    event({
+      event: '2',
+      $set: { plan: 'free', big: 1 },
+      $set_once: { plan: 'none', first: 'a' },
+    }),
+    event({ event: '3', $set: { plan: 'paid' }, $set_once: { first: 'b' } }),
+    event({ event: '4', distinct_id: 'other' }),
+  ]);
+  const events = await select<{
+    person_properties: string;
+    person_id: string;
+    distinct_id: string;
+  }>(
+    'SELECT person_properties, person_id, distinct_id FROM events WHERE team_id = ' +
+      '{team_id:Int64} ORDER BY event',
+    teamId,
+  );
+  assert.deepEqual(
+    events.map((row) => JSON.parse(row.person_properties)),
+    [{}, { plan: 'free', first: 'a', big: 1 }, { plan: 'paid', first: 'a', big: 1 }, {}],
+  );
+  assert.equal(
+    new Set(events.filter((row) => row.distinct_id === 'd').map((row) => row.person_id)).size,
+    1,
+  );
+  const [first, ...more] = await versions(teamId);
+  assert.deepEqual(more, []);
+  assert.deepEqual(
+    [first?.distinct_id, JSON.parse(first!.properties), first?.person_version],
+    ['d', { plan: 'paid', first: 'a', big: 1 }, 1],
+  );
+  // The same values again, from another process without a cache: no new version.
+  await store(open(), teamId, [
+    event({ $set: { plan: 'paid' } }),
+    event({ $set_once: { first: 'z' } }),
+  ]);
+  assert.equal((await versions(teamId)).length, 1);
+  // A change from yet another process, then one from the first, whose cache must not be stale.
+  await store(open(), teamId, [event({ properties: { $set: { plan: 'gone' } } })]);
+  await store(ingestion, teamId, [event({ $set: { extra: true } })]);
+  const all = await versions(teamId);
+  assert.deepEqual(
+    all.map((row) => [
+      row.person_version,
+      JSON.parse(row.properties).plan,
+      JSON.parse(row.properties).extra,
+    ]),
+    [
+      [1, 'paid', undefined],
+      [2, 'gone', undefined],
+      [3, 'gone', true],
+    ],
+  );
+  assert.equal(new Set(all.map((row) => row.created_at)).size, 1);
+  assert.equal(new Set(all.map((row) => row.inserted_at)).size, 3);
+});
 
 test('a duplicate changes no person, and large numbers of persons are exact', async () => {
   const teamId = await newTeam();

@@ -44,7 +44,7 @@ test('a batch that a killed process left is taken up by the next one', async () 
   assert.equal((await readState(db, teamId)).batch_id, null);
 });
 
-test('a batch of another primary is settled when its writer sends nothing any more', async () => {
+test('the batch of another primary is settled once its writer sends nothing', async () => {
   const teamId = await newTeam();
   const { db } = harness.deps;
   const { epoch } = await readState(db, teamId);
@@ -71,7 +71,7 @@ test('a batch of another primary is settled when its writer sends nothing any mo
   assert.equal((await count(teamId)).rows, 1);
 });
 
-test('settled waits for the batch under way and keeps the next one waiting', async () => {
+test('settled waits for the batch in progress, and the next one waits meanwhile', async () => {
   const teamId = await newTeam();
   const { db } = harness.deps;
   const order: string[] = [];
@@ -132,7 +132,7 @@ test('insertion times go on after the store when the control store forgot them',
   );
 });
 
-test('an unknown project is told apart, and waiting callers are bounded by memory', async () => {
+test('an unknown project has its own error, and waiting callers are bounded by memory', async () => {
   const { stored } = await open().add(2_000_000_000, [event()]);
   assert.deepEqual(await stored, { failure: 'project_gone' });
   const teamId = await newTeam();
@@ -148,7 +148,7 @@ test('an unknown project is told apart, and waiting callers are bounded by memor
   assert.deepEqual(await count(teamId), { rows: 80, uuids: 80 });
 });
 
-test('a project that cannot be stored does not keep the others out', async () => {
+test('a project that cannot be stored does not delay the others', async () => {
   const [stuck, other] = [await newTeam(), await newTeam()];
   const tight = open({ queue_bytes_max: 8_000 });
   const held = Promise.withResolvers<void>();

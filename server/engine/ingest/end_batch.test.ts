@@ -21,7 +21,7 @@ async function askedOf(
   }
 }
 
-test('a store that hangs keeps nobody waiting, also in the middle of an answer', async () => {
+test('a store that hangs delays no caller, even in the middle of an answer', async () => {
   assert.equal(await askedOf(30, () => undefined), false);
   assert.equal(
     await askedOf(30, (_request, response) => response.writeHead(200).write('{')),

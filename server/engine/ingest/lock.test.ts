@@ -109,7 +109,7 @@ test('a clock that was put back gives no time below what was promised as final',
   assert.deepEqual(await insertions(teamId), [Date.parse(ahead), Date.parse(ahead) + 1]);
 });
 
-test('several planners may be promised at once; a project that is gone is no error', async () => {
+test('several planners may get a promise at once; a deleted project is no error', async () => {
   const teamId = await newTeam();
   const promises = await Promise.all(Array.from({ length: 6 }, () => promise(teamId)));
   const state = await readState(db, teamId);
@@ -192,7 +192,7 @@ test('a batch of unknown fate holds back after its time too, until it is resolve
   assert.equal((await readState(db, running)).batch_id === null, false);
 });
 
-test('a store that does not answer leaves a batch of unknown fate as it is', async () => {
+test('a store that does not answer leaves a batch of unknown fate unchanged', async () => {
   const teamId = await newTeam();
   const at = inMinutes(-10);
   const left = note(teamId, at, null, -1);
@@ -239,19 +239,15 @@ test('a writer whose session ended while it looked up writes nothing', async () 
   assert.deepEqual(await store(teamId), { taken: 1, duplicates: 0, refused: 0 });
 });
 
-test(
-  'a writer whose session ended after the note sends nothing more, and holds planners back ' +
-    'meanwhile',
-  async () => {
-    const teamId = await newTeam();
-    const promised = await storeAndLose(teamId, 'INSERT INTO persons');
-    assert.deepEqual(await insertions(teamId), []);
-    assert.equal(promised, (await readState(db, teamId)).last_inserted_at);
-    const other = await newTeam();
-    const until = Date.parse(await storeAndLose(other, 'INSERT INTO events'));
-    for (const at of await insertions(other)) assert.ok(at >= until);
-  },
-);
+test('a writer whose session ended after the note sends nothing, and planners wait meanwhile', async () => {
+  const teamId = await newTeam();
+  const promised = await storeAndLose(teamId, 'INSERT INTO persons');
+  assert.deepEqual(await insertions(teamId), []);
+  assert.equal(promised, (await readState(db, teamId)).last_inserted_at);
+  const other = await newTeam();
+  const until = Date.parse(await storeAndLose(other, 'INSERT INTO events'));
+  for (const at of await insertions(other)) assert.ok(at >= until);
+});
 
 /**
  * Stores an event through a proxy that, before it passes the statement on, ends the session that

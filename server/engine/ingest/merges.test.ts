@@ -124,7 +124,7 @@ test('a refused merge is reported, and the event is still stored', async () => {
   assert.deepEqual(await told(), expected.toSpliced(1, 0, ['merge_of_identified', 'carl', 'bob']));
 });
 
-test('forced merges, each of them a batch, hold nobody else up', async () => {
+test('forced merges, each of them a batch, delay no other batch', async () => {
   const [teamId, other] = [await newTeam(), await newTeam()];
   const ingestion = open({ flushes_max: 1 });
   const order: string[] = [];
@@ -153,7 +153,7 @@ test('a forced merge moves everybody who belongs to a person, wherever from', as
   assert.equal((await storedIds(teamId))['last'], carl);
 });
 
-test('a merge that does not fit into a batch any more is done in the next one, whole', async () => {
+test('a merge that does not fit into a batch is done in the next one, whole', async () => {
   const teamId = await newTeam();
   const large = 'x'.repeat(3_000);
   await store(open({ batch_bytes_max: 10_000 }), teamId, [
@@ -213,7 +213,7 @@ test('persons stored before merges continue, each distinct id a person', async (
   });
 });
 
-test('persons of a batch whose events are stored stay, although nobody said so', async () => {
+test('persons of a batch whose events are stored stay, even without a note', async () => {
   const teamId = await newTeam();
   const v1 = { distinct_id: 'v1' };
   await store(open(), teamId, [event({ ...v1, $set: { plan: 'none' } })]);
@@ -228,7 +228,7 @@ test('persons of a batch whose events are stored stay, although nobody said so',
   assert.deepEqual(await persons(teamId), before);
 });
 
-test('persons of a batch whose events are not stored are taken back', async () => {
+test('persons of a batch whose events are not stored are withdrawn', async () => {
   const teamId = await newTeam();
   const { db, clickhouse, clock, log } = harness.deps;
   await store(open(), teamId, [event({ distinct_id: 'v1', $set: { plan: 'none' } })]);

@@ -72,7 +72,7 @@ test('an unfit value of a job is named by its field', () => {
   }
 });
 
-test('a job without fields takes none, whatever its spec is', () => {
+test('a job without fields takes no values, with any spec', () => {
   for (const other of [{}, { payload: {} }, { payload: 5 }, null, 'x']) {
     assert.deepEqual(read({}, other), { payload: {} });
     assert.ok('faults' in read({ a: 1 }, other));

@@ -52,25 +52,21 @@ test('the columns of an export follow from the query alone', () => {
   );
 });
 
-test(
-  'the schema of the API has the text of each column, its name and the contents of its ' +
-    'placeholders',
-  () => {
-    const { fields, values } = resolveQuery(
-      "SELECT event, concat(event, 'x') AS y, properties.a FROM events WHERE event = 'hidden'",
-      { model: 'events' },
-    );
-    assert.deepEqual(
-      fields.map(({ alias }) => alias),
-      ['event', 'y', 'a'],
-    );
-    assert.deepEqual(
-      [fields[0]?.expression, fields[1]?.expression.replace(/p\d/, 'p')],
-      ['t0_event', 'concat(t0_event, {p:String})'],
-    );
-    assert.deepEqual(Object.values(values), ['x']);
-  },
-);
+test('the schema of the API has the text, the name and the placeholders of each column', () => {
+  const { fields, values } = resolveQuery(
+    "SELECT event, concat(event, 'x') AS y, properties.a FROM events WHERE event = 'hidden'",
+    { model: 'events' },
+  );
+  assert.deepEqual(
+    fields.map(({ alias }) => alias),
+    ['event', 'y', 'a'],
+  );
+  assert.deepEqual(
+    [fields[0]?.expression, fields[1]?.expression.replace(/p\d/, 'p')],
+    ['t0_event', 'concat(t0_event, {p:String})'],
+  );
+  assert.deepEqual(Object.values(values), ['x']);
+});
 
 test('a query is row-wise where each of its rows stands for one row of the model’s table', () => {
   const rowWise = [

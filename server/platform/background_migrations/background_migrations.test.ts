@@ -110,7 +110,7 @@ test('it goes partition by partition, says how far it is, and ends', async () =>
   assert.equal(await mutations(), 4, 'what is done is not done again');
 });
 
-test('killed in the middle it goes on, and asks for nothing twice', async () => {
+test('a migration killed in the middle continues, and asks for nothing twice', async () => {
   await noteBackgroundMigrations(db, folder);
   await clickhouse.command({ query: 'SYSTEM STOP MERGES lines' });
   await turn();

@@ -109,34 +109,30 @@ test('a format that can refuse columns is tried before, unless these are plain',
   assert.deepEqual([await asked(false), await asked(true)], [2, 1]);
 });
 
-test(
-  'an error reaches the reader with its code, at the first byte and in the middle, and never as ' +
-    'an end',
-  async () => {
-    const read = async (query: string) => {
-      for await (const _ of await streamAnswer(clickhouse, {
-        query,
-        clickhouse_settings: { max_block_size: '10000' },
-      }));
-    };
-    await assert.rejects(read('SELECT 1 +'), { code: '62', type: 'SYNTAX_ERROR' });
-    await assert.rejects(read('SELECT nothing_like_it FORMAT TSV'), {
-      code: '47',
-      type: 'UNKNOWN_IDENTIFIER',
-    });
-    await assert.rejects(read('SELECT sumState(1) FORMAT Parquet'), {
-      code: '50',
-      type: 'UNKNOWN_TYPE',
-    });
-    await assert.rejects(
-      read('SELECT number, throwIf(number = 200000) FROM numbers(500000) FORMAT TSV'),
-      {
-        code: '395',
-        type: 'FUNCTION_THROW_IF_VALUE_IS_NON_ZERO',
-      },
-    );
-  },
-);
+test('an error reaches the reader with its code, at any byte, and never as an end', async () => {
+  const read = async (query: string) => {
+    for await (const _ of await streamAnswer(clickhouse, {
+      query,
+      clickhouse_settings: { max_block_size: '10000' },
+    }));
+  };
+  await assert.rejects(read('SELECT 1 +'), { code: '62', type: 'SYNTAX_ERROR' });
+  await assert.rejects(read('SELECT nothing_like_it FORMAT TSV'), {
+    code: '47',
+    type: 'UNKNOWN_IDENTIFIER',
+  });
+  await assert.rejects(read('SELECT sumState(1) FORMAT Parquet'), {
+    code: '50',
+    type: 'UNKNOWN_TYPE',
+  });
+  await assert.rejects(
+    read('SELECT number, throwIf(number = 200000) FROM numbers(500000) FORMAT TSV'),
+    {
+      code: '395',
+      type: 'FUNCTION_THROW_IF_VALUE_IS_NON_ZERO',
+    },
+  );
+});
 
 test('a reader that leaves stops its query, before the pipe opens and in mid-read', async () => {
   const stopped = (marker: string) =>
@@ -178,34 +174,30 @@ test('a reader that leaves stops its query, before the pipe opens and in mid-rea
   await stopped('900000000003');
 });
 
-test(
-  'a request that is aborted while it gets its socket does not end that socket for the one that ' +
-    'uses it next',
-  async () => {
-    await clickhouse.command({ query: 'SELECT 1' });
-    // Now there is an idle socket.
-    await pause(20);
-    const leaving = new AbortController();
-    const asked = clickhouse.query({ query: 'SELECT 1', abort_signal: leaving.signal });
-    leaving.abort();
-    await assert.rejects(asked);
-    // Longer than the two seconds after which the client's own timer would end it.
-    const { stream } = await clickhouse.exec({
-      query: 'SELECT number, sleepEachRow(0.001) FROM numbers(2500) FORMAT TSV',
-      clickhouse_settings: {
-        max_block_size: '500',
-        function_sleep_max_microseconds_per_block: '10000000',
-      },
-    });
-    assert.equal(
-      Buffer.concat(await stream.toArray())
-        .toString()
-        .trimEnd()
-        .split('\n').length,
-      2_500,
-    );
-  },
-);
+test('an aborted request without a socket does not end the next user’s socket', async () => {
+  await clickhouse.command({ query: 'SELECT 1' });
+  // Now there is an idle socket.
+  await pause(20);
+  const leaving = new AbortController();
+  const asked = clickhouse.query({ query: 'SELECT 1', abort_signal: leaving.signal });
+  leaving.abort();
+  await assert.rejects(asked);
+  // Longer than the two seconds after which the client's own timer would end it.
+  const { stream } = await clickhouse.exec({
+    query: 'SELECT number, sleepEachRow(0.001) FROM numbers(2500) FORMAT TSV',
+    clickhouse_settings: {
+      max_block_size: '500',
+      function_sleep_max_microseconds_per_block: '10000000',
+    },
+  });
+  assert.equal(
+    Buffer.concat(await stream.toArray())
+      .toString()
+      .trimEnd()
+      .split('\n').length,
+    2_500,
+  );
+});
 
 test('a store that is killed in the middle is an error', async () => {
   const stream = await streamAnswer(clickhouse, {

@@ -102,7 +102,7 @@ test('with half of the resolvers dead, no record is said within the limit', asyn
   assert.ok(performance.now() - begun < 1_500);
 });
 
-test('each resolver is told with what it said, in the order of the settings', async () => {
+test('each resolver is listed with its answer, in the order of the settings', async () => {
   servers.forEach((server, index) => server.set('each.test', index === 1 ? value : {}));
   const addresses = [closed_address, ...servers.slice(0, 2).map(({ address }) => address)];
   const { answers } = await openDns({ servers: addresses, log }).lookupTxt('each.test');

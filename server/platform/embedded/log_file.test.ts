@@ -8,7 +8,7 @@ import { folderAroundTests } from '../../../test/around_tests.ts';
 
 const folder = folderAroundTests();
 
-test('a log is set aside while its program goes on writing to it', () => {
+test('a log is set aside while its program keeps writing to it', () => {
   const path = join(folder, 'store.log');
   const { fd, close } = openLogFile(path);
   writeSync(fd, 'x'.repeat(100));

@@ -5,7 +5,7 @@ import { silentLog } from '../log.ts';
 import { complaintIn } from './postgres/folder.ts';
 import { supervise } from './supervise.ts';
 
-test('a program that ends while it starts is told with what it complained of', async () => {
+test('a program that ends while it starts is reported with its complaint', async () => {
   const supervised = supervise({
     name: 'PostgreSQL',
     log: silentLog(),

@@ -64,18 +64,14 @@ test('a body of another kind is 415 on a DELETE too', async () => {
   assert.equal(answer.status, 415);
 });
 
-test(
-  'a fixed path in the place of a parameter answers 405 for what it lacks, and the other ' +
-    'declares that',
-  async () => {
-    const { key } = own;
-    assert.ok(statuses('delete', '/api/personal_api_keys/{id}/').includes(405));
-    assert.ok(!statuses('get', '/api/personal_api_keys/{id}/').includes(405));
-    const answer = await harness.request('DELETE', '/api/personal_api_keys/@current/', { key });
-    assert.equal(answer.status, 405);
-    assert.equal(answer.headers['allow'], 'GET, HEAD, OPTIONS');
-  },
-);
+test('a fixed path in the place of a parameter answers 405 for a missing method', async () => {
+  const { key } = own;
+  assert.ok(statuses('delete', '/api/personal_api_keys/{id}/').includes(405));
+  assert.ok(!statuses('get', '/api/personal_api_keys/{id}/').includes(405));
+  const answer = await harness.request('DELETE', '/api/personal_api_keys/@current/', { key });
+  assert.equal(answer.status, 405);
+  assert.equal(answer.headers['allow'], 'GET, HEAD, OPTIONS');
+});
 
 test('the log as a file has its own media type in the document', () => {
   const { content } = operationOf('get', '/api/organizations/{organization_id}/activity/')

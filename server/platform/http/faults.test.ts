@@ -114,36 +114,32 @@ test('a fault in a handler is a 500 that shows nothing of the inside', async () 
   await app.close();
 });
 
-test(
-  'with the control store away the answer is 503 with Retry-After; the process still says that ' +
-    'it is alive',
-  async () => {
-    const db = openDatabase('postgresql://nobody@127.0.0.1:9/none', {
-      connections_max: 2,
-      application_name: 'test',
-    });
-    const app = buildServer(
-      { ...harness.deps, db },
-      (api) =>
-        void api.get(
-          '/api/x/',
-          { config: { scope: 'project:read' }, schema: { response: { 200: {} } } },
-          () => ({}),
-        ),
-    );
-    const answer = await app.inject({
-      url: '/api/x/',
-      headers: { authorization: `Bearer ${own.key}` },
-    });
-    assert.equal(answer.statusCode, 503);
-    assert.equal(answer.headers['retry-after'], '5');
-    assert.equal(answer.json().code, 'unavailable');
-    assert.equal((await app.inject('/healthz')).statusCode, 200);
-    assert.equal((await app.inject('/readyz')).statusCode, 503);
-    await app.close();
-    await db.close();
-  },
-);
+test('without the control store the answer is 503 with Retry-After, and the process is alive', async () => {
+  const db = openDatabase('postgresql://nobody@127.0.0.1:9/none', {
+    connections_max: 2,
+    application_name: 'test',
+  });
+  const app = buildServer(
+    { ...harness.deps, db },
+    (api) =>
+      void api.get(
+        '/api/x/',
+        { config: { scope: 'project:read' }, schema: { response: { 200: {} } } },
+        () => ({}),
+      ),
+  );
+  const answer = await app.inject({
+    url: '/api/x/',
+    headers: { authorization: `Bearer ${own.key}` },
+  });
+  assert.equal(answer.statusCode, 503);
+  assert.equal(answer.headers['retry-after'], '5');
+  assert.equal(answer.json().code, 'unavailable');
+  assert.equal((await app.inject('/healthz')).statusCode, 200);
+  assert.equal((await app.inject('/readyz')).statusCode, 503);
+  await app.close();
+  await db.close();
+});
 
 test('a server whose control store takes no writes is not ready', async () => {
   const { db } = harness.deps;

@@ -98,7 +98,7 @@ test('nobody keeps an answer with a secret, nor one that signs a browser in', as
   assert.equal((await trySignIn(plain, email)).headers['cache-control'], 'no-store');
 });
 
-test('a token that is replaced by the way is kept by nobody', async () => {
+test('an answer with a replaced token is not cached', async () => {
   let now = Date.now();
   const clocked = await openHarness({ clickhouse: false, deps: { clock: { now: () => now } } });
   try {

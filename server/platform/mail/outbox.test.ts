@@ -110,7 +110,7 @@ test('a stored mail cannot be read, and another key does not send it', async () 
   assert.equal(arrived(to).length, 1);
 });
 
-test('a relay that is away is asked again after growing pauses, for about a day', async () => {
+test('a relay that is away is retried after growing pauses, for about a day', async () => {
   const outbox = openProcess();
   const to = newAddress();
   const [id = ''] = await write(outbox, to);

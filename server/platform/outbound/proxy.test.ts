@@ -161,7 +161,7 @@ test('the proxy is never asked for an address that the guard refuses', async () 
   assert.deepEqual(proxy.asked, []);
 });
 
-test('a fault of the proxy is told as such, without its address and its password', async () => {
+test('a fault of the proxy is named, without its address and its password', async () => {
   const cases: [ConnectProxy['instead'], RegExp, ProxyFault['code']][] = [
     [407, /^The proxy of .* refused its user or password \(407\)\. /, 'proxy_failed'],
     [401, /^The proxy of .* refused its user or password \(401\)\. /, 'proxy_failed'],
@@ -197,7 +197,7 @@ function isTold(error: unknown, expected: RegExp, code: string): boolean {
   return true;
 }
 
-test('a proxy that is away, silent or not verified is told as such', async (t) => {
+test('a proxy that is away, silent or not verified is named', async (t) => {
   const gone = await startConnectProxy();
   await gone.close();
   const cases: [string, RegExp][] = [

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { startChores } from './chores.ts';
 import { silentLog } from '../log.ts';
 
-test('chores are done at once and again, none overlaps itself or waits for another', async () => {
+test('chores run at once and again, never twice at a time, and independently', async () => {
   const runs = { quick: 0, slow: 0 };
   let open = 0;
   let open_max = 0;
@@ -61,31 +61,27 @@ test('a fault is logged with the name of the chore, once while it lasts, and its
   );
 });
 
-test(
-  'stop ends the waiting, tells the work under way, and waits for its end without a word in the ' +
-    'log',
-  async () => {
-    const lines: string[] = [];
-    const sink = new Writable({
-      write: (chunk, _encoding, next) => next(void lines.push(String(chunk))),
-    });
-    let ended = 0;
-    const begun = Promise.withResolvers<void>();
-    const work = async (signal: AbortSignal) => {
-      begun.resolve();
-      await setTimeout(60_000, undefined, { signal }).finally(() => (ended += 1));
-    };
-    let waited = 0;
-    const idle = async () => void (waited += 1);
-    const chores = startChores(
-      [
-        { name: 'long', interval_ms: 60_000, work },
-        { name: 'idle', interval_ms: 60_000, work: idle },
-      ],
-      pino({}, sink),
-    );
-    await begun.promise;
-    await chores.stop();
-    assert.deepEqual([ended, waited, lines], [1, 1, []]);
-  },
-);
+test('stop ends waits, signals the work in progress, and waits for its end, silently', async () => {
+  const lines: string[] = [];
+  const sink = new Writable({
+    write: (chunk, _encoding, next) => next(void lines.push(String(chunk))),
+  });
+  let ended = 0;
+  const begun = Promise.withResolvers<void>();
+  const work = async (signal: AbortSignal) => {
+    begun.resolve();
+    await setTimeout(60_000, undefined, { signal }).finally(() => (ended += 1));
+  };
+  let waited = 0;
+  const idle = async () => void (waited += 1);
+  const chores = startChores(
+    [
+      { name: 'long', interval_ms: 60_000, work },
+      { name: 'idle', interval_ms: 60_000, work: idle },
+    ],
+    pino({}, sink),
+  );
+  await begun.promise;
+  await chores.stop();
+  assert.deepEqual([ended, waited, lines], [1, 1, []]);
+});

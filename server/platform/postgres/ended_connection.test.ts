@@ -27,7 +27,7 @@ const server = createServer((socket) => {
 before(() => listen(server));
 after(() => server.close());
 
-test('a connection that is ended as it is made fails its work, and nothing else', async () => {
+test('a connection that ends while it opens fails its work alone', async () => {
   const { port } = server.address() as AddressInfo;
   const db = openDatabase(`postgres://sluice@127.0.0.1:${port}/sluice`, {
     connections_max: 2,

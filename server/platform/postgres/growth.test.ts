@@ -64,7 +64,7 @@ test('opens one connection at a time, and serves who waits with what is given ba
   assert.notEqual(await second, taken);
 });
 
-test('one is opened where none is given back within a moment', async () => {
+test('a connection is opened if none is returned within a moment', async () => {
   const { take, opening } = openPool();
   const first = take();
   opening[0]!.opened();

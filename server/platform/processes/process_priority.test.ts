@@ -27,14 +27,22 @@ async function lowered(detached: boolean): Promise<{ niceness: number; session: 
   return JSON.parse(await text(child.stdout)) as { niceness: number; session: string };
 }
 
-test('a process that leads its session stands back with it', { skip: !hasSessions }, async () => {
-  assert.deepEqual(await lowered(true), { niceness: 7, session: '9' });
-});
+test(
+  'a process that leads its session lowers its priority with it',
+  { skip: !hasSessions },
+  async () => {
+    assert.deepEqual(await lowered(true), { niceness: 7, session: '9' });
+  },
+);
 
-test('a process in the session of others leaves that alone', { skip: !hasSessions }, async () => {
-  const own = readFileSync('/proc/self/autogroup', 'utf8').split('nice ')[1]!.trim();
-  assert.deepEqual(await lowered(false), { niceness: 7, session: own });
-});
+test(
+  'a process in a session of others leaves its priority alone',
+  { skip: !hasSessions },
+  async () => {
+    const own = readFileSync('/proc/self/autogroup', 'utf8').split('nice ')[1]!.trim();
+    assert.deepEqual(await lowered(false), { niceness: 7, session: own });
+  },
+);
 
 const setpriv = findProgram('setpriv');
 const canDrop = mayRaisePriority() && setpriv !== undefined;

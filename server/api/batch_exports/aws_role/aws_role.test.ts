@@ -43,7 +43,7 @@ test('an organization sees its external id and a trust policy that asks for it',
   assert.equal((await other.ask('GET', path)).status, 404);
 });
 
-test("nobody has a role assumed as the server with another one's external id", async () => {
+test('an external id of another organization cannot assume a role', async () => {
   const [home, other] = [await organizationOf(trusted), await organizationOf(trusted)];
   const [own, foreign] = [await roleOf(home), await roleOf(other)];
   const missing = await create(home, { aws_role_arn });

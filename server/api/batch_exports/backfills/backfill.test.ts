@@ -145,7 +145,7 @@ test('wrong ranges of a backfill are 400', async () => {
   );
 });
 
-test('a backfill of persons is by their one time, also where nobody says so', async () => {
+test('a backfill of persons uses their one time, even by default', async () => {
   const home = await harness.newOrganization();
   const created = await newExport(home, { model: 'persons' });
   const start = (body: object) =>
@@ -180,7 +180,7 @@ test('one export has a bounded number of open backfills', async () => {
   assert.equal((await start()).status, 409);
 });
 
-test('a change of the interval in the middle of a backfill counts its runs anew', async () => {
+test('a change of the interval during a backfill counts its runs again', async () => {
   const exporting = await openQueryHarness();
   try {
     const home = await exporting.harness.newOrganization();

@@ -16,7 +16,7 @@ function numberOf(key: string, distinct_id: string, at: string): number | undefi
   return sliceOf(slices, { model: 'persons', distinct_id, inserted_us } as StoredRecord)?.number;
 }
 
-test('a slice is told by its bounds, and not beside one that an erasure has emptied', () => {
+test('a slice is named by its bounds, but not beside one that an erasure has emptied', () => {
   assert.deepEqual([numberOf('bob', 'ada', cut!), numberOf('bob', 'eve', cut!)], [0, 1]);
   assert.deepEqual([numberOf('', 'ada', from!), numberOf('', 'ada', cut!)], [0, undefined]);
 });

@@ -22,7 +22,7 @@ const harness = shareHarness({ clickhouse: false });
 const every_event = { event_from: null, event_to: null };
 const at = (hour: number) => Date.parse('2026-01-01T00:00:00Z') + hour * 3_600_000;
 
-test('an interval that failed is told until something has delivered it', async () => {
+test('a failed interval is shown until something has delivered it', async () => {
   const home = await harness.newOrganization();
   const { id } = await newExport(home);
   const told = async () => {

@@ -48,54 +48,50 @@ test('a query comes back as it was sent, with the schema that it was resolved in
   assert.deepEqual([plain.custom_query, plain.schema], [null, null]);
 });
 
-test(
-  'null removes a query, what is not sent keeps it, and each change of it starts a revision and ' +
-    'is in the log',
-  async () => {
-    const home = await harness.newOrganization();
-    const { id } = await newExport(home, { custom_query: query });
-    const put = { name: 'Put', destination: noop_export.destination, interval: 'hour' };
-    const steps: [string, object, string | null, number][] = [
-      ['PATCH', { name: 'Renamed' }, query, 1],
-      ['PATCH', { custom_query: query, model: 'events' }, query, 1],
-      ['PUT', put, query, 1],
-      ['PATCH', { custom_query: other_query }, other_query, 2],
-      ['PUT', { ...put, custom_query: query }, query, 3],
-      [
-        'PATCH',
-        { model: 'persons', custom_query: 'SELECT distinct_id FROM persons' },
-        'SELECT distinct_id FROM persons',
-        4,
-      ],
-      ['PATCH', { custom_query: null }, null, 5],
-      ['PATCH', { custom_query: null }, null, 5],
-    ];
-    for (const [method, body, custom_query, revision] of steps) {
-      const { status, body: after, text } = await send(home, method, urlOf(home, id), body);
-      assert.equal(status, 200, text);
-      assert.deepEqual(
-        [after.custom_query, after.schema?.custom_query ?? null, await revisionOf(id)],
-        [custom_query, custom_query, revision],
-        JSON.stringify(body),
-      );
-    }
-    const log = (
-      await send(home, 'GET', `/api/organizations/${home.organization.id}/activity/?item_id=${id}`)
-    ).body.results;
-    const fields = log.flatMap((entry: { changes: { field: string; after: unknown }[] }) =>
-      entry.changes
-        .filter(({ field }) => /query|schema/.test(field))
-        .map(({ field, after }) => [field, after]),
+test('null removes a query, an absent one stays, and each change starts a revision', async () => {
+  const home = await harness.newOrganization();
+  const { id } = await newExport(home, { custom_query: query });
+  const put = { name: 'Put', destination: noop_export.destination, interval: 'hour' };
+  const steps: [string, object, string | null, number][] = [
+    ['PATCH', { name: 'Renamed' }, query, 1],
+    ['PATCH', { custom_query: query, model: 'events' }, query, 1],
+    ['PUT', put, query, 1],
+    ['PATCH', { custom_query: other_query }, other_query, 2],
+    ['PUT', { ...put, custom_query: query }, query, 3],
+    [
+      'PATCH',
+      { model: 'persons', custom_query: 'SELECT distinct_id FROM persons' },
+      'SELECT distinct_id FROM persons',
+      4,
+    ],
+    ['PATCH', { custom_query: null }, null, 5],
+    ['PATCH', { custom_query: null }, null, 5],
+  ];
+  for (const [method, body, custom_query, revision] of steps) {
+    const { status, body: after, text } = await send(home, method, urlOf(home, id), body);
+    assert.equal(status, 200, text);
+    assert.deepEqual(
+      [after.custom_query, after.schema?.custom_query ?? null, await revisionOf(id)],
+      [custom_query, custom_query, revision],
+      JSON.stringify(body),
     );
-    assert.deepEqual(fields, [
-      ['custom_query', null],
-      ['custom_query', 'SELECT distinct_id FROM persons'],
-      ['custom_query', query],
-      ['custom_query', other_query],
-      ['custom_query', query],
-    ]);
-  },
-);
+  }
+  const log = (
+    await send(home, 'GET', `/api/organizations/${home.organization.id}/activity/?item_id=${id}`)
+  ).body.results;
+  const fields = log.flatMap((entry: { changes: { field: string; after: unknown }[] }) =>
+    entry.changes
+      .filter(({ field }) => /query|schema/.test(field))
+      .map(({ field, after }) => [field, after]),
+  );
+  assert.deepEqual(fields, [
+    ['custom_query', null],
+    ['custom_query', 'SELECT distinct_id FROM persons'],
+    ['custom_query', query],
+    ['custom_query', other_query],
+    ['custom_query', query],
+  ]);
+});
 
 test('a fault is a 400 that names line, column, piece and what was meant, one each', async () => {
   const home = await harness.newOrganization();
@@ -135,42 +131,38 @@ test('a fault is a 400 that names line, column, piece and what was meant, one ea
   assert.match(pattern.body.detail, /^Line 1, column 45 \(`'\['`\): This regular expression/);
 });
 
-test(
-  'a change of the model or the destination checks the stored query against it; validate_only, ' +
-    'test and preview check too',
-  async () => {
-    const home = await harness.newOrganization();
-    const { id } = await newExport(home, {
-      custom_query: 'SELECT event AS xmin, person.properties.plan AS plan FROM events',
-    });
-    const model = await send(home, 'PATCH', urlOf(home, id), { model: 'persons' });
-    assert.equal(model.status, 200, 'the table of events is there for every model');
-    const config = { host: 'example.com', user: 'u', password: 'p', database: 'd' };
-    const destination = await send(home, 'PATCH', urlOf(home, id), {
-      destination: { type: 'Postgres', config },
-    });
-    assert.deepEqual([destination.status, destination.body.attr], [400, 'custom_query']);
-    assert.match(destination.body.detail, /column `xmin` of its own/);
-    const bad = { ...noop_export, custom_query: 'SELECT evnt FROM events' };
-    for (const path of [
-      `${projectBase(home)}?validate_only=true`,
-      `${projectBase(home)}test/`,
-      `${projectBase(home)}preview/`,
-    ])
-      assert.deepEqual((await send(home, 'POST', path, bad)).body.attr, 'custom_query', path);
-    for (const path of [`${urlOf(home, id)}test/`, `${urlOf(home, id)}preview/`])
-      assert.deepEqual(
-        (await send(home, 'POST', path, { custom_query: bad.custom_query })).body.attr,
-        'custom_query',
-        path,
-      );
-    const checked = await send(home, 'PATCH', `${urlOf(home, id)}?validate_only=true`, {
-      custom_query: other_query,
-    });
-    assert.deepEqual([checked.status, checked.body.schema.custom_query], [200, other_query]);
-    assert.notEqual((await send(home, 'GET', urlOf(home, id))).body.custom_query, other_query);
-  },
-);
+test('a change of the model or the destination checks the stored query, and dry runs too', async () => {
+  const home = await harness.newOrganization();
+  const { id } = await newExport(home, {
+    custom_query: 'SELECT event AS xmin, person.properties.plan AS plan FROM events',
+  });
+  const model = await send(home, 'PATCH', urlOf(home, id), { model: 'persons' });
+  assert.equal(model.status, 200, 'the table of events is there for every model');
+  const config = { host: 'example.com', user: 'u', password: 'p', database: 'd' };
+  const destination = await send(home, 'PATCH', urlOf(home, id), {
+    destination: { type: 'Postgres', config },
+  });
+  assert.deepEqual([destination.status, destination.body.attr], [400, 'custom_query']);
+  assert.match(destination.body.detail, /column `xmin` of its own/);
+  const bad = { ...noop_export, custom_query: 'SELECT evnt FROM events' };
+  for (const path of [
+    `${projectBase(home)}?validate_only=true`,
+    `${projectBase(home)}test/`,
+    `${projectBase(home)}preview/`,
+  ])
+    assert.deepEqual((await send(home, 'POST', path, bad)).body.attr, 'custom_query', path);
+  for (const path of [`${urlOf(home, id)}test/`, `${urlOf(home, id)}preview/`])
+    assert.deepEqual(
+      (await send(home, 'POST', path, { custom_query: bad.custom_query })).body.attr,
+      'custom_query',
+      path,
+    );
+  const checked = await send(home, 'PATCH', `${urlOf(home, id)}?validate_only=true`, {
+    custom_query: other_query,
+  });
+  assert.deepEqual([checked.status, checked.body.schema.custom_query], [200, other_query]);
+  assert.notEqual((await send(home, 'GET', urlOf(home, id))).body.custom_query, other_query);
+});
 
 test('names that a destination cannot take are refused before anything is created', async () => {
   const home = await harness.newOrganization();

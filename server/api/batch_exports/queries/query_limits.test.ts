@@ -146,101 +146,93 @@ test('two queries of an organization are read while requests wait, whatever proj
   assert.equal(answered.at(-1), 'third 200');
 });
 
-test(
-  'the time that a destination takes is not the time of the query, and a fault in mid-stream is ' +
-    'explained',
-  async () => {
-    const harness = exporting.harness.deps.engine;
-    const engine = { ...harness, query_limits: { ...harness.query_limits, execution_seconds: 30 } };
-    const all = [{ event_from: null, event_to: null, inserted_from: null, inserted_to: null }];
-    const slice = {
-      number: 0,
-      inserted_from: null,
-      inserted_to: null,
-      records: events_count,
-      outcome: null,
-    };
-    const read = async (custom_query: string, store: typeof engine, pause_ms: number) => {
-      const reading = await openSourceQuery(store, {
-        team_id: home.project.id,
-        model: 'events',
-        selection: all,
-        custom_query,
-        destination_config: null,
-        data_interval_end: '2026-01-01T01:00:00Z',
-      });
-      const stream = await streamSlice(
-        store,
-        reading,
-        slice,
-        reading.query!.columns,
-        { format: 'JSONLines', compression: null },
-        new AbortController().signal,
-      );
-      let bytes = 0;
-      for await (const chunk of stream) {
-        for (const began = performance.now(); bytes === 0 && performance.now() - began < pause_ms;)
-          await new Promise((resolve) => setTimeout(resolve, 10));
-        bytes += (chunk as Buffer).length;
-      }
-      return bytes;
-    };
-    const hasty = {
-      ...engine,
-      query_limits: { ...engine.query_limits, execution_seconds: 6, memory_bytes: 1_000_000_000 },
-    };
-    // 20 MB: more than what is under way between the store and who reads.
-    const many = events_count / 4;
-    const first = `SELECT event, properties FROM events WHERE event::Int64 < ${many}`;
-    assert.ok((await read(first, hasty, 6_200)) > many * 1_000);
-    const isExplained = (error: unknown) =>
-      error instanceof RetryableError
-        ? error.code === 'query_interrupted'
-        : error instanceof NonRetryableError && error.code === 'query_too_expensive';
-    await assert.rejects(read('SELECT event, properties FROM events', engine, 0), isExplained);
-    const roomy = {
-      ...engine,
-      query_limits: { ...engine.query_limits, memory_bytes: 1_000_000_000 },
-    };
-    // The last row of this query fails, after all others have arrived.
-    const last = `FROM events WHERE event::Int64 >= ${events_count - 12_000}`;
-    await assert.rejects(
-      read(`SELECT event, properties, intDiv(1, properties.n::Int64) AS n ${last}`, roomy, 0),
-      {
-        code: 'query_failed',
-        message: /divides by zero/,
-      },
+test('the time of a destination is not that of the query, and a late fault is explained', async () => {
+  const harness = exporting.harness.deps.engine;
+  const engine = { ...harness, query_limits: { ...harness.query_limits, execution_seconds: 30 } };
+  const all = [{ event_from: null, event_to: null, inserted_from: null, inserted_to: null }];
+  const slice = {
+    number: 0,
+    inserted_from: null,
+    inserted_to: null,
+    records: events_count,
+    outcome: null,
+  };
+  const read = async (custom_query: string, store: typeof engine, pause_ms: number) => {
+    const reading = await openSourceQuery(store, {
+      team_id: home.project.id,
+      model: 'events',
+      selection: all,
+      custom_query,
+      destination_config: null,
+      data_interval_end: '2026-01-01T01:00:00Z',
+    });
+    const stream = await streamSlice(
+      store,
+      reading,
+      slice,
+      reading.query!.columns,
+      { format: 'JSONLines', compression: null },
+      new AbortController().signal,
     );
-  },
-);
+    let bytes = 0;
+    for await (const chunk of stream) {
+      for (const began = performance.now(); bytes === 0 && performance.now() - began < pause_ms;)
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      bytes += (chunk as Buffer).length;
+    }
+    return bytes;
+  };
+  const hasty = {
+    ...engine,
+    query_limits: { ...engine.query_limits, execution_seconds: 6, memory_bytes: 1_000_000_000 },
+  };
+  // 20 MB: more than what is under way between the store and who reads.
+  const many = events_count / 4;
+  const first = `SELECT event, properties FROM events WHERE event::Int64 < ${many}`;
+  assert.ok((await read(first, hasty, 6_200)) > many * 1_000);
+  const isExplained = (error: unknown) =>
+    error instanceof RetryableError
+      ? error.code === 'query_interrupted'
+      : error instanceof NonRetryableError && error.code === 'query_too_expensive';
+  await assert.rejects(read('SELECT event, properties FROM events', engine, 0), isExplained);
+  const roomy = {
+    ...engine,
+    query_limits: { ...engine.query_limits, memory_bytes: 1_000_000_000 },
+  };
+  // The last row of this query fails, after all others have arrived.
+  const last = `FROM events WHERE event::Int64 >= ${events_count - 12_000}`;
+  await assert.rejects(
+    read(`SELECT event, properties, intDiv(1, properties.n::Int64) AS n ${last}`, roomy, 0),
+    {
+      code: 'query_failed',
+      message: /divides by zero/,
+    },
+  );
+});
 
-test(
-  'queries of one project that have half of the memory wait for each other and keep no other ' +
-    'project waiting',
-  async () => {
-    const { query_budget, config } = exporting.harness.deps;
-    const bytes = config.query_memory_mb_max * 1024 * 1024;
-    const forever = new AbortController().signal;
-    const held = [
-      await query_budget.take(home.project.id, bytes, forever),
-      await query_budget.take(home.project.id, bytes, forever),
-    ];
-    const custom_query = 'SELECT count() AS n FROM events';
-    const own = exporting.runAll(
-      (
-        await exporting.scheduled(
-          home,
-          { destination: { type: 'File', config: { prefix: 'waits' } }, custom_query },
-          1,
-        )
-      ).id,
-    );
-    const other = await exporting.harness.newOrganization();
-    const goes = { destination: { type: 'File', config: { prefix: 'goes' } }, custom_query };
-    const created = await exporting.scheduled(other, goes, 1);
-    assert.equal((await exporting.runAll(created.id))[0]!.status, 'Completed');
-    assert.deepEqual(await exporting.filesIn('waits', '.jsonl'), []);
-    for (const giveBack of held) giveBack();
-    assert.equal((await own)[0]!.status, 'Completed');
-  },
-);
+test('large queries of one project wait for each other, not for other projects', async () => {
+  const { query_budget, config } = exporting.harness.deps;
+  const bytes = config.query_memory_mb_max * 1024 * 1024;
+  const forever = new AbortController().signal;
+  const held = [
+    await query_budget.take(home.project.id, bytes, forever),
+    await query_budget.take(home.project.id, bytes, forever),
+  ];
+  const custom_query = 'SELECT count() AS n FROM events';
+  const own = exporting.runAll(
+    (
+      await exporting.scheduled(
+        home,
+        { destination: { type: 'File', config: { prefix: 'waits' } }, custom_query },
+        1,
+      )
+    ).id,
+  );
+  const other = await exporting.harness.newOrganization();
+  const goes = { destination: { type: 'File', config: { prefix: 'goes' } }, custom_query };
+  const created = await exporting.scheduled(other, goes, 1);
+  assert.equal((await exporting.runAll(created.id))[0]!.status, 'Completed');
+  assert.deepEqual(await exporting.filesIn('waits', '.jsonl'), []);
+  for (const giveBack of held) giveBack();
+  assert.equal((await own)[0]!.status, 'Completed');
+});

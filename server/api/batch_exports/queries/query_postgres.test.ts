@@ -19,48 +19,44 @@ const four_events = Array.from({ length: 4 }, (_, n) => ({
   properties: {},
 }));
 
-test(
-  'Postgres: a run whose commit the server refuses shows nothing, says so, and gives its ' +
-    'selection back',
-  async () => {
-    const home = await exporting.harness.newOrganization();
-    await exporting.insert(home, four_events.slice(0, 2));
-    await postgres.pool.query(`CREATE TABLE refused (event text);
+test('Postgres: a refused commit shows nothing, says so, and returns the selection', async () => {
+  const home = await exporting.harness.newOrganization();
+  await exporting.insert(home, four_events.slice(0, 2));
+  await postgres.pool.query(`CREATE TABLE refused (event text);
     CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'too late'
       USING ERRCODE = '23514'; END $$;
     CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON refused DEFERRABLE INITIALLY DEFERRED
       FOR EACH ROW EXECUTE FUNCTION refuse()`);
-    const refused = {
-      destination: { type: 'Postgres', config: postgres.config('refused') },
-      custom_query: 'SELECT event FROM events',
-    };
-    const created = await exporting.scheduled(home, refused, 1);
-    const failed = (await exporting.runAll(created.id)).find((run) => run.error_code !== null)!;
-    assert.deepEqual(
-      [failed.status, failed.error_code, failed.records_completed],
-      ['Failed', 'constraint_violated', 0],
-    );
-    assert.match(failed.latest_error!, /too late/);
-    assert.doesNotMatch(failed.latest_error!, /may or may not/);
-    const { deps } = exporting.harness;
-    assert.deepEqual(
-      await deps.db.row(
-        sql`SELECT committing_at, "cursor" FROM batch_export_runs WHERE id = ${failed.id}`,
-      ),
-      {
-        committing_at: null,
-        cursor: null,
-      },
-    );
-    await postgres.pool.query('DROP TRIGGER refuse ON refused');
-    assert.equal((await created.send('POST', `runs/${failed.id}/retry/`)).status, 200);
-    await exporting.runAll(created.id);
-    assert.deepEqual((await postgres.pool.query('SELECT event FROM refused ORDER BY 1')).rows, [
-      { event: 'e0' },
-      { event: 'e1' },
-    ]);
-  },
-);
+  const refused = {
+    destination: { type: 'Postgres', config: postgres.config('refused') },
+    custom_query: 'SELECT event FROM events',
+  };
+  const created = await exporting.scheduled(home, refused, 1);
+  const failed = (await exporting.runAll(created.id)).find((run) => run.error_code !== null)!;
+  assert.deepEqual(
+    [failed.status, failed.error_code, failed.records_completed],
+    ['Failed', 'constraint_violated', 0],
+  );
+  assert.match(failed.latest_error!, /too late/);
+  assert.doesNotMatch(failed.latest_error!, /may or may not/);
+  const { deps } = exporting.harness;
+  assert.deepEqual(
+    await deps.db.row(
+      sql`SELECT committing_at, "cursor" FROM batch_export_runs WHERE id = ${failed.id}`,
+    ),
+    {
+      committing_at: null,
+      cursor: null,
+    },
+  );
+  await postgres.pool.query('DROP TRIGGER refuse ON refused');
+  assert.equal((await created.send('POST', `runs/${failed.id}/retry/`)).status, 200);
+  await exporting.runAll(created.id);
+  assert.deepEqual((await postgres.pool.query('SELECT event FROM refused ORDER BY 1')).rows, [
+    { event: 'e0' },
+    { event: 'e1' },
+  ]);
+});
 
 test('a row that the store does not write is the fault of the store, or of the stop', async () => {
   const engine = exporting.harness.deps.engine;

@@ -8,7 +8,7 @@ const harness = aroundTests(() =>
   openHarness({ clickhouse: false, config: { settle_seconds: 15 } }),
 );
 
-test('an export and its runs say which run is next, when, and why there is none', async () => {
+test('an export and its runs name the next run, its time, or why there is none', async () => {
   const home = await harness.newOrganization();
   const created = await newExport(home);
   const url = `${projectBase(home)}${created.id}/`;

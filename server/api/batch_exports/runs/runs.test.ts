@@ -157,7 +157,7 @@ test('a receipt is there for completed runs only', async () => {
   }
 });
 
-test('retry refuses runs that are under way or completed', async () => {
+test('retry refuses runs that are in progress or completed', async () => {
   const { created, act } = await withExport();
   for (const [hour, status] of ['Starting', 'Running', 'Completed', 'ContinuedAsNew'].entries()) {
     const answer = await act(`${await insertRunRow(harness, created.id, { hour, status })}/retry/`);
@@ -206,7 +206,7 @@ test('two retries at the same time create one run', async () => {
   );
 });
 
-test('a retry takes only what nobody delivered meanwhile, under a name of its own', async () => {
+test('a retry delivers only undelivered rows, under its own name', async () => {
   const { created, act } = await withExport();
   const from = Date.parse('2026-01-01T00:00:00.000000Z');
   const deliver = (minutes: [number, number]) =>
@@ -247,45 +247,41 @@ test('a retry takes only what nobody delivered meanwhile, under a name of its ow
   assert.equal((await act(`${whole}/retry/`)).status, 409);
 });
 
-test(
-  'a retry of a run that failed in its commit goes on with the same slices, and not in another ' +
-    'place',
-  async () => {
-    const { home, created, act } = await withExport();
-    const old = await insertRunRow(harness, created.id, {
-      status: 'FailedRetryable',
-      committing: true,
-      total: 7,
-    });
-    await harness.deps.db.run(
-      sql`UPDATE batch_export_runs SET receipt = 'text', "cursor" = '1' WHERE id = ${old}`,
-    );
-    await harness.deps.db.run(
-      sql`INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, key_from,
+test('a retry of a run that failed in its commit keeps its slices and its place', async () => {
+  const { home, created, act } = await withExport();
+  const old = await insertRunRow(harness, created.id, {
+    status: 'FailedRetryable',
+    committing: true,
+    total: 7,
+  });
+  await harness.deps.db.run(
+    sql`UPDATE batch_export_runs SET receipt = 'text', "cursor" = '1' WHERE id = ${old}`,
+  );
+  await harness.deps.db.run(
+    sql`INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, key_from,
         key_to, records, outcome)
       VALUES (${old}, 0, now(), now(), 'first row', 'next row', 7, '{"number":0}')`,
-    );
-    const { body } = await act(`${old}/retry/`);
-    assert.deepEqual(
-      [body.delivery_id, body.records_total_count, body.records_completed, body.cursor],
-      [old, 7, 7, '1'],
-    );
-    const copied = await harness.deps.db.row(
-      sql`SELECT r.receipt, r.committing_at IS NOT NULL AS committing, s.records, s.key_from,
+  );
+  const { body } = await act(`${old}/retry/`);
+  assert.deepEqual(
+    [body.delivery_id, body.records_total_count, body.records_completed, body.cursor],
+    [old, 7, 7, '1'],
+  );
+  const copied = await harness.deps.db.row(
+    sql`SELECT r.receipt, r.committing_at IS NOT NULL AS committing, s.records, s.key_from,
         s.key_to FROM batch_export_runs r JOIN batch_export_slices s ON s.run_id = r.id
       WHERE r.id = ${body.id}`,
-    );
-    const slice = { records: 7, key_from: 'first row', key_to: 'next row' };
-    assert.deepEqual(copied, { receipt: 'text', committing: true, ...slice });
-    await harness.deps.db.run(
-      sql`UPDATE batch_export_runs SET status = 'Failed', finished_at = now()
+  );
+  const slice = { records: 7, key_from: 'first row', key_to: 'next row' };
+  assert.deepEqual(copied, { receipt: 'text', committing: true, ...slice });
+  await harness.deps.db.run(
+    sql`UPDATE batch_export_runs SET status = 'Failed', finished_at = now()
         WHERE id = ${body.id}`,
-    );
-    await home.ask('PATCH', `${projectBase(home)}${created.id}/`, {
-      destination: { config: { arg: 'elsewhere' } },
-    });
-    assert.equal((await act(`${old}/retry/`)).status, 409);
-    const other = await insertRunRow(harness, created.id, { hour: 5, status: 'Failed' });
-    assert.equal((await act(`${other}/retry/`)).status, 200);
-  },
-);
+  );
+  await home.ask('PATCH', `${projectBase(home)}${created.id}/`, {
+    destination: { config: { arg: 'elsewhere' } },
+  });
+  assert.equal((await act(`${old}/retry/`)).status, 409);
+  const other = await insertRunRow(harness, created.id, { hour: 5, status: 'Failed' });
+  assert.equal((await act(`${other}/retry/`)).status, 200);
+});

@@ -31,7 +31,7 @@ function read(fields: string[], path?: string) {
   );
 }
 
-test('a property token of the application is no key where the request has one elsewhere', () => {
+test('a property named token is no key if the request has one elsewhere', () => {
   const event = { event: 'a', distinct_id: 'ada', properties: { token: 'reset-1' } };
   const keyed = { ...event, properties: { token: key } };
   const bodies: [unknown, Record<string, string>][] = [

@@ -75,7 +75,7 @@ test('a refused event is kept, and stored as of its own time once it is correcte
   for (const one of stored) assert.equal(one.timestamp, '2026-11-22 12:00:00.123000', one.event);
 });
 
-test('a body that is no JSON is kept as it came, wherever it was read', async () => {
+test('a body that is no JSON is kept unchanged, wherever it was read', async () => {
   const home = await harness.newOrganization();
   for (const blanks of [1, 100_000]) {
     const event = `{"event":"${blanks}","distinct_id":"x",${' '.repeat(blanks)}}`;

@@ -98,7 +98,7 @@ test('a fault with one domain is logged and holds up no other', async () => {
   assert.equal(await recheckDomains(deps), 1);
 });
 
-test('stopping ends the look-ups under way and keeps nothing of them', async () => {
+test('stopping ends the look-ups in progress and discards their results', async () => {
   const [domain] = await dueDomains(1);
   world.resolvers[0]!.set(proofNameOf(domain!), { silent: 'always' });
   const stopping = new AbortController();
@@ -112,7 +112,7 @@ test('stopping ends the look-ups under way and keeps nothing of them', async () 
   assert.equal(row?.last_checked_at, null);
 });
 
-test('a domain or an organization that is deleted during its look-up is no fault', async () => {
+test('a domain or organization deleted during its look-up causes no fault', async () => {
   const domains = await dueDomains(2);
   for (const domain of domains)
     world.resolvers[0]!.set(proofNameOf(domain), { records: [proofOf(domain)], delay_ms: 100 });

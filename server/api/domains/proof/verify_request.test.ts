@@ -23,7 +23,7 @@ test('verify takes no body or an object; any other body is refused without DNS',
   assert.equal((await home.ask('POST', path, {})).status, 200);
 });
 
-test('a domain that goes away during its look-up is 404; validate_only keeps nothing', async () => {
+test('a domain deleted during its look-up is 404; validate_only keeps nothing', async () => {
   const home = await world.harness.newOrganization();
   const [dns] = world.resolvers;
   const [domain, other] = [await world.claim(home), await world.claim(home)];

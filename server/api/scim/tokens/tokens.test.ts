@@ -190,7 +190,7 @@ test('a token ends with the right of its maker (P-02 c)', async () => {
 const memberPath = (own: TestDirectory, user: { uuid: string }) =>
   `/api/organizations/${own.organization.id}/members/${user.uuid}/`;
 
-test('owners are told before how many tokens a person takes along', async () => {
+test('owners learn beforehand how many tokens end with a person', async () => {
   const own = await newDirectory(harness);
   const { maker } = await withMaker(own);
   const { body } = await own.ask('GET', memberPath(own, maker.user).replace(/[^/]+\/$/, ''));

@@ -60,29 +60,25 @@ test('an account whose address only looks like the vouched one is another accoun
   }
 });
 
-test(
-  'without JIT a stranger is refused, and an open invite lets them in with its level and is ' +
-    'used up',
-  async () => {
-    const home = await world.newHome();
-    const browser = openNavigator(world.harness);
-    await assertRefused(world, browser, await signInBySaml(world, browser), 'no_account');
-    assert.equal(
-      (await world.harness.deps.db.row<{ count: number }>(
-        sql`SELECT count(*) AS count FROM users WHERE email = ${email}`,
-      ))!.count,
-      0,
-    );
+test('without JIT a stranger needs an open invite, which gives its level and is used up', async () => {
+  const home = await world.newHome();
+  const browser = openNavigator(world.harness);
+  await assertRefused(world, browser, await signInBySaml(world, browser), 'no_account');
+  assert.equal(
+    (await world.harness.deps.db.row<{ count: number }>(
+      sql`SELECT count(*) AS count FROM users WHERE email = ${email}`,
+    ))!.count,
+    0,
+  );
 
-    await invite(home, 8);
-    assert.equal((await signInBySaml(world, browser)).status, 303);
-    assert.deepEqual(await membersOf(home), [`${email} 8`, `${home.user.email} 15`]);
-    const list = await home.ask('GET', `/api/organizations/${home.organization.id}/invites/`);
-    assert.equal(list.body.count, 0);
-  },
-);
+  await invite(home, 8);
+  assert.equal((await signInBySaml(world, browser)).status, 303);
+  assert.deepEqual(await membersOf(home), [`${email} 8`, `${home.user.email} 15`]);
+  const list = await home.ask('GET', `/api/organizations/${home.organization.id}/invites/`);
+  assert.equal(list.body.count, 0);
+});
 
-test('an invite that has expired lets nobody in, and with JIT it gives no level', async () => {
+test('an expired invite is void, and with JIT it gives no level', async () => {
   const home = await world.newHome();
   await invite(home, 15);
   await world.harness.deps.db.run(

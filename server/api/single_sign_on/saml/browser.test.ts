@@ -46,8 +46,7 @@ after(async () => {
 });
 
 test(
-  'a real browser comes back signed in: the cross-site form brings no cookie, the step after ' +
-    'it does',
+  'a real browser comes back signed in, although the cross-site form has no cookie',
   { skip },
   async () => {
     const browser = await chromium.open();

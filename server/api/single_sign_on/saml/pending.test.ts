@@ -39,7 +39,7 @@ async function attack() {
   return accountAt(world.harness, browser);
 }
 
-test('a certificate that waits signs nobody in, and one that an owner confirmed does', async () => {
+test('a waiting certificate signs no one in, and one that an owner confirmed does', async () => {
   const { owner, url } = await newHome();
   world.reasons();
   assert.equal(await attack(), undefined);
@@ -49,7 +49,7 @@ test('a certificate that waits signs nobody in, and one that an owner confirmed 
   assert.equal((await attack())!.email, 'boss@acme.example');
 });
 
-test('a test of the provider goes with what waits, and signs nobody in', async () => {
+test('a test of the provider uses waiting settings, and signs no one in', async () => {
   const { administrator, url } = await newHome();
   const begun = await administrator.ask('POST', `${url}test_sign_in/`, {});
   assert.equal(begun.status, 200, begun.text);

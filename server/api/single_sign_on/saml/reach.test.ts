@@ -155,7 +155,7 @@ test('a provider is trusted with an account as it was set when the factor was sh
   assert.deepEqual(await reachOf(await newBrowser()), []);
 });
 
-test('it plants neither a password nor a second factor in an account without them', async () => {
+test('a sign-in by provider adds no password or second factor to an account', async () => {
   await world.newHome({ jit_provisioning_enabled: true });
   const browser = await newBrowser();
   for (const [path, body] of [

@@ -127,28 +127,19 @@ test('an assertion is used once, also in the answer to a second request', async 
   await assertStillOpen(world, second, next);
 });
 
-test(
-  'a response that another browser brings is no sign-in: neither of the thief nor of somebody ' +
-    'led astray',
-  async () => {
-    const [owner, thief, stranger] = [newBrowser(), newBrowser(), newBrowser()];
-    const request = await beginSaml(owner);
-    await beginSaml(stranger);
-    const taken = await postResponse(thief, genuine(world, request));
-    assert.equal(taken.status, 303);
-    for (const other of [thief, stranger])
-      await assertRefused(
-        world,
-        other,
-        await other.go(taken.headers['location']!),
-        'other_browser',
-      );
-    assert.equal((await owner.go(taken.headers['location']!)).status, 303);
-    assert.ok(await accountAt(world.harness, owner));
-  },
-);
+test('a response in another browser is no sign-in, for thief or victim', async () => {
+  const [owner, thief, stranger] = [newBrowser(), newBrowser(), newBrowser()];
+  const request = await beginSaml(owner);
+  await beginSaml(stranger);
+  const taken = await postResponse(thief, genuine(world, request));
+  assert.equal(taken.status, 303);
+  for (const other of [thief, stranger])
+    await assertRefused(world, other, await other.go(taken.headers['location']!), 'other_browser');
+  assert.equal((await owner.go(taken.headers['location']!)).status, 303);
+  assert.ok(await accountAt(world.harness, owner));
+});
 
-test('the second step alone signs nobody in', async () => {
+test('the second step alone signs no one in', async () => {
   const browser = newBrowser();
   await beginSaml(browser);
   const row = await world.harness.deps.db.row<{ id: string }>(

@@ -32,106 +32,97 @@ const membersOf = async (home: Home) =>
     (member: { user: { email: string }; level: number }) => `${member.user.email} ${member.level}`,
   );
 
-test(
-  'the whole way: to the provider, back with a response, a session, an account, a membership, ' +
-    'where the person wanted to go',
-  async () => {
-    const home = await world.newHome({ jit_provisioning_enabled: true });
-    const browser = openNavigator(world.harness);
-    const begun = await browser.go(
-      `/login/saml/?email=ADA@Acme.Example&next=${encodeURIComponent('/organizations/?a=1#b')}`,
-    );
-    assert.match(
-      begun.headers['set-cookie']!,
-      /^sluice_sign_in=\w{43}; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/,
-    );
-    const request = await beginSaml(
-      browser,
-      email,
-      `&next=${encodeURIComponent('/organizations/?a=1#b')}`,
-    );
-    assert.equal(
-      request.issuer,
-      `${world.harness.deps.config.public_url}/api/saml/metadata/` +
-        `?organization=${home.organization.id}`,
-    );
-    assert.equal(request.acs_url, `${world.harness.deps.config.public_url}/complete/saml/`);
+test('the whole way: provider, response, session, account, membership, and the wanted page', async () => {
+  const home = await world.newHome({ jit_provisioning_enabled: true });
+  const browser = openNavigator(world.harness);
+  const begun = await browser.go(
+    `/login/saml/?email=ADA@Acme.Example&next=${encodeURIComponent('/organizations/?a=1#b')}`,
+  );
+  assert.match(
+    begun.headers['set-cookie']!,
+    /^sluice_sign_in=\w{43}; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/,
+  );
+  const request = await beginSaml(
+    browser,
+    email,
+    `&next=${encodeURIComponent('/organizations/?a=1#b')}`,
+  );
+  assert.equal(
+    request.issuer,
+    `${world.harness.deps.config.public_url}/api/saml/metadata/` +
+      `?organization=${home.organization.id}`,
+  );
+  assert.equal(request.acs_url, `${world.harness.deps.config.public_url}/complete/saml/`);
 
-    const taken = await postResponse(browser, genuine(world, request));
-    assert.equal(taken.status, 303);
-    assert.equal(await accountAt(world.harness, browser), undefined);
-    const ended = await browser.go(taken.headers['location']!);
-    assert.deepEqual([ended.status, ended.headers['location']], [303, '/organizations/?a=1#b']);
+  const taken = await postResponse(browser, genuine(world, request));
+  assert.equal(taken.status, 303);
+  assert.equal(await accountAt(world.harness, browser), undefined);
+  const ended = await browser.go(taken.headers['location']!);
+  assert.deepEqual([ended.status, ended.headers['location']], [303, '/organizations/?a=1#b']);
 
-    const account = await accountAt(world.harness, browser);
+  const account = await accountAt(world.harness, browser);
+  assert.deepEqual(
+    [
+      account.email,
+      account.first_name,
+      account.last_name,
+      account.is_email_verified,
+      account.has_password,
+      account.has_social_auth,
+    ],
+    [email, 'Ada', 'Lovelace', true, false, true],
+  );
+  assert.deepEqual(await membersOf(home), [`${email} 1`, `${home.user.email} 15`]);
+  const session = await world.harness.request('GET', '/api/sessions/@current/', {
+    headers: sessionOf(browser),
+  });
+  assert.equal(session.body.method, 'saml');
+  // As long as the provider says, which is less than ours.
+  assert.equal(Date.parse(session.body.expires_at), world.clock.now() + 480 * 60_000);
+  assert.deepEqual((await logOf(home.organization.id)).at(-1), {
+    what: 'member joined',
+    user_email: email,
+  });
+  assert.deepEqual(await logOf(account.uuid), [{ what: 'session created', user_email: email }]);
+
+  assert.equal((await signInBySaml(world, openNavigator(world.harness))).status, 303);
+  assert.equal(
+    (await logOf(home.organization.id)).filter(({ what }) => what === 'member joined').length,
+    1,
+  );
+  assert.equal((await logOf(account.uuid)).length, 2);
+  const identities = await world.harness.deps.db.rows(
+    sql`SELECT provider, subject FROM social_identities WHERE user_id = ${account.id}`,
+  );
+  assert.deepEqual(identities, [{ provider: `saml:${home.domain.id}`, subject: email }]);
+});
+
+test('a link on another site asks first, and then continues with a link of ours', async () => {
+  await world.newHome({ jit_provisioning_enabled: true });
+  const asked = { email: 'ada+"<b>@acme.example', next: '/account?a=1&b=2' };
+  const path = `/login/saml/?${new URLSearchParams(asked).toString()}`;
+  for (const site of ['cross-site', 'same-site']) {
+    const asked = await world.harness.request('GET', path, {
+      headers: { 'sec-fetch-site': site, 'sec-fetch-mode': 'navigate' },
+    });
     assert.deepEqual(
-      [
-        account.email,
-        account.first_name,
-        account.last_name,
-        account.is_email_verified,
-        account.has_password,
-        account.has_social_auth,
-      ],
-      [email, 'Ada', 'Lovelace', true, false, true],
+      [asked.status, asked.headers['set-cookie'], asked.headers['location']],
+      [200, undefined, undefined],
     );
-    assert.deepEqual(await membersOf(home), [`${email} 1`, `${home.user.email} 15`]);
-    const session = await world.harness.request('GET', '/api/sessions/@current/', {
-      headers: sessionOf(browser),
-    });
-    assert.equal(session.body.method, 'saml');
-    // As long as the provider says, which is less than ours.
-    assert.equal(Date.parse(session.body.expires_at), world.clock.now() + 480 * 60_000);
-    assert.deepEqual((await logOf(home.organization.id)).at(-1), {
-      what: 'member joined',
-      user_email: email,
-    });
-    assert.deepEqual(await logOf(account.uuid), [{ what: 'session created', user_email: email }]);
-
-    assert.equal((await signInBySaml(world, openNavigator(world.harness))).status, 303);
-    assert.equal(
-      (await logOf(home.organization.id)).filter(({ what }) => what === 'member joined').length,
-      1,
+    assert.ok(shownIn(asked).includes('acme.example'));
+    const [, link] = /href="(login\/saml\/[^"]*)"/.exec(asked.text)!;
+    const onward = `/${link!.replaceAll('&amp;', '&')}`;
+    assert.deepEqual(
+      [...new URL(onward, 'https://sluice.example').searchParams],
+      [...new URL(path, 'https://sluice.example').searchParams],
     );
-    assert.equal((await logOf(account.uuid)).length, 2);
-    const identities = await world.harness.deps.db.rows(
-      sql`SELECT provider, subject FROM social_identities WHERE user_id = ${account.id}`,
-    );
-    assert.deepEqual(identities, [{ provider: `saml:${home.domain.id}`, subject: email }]);
-  },
-);
-
-test(
-  'a link on another site asks first, so that nobody ends in the account of who created it; the ' +
-    'way on is a link of ours',
-  async () => {
-    await world.newHome({ jit_provisioning_enabled: true });
-    const asked = { email: 'ada+"<b>@acme.example', next: '/account?a=1&b=2' };
-    const path = `/login/saml/?${new URLSearchParams(asked).toString()}`;
-    for (const site of ['cross-site', 'same-site']) {
-      const asked = await world.harness.request('GET', path, {
-        headers: { 'sec-fetch-site': site, 'sec-fetch-mode': 'navigate' },
-      });
-      assert.deepEqual(
-        [asked.status, asked.headers['set-cookie'], asked.headers['location']],
-        [200, undefined, undefined],
+    for (const own of ['same-origin', 'none'])
+      assert.equal(
+        (await world.harness.request('GET', onward, { headers: { 'sec-fetch-site': own } })).status,
+        303,
       );
-      assert.ok(shownIn(asked).includes('acme.example'));
-      const [, link] = /href="(login\/saml\/[^"]*)"/.exec(asked.text)!;
-      const onward = `/${link!.replaceAll('&amp;', '&')}`;
-      assert.deepEqual(
-        [...new URL(onward, 'https://sluice.example').searchParams],
-        [...new URL(path, 'https://sluice.example').searchParams],
-      );
-      for (const own of ['same-origin', 'none'])
-        assert.equal(
-          (await world.harness.request('GET', onward, { headers: { 'sec-fetch-site': own } }))
-            .status,
-          303,
-        );
-    }
-  },
-);
+  }
+});
 
 test('an assertion that lasts until the end of time is taken, once', async () => {
   const home = await world.newHome({ jit_provisioning_enabled: true });
@@ -199,21 +190,17 @@ test('the same response ten times at once creates one session', async () => {
   assert.equal(count, 1);
 });
 
-test(
-  'the first sign-ins of a person in several browsers at once create one account and one ' +
-    'membership',
-  async () => {
-    const home = await world.newHome({ jit_provisioning_enabled: true });
-    const answers = await Promise.all(
-      Array.from({ length: 6 }, () => signInBySaml(world, openNavigator(world.harness))),
-    );
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      Array.from({ length: 6 }, () => 303),
-    );
-    assert.deepEqual(await membersOf(home), [`${email} 1`, `${home.user.email} 15`]);
-  },
-);
+test('concurrent first sign-ins of a person create one account and one membership', async () => {
+  const home = await world.newHome({ jit_provisioning_enabled: true });
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, () => signInBySaml(world, openNavigator(world.harness))),
+  );
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    Array.from({ length: 6 }, () => 303),
+  );
+  assert.deepEqual(await membersOf(home), [`${email} 1`, `${home.user.email} 15`]);
+});
 
 test('while certificates are changed either key signs in', async () => {
   const [old, next] = [testIdentityProvider('acme'), testIdentityProvider('other')];

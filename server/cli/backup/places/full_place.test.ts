@@ -36,7 +36,7 @@ const insert = (count: number, from: number) =>
 const filesIn = ({ stretches }: { stretches: { file: { name: string } | null }[] }) =>
   stretches.flatMap(({ file }) => file?.name ?? []);
 
-test('a backup that finds no room leaves only what the next one goes on with', async () => {
+test('a backup without space leaves only files that the next one uses', async () => {
   const place = openPlace(join(delivering.folder, 'full'));
   const options = { passphrase, rows_per_file: 100 };
   const source = () => commandOn(delivering.stores, delivering.folder);

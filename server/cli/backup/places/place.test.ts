@@ -111,7 +111,7 @@ test('tidying removes the leftovers of killed writes, and nothing of others', as
   assert.deepEqual(store.openUploads('backups'), [`x/${theirs}`]);
 });
 
-test('a place that cannot be used is told in a sentence', async () => {
+test('an unusable place is refused in a sentence', async () => {
   const bucket = (name: string, query = `endpoint=${store.endpoint}`) =>
     openPlace(`s3://${name}?${query}`);
   const plain = join(folder, 'plain');

@@ -174,40 +174,36 @@ test('more slices than a query should read are joined first, in their order', as
   assert.equal(server.jobs.statements.at(-1)!.match(/sluice_stage_/g)?.length, 1);
 });
 
-test(
-  'two attempts that commit at the same time show the rows once, and the second puts its ' +
-    'receipt there',
-  async () => {
-    const config = freshConfig();
-    const given = freshDelivery();
-    const first = await bigquery.open(config, given, deps);
-    const outcome = await write(first);
-    server.jobs.holdNext(/^sluice_commit/);
-    const [slow, second] = [
-      first.commit([outcome], manifestOf('first')),
-      bigquery.open(config, { ...given, attempt: 2 }, deps),
-    ];
-    await eventually('the statement or the question has not come', () =>
-      server.jobs
-        .states()
-        .some((state) => state.includes(`sluice_commit_${given.delivery_id}_0 RUNNING`)),
-    );
-    const other = (await second).commit([outcome], manifestOf('second'));
-    await eventually(
-      'the statement or the question has not come',
-      () =>
-        server.requests.filter((line) =>
-          line.includes(
-            `GET /bigquery/v2/projects/test-project/jobs/sluice_commit_${given.delivery_id}`,
-          ),
-        ).length > 1,
-    );
-    await server.jobs.release();
-    await Promise.all([slow, other]);
-    assert.equal(tableOf(config).rows.length, 2);
-    assert.deepEqual(receiptsOf(config), ['second']);
-  },
-);
+test('two concurrent commits show the rows once, and the second writes its receipt', async () => {
+  const config = freshConfig();
+  const given = freshDelivery();
+  const first = await bigquery.open(config, given, deps);
+  const outcome = await write(first);
+  server.jobs.holdNext(/^sluice_commit/);
+  const [slow, second] = [
+    first.commit([outcome], manifestOf('first')),
+    bigquery.open(config, { ...given, attempt: 2 }, deps),
+  ];
+  await eventually('the statement or the question has not come', () =>
+    server.jobs
+      .states()
+      .some((state) => state.includes(`sluice_commit_${given.delivery_id}_0 RUNNING`)),
+  );
+  const other = (await second).commit([outcome], manifestOf('second'));
+  await eventually(
+    'the statement or the question has not come',
+    () =>
+      server.requests.filter((line) =>
+        line.includes(
+          `GET /bigquery/v2/projects/test-project/jobs/sluice_commit_${given.delivery_id}`,
+        ),
+      ).length > 1,
+  );
+  await server.jobs.release();
+  await Promise.all([slow, other]);
+  assert.equal(tableOf(config).rows.length, 2);
+  assert.deepEqual(receiptsOf(config), ['second']);
+});
 
 test('a commit that failed is made again under the next name, with the same slices', async () => {
   const config = freshConfig();

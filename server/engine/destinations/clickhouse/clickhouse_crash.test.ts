@@ -61,34 +61,29 @@ async function breakOff(
   await sink.close();
 }
 
-test(
-  'a worker that is killed (writing, written, committing, committed) has shown all or nothing, ' +
-    'and the next one completes it once; killed in the third of four slices ' +
-    'it has only that one repeated',
-  async () => {
-    const places = ['writing', 'written', 'committed', 'committing'] as const;
-    const all = await Promise.all(places.map(freshOrders));
-    const four = all[0]!;
-    four.writing = 2;
-    four.slices = [0, 1, 2, 3].map((n) => ({
-      base64: zstdCompressSync(`n\n${n}\n`).toString('base64'),
-      records: 1,
-    }));
-    const [known] = await killDeliveries(all, { after_milliseconds: 12 });
-    assert.deepEqual(await delivered(four), []);
-    for (const orders of all.slice(1)) {
-      const isShown = (await delivered(orders)).length > 0;
-      if (orders.place !== 'committing') assert.equal(isShown, orders.place === 'committed');
-      assert.deepEqual(await delivered(orders), isShown ? [0, 1, 2, 3] : [], orders.place);
-      const isThere = await deliverAgain(clickhouse, orders, deps);
-      if (orders.place !== 'committing') assert.equal(isThere, isShown);
-      assert.deepEqual(await delivered(orders), [0, 1, 2, 3], orders.place);
-    }
-    assert.deepEqual(await writtenAgain(clickhouse, four, deps, known!), [2]);
-    assert.deepEqual(await delivered(four), [0, 1, 2, 3]);
-    assert.deepEqual(await stages(), []);
-  },
-);
+test('a killed worker shows all or nothing, and the next one repeats one slice at most', async () => {
+  const places = ['writing', 'written', 'committed', 'committing'] as const;
+  const all = await Promise.all(places.map(freshOrders));
+  const four = all[0]!;
+  four.writing = 2;
+  four.slices = [0, 1, 2, 3].map((n) => ({
+    base64: zstdCompressSync(`n\n${n}\n`).toString('base64'),
+    records: 1,
+  }));
+  const [known] = await killDeliveries(all, { after_milliseconds: 12 });
+  assert.deepEqual(await delivered(four), []);
+  for (const orders of all.slice(1)) {
+    const isShown = (await delivered(orders)).length > 0;
+    if (orders.place !== 'committing') assert.equal(isShown, orders.place === 'committed');
+    assert.deepEqual(await delivered(orders), isShown ? [0, 1, 2, 3] : [], orders.place);
+    const isThere = await deliverAgain(clickhouse, orders, deps);
+    if (orders.place !== 'committing') assert.equal(isThere, isShown);
+    assert.deepEqual(await delivered(orders), [0, 1, 2, 3], orders.place);
+  }
+  assert.deepEqual(await writtenAgain(clickhouse, four, deps, known!), [2]);
+  assert.deepEqual(await delivered(four), [0, 1, 2, 3]);
+  assert.deepEqual(await stages(), []);
+});
 
 test('a worker that was believed dead and writes when all is over leaves nothing', async () => {
   const orders = await freshOrders('written');
@@ -104,32 +99,27 @@ test('a worker that was believed dead and writes when all is over leaves nothing
   assert.deepEqual(await stages(), []);
 });
 
-test(
-  'a commit that broke off is settled by the next attempt, which keeps the slices unless a part ' +
-    'of them was shown',
-  async () => {
-    for (const [shown, kept] of [
-      ['nothing', 1],
-      ['all', 1],
-      ['a part', 0],
-    ] as const) {
-      const orders = await oneSlice();
-      const sink = await clickhouse.open(orders.config, orders.delivery, deps);
-      const outcomes = await writeSlices(sink, orders);
-      await breakOff(sink, outcomes, shown);
-      const next = await clickhouse.open(orders.config, { ...orders.delivery, attempt: 2 }, deps);
-      assert.equal((await next.recover(outcomes)).length, kept, shown);
-      await next.commit(kept === 0 ? await writeSlices(next, orders) : outcomes, manifest);
-      await next.close();
-      assert.deepEqual(await delivered(orders), [0, 1], shown);
-      assert.deepEqual(await stages(), [], shown);
-    }
-  },
-);
+test('the attempt after a broken commit keeps the slices, unless a part was shown', async () => {
+  for (const [shown, kept] of [
+    ['nothing', 1],
+    ['all', 1],
+    ['a part', 0],
+  ] as const) {
+    const orders = await oneSlice();
+    const sink = await clickhouse.open(orders.config, orders.delivery, deps);
+    const outcomes = await writeSlices(sink, orders);
+    await breakOff(sink, outcomes, shown);
+    const next = await clickhouse.open(orders.config, { ...orders.delivery, attempt: 2 }, deps);
+    assert.equal((await next.recover(outcomes)).length, kept, shown);
+    await next.commit(kept === 0 ? await writeSlices(next, orders) : outcomes, manifest);
+    await next.close();
+    assert.deepEqual(await delivered(orders), [0, 1], shown);
+    assert.deepEqual(await stages(), [], shown);
+  }
+});
 
 test(
-  'a worker that is killed anywhere in its commit leaves nothing that the next one doubles or ' +
-    'misses',
+  'a worker killed anywhere in its commit leaves nothing doubled or missing',
   { skip: only_deep },
   async () => {
     for (const after_milliseconds of [0, 12, 24]) {
@@ -146,36 +136,32 @@ test(
   },
 );
 
-test(
-  'a server that is killed at any statement of a commit comes back, and the next attempt makes ' +
-    'it all',
-  async () => {
-    const statements = [
-      [/manifest.*JSONEachRow/, false],
-      [/_partition_id/, false],
-      [joins, false],
-      [/DROP TABLE/, true],
-      [shows, false],
-    ] as const;
-    for (const [statement, isCommitted] of is_deep ? statements : statements.slice(-1)) {
-      const orders = await freshOrders('written');
-      const sink = await clickhouse.open(orders.config, orders.delivery, deps);
-      const outcomes = await writeSlices(sink, orders);
-      proxy.watch((text) => {
-        if (!statement.test(text)) return;
-        proxy.watch(undefined);
-        process.kill(store.pid!, 'SIGKILL');
-      });
-      if (isCommitted) await sink.commit(outcomes, manifest);
-      else await assert.rejects(sink.commit(outcomes, manifest), isLost, String(statement));
-      await sink.close();
-      await eventually('the server does not come back', async () => (await client.ping()).success);
-      assert.equal(await deliverAgain(clickhouse, orders, deps), isCommitted);
-      assert.deepEqual(await delivered(orders), [0, 1, 2, 3], String(statement));
-      assert.deepEqual(await stages(), []);
-    }
-  },
-);
+test('a server killed at any statement of a commit comes back, and the next attempt ends it', async () => {
+  const statements = [
+    [/manifest.*JSONEachRow/, false],
+    [/_partition_id/, false],
+    [joins, false],
+    [/DROP TABLE/, true],
+    [shows, false],
+  ] as const;
+  for (const [statement, isCommitted] of is_deep ? statements : statements.slice(-1)) {
+    const orders = await freshOrders('written');
+    const sink = await clickhouse.open(orders.config, orders.delivery, deps);
+    const outcomes = await writeSlices(sink, orders);
+    proxy.watch((text) => {
+      if (!statement.test(text)) return;
+      proxy.watch(undefined);
+      process.kill(store.pid!, 'SIGKILL');
+    });
+    if (isCommitted) await sink.commit(outcomes, manifest);
+    else await assert.rejects(sink.commit(outcomes, manifest), isLost, String(statement));
+    await sink.close();
+    await eventually('the server does not come back', async () => (await client.ping()).success);
+    assert.equal(await deliverAgain(clickhouse, orders, deps), isCommitted);
+    assert.deepEqual(await delivered(orders), [0, 1, 2, 3], String(statement));
+    assert.deepEqual(await stages(), []);
+  }
+});
 
 test('a part that a killed server has shown is removed by abort', async () => {
   const orders = await oneSlice();
@@ -189,46 +175,42 @@ test('a part that a killed server has shown is removed by abort', async () => {
   assert.deepEqual(await stages(), []);
 });
 
-test(
-  'an attempt that was believed dead and comes back in the middle of its commit can show ' +
-    'nothing any more',
-  async () => {
-    const wakings = [
-      [joins, 'while the next one writes'],
-      [/manifest/, 'while the next one writes'],
-      [joins, 'after the next one'],
-      [/manifest/, 'after the next one'],
-      [shows, 'after the next one'],
-      [shows, 'while the next one writes'],
-    ] as const;
-    for (const [statement, wakes] of is_deep ? wakings : wakings.slice(-1)) {
-      const orders = await freshOrders('written');
-      const dead = await clickhouse.open(orders.config, orders.delivery, deps);
-      const outcomes = await writeSlices(dead, orders);
-      const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
-      const { promise: asleep, resolve: sleep } = Promise.withResolvers<void>();
-      proxy.watch(async (text) => {
-        if (!statement.test(text)) return;
-        proxy.watch(undefined);
-        sleep();
-        await woken;
-      });
-      const late = assert.rejects(dead.commit(outcomes, manifest), isPassing('slice_lost'));
-      await asleep;
-      const next = await clickhouse.open(orders.config, { ...orders.delivery, attempt: 2 }, deps);
-      const [kept] = outcomes;
-      assert.deepEqual(await next.recover([kept!]), [kept]);
-      const comeBack = async () => {
-        wake();
-        await late;
-        await dead.close();
-      };
-      if (wakes === 'while the next one writes') await comeBack();
-      await next.commit([kept!, ...(await writeSlices(next, orders, 1))], manifest);
-      await next.close();
-      if (wakes === 'after the next one') await comeBack();
-      assert.deepEqual(await delivered(orders), [0, 1, 2, 3], `${statement} ${wakes}`);
-      assert.deepEqual(await stages(), [], `${statement} ${wakes}`);
-    }
-  },
-);
+test('an attempt believed dead that returns in its commit can show nothing', async () => {
+  const wakings = [
+    [joins, 'while the next one writes'],
+    [/manifest/, 'while the next one writes'],
+    [joins, 'after the next one'],
+    [/manifest/, 'after the next one'],
+    [shows, 'after the next one'],
+    [shows, 'while the next one writes'],
+  ] as const;
+  for (const [statement, wakes] of is_deep ? wakings : wakings.slice(-1)) {
+    const orders = await freshOrders('written');
+    const dead = await clickhouse.open(orders.config, orders.delivery, deps);
+    const outcomes = await writeSlices(dead, orders);
+    const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
+    const { promise: asleep, resolve: sleep } = Promise.withResolvers<void>();
+    proxy.watch(async (text) => {
+      if (!statement.test(text)) return;
+      proxy.watch(undefined);
+      sleep();
+      await woken;
+    });
+    const late = assert.rejects(dead.commit(outcomes, manifest), isPassing('slice_lost'));
+    await asleep;
+    const next = await clickhouse.open(orders.config, { ...orders.delivery, attempt: 2 }, deps);
+    const [kept] = outcomes;
+    assert.deepEqual(await next.recover([kept!]), [kept]);
+    const comeBack = async () => {
+      wake();
+      await late;
+      await dead.close();
+    };
+    if (wakes === 'while the next one writes') await comeBack();
+    await next.commit([kept!, ...(await writeSlices(next, orders, 1))], manifest);
+    await next.close();
+    if (wakes === 'after the next one') await comeBack();
+    assert.deepEqual(await delivered(orders), [0, 1, 2, 3], `${statement} ${wakes}`);
+    assert.deepEqual(await stages(), [], `${statement} ${wakes}`);
+  }
+});

@@ -122,48 +122,44 @@ test('persons refuse a table that does not merge by their key', async () => {
   await deliver(config, freshDelivery({ model: 'persons', columns }), [['7', 'a']]);
 });
 
-test(
-  "a table of the user's own keeps its partitions, order, TTL, indexes, projections and " +
-    'defaults, and a value that does not fit is final',
-  async () => {
-    const config = await freshConfig();
-    await run(
-      `CREATE TABLE ${inDatabase(config)} (own UInt8 DEFAULT 5,
+test('a table of the user’s own keeps its options, and a value that does not fit is final', async () => {
+  const config = await freshConfig();
+  await run(
+    `CREATE TABLE ${inDatabase(config)} (own UInt8 DEFAULT 5,
         note LowCardinality(Nullable(String)),
       at DateTime64(3) , sluice_stage_id UUID, INDEX by_note note TYPE bloom_filter,
       PROJECTION by_time (SELECT at ORDER BY at)) ENGINE = MergeTree PARTITION BY toYYYYMM(at)
       PRIMARY KEY at ORDER BY (at, own) TTL toDateTime(at) + INTERVAL 80 YEAR
       SETTINGS index_granularity = 1024`,
-    );
-    const columns: Column[] = [
-      ...noteOnly,
-      { name: 'at', type: 'timestamp', nullable: false, expression: 'timestamp' },
-    ];
-    // More partitions than the server takes of one insert by itself.
-    const months = Array.from({ length: 101 }, (_, month) => [
-      'n',
-      new Date(Date.UTC(2000, month, 1)).toISOString().replace('Z', '000Z'),
-    ]);
-    await deliver(config, freshDelivery({ columns }), [
-      ['\\N', '2020-01-05T00:00:00.000001Z'],
-      ['', '2020-01-06T00:00:00.000001Z'],
-      ...months,
-    ]);
-    const found = await rows(
-      `SELECT own, note, toUInt32(count()) AS n FROM ${inDatabase(config)} GROUP BY own, note
+  );
+  const columns: Column[] = [
+    ...noteOnly,
+    { name: 'at', type: 'timestamp', nullable: false, expression: 'timestamp' },
+  ];
+  // More partitions than the server takes of one insert by itself.
+  const months = Array.from({ length: 101 }, (_, month) => [
+    'n',
+    new Date(Date.UTC(2000, month, 1)).toISOString().replace('Z', '000Z'),
+  ]);
+  await deliver(config, freshDelivery({ columns }), [
+    ['\\N', '2020-01-05T00:00:00.000001Z'],
+    ['', '2020-01-06T00:00:00.000001Z'],
+    ...months,
+  ]);
+  const found = await rows(
+    `SELECT own, note, toUInt32(count()) AS n FROM ${inDatabase(config)} GROUP BY own, note
       ORDER BY note NULLS FIRST`,
-    );
-    assert.deepEqual(found, [
-      { own: 5, note: null, n: 1 },
-      { own: 5, note: '', n: 1 },
-      { own: 5, note: 'n', n: 101 },
-    ]);
-    await assert.rejects(
-      deliver(config, freshDelivery({ columns }), [['a', 'no instant']]),
-      isLasting('value_refused'),
-    );
-  },
-);
+  );
+  assert.deepEqual(found, [
+    { own: 5, note: null, n: 1 },
+    { own: 5, note: '', n: 1 },
+    { own: 5, note: 'n', n: 101 },
+  ]);
+  await assert.rejects(
+    deliver(config, freshDelivery({ columns }), [['a', 'no instant']]),
+    isLasting('value_refused'),
+  );
+});
 
 test('the connection test names the materialized views that deliveries pass by', async () => {
   const config = await freshConfig();
@@ -183,7 +179,7 @@ test('the connection test names the materialized views that deliveries pass by',
   );
 });
 
-test('faults are told apart by the name of the error', () => {
+test('the name of the error tells faults apart', () => {
   const cases: [string, boolean, string][] = [
     ['AUTHENTICATION_FAILED', false, 'authentication_failed'],
     ['ACCESS_DENIED', false, 'permission_denied'],

@@ -206,7 +206,7 @@ test('a full disk is worth another attempt, a forbidden folder is not', () => {
   assert.equal(fileError(other), other);
 });
 
-test('a device that is full is told as such', async () => {
+test('a full device is named', async () => {
   await mkdir(join(root, 'full'), { recursive: true });
   const sink = await file.open({ prefix: 'full' }, delivery(), deps);
   await symlink(

@@ -35,7 +35,7 @@ test('readers of a folder see rows alone: the receipt has a name that they skip'
   );
 });
 
-test('a receipt under the name of earlier releases goes on to count', async () => {
+test('a receipt under the name of earlier releases still counts', async () => {
   const config = { prefix: 'former' };
   const sink = await file.open(config, fileDelivery(), deps);
   const outcome = await emptyRow(sink);

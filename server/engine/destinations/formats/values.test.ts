@@ -143,7 +143,7 @@ test('marks are found however the bytes are cut', () => {
   assert.equal(openUnmarking().take(unmarked), unmarked);
 });
 
-test('a user is told how many values were changed, and nothing where none was', () => {
+test('a user learns how many values were changed, if any', () => {
   assert.equal(sayChanged({ text: 0, altered: 0 }), undefined);
   assert.equal(
     sayChanged({ text: 3, altered: 1 }),

@@ -28,30 +28,26 @@ import { other_keys } from '../../../../test/factories/people/rsa_keys.ts';
 
 openAroundTests();
 
-test(
-  'a large slice goes up in parts, survives the death of its sink, and comes back whole, with ' +
-    'its kind',
-  async () => {
-    const config = { ...base, prefix: 'large' };
-    const pieces = Array.from({ length: 9 }, (_, number) =>
-      Buffer.alloc(1 << 20, `piece ${number} `),
-    );
-    const dead = await gcs.open(config, delivery, deps);
-    const seen = server.requests.length;
-    const { name, state } = await dead.write({ number: 0, records: 1 }, Readable.from(pieces));
-    assert.equal(
-      server.requests.slice(seen).filter((request) => request.includes('partNumber=')).length,
-      2,
-    );
-    const outcome = { number: 0, name, state, records: 1, bytes: 9 << 20, sha256: '' };
-    const sink = await gcs.open(config, { ...delivery, attempt: 2 }, deps);
-    assert.deepEqual(await sink.recover([outcome]), [outcome]);
-    await sink.commit([outcome], manifest);
-    const found = server.objects(bucket_name).get(name)!;
-    assert.ok(found.bytes.equals(Buffer.concat(pieces)));
-    assert.equal(found.content_type, 'application/x-ndjson');
-  },
-);
+test('a large slice is uploaded in parts, survives the death of its sink, and comes back whole', async () => {
+  const config = { ...base, prefix: 'large' };
+  const pieces = Array.from({ length: 9 }, (_, number) =>
+    Buffer.alloc(1 << 20, `piece ${number} `),
+  );
+  const dead = await gcs.open(config, delivery, deps);
+  const seen = server.requests.length;
+  const { name, state } = await dead.write({ number: 0, records: 1 }, Readable.from(pieces));
+  assert.equal(
+    server.requests.slice(seen).filter((request) => request.includes('partNumber=')).length,
+    2,
+  );
+  const outcome = { number: 0, name, state, records: 1, bytes: 9 << 20, sha256: '' };
+  const sink = await gcs.open(config, { ...delivery, attempt: 2 }, deps);
+  assert.deepEqual(await sink.recover([outcome]), [outcome]);
+  await sink.commit([outcome], manifest);
+  const found = server.objects(bucket_name).get(name)!;
+  assert.ok(found.bytes.equals(Buffer.concat(pieces)));
+  assert.equal(found.content_type, 'application/x-ndjson');
+});
 
 test('lists of any number of pages are gone through', async () => {
   const store = await openBucket(base, deps.outbound, deps.signal);
@@ -92,7 +88,7 @@ test('a completion whose answer was lost is known by its mark, a gone one is not
   await assert.rejects(sink.commit([outcome], manifest), isPassing('slice_lost'));
 });
 
-test('a passing fault of the store is tried again by itself, a lasting one later', async () => {
+test('a passing fault of the store is retried at once, a lasting one later', async () => {
   const sink = await gcs.open({ ...base, prefix: 'slow' }, delivery, deps);
   server.failNext(/^POST \/token/, 503, 'internal_failure');
   server.failNext(/partNumber=1/, 503, 'SlowDown');
@@ -106,35 +102,31 @@ test('a passing fault of the store is tried again by itself, a lasting one later
   assert.deepEqual(open('slow/'), []);
 });
 
-test(
-  'a store or a token service that does not answer is left at once when the run is stopped, and ' +
-    'nothing stays open',
-  async () => {
-    const waits: [RegExp, (sink: Sink, outcome: SliceOutcome) => Promise<unknown>][] = [
-      [/^POST .*uploads/, (sink) => write(sink, 1)],
-      [/partNumber=1/, (sink) => write(sink, 1)],
-      [/^GET .*receipt/, (sink) => sink.isCommitted()],
-      [/^GET .*uploadId/, (sink, outcome) => sink.recover([outcome])],
-      [/^POST .*uploadId/, (sink, outcome) => sink.commit([outcome], manifest)],
-      [/^GET .*uploads/, (sink) => sink.abort([])],
-    ];
-    for (const [number, [pattern, wait]] of waits.entries()) {
-      const config = { ...base, prefix: `held-${number}` };
-      const stop = new AbortController();
-      const sink = await gcs.open(config, delivery, { ...deps, signal: stop.signal });
-      const outcome = await write(sink);
-      await stopWhileHeld(server, pattern, stop, () => wait(sink, outcome));
-      assert.deepEqual(open(`held-${number}/`), [outcome.name], String(pattern));
-      await assert.rejects(gcs.open(config, delivery, { ...deps, signal: stop.signal }), /stopped/);
-    }
+test('a stop leaves a store or a token service that does not answer, and closes all', async () => {
+  const waits: [RegExp, (sink: Sink, outcome: SliceOutcome) => Promise<unknown>][] = [
+    [/^POST .*uploads/, (sink) => write(sink, 1)],
+    [/partNumber=1/, (sink) => write(sink, 1)],
+    [/^GET .*receipt/, (sink) => sink.isCommitted()],
+    [/^GET .*uploadId/, (sink, outcome) => sink.recover([outcome])],
+    [/^POST .*uploadId/, (sink, outcome) => sink.commit([outcome], manifest)],
+    [/^GET .*uploads/, (sink) => sink.abort([])],
+  ];
+  for (const [number, [pattern, wait]] of waits.entries()) {
+    const config = { ...base, prefix: `held-${number}` };
     const stop = new AbortController();
-    const sink = await gcs.open({ ...base, prefix: 'held-token' }, delivery, {
-      ...deps,
-      signal: stop.signal,
-    });
-    await stopWhileHeld(server, /^POST \/token/, stop, () => write(sink));
-  },
-);
+    const sink = await gcs.open(config, delivery, { ...deps, signal: stop.signal });
+    const outcome = await write(sink);
+    await stopWhileHeld(server, pattern, stop, () => wait(sink, outcome));
+    assert.deepEqual(open(`held-${number}/`), [outcome.name], String(pattern));
+    await assert.rejects(gcs.open(config, delivery, { ...deps, signal: stop.signal }), /stopped/);
+  }
+  const stop = new AbortController();
+  const sink = await gcs.open({ ...base, prefix: 'held-token' }, delivery, {
+    ...deps,
+    signal: stop.signal,
+  });
+  await stopWhileHeld(server, /^POST \/token/, stop, () => write(sink));
+});
 
 test('no key or token is in any error, however deep', async () => {
   const key = other_keys.private_pem;
@@ -161,7 +153,7 @@ test('no key or token is in any error, however deep', async () => {
   }
 });
 
-test('faults are told apart by the three forms in which Google says them', () => {
+test('Google’s three forms of errors tell faults apart', () => {
   const cases: [unknown, number, boolean, string][] = [
     [{ error: 'invalid_grant' }, 400, false, 'authentication_failed'],
     ['{"error":{"errors":[{"reason":"forbidden"}]}}', 403, false, 'permission_denied'],

@@ -138,19 +138,15 @@ for (const body_format of ['JSONLines', 'JSONArray', 'Batch'] as const) {
   });
 }
 
-test(
-  'a repeat has the same keys, so that a receiver that knows them takes nothing twice; two ' +
-    'deliveries have other keys',
-  async () => {
-    const config = freshConfig({ max_request_records: 4 });
-    const given = freshDelivery();
-    await contract.deliver(config, given);
-    await contract.deliver(config, { ...given, run_id: randomUUID(), attempt: 2 });
-    assert.deepEqual(await received(config), expected());
-    await contract.deliver(config, freshDelivery());
-    assert.equal((await received(config)).length, 2 * expected().length);
-  },
-);
+test('a repeat has the same keys, and another delivery has others', async () => {
+  const config = freshConfig({ max_request_records: 4 });
+  const given = freshDelivery();
+  await contract.deliver(config, given);
+  await contract.deliver(config, { ...given, run_id: randomUUID(), attempt: 2 });
+  assert.deepEqual(await received(config), expected());
+  await contract.deliver(config, freshDelivery());
+  assert.equal((await received(config)).length, 2 * expected().length);
+});
 
 test('an acknowledged slice is not sent again by the next attempt, a broken one is', async () => {
   const config = freshConfig({ max_request_records: 1 });

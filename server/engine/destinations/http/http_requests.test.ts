@@ -92,7 +92,7 @@ test('other limits of a request between two attempts may double rows, but lose n
   assert.deepEqual(receiver.taken(pathOf(config)), ['1', '2', '1', '2', '3', '4', '5']);
 });
 
-test('an error of the source is thrown as it is, and no half row is sent', async () => {
+test('an error of the source is thrown unchanged, and no half row is sent', async () => {
   const config = freshConfig();
   const failure = new Error('the query failed');
   const source = Readable.from(
@@ -134,32 +134,28 @@ test('the connection test sends no row, and a refusal of nothing is a welcome', 
   }
 });
 
-test(
-  'a worker that is killed in the middle or at the end leaves a delivery that the next one ' +
-    'completes with the same keys',
-  async () => {
-    for (const place of is_deep ? (['writing', 'written'] as const) : (['writing'] as const)) {
-      const config: HttpConfig = {
-        url: freshPath(),
-        max_request_records: 1,
-      };
-      const slices = [
-        ['1', '2'],
-        ['3', '4'],
-      ].map((rows) => ({
-        base64: Buffer.from(`${rows.join('\n')}\n`).toString('base64'),
-        records: 2,
-      }));
-      const orders = { type: 'HTTP', config, delivery: freshDelivery(), slices, place };
-      await killDelivery(orders, { after_milliseconds: 0 });
-      const taken = receiver.taken(pathOf(config));
-      assert.ok(
-        taken.join() === '1,2,3,4'.slice(0, taken.length * 2 - 1) &&
-          taken.length >= (place === 'writing' ? 2 : 4),
-        taken.join(),
-      );
-      assert.equal(await deliverAgain(http, orders, deps), false);
-      assert.deepEqual(receiver.taken(pathOf(config)), ['1', '2', '3', '4']);
-    }
-  },
-);
+test('the worker after a killed one completes the delivery with the same keys', async () => {
+  for (const place of is_deep ? (['writing', 'written'] as const) : (['writing'] as const)) {
+    const config: HttpConfig = {
+      url: freshPath(),
+      max_request_records: 1,
+    };
+    const slices = [
+      ['1', '2'],
+      ['3', '4'],
+    ].map((rows) => ({
+      base64: Buffer.from(`${rows.join('\n')}\n`).toString('base64'),
+      records: 2,
+    }));
+    const orders = { type: 'HTTP', config, delivery: freshDelivery(), slices, place };
+    await killDelivery(orders, { after_milliseconds: 0 });
+    const taken = receiver.taken(pathOf(config));
+    assert.ok(
+      taken.join() === '1,2,3,4'.slice(0, taken.length * 2 - 1) &&
+        taken.length >= (place === 'writing' ? 2 : 4),
+      taken.join(),
+    );
+    assert.equal(await deliverAgain(http, orders, deps), false);
+    assert.deepEqual(receiver.taken(pathOf(config)), ['1', '2', '3', '4']);
+  }
+});

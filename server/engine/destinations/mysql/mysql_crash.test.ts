@@ -57,37 +57,31 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
 
   testMySqlStages(world);
 
-  test(
-    'a worker that is killed (writing, written, committing, committed) has shown all or nothing, ' +
-      'and the next one completes it once; killed in the third of five slices ' +
-      'it repeats only that one',
-    async () => {
-      const places = ['writing', 'writing', 'written', 'committed', 'committing'] as const;
-      const all = places.map((place) => world.freshOrders(place));
-      const five = all[0]!;
-      five.writing = 2;
-      five.slices = Array.from({ length: 5 }, (_, number) => ({
-        base64: Buffer.from(`${number}\n`).toString('base64'),
-        records: 1,
-      }));
-      const [known] = await killDeliveries(all, { after_milliseconds: 2 });
-      for (const orders of all.slice(1)) {
-        const isShown = (await world.delivered(orders)).length > 0;
-        if (orders.place !== 'committing') assert.equal(isShown, orders.place === 'committed');
-        assert.deepEqual(await world.delivered(orders), isShown ? [0, 1, 2, 3] : [], orders.place);
-        const isThere = await deliverAgain(mysql, orders, deps);
-        if (orders.place !== 'committing') assert.equal(isThere, isShown);
-        assert.deepEqual(await world.delivered(orders), [0, 1, 2, 3], orders.place);
-      }
-      assert.deepEqual(await writtenAgain(mysql, five, deps, known!), [2]);
-      assert.deepEqual(await world.delivered(five), [0, 1, 2, 3, 4]);
-      assert.deepEqual(await world.stages(), []);
-    },
-  );
+  test('a killed worker shows all or nothing, and the next one repeats one slice at most', async () => {
+    const places = ['writing', 'writing', 'written', 'committed', 'committing'] as const;
+    const all = places.map((place) => world.freshOrders(place));
+    const five = all[0]!;
+    five.writing = 2;
+    five.slices = Array.from({ length: 5 }, (_, number) => ({
+      base64: Buffer.from(`${number}\n`).toString('base64'),
+      records: 1,
+    }));
+    const [known] = await killDeliveries(all, { after_milliseconds: 2 });
+    for (const orders of all.slice(1)) {
+      const isShown = (await world.delivered(orders)).length > 0;
+      if (orders.place !== 'committing') assert.equal(isShown, orders.place === 'committed');
+      assert.deepEqual(await world.delivered(orders), isShown ? [0, 1, 2, 3] : [], orders.place);
+      const isThere = await deliverAgain(mysql, orders, deps);
+      if (orders.place !== 'committing') assert.equal(isThere, isShown);
+      assert.deepEqual(await world.delivered(orders), [0, 1, 2, 3], orders.place);
+    }
+    assert.deepEqual(await writtenAgain(mysql, five, deps, known!), [2]);
+    assert.deepEqual(await world.delivered(five), [0, 1, 2, 3, 4]);
+    assert.deepEqual(await world.stages(), []);
+  });
 
   test(
-    'a worker that is killed anywhere in its commit leaves nothing that the next one doubles or ' +
-      'misses',
+    'a worker killed anywhere in its commit leaves nothing doubled or missing',
     { skip: only_deep },
     async () => {
       for (const after_milliseconds of [0, 2]) {
@@ -103,48 +97,40 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
     },
   );
 
-  test(
-    'a server that is killed between two slices or while it commits comes back, and the next ' +
-      'attempt makes it all',
-    async () => {
-      for (const isCommitting of [false, true]) {
-        const orders = world.freshOrders('written');
-        const sink = await mysql.open(orders.config, orders.delivery, deps);
-        const outcomes = await writeSlices(sink, orders);
-        const killed = world.server.kill();
-        if (isCommitting)
-          await sink
-            .commit(outcomes, manifest)
-            .catch((error: unknown) => assert.ok(isLost(error), String(error)));
-        await killed;
-        if (!isCommitting) await assert.rejects(sink.commit(outcomes, manifest), isLost);
-        await sink.close();
-        await deliverAgain(mysql, orders, deps);
-        assert.deepEqual(await world.delivered(orders), [0, 1, 2, 3]);
-      }
-    },
-  );
-
-  test(
-    'a connection that is cut in the middle ends the write at once, and the next attempt does ' +
-      'it all',
-    async () => {
-      const orders = world.freshOrders('writing');
+  test('a server killed between slices or in a commit comes back, and the next attempt ends it', async () => {
+    for (const isCommitting of [false, true]) {
+      const orders = world.freshOrders('written');
       const sink = await mysql.open(orders.config, orders.delivery, deps);
-      const endless = Readable.from(
-        (async function* () {
-          for (let sent = 0; ; sent += 1) {
-            yield Buffer.from('1\n'.repeat(1_000));
-            if (sent === 5) world.proxy.cut();
-          }
-        })(),
-      );
-      await assert.rejects(sink.write({ number: 0, records: 1 }, endless), isLost);
+      const outcomes = await writeSlices(sink, orders);
+      const killed = world.server.kill();
+      if (isCommitting)
+        await sink
+          .commit(outcomes, manifest)
+          .catch((error: unknown) => assert.ok(isLost(error), String(error)));
+      await killed;
+      if (!isCommitting) await assert.rejects(sink.commit(outcomes, manifest), isLost);
       await sink.close();
       await deliverAgain(mysql, orders, deps);
       assert.deepEqual(await world.delivered(orders), [0, 1, 2, 3]);
-    },
-  );
+    }
+  });
+
+  test('a cut connection ends the write at once, and the next attempt does it all', async () => {
+    const orders = world.freshOrders('writing');
+    const sink = await mysql.open(orders.config, orders.delivery, deps);
+    const endless = Readable.from(
+      (async function* () {
+        for (let sent = 0; ; sent += 1) {
+          yield Buffer.from('1\n'.repeat(1_000));
+          if (sent === 5) world.proxy.cut();
+        }
+      })(),
+    );
+    await assert.rejects(sink.write({ number: 0, records: 1 }, endless), isLost);
+    await sink.close();
+    await deliverAgain(mysql, orders, deps);
+    assert.deepEqual(await world.delivered(orders), [0, 1, 2, 3]);
+  });
 
   test('an attempt at the same delivery is waited for, and its receipt is found', async () => {
     const orders = world.freshOrders('written');
@@ -200,30 +186,26 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
     }
   });
 
-  test(
-    'a table that another session holds is waited for before any row is read, and the wait can ' +
-      'be stopped',
-    async () => {
-      const orders = world.freshOrders('written');
-      await world.run(`CREATE TABLE warehouse.${orders.config.table_name} (n bigint)`);
-      const other = await world.server.admin();
-      await other.query(`LOCK TABLES warehouse.${orders.config.table_name} WRITE`);
-      const stop = new AbortController();
-      const sink = await mysql.open(orders.config, orders.delivery, {
-        ...deps,
-        signal: stop.signal,
-      });
-      const waiting = assert.rejects(sink.recover([]), /stopped/);
-      const waiters = () =>
-        world.rows(
-          "SELECT 1 FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table " +
-            "metadata lock'",
-        );
-      await eventually('nobody waits for the table', async () => (await waiters()).length > 0);
-      stop.abort('cancelled');
-      await waiting;
-      await sink.close();
-      await other.end();
-    },
-  );
+  test('a write waits for a table that another session holds before it reads, until a stop', async () => {
+    const orders = world.freshOrders('written');
+    await world.run(`CREATE TABLE warehouse.${orders.config.table_name} (n bigint)`);
+    const other = await world.server.admin();
+    await other.query(`LOCK TABLES warehouse.${orders.config.table_name} WRITE`);
+    const stop = new AbortController();
+    const sink = await mysql.open(orders.config, orders.delivery, {
+      ...deps,
+      signal: stop.signal,
+    });
+    const waiting = assert.rejects(sink.recover([]), /stopped/);
+    const waiters = () =>
+      world.rows(
+        "SELECT 1 FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table " +
+          "metadata lock'",
+      );
+    await eventually('nobody waits for the table', async () => (await waiters()).length > 0);
+    stop.abort('cancelled');
+    await waiting;
+    await sink.close();
+    await other.end();
+  });
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { assertFault } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { mySqlError } from './faults.ts';
 
-test('faults are told apart by name, then by SQLSTATE', () => {
+test('the name of the error, then SQLSTATE tells faults apart', () => {
   const cases: [string | undefined, string | undefined, boolean, string][] = [
     ['ER_ACCESS_DENIED_ERROR', '28000', false, 'authentication_failed'],
     ['ER_BAD_DB_ERROR', '42000', false, 'database_missing'],

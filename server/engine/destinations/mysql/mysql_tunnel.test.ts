@@ -12,7 +12,7 @@ import { mysql } from './mysql.ts';
 import type { MySqlConfig } from './config.ts';
 
 onMariaDb(() => {
-  test('rows go through a tunnel, and its faults are told', async (t) => {
+  test('rows go through a tunnel, whose faults are named', async (t) => {
     const ssh = await startSshServer();
     t.after(() => ssh.close());
     ssh.hosts['db.internal'] = '127.0.0.1';

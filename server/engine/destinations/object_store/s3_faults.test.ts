@@ -6,7 +6,7 @@ import { s3FaultsOf } from './s3_faults.ts';
 
 const faults = s3FaultsOf({ region: 'us-east-1', aws_access_key_id: 'AKIA0' });
 
-test('faults are told apart by name and status', () => {
+test('name and status tell faults apart', () => {
   const cases: [string, number, boolean, string][] = [
     ['NoSuchBucket', 404, false, 'bucket_missing'],
     ['NotFound', 404, false, 'bucket_missing'],

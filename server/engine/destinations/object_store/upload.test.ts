@@ -27,7 +27,7 @@ function partsOnly(uploadPart: (number: number, bytes: Buffer) => Promise<void>)
   return { faults, uploadPart: send } as Partial<ObjectStore> as ObjectStore;
 }
 
-test('at most three parts are under way, and a failed one ends the stream', async () => {
+test('at most three parts are in progress, and a failed one ends the stream', async () => {
   let underWay = 0;
   let most = 0;
   let taken = 0;

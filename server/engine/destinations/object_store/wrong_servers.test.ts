@@ -37,7 +37,7 @@ const configs: Record<string, (address: string) => Record<string, unknown>> = {
   HTTP: (url) => ({ url }),
 };
 
-test('an address that is no store or endpoint is told by what answers there', async (t) => {
+test('the answer at a wrong address tells what it is', async (t) => {
   const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
   t.after(() => outbound.close());
   const said = async (type: string, address: string) => {

@@ -24,27 +24,23 @@ import type { Place } from '../../../../test/destinations/postgres_stages.ts';
 
 openAroundTests();
 
-test(
-  'a dead attempt repeats one slice at most: what it staged is shown with the rest, once, and ' +
-    'no stage stays',
-  async () => {
-    const place = await freshPlace();
-    const dead = await openSink(place);
-    assert.deepEqual(await dead.recover([]), []);
-    const known = [await writeSlice(dead, 0), await writeSlice(dead, 1)];
-    await writeSlice(dead, 2, 'd\n');
-    await dead.close();
-    assert.deepEqual(await rowsOf(place), []);
-    const next = await openSink(place, 2);
-    assert.deepEqual(await next.recover(known), known);
-    const outcomes = [...known, await writeSlice(next, 2)];
-    assert.deepEqual(await rowsOf(place), []);
-    await next.commit(outcomes, manifest);
-    await next.close();
-    assert.deepEqual(await rowsOf(place), ['a', 'b', 'c', 'd']);
-    assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
-  },
-);
+test('a dead attempt repeats one slice at most, and leaves no stage', async () => {
+  const place = await freshPlace();
+  const dead = await openSink(place);
+  assert.deepEqual(await dead.recover([]), []);
+  const known = [await writeSlice(dead, 0), await writeSlice(dead, 1)];
+  await writeSlice(dead, 2, 'd\n');
+  await dead.close();
+  assert.deepEqual(await rowsOf(place), []);
+  const next = await openSink(place, 2);
+  assert.deepEqual(await next.recover(known), known);
+  const outcomes = [...known, await writeSlice(next, 2)];
+  assert.deepEqual(await rowsOf(place), []);
+  await next.commit(outcomes, manifest);
+  await next.close();
+  assert.deepEqual(await rowsOf(place), ['a', 'b', 'c', 'd']);
+  assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
+});
 
 test('all slices may have been staged before the crash', async () => {
   const place = await freshPlace();
@@ -71,39 +67,33 @@ function ordersOf({ config, delivery }: Place, killed: KillPlace): DeliveryOrder
   };
 }
 
-test(
-  'a worker that is killed (writing, written, committing, committed) has shown all or nothing, ' +
-    'and the next one completes it once; killed in the third of five slices ' +
-    'it has only that one repeated',
-  async () => {
-    const killed = ['writing', 'writing', 'written', 'committed', 'committing'] as const;
-    const places = await Promise.all(killed.map(() => freshPlace()));
-    const all = killed.map((place, number) => ordersOf(places[number]!, place));
-    const five = all[0]!;
-    five.writing = 2;
-    five.slices = ['a', 'b', 'c', 'd', 'e'].map((text) => ({
-      base64: Buffer.from(`${text}\n`).toString('base64'),
-      records: 1,
-    }));
-    const [known] = await killDeliveries(all, { after_milliseconds: 4 });
-    for (const [number, orders] of all.slice(1).entries()) {
-      const place = places[number + 1]!;
-      const isShown = (await rowsOf(place)).length > 0;
-      if (orders.place !== 'committing') assert.equal(isShown, orders.place === 'committed');
-      assert.deepEqual(await rowsOf(place), isShown ? ['a', 'b', 'c'] : [], orders.place);
-      const isThere = await deliverAgain(postgres, orders, server.deps);
-      if (orders.place !== 'committing') assert.equal(isThere, isShown);
-      assert.deepEqual(await rowsOf(place), ['a', 'b', 'c'], orders.place);
-      assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
-    }
-    assert.deepEqual(await writtenAgain(postgres, five, server.deps, known!), [2]);
-    assert.deepEqual(await rowsOf(places[0]!), ['a', 'b', 'c', 'd', 'e']);
-  },
-);
+test('a killed worker shows all or nothing, and the next one repeats one slice at most', async () => {
+  const killed = ['writing', 'writing', 'written', 'committed', 'committing'] as const;
+  const places = await Promise.all(killed.map(() => freshPlace()));
+  const all = killed.map((place, number) => ordersOf(places[number]!, place));
+  const five = all[0]!;
+  five.writing = 2;
+  five.slices = ['a', 'b', 'c', 'd', 'e'].map((text) => ({
+    base64: Buffer.from(`${text}\n`).toString('base64'),
+    records: 1,
+  }));
+  const [known] = await killDeliveries(all, { after_milliseconds: 4 });
+  for (const [number, orders] of all.slice(1).entries()) {
+    const place = places[number + 1]!;
+    const isShown = (await rowsOf(place)).length > 0;
+    if (orders.place !== 'committing') assert.equal(isShown, orders.place === 'committed');
+    assert.deepEqual(await rowsOf(place), isShown ? ['a', 'b', 'c'] : [], orders.place);
+    const isThere = await deliverAgain(postgres, orders, server.deps);
+    if (orders.place !== 'committing') assert.equal(isThere, isShown);
+    assert.deepEqual(await rowsOf(place), ['a', 'b', 'c'], orders.place);
+    assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
+  }
+  assert.deepEqual(await writtenAgain(postgres, five, server.deps, known!), [2]);
+  assert.deepEqual(await rowsOf(places[0]!), ['a', 'b', 'c', 'd', 'e']);
+});
 
 test(
-  'a worker that is killed anywhere in its commit leaves nothing that the next one doubles or ' +
-    'misses',
+  'a worker killed anywhere in its commit leaves nothing doubled or missing',
   { skip: only_deep },
   async () => {
     for (const after_milliseconds of [0, 4, 8]) {
@@ -120,7 +110,7 @@ test(
   },
 );
 
-test('an attempt believed dead that comes back stages and shows nothing any more', async () => {
+test('an attempt believed dead that comes back stages and shows nothing', async () => {
   for (const comesBack of [
     'while the next one writes',
     'after the next one',
@@ -151,28 +141,24 @@ test('an attempt believed dead that comes back stages and shows nothing any more
   }
 });
 
-test(
-  'a stage that a crash of the server has emptied, or that somebody has changed, is written ' +
-    'again',
-  async () => {
-    for (const damage of ['TRUNCATE TABLE', 'DROP TABLE', 'DELETE FROM']) {
-      const place = await freshPlace();
-      const dead = await openSink(place);
-      const known = [await writeSlice(dead, 0), await writeSlice(dead, 1)];
-      await dead.close();
-      const stage = (await tablesOf(place)).find((name) => name.startsWith('sluice_stage'));
-      await server.pool.query(
-        `${damage} ` +
-          `${place.config.schema}.${stage}${damage === 'DELETE FROM' ? " WHERE uuid = 'a'" : ''}`,
-      );
-      const next = await openSink(place, 2);
-      assert.deepEqual(
-        (await next.recover(known)).map(({ number }) => number),
-        damage === 'DELETE FROM' ? [1] : [],
-      );
-      await next.abort([]);
-      await next.close();
-      assert.ok(!(await tablesOf(place)).includes(stage!), damage);
-    }
-  },
-);
+test('a stage that a crash emptied, or a person changed, is written again', async () => {
+  for (const damage of ['TRUNCATE TABLE', 'DROP TABLE', 'DELETE FROM']) {
+    const place = await freshPlace();
+    const dead = await openSink(place);
+    const known = [await writeSlice(dead, 0), await writeSlice(dead, 1)];
+    await dead.close();
+    const stage = (await tablesOf(place)).find((name) => name.startsWith('sluice_stage'));
+    await server.pool.query(
+      `${damage} ` +
+        `${place.config.schema}.${stage}${damage === 'DELETE FROM' ? " WHERE uuid = 'a'" : ''}`,
+    );
+    const next = await openSink(place, 2);
+    assert.deepEqual(
+      (await next.recover(known)).map(({ number }) => number),
+      damage === 'DELETE FROM' ? [1] : [],
+    );
+    await next.abort([]);
+    await next.close();
+    assert.ok(!(await tablesOf(place)).includes(stage!), damage);
+  }
+});

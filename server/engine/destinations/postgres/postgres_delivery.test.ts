@@ -38,20 +38,16 @@ openAroundTests();
 const deliver = (config: PostgresConfig, delivery: Delivery, text: string) =>
   deliverText(postgres, { config, delivery, deps }, text);
 
-test(
-  'TLS is verified by name and authority unless the config says otherwise, and left out only ' +
-    'when it may be',
-  async () => {
-    const config = { ...(await freshConfig()), has_self_signed_cert: false };
-    tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
-    const status = async (changes: Partial<PostgresConfig>) =>
-      failureIn(await postgres.check({ ...config, ...changes }, uuid_only, deps));
-    assert.match(await status({}), /certificate of the server/);
-    assert.equal(await status({ host: 'localhost' }), 'passed');
-    assert.match(await status({ port: plain.port }), /offers no TLS/);
-    assert.equal(await status({ port: plain.port, require_tls: false }), 'passed');
-  },
-);
+test('TLS is verified by name and authority by default, and left out only if allowed', async () => {
+  const config = { ...(await freshConfig()), has_self_signed_cert: false };
+  tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
+  const status = async (changes: Partial<PostgresConfig>) =>
+    failureIn(await postgres.check({ ...config, ...changes }, uuid_only, deps));
+  assert.match(await status({}), /certificate of the server/);
+  assert.equal(await status({ host: 'localhost' }), 'passed');
+  assert.match(await status({ port: plain.port }), /offers no TLS/);
+  assert.equal(await status({ port: plain.port, require_tls: false }), 'passed');
+});
 
 test('persons are merged: a row gives way to higher versions, the first deciding', async () => {
   const config = { ...(await freshConfig()), table_name: 'persons' };
@@ -208,47 +204,39 @@ test('a trigger that leaves rows out does not pass for success', async () => {
   );
 });
 
-test(
-  'a connection that is cut in the middle ends the write at once, and the next attempt does it ' +
-    'all',
-  async () => {
-    const config = await freshConfig();
-    const given = freshDelivery({ columns: uuid_only });
-    const sink = await postgres.open(config, given, deps);
-    const endless = Readable.from(
-      (async function* () {
-        for (let sent = 0; ; sent += 1) {
-          yield Buffer.from('abc\n'.repeat(1_000));
-          if (sent === 20) secure.cut();
-        }
-      })(),
-    );
-    await assert.rejects(
-      sink.write({ number: 0, records: 1, is_last: true }, endless),
-      isPassing('connection_lost'),
-    );
-    await sink.close();
-    await deliver(config, { ...given, attempt: 2 }, 'abc\n');
-    assert.equal((await pool.query(`SELECT 1 FROM ${inSchema(config)}`)).rowCount, 1);
-  },
-);
+test('a cut connection ends the write at once, and the next attempt does it all', async () => {
+  const config = await freshConfig();
+  const given = freshDelivery({ columns: uuid_only });
+  const sink = await postgres.open(config, given, deps);
+  const endless = Readable.from(
+    (async function* () {
+      for (let sent = 0; ; sent += 1) {
+        yield Buffer.from('abc\n'.repeat(1_000));
+        if (sent === 20) secure.cut();
+      }
+    })(),
+  );
+  await assert.rejects(
+    sink.write({ number: 0, records: 1, is_last: true }, endless),
+    isPassing('connection_lost'),
+  );
+  await sink.close();
+  await deliver(config, { ...given, attempt: 2 }, 'abc\n');
+  assert.equal((await pool.query(`SELECT 1 FROM ${inSchema(config)}`)).rowCount, 1);
+});
 
-test(
-  'a dead attempt that comes back late finds the delivery done, and two at once wait for each ' +
-    'other',
-  async () => {
-    const config = await freshConfig();
-    const given = freshDelivery({ columns: uuid_only });
-    const first = await postgres.open(config, given, deps);
-    await first.write(
-      { number: 0, records: 1, is_last: true },
-      Readable.from([Buffer.from('abc\n')]),
-    );
-    const second = postgres.open(config, { ...given, attempt: 2 }, deps);
-    await first.commit([outcomeOf(1)], manifest);
-    const late = await second;
-    assert.equal(await late.isCommitted(), true);
-    await Promise.all([first.close(), late.close()]);
-    assert.equal((await pool.query(`SELECT 1 FROM ${inSchema(config)}`)).rowCount, 1);
-  },
-);
+test('a late dead attempt finds the delivery done, and two at once wait for each other', async () => {
+  const config = await freshConfig();
+  const given = freshDelivery({ columns: uuid_only });
+  const first = await postgres.open(config, given, deps);
+  await first.write(
+    { number: 0, records: 1, is_last: true },
+    Readable.from([Buffer.from('abc\n')]),
+  );
+  const second = postgres.open(config, { ...given, attempt: 2 }, deps);
+  await first.commit([outcomeOf(1)], manifest);
+  const late = await second;
+  assert.equal(await late.isCommitted(), true);
+  await Promise.all([first.close(), late.close()]);
+  assert.equal((await pool.query(`SELECT 1 FROM ${inSchema(config)}`)).rowCount, 1);
+});

@@ -31,7 +31,7 @@ const untilMoved = ({ config }: Place) =>
     [`INSERT INTO "${config.schema}"%SELECT%`],
   );
 
-test('a trigger that leaves rows out of the move of the stage is no success', async () => {
+test('a trigger that drops rows of the move is no success', async () => {
   const place = await freshPlace();
   const { schema } = place.config;
   await server.pool.query(`CREATE TABLE ${schema}.events (uuid text);
@@ -83,66 +83,58 @@ test('a user who may not create tables delivers all slices in one transaction', 
   assert.deepEqual(await rowsOf(place), ['a', 'b', 'c']);
 });
 
-test(
-  'persons of several slices are merged when they are shown, and a column may be called like ' +
-    'that of the stage',
-  async () => {
-    const text = { nullable: false, type: 'text' } as const;
-    const columns = [
-      { ...text, name: 'team_id', type: 'integer', expression: 'team_id' } as const,
-      { ...text, name: 'distinct_id', expression: 'distinct_id' },
-      { ...text, name: 'sluice_slice', expression: 'x' },
-      { ...text, name: 'person_version', type: 'integer', expression: 'version' } as const,
-    ];
-    const place = await freshPlace({ model: 'persons', columns });
-    const sink = await openSink(place);
-    const outcomes = [
-      await writeSlice(sink, 0, '7\ta\told\t1\n7\tb\tonly\t1\n'),
-      await writeSlice(sink, 1, '7\ta\tnew\t2\n'),
-    ];
-    await sink.commit(outcomes, manifest);
-    await sink.close();
-    const found = await server.pool.query<{ text: string }>(
-      `SELECT distinct_id || ' ' || sluice_slice AS text FROM ${place.config.schema}.events
+test('persons of several slices are merged at the end, even with a column of the stage’s name', async () => {
+  const text = { nullable: false, type: 'text' } as const;
+  const columns = [
+    { ...text, name: 'team_id', type: 'integer', expression: 'team_id' } as const,
+    { ...text, name: 'distinct_id', expression: 'distinct_id' },
+    { ...text, name: 'sluice_slice', expression: 'x' },
+    { ...text, name: 'person_version', type: 'integer', expression: 'version' } as const,
+  ];
+  const place = await freshPlace({ model: 'persons', columns });
+  const sink = await openSink(place);
+  const outcomes = [
+    await writeSlice(sink, 0, '7\ta\told\t1\n7\tb\tonly\t1\n'),
+    await writeSlice(sink, 1, '7\ta\tnew\t2\n'),
+  ];
+  await sink.commit(outcomes, manifest);
+  await sink.close();
+  const found = await server.pool.query<{ text: string }>(
+    `SELECT distinct_id || ' ' || sluice_slice AS text FROM ${place.config.schema}.events
       ORDER BY 1`,
-    );
-    assert.deepEqual(
-      found.rows.map((row) => row.text),
-      ['a new', 'b only'],
-    );
-  },
-);
+  );
+  assert.deepEqual(
+    found.rows.map((row) => row.text),
+    ['a new', 'b only'],
+  );
+});
 
-test(
-  'slices go into the table while the next ones are staged, the last one straight, and nobody ' +
-    'sees any before the commit',
-  async () => {
-    const place = await freshPlace();
-    const text = (name: string) =>
-      Array.from({ length: 4_000 }, (_, row) => `${name} ${row}\n`).join('');
-    const dead = await openSink(place);
-    const known = [await writeSlice(dead, 0, text('a'))];
-    await untilMoved(place);
-    known.push(await writeSlice(dead, 1, text('b')), await writeSlice(dead, 2, text('c'), true));
-    const stage = (await tablesOf(place)).find((name) => name.startsWith('sluice_stage'));
-    assert.equal(
-      (await server.pool.query(`SELECT 1 FROM ${place.config.schema}.${stage}`)).rowCount,
-      8_000,
-    );
-    assert.deepEqual(await rowsOf(place), []);
-    await dead.close();
-    const next = await openSink(place, 2);
-    assert.deepEqual(await next.recover(known), known.slice(0, 2));
-    await next.commit([...known.slice(0, 2), await writeSlice(next, 2, text('c'), true)], manifest);
-    await next.close();
-    const rows = await rowsOf(place);
-    assert.equal(rows.length, 12_000);
-    assert.equal(new Set(rows).size, 12_000);
-    assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
-  },
-);
+test('slices move into the table while later ones are staged, invisible before the commit', async () => {
+  const place = await freshPlace();
+  const text = (name: string) =>
+    Array.from({ length: 4_000 }, (_, row) => `${name} ${row}\n`).join('');
+  const dead = await openSink(place);
+  const known = [await writeSlice(dead, 0, text('a'))];
+  await untilMoved(place);
+  known.push(await writeSlice(dead, 1, text('b')), await writeSlice(dead, 2, text('c'), true));
+  const stage = (await tablesOf(place)).find((name) => name.startsWith('sluice_stage'));
+  assert.equal(
+    (await server.pool.query(`SELECT 1 FROM ${place.config.schema}.${stage}`)).rowCount,
+    8_000,
+  );
+  assert.deepEqual(await rowsOf(place), []);
+  await dead.close();
+  const next = await openSink(place, 2);
+  assert.deepEqual(await next.recover(known), known.slice(0, 2));
+  await next.commit([...known.slice(0, 2), await writeSlice(next, 2, text('c'), true)], manifest);
+  await next.close();
+  const rows = await rowsOf(place);
+  assert.equal(rows.length, 12_000);
+  assert.equal(new Set(rows).size, 12_000);
+  assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
+});
 
-test('rows that lie elsewhere in the stage than its note says are moved all the same', async () => {
+test('rows of the stage are moved even if its note places them elsewhere', async () => {
   const place = await freshPlace();
   const dead = await openSink(place);
   const known = [await writeSlice(dead, 0), await writeSlice(dead, 1)];
@@ -163,34 +155,30 @@ test('rows that lie elsewhere in the stage than its note says are moved all the 
   assert.deepEqual(await rowsOf(place), ['a', 'b', 'c']);
 });
 
-test(
-  'neither rows that a dead attempt has moved nor a session that waits for the table stop a ' +
-    'delivery',
-  async () => {
-    const place = await freshPlace();
-    const { schema } = place.config;
-    await server.pool.query(`CREATE TABLE ${schema}.events (uuid text UNIQUE)`);
-    const dead = await openSink(place);
-    const first = await writeSlice(dead, 0);
-    await untilMoved(place);
-    const next = await openSink(place, 2);
-    assert.deepEqual(await next.recover([first]), [first]);
-    await untilMoved(place);
-    const altered = server.pool.query(`ALTER TABLE ${schema}.events ADD COLUMN own text`);
-    await until(
-      'nobody waits for the table',
-      "SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock' AND relation = " +
-        '$1::regclass',
-      [`${schema}.events`],
-    );
-    await next.commit(
-      [first, await writeSlice(next, 1), await writeSlice(next, 2, slices[2], true)],
-      manifest,
-    );
-    await Promise.all([altered, next.close(), dead.close()]);
-    assert.deepEqual(await rowsOf(place), ['a', 'b', 'c', 'd']);
-  },
-);
+test('rows that a dead attempt moved, or a session that waits, do not stop a delivery', async () => {
+  const place = await freshPlace();
+  const { schema } = place.config;
+  await server.pool.query(`CREATE TABLE ${schema}.events (uuid text UNIQUE)`);
+  const dead = await openSink(place);
+  const first = await writeSlice(dead, 0);
+  await untilMoved(place);
+  const next = await openSink(place, 2);
+  assert.deepEqual(await next.recover([first]), [first]);
+  await untilMoved(place);
+  const altered = server.pool.query(`ALTER TABLE ${schema}.events ADD COLUMN own text`);
+  await until(
+    'nobody waits for the table',
+    "SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock' AND relation = " +
+      '$1::regclass',
+    [`${schema}.events`],
+  );
+  await next.commit(
+    [first, await writeSlice(next, 1), await writeSlice(next, 2, slices[2], true)],
+    manifest,
+  );
+  await Promise.all([altered, next.close(), dead.close()]);
+  assert.deepEqual(await rowsOf(place), ['a', 'b', 'c', 'd']);
+});
 
 test('a server with one session for the user moves staged rows at the end', async () => {
   const place = await freshPlace();
@@ -213,7 +201,7 @@ test('a server with one session for the user moves staged rows at the end', asyn
   assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
 });
 
-test('a table that another delivery is creating is waited for, and taken as it is', async () => {
+test('a table that another delivery creates is waited for, and used unchanged', async () => {
   const place = await freshPlace();
   const first = await openSink(place);
   const written = await writeSlice(first, 0, 'a\n', true);

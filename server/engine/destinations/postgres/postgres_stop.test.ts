@@ -51,32 +51,28 @@ test('a server that hangs is left at once when the run is stopped', async () => 
   await Promise.all(waits.map(leave));
 });
 
-test(
-  'a table that another session holds is waited for before any row is read, and the wait can be ' +
-    'stopped',
-  async () => {
-    const config = await server.freshConfig();
-    await server.pool.query(`CREATE TABLE ${config.schema}.events (uuid text)`);
-    const other = await server.pool.connect();
-    await other.query('BEGIN');
-    await other.query(`LOCK TABLE ${config.schema}.events IN ACCESS EXCLUSIVE MODE`);
-    const stop = new AbortController();
-    const sink = await postgres.open(config, uuidDelivery(), {
-      ...server.deps,
-      signal: stop.signal,
-    });
-    const waiting = assert.rejects(sink.recover([]), /stopped/);
-    const waiters = async () =>
-      (await other.query("SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'RowExclusiveLock'"))
-        .rowCount;
-    await eventually('nobody waits for the table', async () => (await waiters()) !== 0);
-    stop.abort('cancelled');
-    await waiting;
-    await sink.close();
-    await other.query('ROLLBACK');
-    other.release();
-  },
-);
+test('a write waits for a table that another session holds before it reads, until a stop', async () => {
+  const config = await server.freshConfig();
+  await server.pool.query(`CREATE TABLE ${config.schema}.events (uuid text)`);
+  const other = await server.pool.connect();
+  await other.query('BEGIN');
+  await other.query(`LOCK TABLE ${config.schema}.events IN ACCESS EXCLUSIVE MODE`);
+  const stop = new AbortController();
+  const sink = await postgres.open(config, uuidDelivery(), {
+    ...server.deps,
+    signal: stop.signal,
+  });
+  const waiting = assert.rejects(sink.recover([]), /stopped/);
+  const waiters = async () =>
+    (await other.query("SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'RowExclusiveLock'"))
+      .rowCount;
+  await eventually('nobody waits for the table', async () => (await waiters()) !== 0);
+  stop.abort('cancelled');
+  await waiting;
+  await sink.close();
+  await other.query('ROLLBACK');
+  other.release();
+});
 
 /**
  * A table whose first row takes the server 30 seconds: a session at it does not look whether its
@@ -98,36 +94,32 @@ async function sleepers(statement: string): Promise<number> {
   return found.rowCount ?? 0;
 }
 
-test(
-  'the server ends a statement as soon as the run is stopped, with TLS and without, and gives ' +
-    'its locks back',
-  async () => {
-    const plain = await openPostgresProxy(server.socket_path, { tls: false });
-    for (const changes of [{}, { port: plain.port, require_tls: false }]) {
-      const config = await server.freshConfig(changes);
-      await sleepingTable(config.schema);
-      const stop = new AbortController();
-      const sink = await postgres.open(config, uuidDelivery(), {
-        ...server.deps,
-        signal: stop.signal,
-      });
-      const writing = assert.rejects(
-        sink.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from('abc\n')])),
-        /stopped/,
-      );
-      await eventually('nobody copies', async () => (await sleepers('COPY')) === 1);
-      stop.abort('cancelled');
-      await writing;
-      await sink.close();
-      await eventually('the server goes on copying', async () => (await sleepers('COPY')) === 0);
-      await server.pool.query(
-        `SET lock_timeout = '5s'; LOCK TABLE ${config.schema}.events IN ACCESS EXCLUSIVE MODE; RESET
+test('a stop ends the statement at once, with TLS and without, and frees its locks', async () => {
+  const plain = await openPostgresProxy(server.socket_path, { tls: false });
+  for (const changes of [{}, { port: plain.port, require_tls: false }]) {
+    const config = await server.freshConfig(changes);
+    await sleepingTable(config.schema);
+    const stop = new AbortController();
+    const sink = await postgres.open(config, uuidDelivery(), {
+      ...server.deps,
+      signal: stop.signal,
+    });
+    const writing = assert.rejects(
+      sink.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from('abc\n')])),
+      /stopped/,
+    );
+    await eventually('nobody copies', async () => (await sleepers('COPY')) === 1);
+    stop.abort('cancelled');
+    await writing;
+    await sink.close();
+    await eventually('the server goes on copying', async () => (await sleepers('COPY')) === 0);
+    await server.pool.query(
+      `SET lock_timeout = '5s'; LOCK TABLE ${config.schema}.events IN ACCESS EXCLUSIVE MODE; RESET
         lock_timeout`,
-      );
-    }
-    await plain.close();
-  },
-);
+    );
+  }
+  await plain.close();
+});
 
 test('an attempt that fails while its slices are moved ends the move at once', async () => {
   const config = await server.freshConfig();
@@ -174,64 +166,58 @@ test('a refused commit is known to show nothing, one whose answer is lost is not
   await sink.close();
 });
 
-test(
-  'a table that no row of the export fits is refused before anything is delivered, and by the ' +
-    'connection test',
-  async () => {
-    const config = await server.freshConfig();
-    const columns = contractColumns.map(({ name }) => name);
-    const text = (changes: Record<string, string>) =>
-      columns.map((name) => `${name} ${changes[name] ?? ownTypes[name] ?? 'text'}`).join(', ');
-    const cases: [string, string, RegExp][] = [
-      [
-        'wrong types',
-        `CREATE TABLE % (${text({ uuid: 'bigint', event: 'date' })})`,
-        /uuid is bigint, .*; the column event is date/,
-      ],
-      [
-        'an own column that must be given',
-        `CREATE TABLE % (${text({})}, own text NOT NULL)`,
-        /column own must not be null/,
-      ],
-      [
-        'a generated column',
-        `CREATE TABLE % (${text({ note: "text GENERATED ALWAYS AS ('x') STORED" })})`,
-        /column note is generated/,
-      ],
-      [
-        'a view',
-        `CREATE VIEW % AS SELECT
+test('a table that fits no row of the export is refused first, and by the connection test', async () => {
+  const config = await server.freshConfig();
+  const columns = contractColumns.map(({ name }) => name);
+  const text = (changes: Record<string, string>) =>
+    columns.map((name) => `${name} ${changes[name] ?? ownTypes[name] ?? 'text'}`).join(', ');
+  const cases: [string, string, RegExp][] = [
+    [
+      'wrong types',
+      `CREATE TABLE % (${text({ uuid: 'bigint', event: 'date' })})`,
+      /uuid is bigint, .*; the column event is date/,
+    ],
+    [
+      'an own column that must be given',
+      `CREATE TABLE % (${text({})}, own text NOT NULL)`,
+      /column own must not be null/,
+    ],
+    [
+      'a generated column',
+      `CREATE TABLE % (${text({ note: "text GENERATED ALWAYS AS ('x') STORED" })})`,
+      /column note is generated/,
+    ],
+    [
+      'a view',
+      `CREATE VIEW % AS SELECT
         ${columns.map((name) => `NULL::${ownTypes[name] ?? 'text'} AS ${name}`).join(', ')}`,
-        /is a view/,
-      ],
-    ];
-    for (const [name, statement, pattern] of cases) {
-      await server.pool.query(statement.replace('%', `${config.schema}.events`));
-      const sink = await postgres.open(
-        config,
-        uuidDelivery({ columns: contractColumns }),
-        server.deps,
-      );
-      await assert.rejects(
-        sink.recover([]),
-        (error) =>
-          error instanceof NonRetryableError &&
-          error.code === 'table_unsuitable' &&
-          pattern.test(error.message),
-        name,
-      );
-      await sink.close();
-      assert.match(
-        await failedStep(config),
-        new RegExp(`^Check the table: .*${pattern.source}`),
-        name,
-      );
-      await server.pool.query(
-        `DROP ${name === 'a view' ? 'VIEW' : 'TABLE'} ${config.schema}.events`,
-      );
-    }
-  },
-);
+      /is a view/,
+    ],
+  ];
+  for (const [name, statement, pattern] of cases) {
+    await server.pool.query(statement.replace('%', `${config.schema}.events`));
+    const sink = await postgres.open(
+      config,
+      uuidDelivery({ columns: contractColumns }),
+      server.deps,
+    );
+    await assert.rejects(
+      sink.recover([]),
+      (error) =>
+        error instanceof NonRetryableError &&
+        error.code === 'table_unsuitable' &&
+        pattern.test(error.message),
+      name,
+    );
+    await sink.close();
+    assert.match(
+      await failedStep(config),
+      new RegExp(`^Check the table: .*${pattern.source}`),
+      name,
+    );
+    await server.pool.query(`DROP ${name === 'a view' ? 'VIEW' : 'TABLE'} ${config.schema}.events`);
+  }
+});
 
 const ownTypes: Record<string, string> = {
   properties: 'jsonb',
@@ -248,7 +234,7 @@ async function failedStep(config: PostgresConfig, columns = contractColumns): Pr
   return step === undefined ? 'passed' : `${step.name}: ${step.detail}`;
 }
 
-test('the connection test writes where deliveries go, and nobody sees it', async () => {
+test('the connection test writes where deliveries go, and leaves nothing visible', async () => {
   const config = await server.freshConfig();
   const own = (changes: Record<string, string>) =>
     contractColumns

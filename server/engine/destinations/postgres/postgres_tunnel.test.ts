@@ -94,7 +94,7 @@ const failureOf = async (changes: Partial<PostgresConfig>): Promise<string> => {
   return steps.find(({ status }) => status === 'failed')?.detail ?? '';
 };
 
-test('a server whose key is not known is told nothing, and its fingerprint is said', async () => {
+test('a server with an unknown key gets no secret, and its fingerprint is shown', async () => {
   await opened();
   server.tried = [];
   const unknown = await failureOf({ ssh_host_key: null });

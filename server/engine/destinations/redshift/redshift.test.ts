@@ -67,45 +67,41 @@ test('the first version that differs decides, in two deliveries and in one', asy
   );
 });
 
-test(
-  'verify compares persons by key, once each however often they were delivered, and counts rows ' +
-    'without a key',
-  async () => {
-    const config = await world.freshConfig({ table_name: 'persons' });
-    const columns = persons.columns.tables.slice(0, 2);
-    const given = [
-      deliveryOf({ model: 'persons', columns }),
-      deliveryOf({ model: 'persons', columns }),
-    ];
-    for (const one of given) await world.deliver(config, one, '7\ta\\\\b\n7\tb\n');
-    const rows: ValueRow[] = [
-      ['7', 'a\\b'],
-      ['7', 'b'],
-    ];
-    const delivered = given.map((delivery) => ({
-      delivery,
-      outcomes: [outcomeOf(1)],
-      manifest: '{}',
-    }));
-    const kinds = async (of: typeof delivered, source = sourceOf(rows)) =>
-      (await redshift.verify(config, of, source, world.deps)).map((one) => one.kind);
-    assert.deepEqual(await kinds(delivered), []);
-    const withoutKey = delivered.map((one) => ({
-      ...one,
-      delivery: {
-        ...one.delivery,
-        columns: columns.map((own) => ({ ...own, is_calculated: true })),
-      },
-    }));
-    const onceEach = sourceOf((id) => [rows[id === given[0]!.delivery_id ? 0 : 1]!]);
-    assert.deepEqual(await kinds(withoutKey, onceEach), []);
-    await world.pool.query(
-      `DELETE FROM ${world.inSchema(config, 'persons')} WHERE distinct_id = 'b'`,
-    );
-    assert.deepEqual(await kinds(delivered), ['missing']);
-    assert.deepEqual(await kinds(withoutKey, onceEach), ['missing']);
-  },
-);
+test('verify compares persons by key, once each, and counts rows without a key', async () => {
+  const config = await world.freshConfig({ table_name: 'persons' });
+  const columns = persons.columns.tables.slice(0, 2);
+  const given = [
+    deliveryOf({ model: 'persons', columns }),
+    deliveryOf({ model: 'persons', columns }),
+  ];
+  for (const one of given) await world.deliver(config, one, '7\ta\\\\b\n7\tb\n');
+  const rows: ValueRow[] = [
+    ['7', 'a\\b'],
+    ['7', 'b'],
+  ];
+  const delivered = given.map((delivery) => ({
+    delivery,
+    outcomes: [outcomeOf(1)],
+    manifest: '{}',
+  }));
+  const kinds = async (of: typeof delivered, source = sourceOf(rows)) =>
+    (await redshift.verify(config, of, source, world.deps)).map((one) => one.kind);
+  assert.deepEqual(await kinds(delivered), []);
+  const withoutKey = delivered.map((one) => ({
+    ...one,
+    delivery: {
+      ...one.delivery,
+      columns: columns.map((own) => ({ ...own, is_calculated: true })),
+    },
+  }));
+  const onceEach = sourceOf((id) => [rows[id === given[0]!.delivery_id ? 0 : 1]!]);
+  assert.deepEqual(await kinds(withoutKey, onceEach), []);
+  await world.pool.query(
+    `DELETE FROM ${world.inSchema(config, 'persons')} WHERE distinct_id = 'b'`,
+  );
+  assert.deepEqual(await kinds(delivered), ['missing']);
+  assert.deepEqual(await kinds(withoutKey, onceEach), ['missing']);
+});
 
 test("a table of the user's own keeps defaults and types, in any letter case", async () => {
   const config = await world.freshConfig();
@@ -230,7 +226,7 @@ test('a stage that somebody has changed is written again as far as it is', async
   }
 });
 
-test('the connection test sends real values to the real table, and nobody sees them', async () => {
+test('the connection test sends real values to the real table, and leaves none visible', async () => {
   for (const [type, detail] of [
     ['varchar(3)', /^Write a row: .*too long/],
     ['bigint', /^Write a row: .*value/],
@@ -246,7 +242,7 @@ test('the connection test sends real values to the real table, and nobody sees t
   }
 });
 
-test('a table that another session creates at the same moment is taken as it is', async (t) => {
+test('a table that another session creates at the same moment is used unchanged', async (t) => {
   const config = await world.freshConfig();
   const other = await world.pool.connect();
   t.after(() => other.release(true));

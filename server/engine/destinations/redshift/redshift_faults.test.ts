@@ -2,7 +2,7 @@ import { test } from 'node:test';
 import { assertFault } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { redshiftError } from './faults.ts';
 
-test('faults are told apart by what the cluster says, then by SQLSTATE', () => {
+test('the words of the cluster, then SQLSTATE tell faults apart', () => {
   const cases: [string, string, boolean, string][] = [
     [
       'XX000',

@@ -14,34 +14,30 @@ import {
 
 world.openAroundTests();
 
-test(
-  'a connection that is cut in the middle ends the write at once, and the next attempt does it ' +
-    'all',
-  async () => {
-    const config = await world.freshConfig();
-    const given = deliveryOf({
-      columns: [{ name: 'note', type: 'text', nullable: true, expression: 'note' }],
-    });
-    const sink = await redshift.open(config, given, world.deps);
-    await sink.recover([]);
-    const endless = Readable.from(
-      (async function* () {
-        for (let sent = 0; ; sent += 1) {
-          // A statement holds 4 MB: one is sent by then.
-          yield Buffer.from(`${'abc'.repeat(20_000)}\n`);
-          if (sent === 100) world.server.cut();
-        }
-      })(),
-    );
-    await assert.rejects(
-      sink.write({ number: 0, records: 1 }, endless),
-      isPassing('connection_lost'),
-    );
-    await sink.close();
-    await world.deliver(config, { ...given, attempt: 2 }, 'abc\n');
-    assert.equal((await world.pool.query(`SELECT 1 FROM ${world.inSchema(config)}`)).rowCount, 1);
-  },
-);
+test('a cut connection ends the write at once, and the next attempt does it all', async () => {
+  const config = await world.freshConfig();
+  const given = deliveryOf({
+    columns: [{ name: 'note', type: 'text', nullable: true, expression: 'note' }],
+  });
+  const sink = await redshift.open(config, given, world.deps);
+  await sink.recover([]);
+  const endless = Readable.from(
+    (async function* () {
+      for (let sent = 0; ; sent += 1) {
+        // A statement holds 4 MB: one is sent by then.
+        yield Buffer.from(`${'abc'.repeat(20_000)}\n`);
+        if (sent === 100) world.server.cut();
+      }
+    })(),
+  );
+  await assert.rejects(
+    sink.write({ number: 0, records: 1 }, endless),
+    isPassing('connection_lost'),
+  );
+  await sink.close();
+  await world.deliver(config, { ...given, attempt: 2 }, 'abc\n');
+  assert.equal((await world.pool.query(`SELECT 1 FROM ${world.inSchema(config)}`)).rowCount, 1);
+});
 
 test('the second of two workers with one delivery finds it done, whenever it began', async () => {
   const config = await world.freshConfig();
@@ -70,7 +66,7 @@ test('a worker that is killed in the third of five slices has only that one repe
   assert.deepEqual(await world.tables(orders.config), ['events', 'sluice_receipts']);
 });
 
-test('an attempt believed dead that comes back stages and shows nothing any more', async () => {
+test('an attempt believed dead that comes back stages and shows nothing', async () => {
   for (const comesBack of [
     'while the next one writes',
     'when the next one is to commit',
@@ -109,31 +105,24 @@ test('an attempt believed dead that comes back stages and shows nothing any more
   }
 });
 
-test(
-  'a user who may not create tables has all slices wait in the session, and a crash repeats them ' +
-    'all',
-  async () => {
-    const config = await world.freshConfig();
-    await world.deliver(config, deliveryOf(), 'before\n');
-    const schema = world.inSchema(config).split('.')[0];
-    await world.pool.query(`CREATE ROLE redshift_writer LOGIN PASSWORD 'of the writer';
+test('a user without CREATE stages in the session, and a crash repeats all slices', async () => {
+  const config = await world.freshConfig();
+  await world.deliver(config, deliveryOf(), 'before\n');
+  const schema = world.inSchema(config).split('.')[0];
+  await world.pool.query(`CREATE ROLE redshift_writer LOGIN PASSWORD 'of the writer';
     GRANT USAGE ON SCHEMA ${schema} TO redshift_writer; GRANT SELECT, INSERT, UPDATE, DELETE
       ON ALL TABLES IN SCHEMA ${schema} TO redshift_writer`);
-    const writer = { ...config, user: 'redshift_writer', password: 'of the writer' };
-    const given = deliveryOf();
-    const dead = await redshift.open(writer, given, world.deps);
-    const first = await writeSlice(dead, 0, 'a\n');
-    await dead.close();
-    const next = await redshift.open(writer, { ...given, attempt: 2 }, world.deps);
-    assert.deepEqual(await next.recover([first]), []);
-    await next.commit(
-      [await writeSlice(next, 0, 'a\n'), await writeSlice(next, 1, 'b\n')],
-      manifest,
-    );
-    await next.close();
-    assert.deepEqual(await world.delivered(config), ['a', 'b', 'before']);
-  },
-);
+  const writer = { ...config, user: 'redshift_writer', password: 'of the writer' };
+  const given = deliveryOf();
+  const dead = await redshift.open(writer, given, world.deps);
+  const first = await writeSlice(dead, 0, 'a\n');
+  await dead.close();
+  const next = await redshift.open(writer, { ...given, attempt: 2 }, world.deps);
+  assert.deepEqual(await next.recover([first]), []);
+  await next.commit([await writeSlice(next, 0, 'a\n'), await writeSlice(next, 1, 'b\n')], manifest);
+  await next.close();
+  assert.deepEqual(await world.delivered(config), ['a', 'b', 'before']);
+});
 
 test('the next worker removes the leftovers of one killed after its receipt', async () => {
   const config = await world.freshConfig();

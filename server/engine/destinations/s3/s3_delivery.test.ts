@@ -72,7 +72,7 @@ test('an access key that may only write can deliver', async () => {
   assert.equal((await keys(config)).length, 2);
 });
 
-test('a passing fault of the store is tried again by itself, a lasting one later', async () => {
+test('a passing fault of the store is retried at once, a lasting one later', async () => {
   const config = { ...base, prefix: 'slow' };
   const sink = await s3.open(config, delivery, deps);
   server.failNext(/partNumber=1/, 503, 'SlowDown');
@@ -139,41 +139,37 @@ test('encryption and addressing are passed on', async () => {
   store.close();
 });
 
-test(
-  "the server's own credentials are used only where the operator allows it and the config has " +
-    'no key',
-  async () => {
-    const { aws_access_key_id: _key, aws_secret_access_key: _secret, ...keyless } = base;
-    const attrs = (config: S3Config, has_environment_credentials: boolean) =>
-      s3.validate(config, { has_environment_credentials }).map(({ attr }) => attr);
-    const cases: [S3Config, boolean, string[]][] = [
-      [keyless, false, ['aws_access_key_id', 'aws_secret_access_key']],
-      [keyless, true, []],
-      [{ ...keyless, aws_access_key_id: 'key' }, true, ['aws_secret_access_key']],
-      [{ ...keyless, aws_secret_access_key: 'secret' }, true, ['aws_access_key_id']],
-      [{ ...keyless, aws_access_key_id: 'key' }, false, ['aws_secret_access_key']],
-      [base, false, []],
-    ];
-    for (const [config, isAllowed, expected] of cases)
-      assert.deepEqual(attrs(config, isAllowed), expected);
-    const allowed = { ...deps, has_environment_credentials: true };
-    setEnvironmentCredentials(server);
-    await assert.rejects(
-      s3.open({ ...keyless, prefix: 'own' }, delivery, deps),
-      isLasting('authentication_failed'),
-    );
-    const sink = await s3.open({ ...keyless, prefix: 'own' }, delivery, allowed);
-    await sink.commit([await write(sink)], manifest);
-    assert.equal((await keys({ ...base, prefix: 'own' })).length, 2);
-    // The config's own key counts where there is one, right or wrong.
-    const wrong = await s3.open(
-      { ...base, aws_secret_access_key: 'wrong', prefix: 'own' },
-      delivery,
-      allowed,
-    );
-    await assert.rejects(write(wrong, 1), isLasting('authentication_failed'));
-  },
-);
+test('the server’s own credentials are used only if the operator allows it and no key is set', async () => {
+  const { aws_access_key_id: _key, aws_secret_access_key: _secret, ...keyless } = base;
+  const attrs = (config: S3Config, has_environment_credentials: boolean) =>
+    s3.validate(config, { has_environment_credentials }).map(({ attr }) => attr);
+  const cases: [S3Config, boolean, string[]][] = [
+    [keyless, false, ['aws_access_key_id', 'aws_secret_access_key']],
+    [keyless, true, []],
+    [{ ...keyless, aws_access_key_id: 'key' }, true, ['aws_secret_access_key']],
+    [{ ...keyless, aws_secret_access_key: 'secret' }, true, ['aws_access_key_id']],
+    [{ ...keyless, aws_access_key_id: 'key' }, false, ['aws_secret_access_key']],
+    [base, false, []],
+  ];
+  for (const [config, isAllowed, expected] of cases)
+    assert.deepEqual(attrs(config, isAllowed), expected);
+  const allowed = { ...deps, has_environment_credentials: true };
+  setEnvironmentCredentials(server);
+  await assert.rejects(
+    s3.open({ ...keyless, prefix: 'own' }, delivery, deps),
+    isLasting('authentication_failed'),
+  );
+  const sink = await s3.open({ ...keyless, prefix: 'own' }, delivery, allowed);
+  await sink.commit([await write(sink)], manifest);
+  assert.equal((await keys({ ...base, prefix: 'own' })).length, 2);
+  // The config's own key counts where there is one, right or wrong.
+  const wrong = await s3.open(
+    { ...base, aws_secret_access_key: 'wrong', prefix: 'own' },
+    delivery,
+    allowed,
+  );
+  await assert.rejects(write(wrong, 1), isLasting('authentication_failed'));
+});
 
 test('AES256 is asked for at the upload and at the manifest, and needs no key', async () => {
   const config = { ...base, prefix: 'encrypted', encryption: 'AES256' } as const;

@@ -60,81 +60,77 @@ test('signs in by key pair, under a passphrase or not, and with no other key', a
   );
 });
 
-test(
-  'the connection test names a column of which another value comes back, whether the way or the ' +
-    'own table changes it',
-  async (context) => {
-    const config = await freshConfig();
-    const custom = (name: string, type: Column['type']) => ({
-      name,
-      type,
-      nullable: true,
-      expression: 'x',
-      is_calculated: true,
-    });
-    const columns = [...contractColumns, custom('c1', 'json'), custom('C "1"', 'text')];
-    const check = (table_name = 'events') =>
-      snowflake.check({ ...config, table_name }, columns, deps);
-    const { storage } = server.account;
-    const { kept } = storage;
-    context.after(() => (storage.kept = kept));
-    const spoiled: Record<string, [from: string, to: string]>[] = [
-      { timestamp: ['678901', '679'] },
-      { event: ['"$pageview"', '""'] },
-      {
-        event: ['"$pageview"', ''],
-        properties: ['}"', '"'],
-        amount: ['"1"', '"2"'],
-        ratio: ['"0.5"', '"0.49999999999999994"'],
-        is_new: ['"true"', '"false"'],
-      },
-    ];
-    for (const changes of spoiled) {
-      storage.kept = (content) =>
-        Buffer.from(
-          Object.values(changes).reduce(
-            (text, [from, to]) => text.replace(from, () => to),
-            content.toString(),
-          ),
-        );
-      assertChanged(await check(), Object.keys(changes));
-    }
-    storage.kept = (content) => Buffer.concat([content, content]);
-    assert.match(failureIn(await check()), /^Snowflake took 2 rows where there should be one\./);
-    storage.kept = kept;
-    const types = {
-      properties: 'snowflake_parts.object',
-      timestamp: 'timestamptz',
-      amount: 'float8',
-      ratio: 'real',
-      is_new: 'text',
-    };
-    for (const [column, type] of [
-      [undefined, 'types'],
-      ['timestamp', 'timestamp(3)'],
-      ['timestamp', 'date'],
-      ['ratio', 'numeric(38, 0)'],
-    ] as const) {
-      const table = `own ${type}`;
-      const others = Object.entries(
-        column === undefined ? types : { ...types, [column]: type },
-      ).map((one) => one.join(' '));
-      const own =
-        'uuid text, event text, note text, c1 snowflake_parts.array, "C ""1""" text, own text ' +
-        `DEFAULT 'own'`;
-      await pool.query(`CREATE TABLE ${inSchema(config, table)} (${[own, ...others].join(', ')})`);
-      const steps = await check(table);
-      if (column === undefined)
-        assert.ok(
-          steps.every(({ status }) => status === 'passed'),
-          JSON.stringify(steps),
-        );
-      else assertChanged(steps, [column]);
-      assert.equal((await pool.query(`SELECT FROM ${inSchema(config, table)}`)).rowCount, 0);
-    }
-    assert.ok((await leftovers(config)).every((name) => name.startsWith('own')));
-  },
-);
+test('the connection test names a column that changes a value, by the way or the table', async (context) => {
+  const config = await freshConfig();
+  const custom = (name: string, type: Column['type']) => ({
+    name,
+    type,
+    nullable: true,
+    expression: 'x',
+    is_calculated: true,
+  });
+  const columns = [...contractColumns, custom('c1', 'json'), custom('C "1"', 'text')];
+  const check = (table_name = 'events') =>
+    snowflake.check({ ...config, table_name }, columns, deps);
+  const { storage } = server.account;
+  const { kept } = storage;
+  context.after(() => (storage.kept = kept));
+  const spoiled: Record<string, [from: string, to: string]>[] = [
+    { timestamp: ['678901', '679'] },
+    { event: ['"$pageview"', '""'] },
+    {
+      event: ['"$pageview"', ''],
+      properties: ['}"', '"'],
+      amount: ['"1"', '"2"'],
+      ratio: ['"0.5"', '"0.49999999999999994"'],
+      is_new: ['"true"', '"false"'],
+    },
+  ];
+  for (const changes of spoiled) {
+    storage.kept = (content) =>
+      Buffer.from(
+        Object.values(changes).reduce(
+          (text, [from, to]) => text.replace(from, () => to),
+          content.toString(),
+        ),
+      );
+    assertChanged(await check(), Object.keys(changes));
+  }
+  storage.kept = (content) => Buffer.concat([content, content]);
+  assert.match(failureIn(await check()), /^Snowflake took 2 rows where there should be one\./);
+  storage.kept = kept;
+  const types = {
+    properties: 'snowflake_parts.object',
+    timestamp: 'timestamptz',
+    amount: 'float8',
+    ratio: 'real',
+    is_new: 'text',
+  };
+  for (const [column, type] of [
+    [undefined, 'types'],
+    ['timestamp', 'timestamp(3)'],
+    ['timestamp', 'date'],
+    ['ratio', 'numeric(38, 0)'],
+  ] as const) {
+    const table = `own ${type}`;
+    const others = Object.entries(column === undefined ? types : { ...types, [column]: type }).map(
+      (one) => one.join(' '),
+    );
+    const own =
+      'uuid text, event text, note text, c1 snowflake_parts.array, "C ""1""" text, own text ' +
+      `DEFAULT 'own'`;
+    await pool.query(`CREATE TABLE ${inSchema(config, table)} (${[own, ...others].join(', ')})`);
+    const steps = await check(table);
+    if (column === undefined)
+      assert.ok(
+        steps.every(({ status }) => status === 'passed'),
+        JSON.stringify(steps),
+      );
+    else assertChanged(steps, [column]);
+    assert.equal((await pool.query(`SELECT FROM ${inSchema(config, table)}`)).rowCount, 0);
+  }
+  assert.ok((await leftovers(config)).every((name) => name.startsWith('own')));
+});
 
 test('files reach the storage of each cloud, encrypted, and only over the guard', async () => {
   const config = await freshConfig();
@@ -177,98 +173,90 @@ test('the first version that differs decides, in two deliveries and in one', asy
   );
 });
 
-test(
-  'persons are merged: a row gives way to a higher version only, whole, and verify compares ' +
-    'them by key',
-  async () => {
-    const config = { ...(await freshConfig()), table_name: 'persons' };
-    const columns = personsModel.columns.tables;
-    const given = [
-      delivery({ model: 'persons', columns }),
-      delivery({ model: 'persons', columns }),
-    ] as const;
-    await deliver(
-      config,
-      given[0],
-      personLine('a', 5, 0, 'five') +
-        personLine('b', 1, 9, 'one') +
-        personLine('c', 1, 1, 'mapped') +
-        personLine('A', 1, 0, 'another'),
-    );
-    await deliver(
-      config,
-      given[1],
-      personLine('a', 4, 0, 'older') +
-        personLine('b', 2, 3, 'two') +
-        personLine('c', 1, 2, 'remapped') +
-        personLine('d', 3, 0, 'high') +
-        personLine('d', 1, 0, 'low'),
-    );
-    const found = await pool.query<{ person: string }>(
-      `SELECT concat(distinct_id, ':', properties->>'name', ':', person_version, ':',
+test('persons are merged by whole rows of a higher version, and verified by key', async () => {
+  const config = { ...(await freshConfig()), table_name: 'persons' };
+  const columns = personsModel.columns.tables;
+  const given = [
+    delivery({ model: 'persons', columns }),
+    delivery({ model: 'persons', columns }),
+  ] as const;
+  await deliver(
+    config,
+    given[0],
+    personLine('a', 5, 0, 'five') +
+      personLine('b', 1, 9, 'one') +
+      personLine('c', 1, 1, 'mapped') +
+      personLine('A', 1, 0, 'another'),
+  );
+  await deliver(
+    config,
+    given[1],
+    personLine('a', 4, 0, 'older') +
+      personLine('b', 2, 3, 'two') +
+      personLine('c', 1, 2, 'remapped') +
+      personLine('d', 3, 0, 'high') +
+      personLine('d', 1, 0, 'low'),
+  );
+  const found = await pool.query<{ person: string }>(
+    `SELECT concat(distinct_id, ':', properties->>'name', ':', person_version, ':',
       person_distinct_id_version) AS person FROM ${inSchema(config, 'persons')}
       ORDER BY distinct_id COLLATE "C"`,
-    );
-    assert.deepEqual(
-      found.rows.map(({ person }) => person),
-      ['A:another:1:0', 'a:five:5:0', 'b:two:2:3', 'c:remapped:1:2', 'd:high:3:0'],
-    );
-    const person = (distinct: string, version: number, mapping: number, name: string) =>
-      personLine(distinct, version, mapping, name).trimEnd().split('\t');
-    const source = sourceOf((id) =>
-      id === given[0].delivery_id
-        ? [
-            person('a', 5, 0, 'five'),
-            person('b', 1, 9, 'one'),
-            person('c', 1, 1, 'mapped'),
-            person('A', 1, 0, 'another'),
-          ]
-        : [
-            person('a', 4, 0, 'older'),
-            person('b', 2, 3, 'two'),
-            person('c', 1, 2, 'remapped'),
-            person('d', 3, 0, 'high'),
-          ],
-    );
-    const delivered = given.map((one) => ({ delivery: one, outcomes: [], manifest: '{}' }));
-    assert.deepEqual(await snowflake.verify(config, delivered, source, deps), []);
-    await pool.query(`DELETE FROM ${inSchema(config, 'persons')} WHERE distinct_id = 'b'`);
-    assert.deepEqual(
-      (await snowflake.verify(config, delivered, source, deps)).map(
-        ({ kind, name }) => `${kind} ${name.replace(/.*distinct_id=/, '')}`,
-      ),
-      ['missing b'],
-    );
-  },
-);
+  );
+  assert.deepEqual(
+    found.rows.map(({ person }) => person),
+    ['A:another:1:0', 'a:five:5:0', 'b:two:2:3', 'c:remapped:1:2', 'd:high:3:0'],
+  );
+  const person = (distinct: string, version: number, mapping: number, name: string) =>
+    personLine(distinct, version, mapping, name).trimEnd().split('\t');
+  const source = sourceOf((id) =>
+    id === given[0].delivery_id
+      ? [
+          person('a', 5, 0, 'five'),
+          person('b', 1, 9, 'one'),
+          person('c', 1, 1, 'mapped'),
+          person('A', 1, 0, 'another'),
+        ]
+      : [
+          person('a', 4, 0, 'older'),
+          person('b', 2, 3, 'two'),
+          person('c', 1, 2, 'remapped'),
+          person('d', 3, 0, 'high'),
+        ],
+  );
+  const delivered = given.map((one) => ({ delivery: one, outcomes: [], manifest: '{}' }));
+  assert.deepEqual(await snowflake.verify(config, delivered, source, deps), []);
+  await pool.query(`DELETE FROM ${inSchema(config, 'persons')} WHERE distinct_id = 'b'`);
+  assert.deepEqual(
+    (await snowflake.verify(config, delivered, source, deps)).map(
+      ({ kind, name }) => `${kind} ${name.replace(/.*distinct_id=/, '')}`,
+    ),
+    ['missing b'],
+  );
+});
 
-test(
-  "a table of the user's own keeps its defaults, JSON stays text where the column is, and a " +
-    'value that does not fit is final before anything is shown',
-  async () => {
-    const config = await freshConfig();
-    await pool.query(
-      `CREATE TABLE ${inSchema(config)} (own text DEFAULT 'own', properties text,
+test('a table of the user’s own keeps defaults and text columns, and an unfit value is final', async () => {
+  const config = await freshConfig();
+  await pool.query(
+    `CREATE TABLE ${inSchema(config)} (own text DEFAULT 'own', properties text,
       note varchar(3) NOT NULL)`,
+  );
+  const columns: Column[] = [
+    ...noteOnly,
+    { name: 'properties', type: 'json', nullable: false, expression: 'properties' },
+  ];
+  await deliver(config, delivery({ columns }), 'abc\t{ "a" : 1.0, "a":2 }\n');
+  const found = await pool.query(`SELECT own, properties, note FROM ${inSchema(config)}`);
+  assert.deepEqual(found.rows, [{ own: 'own', properties: '{ "a" : 1.0, "a":2 }', note: 'abc' }]);
+  for (const text of ['abcd\t1\n', '\\N\t1\n']) {
+    const sink = await snowflake.open(config, delivery({ columns }), deps);
+    await assert.rejects(
+      sink.write({ number: 0, records: 1 }, Readable.from([Buffer.from(text)])),
+      isLasting('value_refused'),
+      text,
     );
-    const columns: Column[] = [
-      ...noteOnly,
-      { name: 'properties', type: 'json', nullable: false, expression: 'properties' },
-    ];
-    await deliver(config, delivery({ columns }), 'abc\t{ "a" : 1.0, "a":2 }\n');
-    const found = await pool.query(`SELECT own, properties, note FROM ${inSchema(config)}`);
-    assert.deepEqual(found.rows, [{ own: 'own', properties: '{ "a" : 1.0, "a":2 }', note: 'abc' }]);
-    for (const text of ['abcd\t1\n', '\\N\t1\n']) {
-      const sink = await snowflake.open(config, delivery({ columns }), deps);
-      await assert.rejects(
-        sink.write({ number: 0, records: 1 }, Readable.from([Buffer.from(text)])),
-        isLasting('value_refused'),
-        text,
-      );
-      await sink.close();
-    }
-  },
-);
+    await sink.close();
+  }
+});
 
 test('a slice goes in several files; a value of 16 MB passes, over that is final', async () => {
   const config = await freshConfig();

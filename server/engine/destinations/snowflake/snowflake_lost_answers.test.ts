@@ -29,82 +29,70 @@ import {
 
 openAroundTests();
 
-test(
-  'a stop ends a delivery wherever it hangs, and at last it is whole: a commit whose answer is ' +
-    'lost is found by the next attempt',
-  async () => {
-    const given = delivery();
-    for (const subject of ['LOGIN', ...(is_deep ? ['UPLOAD', '^COPY'] : []), '^COMMIT']) {
-      const controller = new AbortController();
-      server.fail(new RegExp(subject), 'hang');
-      const attempt = (async () => {
-        const sink = await open(given, controller.signal);
-        await write(sink)
-          .then(() => commit(sink))
-          .finally(() => sink.close());
-      })();
-      attempt.catch(() => undefined);
-      while (!server.isHanging()) await new Promise((resolve) => setTimeout(resolve, 10));
-      controller.abort();
-      await assert.rejects(attempt, /The work was stopped/, subject);
-      // Signed out all the same, so nothing is locked any more.
-      if (subject !== 'LOGIN') assert.equal(server.sessions(), 0, subject);
-      server.recover();
-    }
+test('a stop ends a delivery anywhere, and the next attempt finds a commit with a lost answer', async () => {
+  const given = delivery();
+  for (const subject of ['LOGIN', ...(is_deep ? ['UPLOAD', '^COPY'] : []), '^COMMIT']) {
     const controller = new AbortController();
-    const sink = await open(given, controller.signal);
-    assert.equal(await sink.isCommitted(), false);
-    await write(sink);
-    server.fail(/^COMMIT/, 'after', 100);
-    const attempt = commit(sink);
+    server.fail(new RegExp(subject), 'hang');
+    const attempt = (async () => {
+      const sink = await open(given, controller.signal);
+      await write(sink)
+        .then(() => commit(sink))
+        .finally(() => sink.close());
+    })();
     attempt.catch(() => undefined);
-    while ((await count('events')) === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    while (!server.isHanging()) await new Promise((resolve) => setTimeout(resolve, 10));
     controller.abort();
-    await assert.rejects(attempt);
-    await sink.close();
+    await assert.rejects(attempt, /The work was stopped/, subject);
+    // Signed out all the same, so nothing is locked any more.
+    if (subject !== 'LOGIN') assert.equal(server.sessions(), 0, subject);
     server.recover();
-    const next = await open(given);
-    assert.equal(await next.isCommitted(), true);
-    await next.close();
-    assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
-  },
-);
+  }
+  const controller = new AbortController();
+  const sink = await open(given, controller.signal);
+  assert.equal(await sink.isCommitted(), false);
+  await write(sink);
+  server.fail(/^COMMIT/, 'after', 100);
+  const attempt = commit(sink);
+  attempt.catch(() => undefined);
+  while ((await count('events')) === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  controller.abort();
+  await assert.rejects(attempt);
+  await sink.close();
+  server.recover();
+  const next = await open(given);
+  assert.equal(await next.isCommitted(), true);
+  await next.close();
+  assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
+});
 
-test(
-  'an attempt that was believed dead cannot show anything after a newer one has begun, nor ' +
-    'double what it has shown',
-  async () => {
-    const given = delivery();
-    const old = await open(given);
-    await write(old);
-    const newer = await open(given);
-    await write(newer);
-    await assert.rejects(commit(old), isPassing('conflict'));
-    assert.equal(await count('events'), 0);
-    await commit(newer);
-    await assert.rejects(commit(old), isPassing('conflict'));
-    assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
-    await old.close();
-    await newer.close();
-  },
-);
+test('an attempt believed dead cannot show or double anything after a newer one began', async () => {
+  const given = delivery();
+  const old = await open(given);
+  await write(old);
+  const newer = await open(given);
+  await write(newer);
+  await assert.rejects(commit(old), isPassing('conflict'));
+  assert.equal(await count('events'), 0);
+  await commit(newer);
+  await assert.rejects(commit(old), isPassing('conflict'));
+  assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
+  await old.close();
+  await newer.close();
+});
 
-test(
-  'two attempts that commit at once show the rows once, in the threads that the two before them ' +
-    'have left',
-  async (context) => {
-    const started = context.mock.fn();
-    subscribe('worker_threads', started);
-    context.after(() => unsubscribe('worker_threads', started));
-    const given = delivery();
-    const sinks = [await open(given), await open(given)];
-    for (const sink of sinks) await write(sink);
-    await Promise.allSettled(sinks.map(commit));
-    assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
-    for (const sink of sinks) await sink.close();
-    assert.equal(started.mock.callCount(), 0);
-  },
-);
+test('two concurrent commits show the rows once, in threads that earlier ones left', async (context) => {
+  const started = context.mock.fn();
+  subscribe('worker_threads', started);
+  context.after(() => unsubscribe('worker_threads', started));
+  const given = delivery();
+  const sinks = [await open(given), await open(given)];
+  for (const sink of sinks) await write(sink);
+  await Promise.allSettled(sinks.map(commit));
+  assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
+  for (const sink of sinks) await sink.close();
+  assert.equal(started.mock.callCount(), 0);
+});
 
 const writeOne = (sink: Sink, number: number) => writeSlice(sink, number, `note ${number}\n`);
 
@@ -116,30 +104,26 @@ async function stages(): Promise<string[]> {
   return found.rows.map(({ name }) => name);
 }
 
-test(
-  'an attempt whose stage another one has taken over adds nothing to it, and an end leaves no ' +
-    'stage',
-  async () => {
-    // The contract also covers that an abort leaves none.
-    for (const end of is_deep ? (['commit', 'abort'] as const) : (['commit'] as const)) {
-      const given = delivery();
-      const dead = await open(given);
-      const first = await writeOne(dead, 0);
-      const next = await open(given);
-      assert.deepEqual(await next.recover([first]), [first]);
-      await assert.rejects(writeOne(dead, 1), isPassing('slice_lost'));
-      const before = await count('events');
-      await (end === 'commit'
-        ? next.commit([first, await writeOne(next, 1)], manifest)
-        : next.abort([first]));
-      await next.close();
-      await assert.rejects(writeOne(dead, 1), isPassing('slice_lost'));
-      await dead.close();
-      assert.equal((await count('events')) - before, end === 'commit' ? 2 : 0);
-      assert.deepEqual(await stages(), [], end);
-    }
-  },
-);
+test('an attempt whose stage was taken over adds nothing, and no stage stays', async () => {
+  // The contract also covers that an abort leaves none.
+  for (const end of is_deep ? (['commit', 'abort'] as const) : (['commit'] as const)) {
+    const given = delivery();
+    const dead = await open(given);
+    const first = await writeOne(dead, 0);
+    const next = await open(given);
+    assert.deepEqual(await next.recover([first]), [first]);
+    await assert.rejects(writeOne(dead, 1), isPassing('slice_lost'));
+    const before = await count('events');
+    await (end === 'commit'
+      ? next.commit([first, await writeOne(next, 1)], manifest)
+      : next.abort([first]));
+    await next.close();
+    await assert.rejects(writeOne(dead, 1), isPassing('slice_lost'));
+    await dead.close();
+    assert.equal((await count('events')) - before, end === 'commit' ? 2 : 0);
+    assert.deepEqual(await stages(), [], end);
+  }
+});
 
 test('an attempt that loses its session in the third of five slices repeats that one', async () => {
   const given = delivery();
@@ -170,52 +154,47 @@ test('an attempt that loses its session in the third of five slices repeats that
   assert.deepEqual(await stages(), []);
 });
 
-test(
-  'a role that may not create tables has all slices wait in the session; of persons in a stage ' +
-    'the newest counts',
-  async () => {
-    await deliver(delivery());
-    server.fail(
-      /^CREATE TRANSIENT TABLE/,
-      refusal('003001', '42501', "Insufficient privileges to operate on schema 'S'"),
-      2,
-    );
-    const sink = await open(delivery());
-    const outcomes = [await writeOne(sink, 0), await writeOne(sink, 1)];
-    assert.deepEqual(await stages(), []);
-    await sink.commit(outcomes, manifest);
-    await sink.close();
-    assert.equal(await count('events'), 3);
-    server.recover();
-    const column = (name: string, type: 'integer' | 'text') => ({
-      name,
-      type,
-      nullable: false,
-      expression: name,
-    });
-    const columns = [
-      column('team_id', 'integer'),
-      column('distinct_id', 'text'),
-      column('sluice_write', 'text'),
-      column('person_version', 'integer'),
-    ];
-    const persons = await open({ ...delivery(), model: 'persons', columns }, undefined, {
-      table_name: 'persons',
-    });
-    await persons.commit(
-      [
-        await writeSlice(persons, 0, '7\ta\told\t1\n'),
-        await writeSlice(persons, 1, '7\ta\tnew\t2\n'),
-      ],
-      manifest,
-    );
-    await persons.close();
-    assert.deepEqual(
-      (await pool.query(`SELECT sluice_write FROM "${config.schema}".persons`)).rows,
-      [{ sluice_write: 'new' }],
-    );
-  },
-);
+test('a role without CREATE stages in the session, where the newest of persons counts', async () => {
+  await deliver(delivery());
+  server.fail(
+    /^CREATE TRANSIENT TABLE/,
+    refusal('003001', '42501', "Insufficient privileges to operate on schema 'S'"),
+    2,
+  );
+  const sink = await open(delivery());
+  const outcomes = [await writeOne(sink, 0), await writeOne(sink, 1)];
+  assert.deepEqual(await stages(), []);
+  await sink.commit(outcomes, manifest);
+  await sink.close();
+  assert.equal(await count('events'), 3);
+  server.recover();
+  const column = (name: string, type: 'integer' | 'text') => ({
+    name,
+    type,
+    nullable: false,
+    expression: name,
+  });
+  const columns = [
+    column('team_id', 'integer'),
+    column('distinct_id', 'text'),
+    column('sluice_write', 'text'),
+    column('person_version', 'integer'),
+  ];
+  const persons = await open({ ...delivery(), model: 'persons', columns }, undefined, {
+    table_name: 'persons',
+  });
+  await persons.commit(
+    [
+      await writeSlice(persons, 0, '7\ta\told\t1\n'),
+      await writeSlice(persons, 1, '7\ta\tnew\t2\n'),
+    ],
+    manifest,
+  );
+  await persons.close();
+  assert.deepEqual((await pool.query(`SELECT sluice_write FROM "${config.schema}".persons`)).rows, [
+    { sluice_write: 'new' },
+  ]);
+});
 
 test('the tunnel asks for its password, and goes nowhere that the guard refuses', async () => {
   const faults: Error[] = [];

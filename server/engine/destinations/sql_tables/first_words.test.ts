@@ -51,7 +51,7 @@ async function saidOf(t: TestContext, name: keyof typeof definitions, port: numb
   return `${steps[0]!.status}: ${steps[0]!.detail}`;
 }
 
-test('a server of another kind is named, and one that closes unheard is told of', async (t) => {
+test('a server of another kind is named, and so is one that closes unheard', async (t) => {
   const greeting = Buffer.concat([Buffer.from([74, 0, 0, 0, 10]), Buffer.from('11.8.3-MariaDB\0')]);
   const ssh = await portOf(t, saying('SSH-2.0-OpenSSH_9.2\r\n'));
   const maria = await portOf(t, saying(greeting));
@@ -84,7 +84,7 @@ test('a server that cannot open a session just now is asked again', async (t) =>
   assert.match(await saidOf(t, 'postgres', port), /can open no session just now/);
 });
 
-test('a server that says nothing is told from one that is not there', () => {
+test('a silent server is told from an absent one', () => {
   const late = Object.assign(new Error('connect ETIMEDOUT'), { code: 'ETIMEDOUT' });
   const connected = { is_connected: true, heard: Buffer.alloc(0) };
   for (const explain of [postgresError, redshiftError, mySqlError]) {

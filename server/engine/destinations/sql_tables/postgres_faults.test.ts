@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { assertFault } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { postgresError } from './postgres_faults.ts';
 
-test('faults are told apart by SQLSTATE', () => {
+test('SQLSTATE tells faults apart', () => {
   const cases: [string, boolean, string][] = [
     ['08006', true, 'connection_lost'],
     ['57P01', true, 'server_stopping'],
@@ -61,7 +61,7 @@ test('faults are told apart by SQLSTATE', () => {
   assert.equal(postgresError(late), late);
 });
 
-test('a code without a line of its own is told in the words of the server', () => {
+test('a code without a line of its own is reported in the words of the server', () => {
   const classes =
     '01 02 08 09 0A 0B 0L 20 21 22 23 24 25 26 27 28 2B 2D 34 38 39 3B 40 42 44 53 54';
   for (const one of [...classes.split(' '), '55', '57', '58', 'F0', 'HV', 'P0', 'XX']) {

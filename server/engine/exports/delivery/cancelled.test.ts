@@ -43,7 +43,7 @@ async function cancelledBy(ask: Asking, isTold: boolean): Promise<string> {
   return row!.latest_error;
 }
 
-test('a run in flight that nobody wants any more says why it ended', async () => {
+test('an unwanted run in flight says why it ended', async () => {
   const config = { url: `${receiver.url}/elsewhere` };
   const asked: [Asking, string][] = [
     [(send, run_id) => send('POST', `runs/${run_id}/cancel/`), 'The run was cancelled.'],

@@ -53,7 +53,7 @@ test('each millisecond belongs to one step, also where a step comes again', () =
   assert.deepEqual(earlier(), { ...begun, attempt: 3 });
 });
 
-test('while there is no room on the way it is the destination that is waited for', async () => {
+test('a full way counts as time of the destination', async () => {
   const { clock, pass, told } = handClock();
   const chunks = [Buffer.alloc(64), Buffer.alloc(64), null];
   const source = new Readable({ read: () => undefined });

@@ -35,7 +35,7 @@ for (const [rows, others, isUnusual, why] of cases) {
     assert.equal(judgeVolume(rows, others)?.is_unusual, isUnusual));
 }
 
-test('the bounds are told and are those that it judges by', () => {
+test('the volume shows its bounds, and judges by them', () => {
   assert.deepEqual(judgeVolume(100, times(9, 100))?.usual, {
     median: 100,
     low: 50,

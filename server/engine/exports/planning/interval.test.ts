@@ -8,8 +8,7 @@ import type { Interval } from './interval.ts';
 const at = (text: string) => Date.parse(text);
 
 test(
-  'boundaries turn on the UTC clock for minutes and hours, at local midnight for days, on local ' +
-    'Monday for weeks',
+  'boundaries are at UTC minutes and hours, local midnights, local Mondays',
   () => {
     const cases: [Interval, string, string, string, string][] = [
       [
@@ -80,8 +79,7 @@ test(
 );
 
 test(
-  'following the boundaries covers time without gap or overlap, and intervalCount counts the ' +
-    'steps, in every zone',
+  'boundaries cover time without gap or overlap, and intervalCount counts them, in every zone',
   () => {
     const zone = fc.constantFrom(
       'UTC',
@@ -126,7 +124,7 @@ test(
   },
 );
 
-test('a day that a zone skipped is no interval, and one that it repeated is one', () => {
+test('a day that a zone skipped is no interval, and a repeated one is one', () => {
   const cases: [string, string, string, number][] = [
     ['Pacific/Apia', '2011-12-29T12:00:00Z', '2012-01-01T12:00:00Z', 4],
     ['Pacific/Kwajalein', '1993-08-20T00:00:00Z', '1993-08-23T00:00:00Z', 4],

@@ -74,8 +74,7 @@ test('many planners at once plan an interval once', async () => {
 });
 
 test(
-  'a project whose ingestion is in the way is waited for once, and not once for each of its ' +
-    'exports',
+  'a project whose ingestion is in the way is waited for once, for all its exports',
   async () => {
     const home = await harness.newOrganization();
     const due = new Date(Math.floor(Date.now() / hour) * hour).toISOString();
@@ -98,7 +97,7 @@ test(
   },
 );
 
-test('backfills that have enough under way do not keep another project from its turn', async () => {
+test('busy backfills do not delay another project', async () => {
   const [busy, other] = [await harness.newOrganization(), await harness.newOrganization()];
   await harness.deps.db.run(sql`
     WITH export AS (
@@ -239,7 +238,7 @@ test('a run that ended in doubt is not made up for: it may have delivered', asyn
   assert.equal(rows[0]?.delivery_id, rows[1]?.delivery_id);
 });
 
-test('a backfill begins once no row can come below its watermark any more', async () => {
+test('a backfill starts once no row can appear below its watermark', async () => {
   const { home, id, from } = await newLateExport();
   const slow = { ...engine, settle_seconds: 3_600 };
   const team_id = home.project.id;
@@ -263,7 +262,7 @@ test('a backfill begins once no row can come below its watermark any more', asyn
   await harness.deps.db.run(sql`UPDATE batch_exports SET paused = true WHERE id = ${id}`);
 });
 
-test('an export that cannot be planned keeps no other of its project from it', async () => {
+test('an export that cannot be planned delays no other of its project', async () => {
   const home = await harness.newOrganization();
   const from = Math.floor(Date.now() / hour) * hour - hour;
   const ids: string[] = [];

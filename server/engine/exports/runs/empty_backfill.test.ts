@@ -92,8 +92,7 @@ async function finish(home: TestOrganization, exportId: string, id: string): Pro
 const inWords = (count: number) => count.toLocaleString('en');
 
 test(
-  'runs of a backfill without rows complete together, with receipts, and the others are left to ' +
-    'workers',
+  'runs of a backfill without rows complete together, the others are left to workers',
   async () => {
     // More than one step takes: 2,000.
     const intervals = inDepth(2_100, 4_000);
@@ -142,7 +141,7 @@ test(
   },
 );
 
-test('a backfill over what is delivered says where the rows are, and repeats none', async () => {
+test('a backfill over delivered rows says where they are, and repeats none', async () => {
   const home = await newProject([1, 2, 30]);
   const created = await newExport(home, { paused: true });
   await finish(home, created.id, (await begin(home, created.id, 20)).id);

@@ -82,8 +82,7 @@ const unreachable: Record<string, Record<string, unknown>> = {
 };
 
 test(
-  'an interval without rows turns to no destination, whoever ends its run; with a row each is ' +
-    'turned to',
+  'an interval without rows opens no destination; one with a row does',
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'sluice-nowhere-'));
     await writeFile(join(folder, 'not-a-folder'), '');

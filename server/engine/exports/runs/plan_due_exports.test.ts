@@ -106,7 +106,7 @@ test('an API process says how late exports are planned where no worker is', asyn
   assert.equal(await lag(), 0);
 });
 
-test('a run without rows is completed as it is planned, as a worker would end it', async () => {
+test('a run without rows is completed as it is planned, like a worker would end it', async () => {
   const home = await harness.newOrganization();
   const body = { destination: { type: 'File', config: { prefix: 'empty' } } };
   const id = await newDue(home, body);

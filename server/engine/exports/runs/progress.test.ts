@@ -59,7 +59,7 @@ const logOf = async (run: ClaimedRun) =>
     )
   ).map(({ message }) => message);
 
-test('runs take their steps together, and each of them as if it were alone', async () => {
+test('runs take their steps together, each as if alone', async () => {
   const runs: ClaimedRun[] = [];
   for (let count = 0; count < 12; count += 1) runs.push(await newTaken());
   const [first, lost, cancelled] = runs as [ClaimedRun, ClaimedRun, ClaimedRun];
@@ -147,7 +147,7 @@ const ledgerOf = async (run: ClaimedRun) =>
     )
   ).map(({ delivered }) => delivered);
 
-test('a worker from whom a run was taken changes nothing of it', async () => {
+test('a worker that lost its run changes nothing of it', async () => {
   const steps: ((run: ClaimedRun) => Promise<unknown>)[] = [
     (run) => retryLater(engine, run, { code: 'timed_out', message: 'No answer came.' }),
     (run) => resetProgress(engine, run, []),

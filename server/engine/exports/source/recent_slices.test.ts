@@ -11,7 +11,7 @@ import { streamSliceOnce } from './recent_slices.ts';
 
 const stores = aroundTests(openTestClickHouse);
 
-test('slices that nobody begins to read give their connections back', async () => {
+test('slices without a reader return their connections', async () => {
   const hour = Date.parse('2026-01-01T00:00:00Z');
   await fillEvents(stores.clickhouse, { team_id: 1, events: 9, from: hour, to: hour + 3_600_000 });
   const reading = {

@@ -24,7 +24,7 @@ test('projects are served in turn, and in each the run that waits longest first'
   assert.deepEqual(await worker.claim(10), []);
 });
 
-test('a project with a thousand runs does not keep another one waiting', async () => {
+test('a project with a thousand runs does not delay another one', async () => {
   await harness.deps.db.transaction(async (tx) => {
     const hours = Array.from({ length: 1_000 }, (_, hour) => hour * 3_600_000);
     await insertRuns(
@@ -100,7 +100,7 @@ test('four small runs share a slot, a large one whose turn it is has a whole one
   assert.deepEqual(await worker.claim(1), small.slice(5));
 });
 
-test("the bounds hold over all workers, and what they keep back takes nobody's slot", async () => {
+test('the bounds hold over all workers, and held back runs take no slot', async () => {
   const bounds = { project_runs_max: 2, host_runs_max: 3 };
   const [first, second] = [world.openClaimant(bounds), world.openClaimant(bounds)];
   const a = await newRuns(0, 5, 'db.example.com');

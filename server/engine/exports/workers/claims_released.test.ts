@@ -28,8 +28,7 @@ test('workers that claim at once take each run once and keep the bounds', async 
 });
 
 test(
-  'a run in its pause is not taken, one that somebody is changing is passed over, and a ' +
-    'cancelled one does not sit out its pause',
+  'a claim passes over paused and locked runs, and takes a cancelled one at once',
   async () => {
     const [paused, locked, next] = await newRuns(0, 3);
     await harness.deps.db.run(
@@ -63,8 +62,7 @@ test('a run that its worker does not work on waits again, after a pause', async 
 });
 
 test(
-  'the runs of a dead worker wait again, those of a living one do not, and one that leaves ' +
-    'gives its own back',
+  'the runs of a dead or leaving worker wait again, those of a living one do not',
   async () => {
     const [ofDead, ofLiving] = [world.openClaimant(), world.openClaimant()];
     for (const { worker_id } of [ofDead, ofLiving]) await beat(harness.deps.db, worker_id);

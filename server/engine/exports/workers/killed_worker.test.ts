@@ -43,8 +43,7 @@ after(async () => {
 });
 
 test(
-  'a worker alone answers for its own health and metrics; killed in the middle of a run it is ' +
-    'followed by another, which writes no finished slice again and delivers everything once',
+  'a worker answers for its own health; the next one after its kill delivers all once',
   async () => {
     const { harness, folder } = delivering;
     const { db, clickhouse } = harness.deps;

@@ -49,8 +49,7 @@ const breakOffsOf = async (id: string) =>
   ))!.break_offs;
 
 test(
-  'a run that broke off twice is alone in its worker: the eldest makes itself free for it, the ' +
-    'others pass it over, and its neighbours go on',
+  'a run that broke off twice runs alone in the eldest worker, which makes itself free',
   async () => {
     const [suspect, neighbour] = [await world.newRun(0), await world.newRun(1)];
     assert.deepEqual(await breakOff(suspect, 2), break_off_pauses_seconds.slice(0, 2));
@@ -79,8 +78,7 @@ test(
 );
 
 test(
-  'a run that gets further begins its count anew, and what was lost and is written again is no ' +
-    'progress',
+  'a run that gets further restarts its count; lost and rewritten rows are no progress',
   async () => {
     const engine = harness.deps.engine;
     const id = await world.newRun(0);
@@ -120,8 +118,7 @@ test(
 );
 
 test(
-  'only a worker that ends without a word or by a fault counts: not one that was told to stop, ' +
-    'and not one that lives after all',
+  'only a worker that dies counts as a break, not one that stops or lives after all',
   async () => {
     const id = await world.newRun(0);
     const take = async () => {
@@ -151,8 +148,7 @@ test(
 );
 
 test(
-  'a run that broke off too often is given up; where its commit had begun it stays in doubt, ' +
-    'and where it was cancelled it is cancelled',
+  'a run that broke off too often is given up, stays in doubt, or is cancelled',
   async () => {
     const expected = {
       none: ['FailedRetryable', 'broke_off', false],

@@ -78,7 +78,7 @@ test('later ones are added to those of their hour, with the newest examples', as
   assert.equal((await stored(project.id)).length, 1);
 });
 
-test('a project that is gone keeps nobody else from being counted', async () => {
+test('a deleted project does not stop the counts of others', async () => {
   const [gone, here] = [await harness.newOrganization(), await harness.newOrganization()];
   const { db } = harness.deps;
   const warnings = sharedWarnings(harness.deps);

@@ -8,7 +8,7 @@ const named = (type: string, config: Record<string, unknown>) =>
     .validate(config)
     .map(({ attr }) => attr);
 
-test('a host of a database stands alone, without its port', () => {
+test('a host of a database has no port', () => {
   for (const type of ['Postgres', 'MySQL', 'Redshift']) {
     const at = (host: string) =>
       named(type, {

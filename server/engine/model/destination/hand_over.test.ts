@@ -27,7 +27,7 @@ test('the next item is created while one is taken, and taken when that is over',
   assert.deepEqual(said, ['created 0', 'takes 0', 'created 1', 'took 0', 'takes 1', 'took 1']);
 });
 
-test('it throws what taking threw, and what creating threw once none is being taken', async () => {
+test('a fault of taking or of creating is thrown once nothing is being taken', async () => {
   const broken = new Error('broken');
   async function* two() {
     yield 1;

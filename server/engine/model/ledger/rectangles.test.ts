@@ -86,7 +86,7 @@ test('a schedule that runs for years stays one rectangle, also beside a finished
   assert.equal(delivered.length, 2);
 });
 
-test('stored rectangles come back as they were, with null for no bound', () => {
+test('stored rectangles come back unchanged, with null for no bound', () => {
   fc.assert(
     fc.property(fc.array(rectangle), (many) =>
       assert.deepEqual(

@@ -34,7 +34,7 @@ const enable = (code: string, allowed_hosts = ['127.0.0.1'], path = '') =>
     allowed_hosts,
   });
 
-test('eight events are under way at a time, and of one person one', async () => {
+test('eight events are in progress at a time, and one of each person', async () => {
   await enable(sending);
   await sendEvents(home, 30);
   const open: string[] = [];
@@ -57,7 +57,7 @@ test('eight events are under way at a time, and of one person one', async () => 
   );
 });
 
-test('a plugin that captures events has one event under way at a time', async () => {
+test('a plugin that captures events has one event in progress at a time', async () => {
   const code = `${send} export const onEvent = async (event, { config }) => {
     await post(config, event.uuid);
     if (event.event === 'sent') await posthog.capture('seen', { n: event.properties.number });
@@ -76,51 +76,43 @@ test('a plugin that captures events has one event under way at a time', async ()
   assert.equal((await stored()).filter(({ event }) => event === 'seen').length, 10);
 });
 
-test(
-  'an event that is refused for now keeps the place before it, and nothing that was behind it ' +
-    'comes twice',
-  async () => {
-    await enable(sending);
-    await sendEvents(home, 20);
-    const [first] = await stored();
-    let tries = 0;
-    target.answer = ({ uuid }) => {
-      if (uuid !== first!.uuid) return undefined;
-      tries += 1;
-      return tries <= 2 ? 503 : undefined;
-    };
-    run();
-    await taken(20);
-    assert.equal(tries, 3);
-    assertTaken(
-      target.taken.map(({ uuid }) => uuid),
-      await stored(),
-    );
-  },
-);
+test('an event refused for now holds the place, and no later event comes twice', async () => {
+  await enable(sending);
+  await sendEvents(home, 20);
+  const [first] = await stored();
+  let tries = 0;
+  target.answer = ({ uuid }) => {
+    if (uuid !== first!.uuid) return undefined;
+    tries += 1;
+    return tries <= 2 ? 503 : undefined;
+  };
+  run();
+  await taken(20);
+  assert.equal(tries, 3);
+  assertTaken(
+    target.taken.map(({ uuid }) => uuid),
+    await stored(),
+  );
+});
 
-test(
-  'the place moves over a finished beginning only: what was under way when the worker ended ' +
-    'comes again',
-  async () => {
-    await enable(sending);
-    await sendEvents(home, 20);
-    const [first] = await stored();
-    const never = Promise.withResolvers<void>();
-    target.before_answer = ({ uuid }) => (uuid === first!.uuid ? never.promise : Promise.resolve());
-    run();
-    // All but those of the first event's person, and the person waits.
-    await taken(18);
-    await stopAll();
-    target.before_answer = async () => {};
-    run();
-    const all = await stored();
-    await soon('all events', async () =>
-      new Set(target.taken.map(({ uuid }) => uuid)).size === all.length ? true : undefined,
-    );
-    never.resolve();
-  },
-);
+test('the place moves over finished events only: the others come again', async () => {
+  await enable(sending);
+  await sendEvents(home, 20);
+  const [first] = await stored();
+  const never = Promise.withResolvers<void>();
+  target.before_answer = ({ uuid }) => (uuid === first!.uuid ? never.promise : Promise.resolve());
+  run();
+  // All but those of the first event's person, and the person waits.
+  await taken(18);
+  await stopAll();
+  target.before_answer = async () => {};
+  run();
+  const all = await stored();
+  await soon('all events', async () =>
+    new Set(target.taken.map(({ uuid }) => uuid)).size === all.length ? true : undefined,
+  );
+  never.resolve();
+});
 
 test('an event that never ends is skipped with its file and line, others are not', async () => {
   const code = `${send}

@@ -22,7 +22,7 @@ import { listen, urlOf } from '../../../../test/servers/loopback.ts';
 
 openAroundTests();
 
-test('an event whose request gets no answer comes again, and none is passed over', async (t) => {
+test('an event whose request gets no answer comes again, and no event is skipped', async (t) => {
   const arrived: unknown[] = [];
   let cuts = 2;
   const cutting = http.createServer(async (request, response) => {
@@ -58,7 +58,7 @@ for (const [method, sent] of [
   ['onEvent', 'await fetch(url, request)'],
   ['composeWebhook', 'return { url, ...request }'],
 ] as const)
-  test(`a host that only an event names, and nobody has, stops no plugin: ${method}`, async () => {
+  test(`an unknown host that only an event names stops no plugin: ${method}`, async () => {
     const code = `export async function ${method}({ event }, { config }) {
       const url = event === 'sent' ? config.address : 'http://' + event;
       const request = { method: 'POST', body: JSON.stringify(event) };

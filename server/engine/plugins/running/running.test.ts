@@ -22,153 +22,134 @@ import {
 
 openAroundTests();
 
-test(
-  'onEvent gets the events from the moment of enabling on, in the order of each person, each as ' +
-    'processEvent made it',
-  async () => {
-    await sendEvents(home, 3, 'before');
-    const code = `${send}
+test('onEvent gets events since enabling, in the order of each person, after processEvent', async () => {
+  await sendEvents(home, 3, 'before');
+  const code = `${send}
     export const processEvent = (event) =>
       event.properties.number % 2 === 1 ? null : { ...event, event: event.event + '!' };
     export const onEvent = (event, { config }) => post(config, event);`;
-    await enabledPlugin(harness, home, 'pipeline_destinations', code, {
-      config: { address: target.url },
-    });
-    run();
-    await sendEvents(home, 10, 'first');
-    await sendEvents(home, 10, 'second');
-    await taken(10);
-    const expected = (await storedEvents(harness, home.project.id)).filter(
-      ({ event, properties }) => event !== 'before' && JSON.parse(properties).number % 2 === 0,
-    );
-    assertTaken(
-      target.taken.map(({ uuid }) => uuid),
-      expected,
-    );
-    const { uuid, event, timestamp, distinct_id, team_id, person, properties } = target.taken[0];
-    const stored = expected.find((one) => one.uuid === uuid)!;
-    assert.equal(event, `${stored.event}!`);
-    assert.deepEqual(
-      [uuid, timestamp, distinct_id, team_id, properties],
-      [
-        stored.uuid,
-        stored.timestamp,
-        stored.distinct_id,
-        home.project.id,
-        JSON.parse(stored.properties),
-      ],
-    );
-    assert.deepEqual(person.properties, {});
-  },
-);
+  await enabledPlugin(harness, home, 'pipeline_destinations', code, {
+    config: { address: target.url },
+  });
+  run();
+  await sendEvents(home, 10, 'first');
+  await sendEvents(home, 10, 'second');
+  await taken(10);
+  const expected = (await storedEvents(harness, home.project.id)).filter(
+    ({ event, properties }) => event !== 'before' && JSON.parse(properties).number % 2 === 0,
+  );
+  assertTaken(
+    target.taken.map(({ uuid }) => uuid),
+    expected,
+  );
+  const { uuid, event, timestamp, distinct_id, team_id, person, properties } = target.taken[0];
+  const stored = expected.find((one) => one.uuid === uuid)!;
+  assert.equal(event, `${stored.event}!`);
+  assert.deepEqual(
+    [uuid, timestamp, distinct_id, team_id, properties],
+    [
+      stored.uuid,
+      stored.timestamp,
+      stored.distinct_id,
+      home.project.id,
+      JSON.parse(stored.properties),
+    ],
+  );
+  assert.deepEqual(person.properties, {});
+});
 
-test(
-  'exportEvents gets batches; one that says RetryError comes again, the same and nothing before ' +
-    'it',
-  async () => {
-    const code =
-      `${send} export const exportEvents = (events, { config }) => post(config, events.map(({ ` +
-      'uuid }) => uuid));';
-    const { url } = await enabledPlugin(harness, home, 'pipeline_destinations', code, {
-      config: { address: target.url },
-    });
-    const asked: string[][] = [];
-    target.answer = (body) => {
-      asked.push(body);
-      return asked.length <= 2 ? 503 : undefined;
-    };
-    await sendEvents(home, 700);
-    run();
-    await taken(2);
-    assert.deepEqual(
-      target.taken.flat(),
-      (await storedEvents(harness, home.project.id)).map(({ uuid }) => uuid),
-    );
-    assert.deepEqual(
-      asked.slice(0, 3).map((batch) => batch.length),
-      [500, 500, 500],
-    );
-    assert.deepEqual(asked[0], asked[2]);
-    assert.match(
-      (await logLines(home, url)).join('\n'),
-      /WARNING What failed is tried again in .* in a row\): answered 503 \(index\.ts:\d+:\d+\)/,
-    );
-  },
-);
+test('exportEvents gets batches, and only one that throws RetryError comes again', async () => {
+  const code =
+    `${send} export const exportEvents = (events, { config }) => post(config, events.map(({ ` +
+    'uuid }) => uuid));';
+  const { url } = await enabledPlugin(harness, home, 'pipeline_destinations', code, {
+    config: { address: target.url },
+  });
+  const asked: string[][] = [];
+  target.answer = (body) => {
+    asked.push(body);
+    return asked.length <= 2 ? 503 : undefined;
+  };
+  await sendEvents(home, 700);
+  run();
+  await taken(2);
+  assert.deepEqual(
+    target.taken.flat(),
+    (await storedEvents(harness, home.project.id)).map(({ uuid }) => uuid),
+  );
+  assert.deepEqual(
+    asked.slice(0, 3).map((batch) => batch.length),
+    [500, 500, 500],
+  );
+  assert.deepEqual(asked[0], asked[2]);
+  assert.match(
+    (await logLines(home, url)).join('\n'),
+    /WARNING What failed is tried again in .* in a row\): answered 503 \(index\.ts:\d+:\d+\)/,
+  );
+});
 
-test(
-  'composeWebhook: the request is sent for it, in the order of each person; what is not ' +
-    'answered with 2xx is passed over or tried again',
-  async () => {
-    const code = `export const composeWebhook = (event, { config }) =>
+test('composeWebhook: its request is sent in the order of each person, and skipped or retried', async () => {
+  const code = `export const composeWebhook = (event, { config }) =>
       event.properties.number === 3 ? null : ({
         url: config.address + '/hook',
         method: 'post',
         headers: { 'x-secret': config.secret, 'x-number': event.properties.number },
         body: { number: event.properties.number, uuid: event.uuid },
       });`;
-    const { url } = await enabledPlugin(harness, home, 'pipeline_destinations', code, {
-      config: { address: target.url, secret: 'hidden-from-all' },
-    });
-    let refused = 0;
-    // Two at most: they may come one after the other, and three in a row would stop the plugin.
-    target.answer = ({ number }) =>
-      number === 5 ? 400 : number === 7 && (refused += 1) < 2 ? 429 : undefined;
-    await sendEvents(home, 9);
-    run();
-    await taken(7);
-    const wanted = (await storedEvents(harness, home.project.id)).filter(
-      ({ properties }) => ![3, 5].includes(JSON.parse(properties).number),
-    );
-    assertTaken(
-      target.taken.map(({ uuid }) => uuid),
-      wanted,
-    );
-    const lines = await soon('the log', async () => {
-      const found = (await logLines(home, url)).join('\n');
-      return found.includes('Passed over') ? found : undefined;
-    });
-    assert.match(lines, /ERROR Passed over the event \S+: The webhook was answered with 400/);
-    assert.doesNotMatch(lines, /hidden-from-all/);
-  },
-);
+  const { url } = await enabledPlugin(harness, home, 'pipeline_destinations', code, {
+    config: { address: target.url, secret: 'hidden-from-all' },
+  });
+  let refused = 0;
+  // Two at most: they may come one after the other, and three in a row would stop the plugin.
+  target.answer = ({ number }) =>
+    number === 5 ? 400 : number === 7 && (refused += 1) < 2 ? 429 : undefined;
+  await sendEvents(home, 9);
+  run();
+  await taken(7);
+  const wanted = (await storedEvents(harness, home.project.id)).filter(
+    ({ properties }) => ![3, 5].includes(JSON.parse(properties).number),
+  );
+  assertTaken(
+    target.taken.map(({ uuid }) => uuid),
+    wanted,
+  );
+  const lines = await soon('the log', async () => {
+    const found = (await logLines(home, url)).join('\n');
+    return found.includes('Passed over') ? found : undefined;
+  });
+  assert.match(lines, /ERROR Passed over the event \S+: The webhook was answered with 400/);
+  assert.doesNotMatch(lines, /hidden-from-all/);
+});
 
-test(
-  'a plugin that fails again and again is stopped with the reason; enabled again it goes on ' +
-    'where the failures began',
-  async () => {
-    const code = `${send} export const onEvent = (event, { config }) => post(config, event.uuid);`;
-    const { url, id } = await enabledPlugin(harness, home, 'pipeline_destinations', code, {
-      config: { address: target.url },
-    });
-    target.answer = () => 400;
-    await sendEvents(home, 6);
-    run();
-    const config = await stopped(url);
-    assert.match(
-      config.error.message,
-      /^Stopped after 3 failures in a row, the last: refused 400 \(index\.ts:/,
-    );
-    const entries = await harness.deps.db.rows<{ activity: string; user_id: number | null }>(
-      sql`SELECT activity, user_id FROM activity WHERE scope = 'plugin_config'
+test('a plugin that keeps failing is stopped with the reason, and resumes where it failed', async () => {
+  const code = `${send} export const onEvent = (event, { config }) => post(config, event.uuid);`;
+  const { url, id } = await enabledPlugin(harness, home, 'pipeline_destinations', code, {
+    config: { address: target.url },
+  });
+  target.answer = () => 400;
+  await sendEvents(home, 6);
+  run();
+  const config = await stopped(url);
+  assert.match(
+    config.error.message,
+    /^Stopped after 3 failures in a row, the last: refused 400 \(index\.ts:/,
+  );
+  const entries = await harness.deps.db.rows<{ activity: string; user_id: number | null }>(
+    sql`SELECT activity, user_id FROM activity WHERE scope = 'plugin_config'
       AND item_id = ${String(id)} ORDER BY number`,
-    );
-    assert.deepEqual(entries.slice(1), [{ activity: 'stopped', user_id: null }]);
-    assert.match((await logLines(home, url)).at(-1)!, /ERROR Stopped after 3 failures/);
-    target.answer = () => undefined;
-    await sendEvents(home, 2);
-    const again = await harness.request('PATCH', url, { key: home.key, body: { enabled: true } });
-    assert.deepEqual([again.status, again.body.error], [200, null]);
-    await taken(8);
-    assertTaken(target.taken, await storedEvents(harness, home.project.id));
-  },
-);
+  );
+  assert.deepEqual(entries.slice(1), [{ activity: 'stopped', user_id: null }]);
+  assert.match((await logLines(home, url)).at(-1)!, /ERROR Stopped after 3 failures/);
+  target.answer = () => undefined;
+  await sendEvents(home, 2);
+  const again = await harness.request('PATCH', url, { key: home.key, body: { enabled: true } });
+  assert.deepEqual([again.status, again.body.error], [200, null]);
+  await taken(8);
+  assertTaken(target.taken, await storedEvents(harness, home.project.id));
+});
 
-test(
-  'an import app runs at once, and its events are stored once however often a call is tried ' +
-    'again',
-  async () => {
-    const code = `
+test('an import app runs at once, and its events are stored once over retries', async () => {
+  const code = `
     export async function runEveryDay({ storage, config }) {
       const tries = (await storage.get('tries', 0)) + 1;
       await storage.set('tries', tries);
@@ -178,37 +159,36 @@ test(
       if (tries === 1) throw new RetryError('not yet');
       await fetch(config.address, { method: 'POST', body: JSON.stringify({ tries }) });
     }`;
-    const { url } = await enabledPlugin(harness, home, 'pipeline_import_apps', code, {
-      config: { address: target.url },
-    });
-    run();
-    await taken(1);
-    assert.deepEqual(target.taken, [{ tries: 2 }]);
-    const events = await storedEvents(harness, home.project.id);
-    assert.deepEqual(
-      events
-        .map(({ event, distinct_id, properties }) => [
-          event,
-          event === 'dated' ? 1 : distinct_id,
-          JSON.parse(properties).$lib,
-        ])
-        .sort(),
-      [
-        ['charged', 'customer 1', 'sluice-plugin'],
-        ['charged', 'customer 2', 'sluice-plugin'],
-        ['charged', 'customer 2', 'sluice-plugin'],
-        ['dated', 1, 'sluice-plugin'],
-      ],
-    );
-    assert.equal(
-      events.find(({ event }) => event === 'dated')!.timestamp,
-      '2026-01-02T03:04:05.000000Z',
-    );
-    assert.match((await logLines(home, url)).join('\n'), /not yet/);
-  },
-);
+  const { url } = await enabledPlugin(harness, home, 'pipeline_import_apps', code, {
+    config: { address: target.url },
+  });
+  run();
+  await taken(1);
+  assert.deepEqual(target.taken, [{ tries: 2 }]);
+  const events = await storedEvents(harness, home.project.id);
+  assert.deepEqual(
+    events
+      .map(({ event, distinct_id, properties }) => [
+        event,
+        event === 'dated' ? 1 : distinct_id,
+        JSON.parse(properties).$lib,
+      ])
+      .sort(),
+    [
+      ['charged', 'customer 1', 'sluice-plugin'],
+      ['charged', 'customer 2', 'sluice-plugin'],
+      ['charged', 'customer 2', 'sluice-plugin'],
+      ['dated', 1, 'sluice-plugin'],
+    ],
+  );
+  assert.equal(
+    events.find(({ event }) => event === 'dated')!.timestamp,
+    '2026-01-02T03:04:05.000000Z',
+  );
+  assert.match((await logLines(home, url)).join('\n'), /not yet/);
+});
 
-test('jobs run when they are due, are tried again, and those for good fail alone', async () => {
+test('jobs run when they are due and are retried, and lasting faults fail alone', async () => {
   const code = `
     export async function runEveryDay({ jobs }) {
       await jobs.count({ left: 2 }).runNow();

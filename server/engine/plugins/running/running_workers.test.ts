@@ -22,45 +22,41 @@ import {
 
 openAroundTests();
 
-test(
-  'changed settings and changed code are there in the next call; what was changed in the ' +
-    'database is not loaded',
-  async () => {
-    const code = (word: string) =>
-      `${send} export const onEvent = (event, { config }) => post(config, ['${word}', ` +
-      'config.secret ?? null, event.uuid]);';
-    const { url, plugin, id } = await enabledPlugin(
-      harness,
-      home,
-      'pipeline_destinations',
-      code('old'),
-      { config: { address: target.url } },
-    );
-    run();
-    const kinds = () => target.taken.map(([word, secret]) => `${word} ${secret}`);
-    await sendEvents(home, 1);
-    await taken(1);
-    await harness.request('PATCH', url, { key: home.key, body: { config: { secret: 'changed' } } });
-    await sendEvents(home, 1);
-    await taken(2);
-    await harness.request('PATCH', `${plugin}update_source/`, {
-      key: home.key,
-      body: { source: { 'index.ts': code('new') } },
-    });
-    await sendEvents(home, 1);
-    await taken(3);
-    assert.deepEqual(kinds(), ['old null', 'old changed', 'new changed']);
-    await harness.deps.db.run(sql`
+test('the next call has changed settings and code, but no code changed in the database', async () => {
+  const code = (word: string) =>
+    `${send} export const onEvent = (event, { config }) => post(config, ['${word}', ` +
+    'config.secret ?? null, event.uuid]);';
+  const { url, plugin, id } = await enabledPlugin(
+    harness,
+    home,
+    'pipeline_destinations',
+    code('old'),
+    { config: { address: target.url } },
+  );
+  run();
+  const kinds = () => target.taken.map(([word, secret]) => `${word} ${secret}`);
+  await sendEvents(home, 1);
+  await taken(1);
+  await harness.request('PATCH', url, { key: home.key, body: { config: { secret: 'changed' } } });
+  await sendEvents(home, 1);
+  await taken(2);
+  await harness.request('PATCH', `${plugin}update_source/`, {
+    key: home.key,
+    body: { source: { 'index.ts': code('new') } },
+  });
+  await sendEvents(home, 1);
+  await taken(3);
+  assert.deepEqual(kinds(), ['old null', 'old changed', 'new changed']);
+  await harness.deps.db.run(sql`
     UPDATE plugin_versions SET code = replace(code::text, 'new', 'bad')::json
       WHERE id = (SELECT version_id FROM plugins p JOIN plugin_configs c ON c.plugin_id = p.id
       WHERE c.id = ${id})`);
-    await harness.deps.db.run(sql`UPDATE plugin_configs SET updated_at = now() WHERE id = ${id}`);
-    await sendEvents(home, 1);
-    const config = await stopped(url);
-    assert.match(config.error.message, /The stored code differs from the installed code/);
-    assert.equal(target.taken.length, 3);
-  },
-);
+  await harness.deps.db.run(sql`UPDATE plugin_configs SET updated_at = now() WHERE id = ${id}`);
+  await sendEvents(home, 1);
+  const config = await stopped(url);
+  assert.match(config.error.message, /The stored code differs from the installed code/);
+  assert.equal(target.taken.length, 3);
+});
 
 test("two workers: each event is handed over once, each config is in one's hands", async () => {
   const code = `${send} export const onEvent = (event, { config }) => post(config, event.uuid);`;

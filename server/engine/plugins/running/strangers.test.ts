@@ -43,7 +43,7 @@ async function delivered(
 
 const post = `fetch(config.address, { method: 'POST', body: JSON.stringify(body) })`;
 
-test('numbers are keys of storage and of the cache, as the texts of them', async () => {
+test('numbers are keys of storage and cache, as texts', async () => {
   const code = `
     export async function onEvent(event, { storage, cache, config }) {
       await storage.set(17, 'kept');
@@ -253,7 +253,7 @@ test('event.elements is read of elements_chain', async () => {
   ]);
 });
 
-test('a default that is a number, where text is meant, is the text of it', async () => {
+test('a number as the default of a text is a text', async () => {
   const fields = [
     ...target_fields,
     { key: 'size', type: 'string', default: 10 },

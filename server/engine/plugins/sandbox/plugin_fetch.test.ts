@@ -151,7 +151,7 @@ test('lets through the hosts that the owner of the plugin allows', async () => {
   }
 });
 
-test('writes no header that the client writes, and none that is two', async () => {
+test('writes no header of the client’s, and none that would be two', async () => {
   for (const name of [
     'host',
     'Content-Length',

@@ -41,7 +41,7 @@ const breaches: [string, string][] = [
 ];
 
 for (const [name, words] of breaches) {
-  test(`a process that ${name} is ended, and nothing of it is believed`, async () => {
+  test(`a process that ${name} is ended, and its answers are not believed`, async () => {
     const { folders } = await sandboxProgram();
     const reports: unknown[] = [];
     const child = startSandboxProcess(

@@ -139,7 +139,7 @@ test('an erasure by filter removes matches, keeps persons, and names nobody', as
   assert.equal(sealed!.criteria_sealed, null);
 });
 
-test('killed at each step it goes on; later events are stored under nobody', async () => {
+test('an erasure killed at each step continues; later events have no person', async () => {
   const home = await world.harness.newOrganization();
   const { db, clickhouse, engine } = world.harness.deps;
   await send(home, [
@@ -176,7 +176,7 @@ test('killed at each step it goes on; later events are stored under nobody', asy
   assert.equal(await sweepNotes(engine, new AbortController().signal), 2);
 });
 
-test('a run that had counted what is erased begins anew', async () => {
+test('a run that had counted erased rows restarts', async () => {
   const { db } = world.harness.deps;
   const home = await world.harness.newOrganization();
   await send(home, [{ event: 'e', distinct_id: 'frank' }]);

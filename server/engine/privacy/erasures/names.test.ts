@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { watchThread } from '../../../../test/processor_time.ts';
 import { openNames } from './names.ts';
 
-test('a name is found anywhere in a text, as it is and within JSON', async () => {
+test('a name is found anywhere in a text, plain and within JSON', async () => {
   const isNamed = openNames(['ada@x.org', 'ada@x', 'grace "the\\fast"', 'bob', '語語語語']);
   for (const text of ['ada@x', 'of ada@x.org.', '{"id":"grace \\"the\\\\fast\\""}', 'a語語語語'])
     assert.ok(await isNamed(text), text);

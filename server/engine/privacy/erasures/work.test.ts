@@ -87,7 +87,7 @@ test('while the store is rewriting, the erasure says how much it has left', asyn
   assert.deepEqual([step, detail], ['settle', null]);
 });
 
-test('a store that is away while copies are judged leaves none of them to somebody', async () => {
+test('an erasure does not hand over copies that it cannot judge for now', async () => {
   const { clickhouse, db, engine } = harness.deps;
   const home = await harness.newOrganization();
   await send(home, [{ event: 'seen', distinct_id: 'kim@x.org' }]);

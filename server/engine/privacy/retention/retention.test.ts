@@ -144,7 +144,7 @@ test('until delivered: what a signed receipt proves goes, and verify still holds
   }
 });
 
-test('until delivered: what nobody delivered stays, and so does what one still wants', async () => {
+test('until delivered: undelivered rows stay, and so do rows that an export still wants', async () => {
   const home = await withOldEvents(2);
   const { id } = await exported(home, { include_events: ['early'] }, 2);
   await keep(home, 'until_delivered');
@@ -170,7 +170,7 @@ test('until delivered: what nobody delivered stays, and so does what one still w
   assert.deepEqual(await namesOf(home), { young: 1 });
 });
 
-test('a backfill or retry over what was removed is refused, or told of it', async () => {
+test('a backfill or retry over removed rows is refused, or says so', async () => {
   const home = await withOldEvents(1);
   const { id, get, send } = await exported(home, {}, 1);
   await keep(home, 'days', 7);

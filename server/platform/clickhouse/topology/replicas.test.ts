@@ -93,7 +93,7 @@ describe('replicas', () => {
     assert.equal(turns, 2);
   });
 
-  test('work under way stays where it is, also when others move on', async () => {
+  test('work in progress stays on its replica, even if others move', async () => {
     await caughtUp(clickhouse, ['events'], async () => {
       const first = await ask('SELECT 10');
       const other = peers.find((peer) => peer !== first)!;

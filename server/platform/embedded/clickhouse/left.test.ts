@@ -42,7 +42,7 @@ async function memory(): Promise<number> {
   return Number(await result.text());
 }
 
-test('an answer that the engine has made and nobody reads gives its pipe back', async () => {
+test('an answer without a reader returns its pipe', async () => {
   const pipes = readdirSync(join(folder, 'pipes')).length;
   // One block, larger than a pipe and than what is on its way: the query is over, and its end waits
   // for a reader.

@@ -58,7 +58,7 @@ const inserts: [text: string, before: string, after: string, format: string, dat
   ['INSERT INTO d.values VALUES (1)', 'INSERT INTO d.values ', '', 'Values', ' (1)'],
 ];
 
-test('the data of an INSERT are told from its SQL and never read as SQL', () => {
+test('the data of an INSERT are never read as SQL', () => {
   for (const [text, before, after, format, data] of inserts) {
     const statement = readStatement(text);
     assert.equal(statement.kind, 'insert', text);

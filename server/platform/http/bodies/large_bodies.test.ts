@@ -74,7 +74,7 @@ test('a body of more than 1 MiB is read beside the loop, and refused as others a
   }
 });
 
-test('a body of over 10,000 values is refused by name before anything is made of it', async () => {
+test('a body of over 10,000 values is refused by name before its values are created', async () => {
   const numbers = (count: number) => `{"name":"x","unknown":[${'1,'.repeat(count - 1)}1]}`;
   assert.equal((await post(`${list}?validate_only=true`, numbers(9_000))).status, 200);
   const many = await post(list, numbers(10_001));

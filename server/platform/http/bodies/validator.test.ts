@@ -188,7 +188,7 @@ test('instants need a zone and a day that exists', () => {
     assert.ok(!isInstant(wrong), wrong);
 });
 
-test('a schema that is created anew for each value is compiled once', () => {
+test('a schema that is created for each value is compiled once', () => {
   const compile = mock.method(Ajv.prototype, 'compile');
   const fresh = () =>
     Type.Object({ made_anew: Type.Optional(Type.Array(Type.String({ maxLength: 7 }))) });

@@ -83,7 +83,7 @@ const waits = (count: number) =>
     return (await countWaiting(harness.deps.db)) === count;
   });
 
-test('once it is forbidden no write of an agent is under way', async () => {
+test('after the ban no write of an agent is in progress', async () => {
   const { id } = await newExport(home);
   const path = `${organizationBase(home)}${id}/`;
   const { promise: held, resolve: release } = Promise.withResolvers<void>();

@@ -28,21 +28,17 @@ function openWork() {
   return { work, seen, endAll };
 }
 
-test(
-  'the work of one organization is done one after the other, and too much of it at once is ' +
-    'refused',
-  async () => {
-    const { work, seen, endAll } = openWork();
-    const all = Array.from({ length: 10 }, () => inTurn(of('one'), work));
-    await assert.rejects(inTurn(of('one'), work), { status: 429 });
-    await endAll(10);
-    assert.deepEqual(
-      await Promise.all(all),
-      Array.from({ length: 10 }, () => 'done'),
-    );
-    assert.equal(seen.most, 1);
-  },
-);
+test('requests of one organization take turns, and too many at once are refused', async () => {
+  const { work, seen, endAll } = openWork();
+  const all = Array.from({ length: 10 }, () => inTurn(of('one'), work));
+  await assert.rejects(inTurn(of('one'), work), { status: 429 });
+  await endAll(10);
+  assert.deepEqual(
+    await Promise.all(all),
+    Array.from({ length: 10 }, () => 'done'),
+  );
+  assert.equal(seen.most, 1);
+});
 
 test('all organizations together have four places, and a fault gives its place back', async () => {
   const { work, seen, endAll } = openWork();

@@ -4,7 +4,7 @@ import { inWriteTurn } from './owner_turns.ts';
 
 const turnOfEventLoop = () => new Promise(setImmediate);
 
-test('three writes of an owner are under way, and who has waited long is told', async (context) => {
+test('an owner has three writes in progress, and a long wait is reported', async (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] });
   const held = Promise.withResolvers<string>();
   let begun = 0;

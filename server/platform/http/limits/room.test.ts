@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openRoom } from './room.ts';
 
-test('nobody takes more than half of the room, nor all more than it is; it comes back', () => {
+test('one owner gets half of the space, and all get the whole; it comes back', () => {
   const { enter } = openRoom(100, () => new Error('full'));
   const first = enter('a');
   first.hold(40);

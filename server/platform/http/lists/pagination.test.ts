@@ -128,7 +128,7 @@ test('offset lists: links are absolute, keep parameters, are null at the ends', 
   assert.equal((await get('/api/pages/?limit=100000')).status, 200);
 });
 
-test('a page of very long records is shorter, and `next` goes on behind it', async () => {
+test('a page of very long records is shorter, and `next` continues behind it', async () => {
   const { body } = await get('/api/long_pages/?limit=1000');
   assert.deepEqual([body.count, body.results.length], [150, 134]);
   assert.equal(local(body.next), '/api/long_pages/?limit=1000&offset=134');

@@ -64,44 +64,37 @@ test('the doors of SDKs answer 200, 400, 401, 413 and 503, settings 304, names 4
     }
 });
 
-test(
-  'every operation has its own id, a summary and a tag, and documents its errors with the one ' +
-    'body',
-  () => {
-    const ids = new Set<string>();
-    for (const [path, operations] of Object.entries(document.paths)) {
-      assert.match(path, /^\/api\/.*\/$/);
-      for (const [method, operation] of Object.entries(operations)) {
-        const name = `${method} ${path}`;
-        assert.ok(
-          !ids.has(operation.operationId),
-          `${name}: ${operation.operationId} is used twice`,
-        );
-        ids.add(operation.operationId);
-        assert.ok(operation.summary, `${name} has no summary`);
-        assert.equal(operation.tags.length, 1);
-        const statuses = Object.keys(operation.responses);
-        assert.ok(
-          statuses.some((status) => status.startsWith('2')),
-          name,
-        );
-        const isPublic = operation.security?.length === 0;
-        for (const status of isPublic ? ['500'] : ['401', '403', '429', '500', '503'])
-          assert.ok(statuses.includes(status), `${name} lacks ${status}`);
-        for (const [status, found] of Object.entries(operation.responses)) {
-          const response = resolved(document, found);
-          assert.ok(response.description, `${name} ${status}`);
-          if (status >= '400')
-            assert.deepEqual(
-              response.content,
-              { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-              `${name} ${status}`,
-            );
-        }
+test('every operation has an id, a summary and a tag, and documents its errors', () => {
+  const ids = new Set<string>();
+  for (const [path, operations] of Object.entries(document.paths)) {
+    assert.match(path, /^\/api\/.*\/$/);
+    for (const [method, operation] of Object.entries(operations)) {
+      const name = `${method} ${path}`;
+      assert.ok(!ids.has(operation.operationId), `${name}: ${operation.operationId} is used twice`);
+      ids.add(operation.operationId);
+      assert.ok(operation.summary, `${name} has no summary`);
+      assert.equal(operation.tags.length, 1);
+      const statuses = Object.keys(operation.responses);
+      assert.ok(
+        statuses.some((status) => status.startsWith('2')),
+        name,
+      );
+      const isPublic = operation.security?.length === 0;
+      for (const status of isPublic ? ['500'] : ['401', '403', '429', '500', '503'])
+        assert.ok(statuses.includes(status), `${name} lacks ${status}`);
+      for (const [status, found] of Object.entries(operation.responses)) {
+        const response = resolved(document, found);
+        assert.ok(response.description, `${name} ${status}`);
+        if (status >= '400')
+          assert.deepEqual(
+            response.content,
+            { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+            `${name} ${status}`,
+          );
       }
     }
-  },
-);
+  }
+});
 
 test('every reference leads somewhere, and no keyword of our validator shows', () => {
   for (const one of [document, protocols]) {
@@ -126,7 +119,7 @@ test('every body and every answer of fields has a name', () => {
     }
 });
 
-test('the types of destinations are told apart by their type', () => {
+test('the type tells destinations apart', () => {
   const { oneOf, discriminator } = document.components['schemas']!['Destination'] as {
     oneOf: { $ref: string }[];
     discriminator: { propertyName: string; mapping: Record<string, string> };

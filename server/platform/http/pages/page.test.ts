@@ -49,7 +49,7 @@ test('the addresses of a page follow the base path', async () => {
   }
 });
 
-test('the stylesheet is kept for ever under its address, else asked for anew', async () => {
+test('the stylesheet is kept for ever under its address, else requested again', async () => {
   const app = await open('https://example.com');
   for (const [address, kept] of [
     [`/${stylesheet_address}`, 'public, max-age=31536000, immutable'],

@@ -34,7 +34,7 @@ const through = (
     Boolean,
   ).length;
 
-test('twenty alike are told one by one, the others as one with their number', () => {
+test('twenty equal lines are logged one by one, the others as one with their number', () => {
   const bounds = openBounds();
   assert.equal(
     through(bounds, 5_000, (time) => ({ request_id: `r${time}` })),

@@ -208,27 +208,23 @@ for (const kind of ['github', 'gitlab'] as const) {
     await refused(latest(at(`acme/missing${dash}/releases`)), 'not_found', /no release/);
   });
 
-  test(
-    `${kind}: a private repository opens with the address's token or the operator's, which no ` +
-      'other host sees',
-    async () => {
-      const name = `acme/${kind}-private`;
-      world.forge.push(name, files('hidden'));
-      world.forge.protect(name, secret);
-      await refused(fetched(at(name)), 'not_found', /private, give a token/);
-      const origin = openOrigin({ url: `${at(name)}?private_token=${secret}#readme` }, world.deps);
-      assert.equal(origin.shown_url, at(name));
-      assert.equal((await origin.fetch(null, signal)).files['index.js'], 'hidden');
-      assert.equal(
-        await codeOf(at(name), null, { ...world.deps, tokens: { [kind]: secret } }),
-        'hidden',
-      );
-      await refused(fetched(`${at(name)}?private_token=${secret}x`), 'not_found', /token may not/);
-      assert(world.forge.authorizations[kind].includes(`Bearer ${secret}`));
-      assert(world.forge.authorizations.archives.every((header) => header === undefined));
-      assert(!world.logged().includes(secret));
-    },
-  );
+  test(`${kind}: the address’s or operator’s token opens a private repository, unseen by others`, async () => {
+    const name = `acme/${kind}-private`;
+    world.forge.push(name, files('hidden'));
+    world.forge.protect(name, secret);
+    await refused(fetched(at(name)), 'not_found', /private, give a token/);
+    const origin = openOrigin({ url: `${at(name)}?private_token=${secret}#readme` }, world.deps);
+    assert.equal(origin.shown_url, at(name));
+    assert.equal((await origin.fetch(null, signal)).files['index.js'], 'hidden');
+    assert.equal(
+      await codeOf(at(name), null, { ...world.deps, tokens: { [kind]: secret } }),
+      'hidden',
+    );
+    await refused(fetched(`${at(name)}?private_token=${secret}x`), 'not_found', /token may not/);
+    assert(world.forge.authorizations[kind].includes(`Bearer ${secret}`));
+    assert(world.forge.authorizations.archives.every((header) => header === undefined));
+    assert(!world.logged().includes(secret));
+  });
 
   test(`${kind}: faults of the forge`, async () => {
     const name = `acme/${kind}-faulty`;
