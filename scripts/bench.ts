@@ -50,7 +50,7 @@ const benches: Record<string, Bench> = {
     quick: ['--rounds', '1', '--idle', '5'],
   },
   growth: {
-    what: 'what grows with what is stored',
+    what: 'costs that grow with the stored data',
     quick: `--exports 10,10000 --runs 1000,30000 --members 10,10000
       --rectangles 10,10000 --rows 10000,100000`.split(/\s+/),
   },
@@ -64,7 +64,7 @@ const benches: Record<string, Bench> = {
     quick: ['--runs', '1000', '--rounds', '1'],
   },
   slots: {
-    what: 'what became of 200,000 slots of one export with 1,000,000 runs',
+    what: 'the state of 200,000 slots of one export with 1,000,000 runs',
     quick: ['--slots', '20000', '--backfill_runs', '80000'],
   },
   console: {

@@ -79,7 +79,7 @@ export const opentelemetry_cases: readonly ProtocolCase[] = [
     ],
   },
   {
-    says: 'what is no record is refused, and the others are stored',
+    says: 'a value that is no record is refused, and the others are stored',
     path: '/v1/logs',
     headers,
     body: {

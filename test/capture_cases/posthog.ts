@@ -165,7 +165,7 @@ export const posthog_cases: readonly ProtocolCase[] = [
     wanted: [{ event: '$identify', distinct_id: 'ada', set: { plan: 'pro' } }],
   },
   {
-    says: 'what is too long is cut, what is nobody or nothing is refused, the others are stored',
+    says: 'long names are cut, events without a person or a name are refused, the others are stored',
     path: '/track/',
     body: {
       api_key: key,
@@ -261,7 +261,7 @@ export const posthog_cases: readonly ProtocolCase[] = [
     ],
   },
   {
-    says: 'where a library sends what models say, an event may be larger',
+    says: 'a library that sends texts of models may send larger events',
     path: '/i/v1/ai/events',
     headers: { authorization: `Bearer ${key}`, 'posthog-sdk-info': 'posthog' },
     body: {

@@ -4,7 +4,7 @@ import type { ProtocolCase } from './protocol_case.ts';
 /** Times that PostHog's clients send for an event, and the time that is stored. */
 export const posthog_time_cases: readonly ProtocolCase[] = [
   {
-    says: 'what posthog-js sends again says how long ago it was at first: its own time counts',
+    says: 'a repeat by posthog-js says how long ago it was first sent: its own time counts',
     path: '/e/',
     query: { _: String(Date.parse('2026-11-22T12:00:00Z')) },
     body: ['$pageview', 'moved'].map((event) => ({

@@ -10,7 +10,7 @@ export const ledger_faults: Fault[] = [
     killed_by: 'server/engine/exports/planning/make_up.test.ts',
   },
   {
-    name: 'what another revision delivered is taken for delivered, and left out',
+    name: 'rows that another revision delivered count as delivered, and are left out',
     path: 'server/engine/model/ledger/ledger.ts',
     was: 'ON ledger.batch_export_id = wanted.id AND ledger.revision = wanted.revision',
     is: 'ON ledger.batch_export_id = wanted.id',

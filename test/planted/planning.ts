@@ -82,7 +82,7 @@ export const planning_faults: Fault[] = [
     killed_by: 'server/engine/exports/runs/empty_backfill.test.ts',
   },
   {
-    name: 'what others left to a run that was cancelled is not made up for',
+    name: 'rows left to a cancelled run are not made up for',
     path: 'server/engine/exports/runs/end_runs.ts',
     was: "if (end.status !== 'Completed') await makeUp(tx, run);",
     is: "if (end.status === 'Failed') await makeUp(tx, run);",

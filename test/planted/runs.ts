@@ -124,7 +124,7 @@ export const runs_faults: Fault[] = [
     killed_by: 'server/engine/exports/workers/claims_released.test.ts',
   },
   {
-    name: 'what a living worker still writes for a deleted project is removed',
+    name: 'files that a living worker writes for a deleted project are removed too early',
     path: 'server/engine/exports/workers/leftovers.ts',
     was: 'AND heartbeat_at >= now() - make_interval',
     is: 'AND heartbeat_at <= now() - make_interval',
