@@ -123,17 +123,19 @@ test('fields and choices follow the others', () => {
 test('an empty secret means one thing: nothing at first, and what is stored later', () => {
   const said = (description: string, type = 'string') =>
     [false, true].map((is_stored) => secretHint({ type, description }, is_stored));
-  assert.deepEqual(said('Signs. Empty: not signed.'), [
-    'Signs. Empty: not signed.',
-    'Signs. One is stored. Empty: it stays as it is.',
+  const kept = 'A value is stored. Leave the field empty to keep it.';
+  assert.deepEqual(said('Signs. If empty, nothing is signed.'), [
+    'Signs. If empty, nothing is signed.',
+    `Signs. ${kept}`,
   ]);
-  assert.deepEqual(said('Password; empty for a user without one.'), [
-    'Password; empty for a user without one.',
-    'Password. One is stored. Empty: it stays as it is.',
+  assert.deepEqual(said('Leave it empty for a user without a password.'), [
+    'Leave it empty for a user without a password.',
+    kept,
   ]);
+  assert.deepEqual(said(''), ['', kept]);
   assert.deepEqual(said('More. Each.', 'object'), [
-    'More. Each. One a line, as `Name: value`.',
-    'More. Each. One a line, as `Name: value`. One is stored. Empty: it stays as it is.',
+    'More. Each. One per line, as `Name: value`.',
+    `More. Each. One per line, as \`Name: value\`. ${kept}`,
   ]);
 });
 
@@ -150,15 +152,14 @@ test('the hint of a key speaks of an empty field, never of null', () => {
   const hint = (description: string, more: KeySchema = {}) =>
     hintOf({ ...nullable, description, ...more });
   const choice = { enum: ['gzip', null] };
-  assert.equal(hint('An address. Null or empty: AWS.'), 'An address. Empty: AWS.');
-  assert.equal(hint('So many. Null: all.'), 'So many. Empty: all.');
+  assert.equal(hint('An address. If null or empty, AWS.'), 'An address. If empty, AWS.');
+  assert.equal(hint('A bound. If null, all.'), 'A bound. If empty, all.');
   assert.equal(
-    hint("At rest. Null: the bucket's own rule.", choice),
-    "At rest. None: the bucket's own rule.",
+    hint('At rest. If null, the rule of the bucket.', choice),
+    'At rest. If None, the rule of the bucket.',
   );
-  assert.equal(hint('Of the file. Null: none.', choice), 'Of the file.');
   assert.equal(
-    hint('Names; none or null: every event.', { type: ['array', 'null'] }),
-    'Names; none: every event. One a line.',
+    hint('Names. If null or empty, every event.', { type: ['array', 'null'] }),
+    'Names. If empty, every event. One per line.',
   );
 });

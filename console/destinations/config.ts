@@ -91,11 +91,11 @@ export function valueOf(schema: KeySchema, typed: string | boolean): unknown {
  */
 export function hintOf(schema: KeySchema): string {
   const kind = kindOf(schema);
-  const said = (schema.description ?? '')
-    .replace(' Null: none.', '')
-    .replace('none or null:', 'none:')
-    .replace(/Null( or empty)?:/, kind === 'choice' ? 'None:' : 'Empty:');
-  return kind === 'list' ? `${said} One a line.`.trim() : said;
+  const said = (schema.description ?? '').replace(
+    /If null( or empty)?,/,
+    kind === 'choice' ? 'If None,' : 'If empty,',
+  );
+  return kind === 'list' ? `${said} One per line.`.trim() : said;
 }
 
 /**
@@ -104,10 +104,10 @@ export function hintOf(schema: KeySchema): string {
  */
 export function secretHint(schema: KeySchema, is_stored: boolean): string {
   const { description = '' } = schema;
-  const pairs = kindOf(schema) === 'pairs' ? ' One a line, as `Name: value`.' : '';
-  if (!is_stored) return `${description}${pairs}`;
-  const of_any = description.replace(/; empty [^.]*| Empty: [^.]*\./g, '');
-  return `${of_any}${pairs} One is stored. Empty: it stays as it is.`;
+  const pairs = kindOf(schema) === 'pairs' ? ' One per line, as `Name: value`.' : '';
+  if (!is_stored) return `${description}${pairs}`.trim();
+  const of_any = description.replace(/ ?(?:If|Leave it) empty[^.]*\./g, '');
+  return `${of_any}${pairs} A value is stored. Leave the field empty to keep it.`.trim();
 }
 
 /** Returns the meaning of an emptied field. */

@@ -67,7 +67,7 @@ function Field(given: OneField) {
     name: attr,
     label,
     error,
-    description: <Coded text={hintOf(schema)} />,
+    description: describedBy(hintOf(schema)),
     required: mustBeFilled(type, name),
     withAsterisk: mustBeFilled(type, name),
   };
@@ -109,6 +109,10 @@ function Field(given: OneField) {
   );
 }
 
+function describedBy(hint: string) {
+  return hint === '' ? undefined : <Coded text={hint} />;
+}
+
 function exampleOf({ examples: [first] = [] }: KeySchema): string | undefined {
   return first === undefined ? undefined : [first].flat().map(String).join(', ');
 }
@@ -141,7 +145,7 @@ function SecretField({
   const common = {
     name: attr,
     label: schema.title ?? name,
-    description: <Coded text={secretHint(schema, is_stored)} />,
+    description: describedBy(secretHint(schema, is_stored)),
     error: error === false ? why : error,
     required: mustBeFilled(type, name) && !is_stored,
     withAsterisk: mustBeFilled(type, name) && !is_stored,
@@ -179,8 +183,8 @@ function SecretField({
 /** Why a secret has to be entered again; undefined where it goes where it went. */
 function whyAgain(elsewhere: string[], is_required: boolean): string | undefined {
   if (elsewhere.length === 0) return undefined;
-  const how = is_required ? 'enter it again.' : 'enter it again, or have it removed.';
-  return `${elsewhere.join(', ')} changed, which leads it elsewhere: ${how}`;
+  const what = is_required ? 'Enter it again.' : 'Enter it again or remove it.';
+  return `This secret would go elsewhere, because you changed ${elsewhere.join(', ')}. ${what}`;
 }
 
 function RemoveBox({

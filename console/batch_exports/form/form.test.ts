@@ -65,7 +65,7 @@ test('an export to Postgres is tested until it passes, previewed, created', { sk
   await fill(page, 'Schema', config.schema);
   await page.getByLabel('If the destination refuses a row').selectOption('set_aside');
   await fill(page, 'Refused rows at most', '50');
-  await page.getByLabel('Has self signed cert').check();
+  await page.getByLabel('Allow self-signed certificates').check();
   await page.getByLabel('Password', { exact: false }).first().fill('wrong');
   await button(page, 'Test the connection').click();
   const port = page.getByRole('textbox', { name: 'Port', exact: true });
@@ -213,7 +213,7 @@ test('an edit keeps secrets, asks for them again, and says what restarts', { ski
 
   await goTo(page, edit);
   await fill(page, 'Host', 'two.example.com');
-  await page.getByText('Host changed, which leads it elsewhere: enter it again.').waitFor();
+    await page.getByText('because you changed Host. Enter it again.').waitFor();
   // A route of its own, and faults of fields: others ask the rules of axe-core for both.
   await checkEverywhere(page, 'edit_export', []);
   await Promise.all([
@@ -249,7 +249,7 @@ test('an edit keeps secrets, asks for them again, and says what restarts', { ski
   });
   await goTo(page, `/projects/${home.project.id}/exports/${id}/edit`);
   await fill(page, 'URL', 'https://two.example.com');
-  await page.getByText(/^URL changed, which leads it elsewhere: enter it again, or/).waitFor();
+    await page.getByText(/because you changed URL\. Enter it again or remove it\./).waitFor();
   assert.equal(await page.getByRole('checkbox', { name: /^Remove / }).count(), 1);
   await page.getByRole('checkbox', { name: 'Remove Token' }).check();
   await button(page, 'Save the changes').click();

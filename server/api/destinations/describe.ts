@@ -16,19 +16,47 @@ type KeySchemas = Record<string, KeySchema>;
 
 /** Words of keys that are not spelled like other words. */
 const spelled: Record<string, string> = {
-  api: 'API',
   aws: 'AWS',
-  gcs: 'GCS',
-  iam: 'IAM',
   id: 'ID',
-  json: 'JSON',
   kms: 'KMS',
-  mb: 'MB',
   sas: 'SAS',
   ssh: 'SSH',
   tls: 'TLS',
   uri: 'URI',
   url: 'URL',
+};
+
+/** Labels of keys that people call otherwise: the same name means the same everywhere. */
+const labels: Record<string, string> = {
+  account: 'Account identifier',
+  account_name: 'Storage account',
+  arg: 'Argument',
+  authentication_type: 'Sign in with',
+  aws_access_key_id: 'Access key ID',
+  aws_external_id: 'External ID',
+  aws_role_arn: 'Role ARN',
+  aws_secret_access_key: 'Secret access key',
+  bucket_name: 'Bucket',
+  client_email: 'Service account email',
+  container_name: 'Container',
+  dataset_id: 'Dataset',
+  encryption: 'Server-side encryption',
+  exclude_events: 'Events to exclude',
+  has_self_signed_cert: 'Allow self-signed certificates',
+  iam_role: 'IAM role of the cluster',
+  include_events: 'Events to include',
+  max_file_size_mb: 'Maximum file size (MiB)',
+  max_request_records: 'Maximum rows per request',
+  max_request_size_mb: 'Maximum request size (MB)',
+  mode: 'Loading method',
+  properties_data_type: 'Type of JSON columns',
+  service_account_json: 'Service account key (JSON)',
+  ssh_host_key: 'SSH host key fingerprint',
+  table_id: 'Table',
+  table_name: 'Table',
+  token: 'Bearer token',
+  use_json_type: 'Store JSON columns as JSON',
+  use_virtual_style_addressing: 'Use virtual-hosted-style addresses',
 };
 
 /** Examples of values by the name of the key: the same name means the same everywhere. */
@@ -52,7 +80,7 @@ const examples: Record<string, unknown> = {
   warehouse: 'EXPORTS',
 };
 
-/** A destination type as the API shows it: made of its definition, nothing is said anew. */
+/** A destination type as the API shows it, made from its definition. */
 export function describeDestination(definition: DestinationDefinition): DestinationType {
   const { type, label, secrets, where, less_safe = {}, only_with = [] } = definition;
   const { connection = [], column_set, shows_as_written } = definition;
@@ -89,7 +117,7 @@ function describedConfig(definition: DestinationDefinition): Record<string, unkn
     Object.entries<KeySchema>(schema.properties).map(([key, one]) => [
       key,
       {
-        title: titleOf(key),
+        title: labels[key] ?? titleOf(key),
         ...one,
         ...(one.examples === undefined && key in examples && !definition.secrets.includes(key)
           ? { examples: [examples[key]] }

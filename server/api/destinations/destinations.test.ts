@@ -25,7 +25,8 @@ test('every destination is listed with the schema by which its config is checked
     assert.deepEqual(shown.config.required, definition.config.required);
     assert.equal(shown.config.additionalProperties, false);
     for (const [key, schema] of keys) {
-      assert.ok(schema['title'] && schema['description'], `${definition.type} ${key}`);
+      assert.match(String(schema['title']), /^[A-Z]/, `${definition.type} ${key}`);
+      assert.notEqual(schema['description'], '', `${definition.type} ${key}`);
       assert.equal(schema['writeOnly'] ?? false, definition.secrets.includes(key));
       assert.ok(!('wrong_detail' in schema) && !('trim' in schema));
     }

@@ -8,44 +8,43 @@ const keys = (description: string) => Type.Array(Type.String(), { description })
 
 const Column = Type.Object({
   name: Type.String(),
-  type: Type.String({ description: 'The kind of its values, such as `text` or `timestamp`.' }),
+  type: Type.String({ description: 'The type of the values, such as `text` or `timestamp`.' }),
   nullable: Type.Boolean(),
 });
 
 const FormatChoice = Type.Object({
-  key: Type.String({ description: 'The key of the config that says it.' }),
+  key: Type.String({ description: 'The key of the config that chooses the format.' }),
   format: Type.String({ description: 'The value of that key.' }),
   compressions: Type.Array(Type.String(), {
-    description: 'What `compression` may be with it; none (null) is possible as well.',
+    description: 'The compressions that the format has. Null (no compression) always works.',
   }),
 });
 
 /** A destination type as it is on the wire. */
 export const DestinationType = Type.Object(
   {
-    type: Type.String({ description: 'Value of `destination.type` in an export.' }),
-    label: Type.String({ description: 'Its name for people.' }),
+    type: Type.String({ description: 'The value of `destination.type` in an export.' }),
+    label: Type.String({ description: 'The name to show to people.' }),
     config: Type.Unsafe<Record<string, unknown>>({
       type: 'object',
       description:
-        'JSON Schema of `destination.config`. Each key has a `title` and a `description`, ' +
-        'its `default` where it has one, and `examples` where they help; secret keys are ' +
-        '`writeOnly`.',
+        'JSON Schema of `destination.config`. Each key has a `title`, and a `description` where ' +
+        'the title does not say everything. `default` and `examples` are optional. Secret keys ' +
+        'are `writeOnly`.',
     }),
-    secret_keys: keys('Keys that are encrypted at rest and never come back.'),
+    secret_keys: keys('Keys that are encrypted at rest and never returned.'),
     where_keys: keys(
-      'Keys that say where the secrets go, or as whom: after a change of one, each secret that ' +
-        'is kept has to be sent again.',
+      'Keys that decide where Sluice sends the secrets, or as which user it signs in. If you ' +
+        'change one, send every secret again.',
     ),
     connection_keys: keys(
-      'Keys that a connection has (docs/connections.md): an export that uses one has the others. ' +
-        'Empty: there are no connections of this type.',
+      'Keys that a connection holds (docs/connections.md). An export that uses a connection has ' +
+        'the other keys. If empty, this type has no connections.',
     ),
     less_safe: Type.Unsafe<Record<string, unknown>>({
       type: 'object',
       description:
-        'Of `where_keys`: the value that makes the way less safe. A change to another value ' +
-        'asks for nothing.',
+        'The less safe value of some `where_keys`. A change to another value needs no secrets.',
     }),
     only_with: Type.Array(
       Type.Object({
@@ -55,24 +54,23 @@ export const DestinationType = Type.Object(
           description: '... has one of these values; without a list, any value.',
         }),
       }),
-      { description: 'What a form leaves out.' },
+      { description: 'Keys that a form hides, depending on other keys.' },
     ),
     formats: Type.Array(FormatChoice, {
-      description: 'Formats of its files or bodies, the default first; empty for tables.',
+      description: 'Formats of its files or bodies, the default first. Empty for tables.',
     }),
     models: Type.Array(
       Type.Object({
         model: Type.Enum([...model_names]),
         columns: Type.Array(Column, { description: 'Columns delivered without a query.' }),
       }),
-      { description: 'What can be exported to it.' },
+      { description: 'Models that it can receive.' },
     ),
     shows_as_written: Type.Boolean({
-      description:
-        'True where the receiver sees each part as it is written and nothing can be read again.',
+      description: 'True if the receiver sees each part at once and Sluice cannot read it again.',
     }),
     sets_rows_aside: Type.Boolean({
-      description: 'True where `rejected_rows` of an export can be `set_aside`.',
+      description: 'True if `rejected_rows` of an export can be `set_aside`.',
     }),
   },
   { title: 'DestinationType' },

@@ -11,25 +11,25 @@ import { violation } from '../../model/destination/violation.ts';
 /** The keys of an Azure Blob Storage destination. */
 export const azureblob_config = Type.Object(
   {
-    container_name: requiredText(63, 'Container to write to; it must exist.'),
-    prefix: prefixKey('Beginning of the names.'),
-    connection_string: optionalText(
-      4096,
-      'Connection string of the account, with a key or a shared access signature. Instead of ' +
-        "the account's own keys below.",
-    ),
-    account_name: optionalText(24, 'Storage account. Needed without a connection_string.'),
-    account_key: optionalText(512, 'Key of the account. Either this or sas_token.'),
+    account_name: optionalText(24, 'Needed without a connection string.'),
+    account_key: optionalText(512, 'Give either this key or a SAS token.'),
     sas_token: optionalText(
       2048,
-      'Shared access signature for the account or the container. Either this or account_key.',
+      'A shared access signature for the account or the container. Give either it or the account ' +
+        'key.',
     ),
+    connection_string: optionalText(
+      4096,
+      'Replaces the account name, the key or token, and the endpoint.',
+    ),
+    container_name: requiredText(63, 'It must exist.'),
+    prefix: prefixKey('Blob names begin with this text.'),
+    ...file_keys,
     endpoint_url: optionalText(
       2048,
-      'Address of the blob service, for other clouds. Null or empty: ' +
+      'For other Azure clouds. If null or empty, Sluice uses ' +
         'https://<account_name>.blob.core.windows.net.',
     ),
-    ...file_keys,
   },
   { additionalProperties: false },
 );

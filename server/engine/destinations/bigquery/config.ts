@@ -12,28 +12,23 @@ import type { Target } from '../sql_tables/target.ts';
 /** The keys of a BigQuery destination. */
 export const bigquery_config = Type.Object(
   {
-    project_id: requiredText(200, 'Project that holds the dataset and pays for the jobs.'),
-    dataset_id: requiredText(1024, 'Dataset that holds the table; it must exist.'),
+    project_id: requiredText(200, 'The project that holds the dataset and pays for the jobs.'),
+    dataset_id: requiredText(1024, 'It must exist.'),
     table_id: tableKey(1024),
+    client_email: requiredText(500, 'Copy `client_email` from the key file.'),
     private_key: requiredText(
       20_000,
-      'The `private_key` of the key file of a service account: an RSA key in PEM. Line ' +
-        'breaks may be written as `\\n`.',
+      'Copy `private_key` from the key file. It may have real line breaks or `\\n`.',
     ),
-    private_key_id: requiredText(200, 'The `private_key_id` of the key file.'),
+    private_key_id: requiredText(200, 'Copy `private_key_id` from the key file.'),
     token_uri: requiredText(
       2048,
-      'The `token_uri` of the key file, where the service account signs in; https only. For ' +
-        'Google: https://oauth2.googleapis.com/token.',
-    ),
-    client_email: requiredText(
-      500,
-      'The `client_email` of the key file: the name of the service account.',
+      'Copy `token_uri` from the key file. It is usually https://oauth2.googleapis.com/token.',
     ),
     use_json_type: defaultFlag(
       false,
-      'True: a table that the export creates has the type JSON for JSON columns; false: ' +
-        'STRING, which keeps them to the byte.',
+      'Applies when Sluice creates the table. If off, JSON columns have the type STRING, which ' +
+        'keeps every byte.',
     ),
   },
   { additionalProperties: false },

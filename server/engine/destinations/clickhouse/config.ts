@@ -18,15 +18,15 @@ export const clickhouse_config = Type.Object(
   {
     url: requiredText(
       2048,
-      'Address of the HTTP interface of one server, as https://clickhouse.example.com:8443. ' +
-        'With http the password and the data travel unprotected.',
+      'The HTTP interface of one server, such as https://clickhouse.example.com:8443. With http, ' +
+        'the password and the rows are sent unencrypted.',
     ),
-    user: defaultText('default', 200, 'User that may create and write the tables.'),
+    database: defaultText('default', 150, 'It must exist.'),
+    user: defaultText('default', 200, 'A user that may create tables and write to them.'),
     password: Type.String({
       maxLength: 1000,
-      description: 'Password of the user; empty for a user without one.',
+      description: 'Leave it empty for a user without a password.',
     }),
-    database: defaultText('default', 150, 'Database that holds the table; it must exist.'),
     table_name: tableKey(150),
     has_self_signed_cert: self_signed_key,
   },

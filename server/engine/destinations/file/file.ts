@@ -30,9 +30,7 @@ import { violation } from '../../model/destination/violation.ts';
 
 const config = Type.Object(
   {
-    prefix: prefixKey(
-      "Folder below the server's export folder (SLUICE_EXPORT_DIR), which it cannot leave.",
-    ),
+    prefix: prefixKey("A folder inside the server's export folder (SLUICE_EXPORT_DIR)."),
     ...file_keys,
   },
   { additionalProperties: false },

@@ -7,14 +7,14 @@ import { hasLooseBrace, prefixVariables, unknownPrefixVariables } from './naming
 import { violation } from '../../model/destination/violation.ts';
 
 const variables = prefixVariables
-  .map(({ names, of }) => `{${names.join('}, {')}} of ${of}`)
+  .map(({ names, of }) => `{${names.join('}, {')}} from ${of}`)
   .join('; ');
 
-/** The schema of `prefix`; `place` says what the prefix is a part of. */
-export function prefixKey(place: string) {
+/** The schema of `prefix`; `use` is a sentence about its place in names. */
+export function prefixKey(use: string) {
   return Type.String({
     maxLength: 900,
-    description: `${place} May hold variables: ${variables}.`,
+    description: `${use} It may contain variables: ${variables}.`,
   });
 }
 
@@ -30,7 +30,7 @@ export const file_keys = {
       type: 'string',
       enum: [...fileFormats],
       default: 'JSONLines',
-      description: 'JSONLines (properties are nested objects), Parquet or CSV.',
+      description: '`JSONLines` files have properties as nested objects.',
     }),
   ),
   compression: Type.Optional(
@@ -39,7 +39,7 @@ export const file_keys = {
         type: 'string',
         enum: [...new Set(fileFormats.flatMap(compressionsOf))],
         default: null,
-        description: `${compressions_said}. Parquet has it inside the file. Null: none.`,
+        description: `${compressions_said}. Parquet files are compressed inside.`,
         wrong_detail: `${compressions_said}; or null.`,
       }),
     ),
@@ -51,8 +51,8 @@ export const file_keys = {
         maximum: 1_000_000,
         default: null,
         description:
-          'A file has at most so many MiB before compression, but for a single row that is ' +
-          'larger. Null: by the number of rows alone.',
+          'The size before compression. A larger row has a file of its own. If null, the number of ' +
+          'rows alone decides when a new file begins.',
       }),
     ),
   ),
@@ -89,13 +89,13 @@ export function fileViolations(config: FileConfig): ConfigViolation[] {
   const unknown = unknownPrefixVariables(config.prefix);
   if (unknown.length > 0) {
     const names = unknown.map((name) => `{${name}}`).join(', ');
-    violations.push(violation('prefix', `${names} is not a variable; use ${variables}.`));
+    violations.push(violation('prefix', `${names} is not a variable. Use ${variables}.`));
   }
   if (hasLooseBrace(config.prefix))
     violations.push(
       violation(
         'prefix',
-        `The prefix has a brace without its other half; variables are ${variables}.`,
+        `The prefix has a brace without its other half. The variables are ${variables}.`,
       ),
     );
   if (hasControlCharacter(config.prefix))
@@ -106,8 +106,8 @@ export function fileViolations(config: FileConfig): ConfigViolation[] {
     violations.push(
       violation(
         'compression',
-        `${format} cannot be compressed with ${compression}; ` +
-          `use ${possible.join(', ')} or null.`,
+        `${format} cannot be compressed with ${compression}. ` +
+          `Use ${possible.join(', ')} or null.`,
         'invalid_choice',
       ),
     );

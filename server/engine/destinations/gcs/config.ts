@@ -13,19 +13,14 @@ export const gcs_config = Type.Object(
     bucket_name: Type.String({
       minLength: 3,
       maxLength: 222,
-      description: 'Bucket to write to; it must exist.',
+      description: 'It must exist.',
     }),
-    prefix: prefixKey("Beginning of the objects' names."),
-    service_account_json: requiredText(
-      20_000,
-      "Key of a service account: the text of the JSON file as Google gives it. The server's " +
-        'own surroundings are never used instead.',
-    ),
+    service_account_json: requiredText(20_000, 'Paste the whole key file from Google Cloud.'),
+    prefix: prefixKey('Object names begin with this text.'),
     ...file_keys,
     endpoint_url: optionalText(
       2048,
-      'Address of the storage service, for private access points. Null or empty: ' +
-        'https://storage.googleapis.com.',
+      'For private access points. If null or empty, Sluice uses https://storage.googleapis.com.',
     ),
   },
   { additionalProperties: false },

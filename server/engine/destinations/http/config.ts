@@ -21,23 +21,22 @@ export const http_config = Type.Object(
   {
     url: requiredText(
       4096,
-      'Address that takes the rows by POST. With http everything travels unprotected.',
+      'Sluice sends the rows to this address with POST. With http, they are sent unencrypted.',
     ),
     token: Type.Optional(
       Type.String({
         maxLength: 4096,
         default: '',
         description:
-          'Sent as `Authorization: Bearer <token>`; in bodies of the format Batch as ' +
-          '`api_key` instead. Empty: none.',
+          'Sent as `Authorization: Bearer <token>`. The body format `Batch` sends it as ' +
+          '`api_key` instead. If empty, Sluice sends no token.',
       }),
     ),
     headers: Type.Optional(
       Type.Record(Type.String(), Type.String(), {
         maxProperties: 50,
         default: {},
-        description:
-          'More headers of every request, such as the key of an API. Kept secret as a whole.',
+        description: 'Sent with every request, and stored as a secret.',
       }),
     ),
     body_format: Type.Optional(
@@ -46,7 +45,7 @@ export const http_config = Type.Object(
         enum: [...body_formats],
         default: 'JSONLines',
         description:
-          'JSONLines: a row a line. JSONArray: a list of rows. Batch: an object with ' +
+          '`JSONLines`: one row per line. `JSONArray`: a list of rows. `Batch`: an object with ' +
           '`api_key`, `historical_migration` and the list `batch`.',
       }),
     ),
@@ -56,17 +55,12 @@ export const http_config = Type.Object(
           type: 'string',
           enum: [...body_compressions],
           default: null,
-          description: 'Content-Encoding of the bodies. Null: none.',
+          description: 'Sent as `Content-Encoding`.',
         }),
       ),
     ),
     max_request_records: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 100_000,
-        default: 5_000,
-        description: 'Most rows in one request.',
-      }),
+      Type.Integer({ minimum: 1, maximum: 100_000, default: 5_000 }),
     ),
     max_request_size_mb: Type.Optional(
       Type.Integer({
@@ -74,7 +68,8 @@ export const http_config = Type.Object(
         maximum: 50,
         default: 10,
         description:
-          'Most megabytes (10^6 bytes) in one request before compression; a larger row goes alone.',
+          'The size before compression, in units of 10^6 bytes. A larger row has a request of its ' +
+          'own.',
       }),
     ),
     signing_secret: Type.Optional(
@@ -82,8 +77,8 @@ export const http_config = Type.Object(
         maxLength: 200,
         default: '',
         description:
-          'Secret of the signature of Standard Webhooks: `whsec_` and 24 to 64 bytes in ' +
-          'base64. Empty: requests are not signed.',
+          'Signs requests by Standard Webhooks: `whsec_` and 24 to 64 bytes in base64. If empty, ' +
+          'requests are not signed.',
       }),
     ),
   },

@@ -1,12 +1,13 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { ConfigViolation } from '../../model/destination/destination.ts';
-import { defaultFlag, defaultPort, requiredText } from '../../model/destination/config_keys.ts';
+import { defaultPort, requiredText } from '../../model/destination/config_keys.ts';
 import { violation } from '../../model/destination/violation.ts';
 import {
   hostViolations,
   nulViolations,
   receiptsViolations,
+  require_tls_key,
   self_signed_key,
   tableKey,
 } from '../sql_tables/config_rules.ts';
@@ -17,18 +18,14 @@ import type { RejectingTarget } from '../sql_tables/target.ts';
 /** The keys of a MySQL destination. */
 export const mysql_config = Type.Object(
   {
-    user: requiredText(80, 'User that may create and write the tables.'),
-    password: requiredText(1000, 'Password of the user.'),
-    host: requiredText(253, 'Host name or address of the server.'),
-    port: defaultPort(3306, 'Port of the server.'),
-    database: requiredText(64, 'Database that holds the table; it must exist.'),
+    host: requiredText(253),
+    port: defaultPort(3306),
+    database: requiredText(64, 'It must exist.'),
+    user: requiredText(80, 'A user that may create tables and write to them.'),
+    password: requiredText(1000),
     table_name: tableKey(64),
+    require_tls: require_tls_key,
     has_self_signed_cert: self_signed_key,
-    require_tls: defaultFlag(
-      true,
-      'False: where the server offers no TLS, connect without it. Only for private ' +
-        'networks: the data travel unprotected.',
-    ),
     ...ssh_keys,
   },
   { additionalProperties: false },

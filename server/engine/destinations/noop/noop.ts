@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import type { DestinationDefinition, Sink } from '../../model/destination/destination.ts';
 
 const config = Type.Object(
-  { arg: Type.Optional(Type.String({ default: '', description: 'Any text; it has no effect.' })) },
+  { arg: Type.Optional(Type.String({ default: '', description: 'It has no effect.' })) },
   { additionalProperties: false },
 );
 

@@ -13,13 +13,13 @@ import type { S3Place } from './s3_place.ts';
 export const role_keys = {
   aws_role_arn: optionalText(
     2048,
-    'ARN of a role that is assumed: with the access key, or without one as this server itself, ' +
-      'where its operator allows that.',
+    'The ARN of a role that Sluice assumes with the access key. Without a key, Sluice assumes it ' +
+      'as the server, if the operator allows it.',
   ),
   aws_external_id: optionalText(
     1224,
-    'External id in the trust policy of the role. Without an access key it is the ' +
-      'one of the organization (`GET .../aws_role/`).',
+    'The external ID in the trust policy of the role. Without an access key, it must be the one ' +
+      'of the organization (`GET .../aws_role/`).',
   ),
 };
 

@@ -3,31 +3,22 @@ import type { Static } from 'typebox';
 import { schemaTarget } from '../sql_tables/target.ts';
 import type { SchemaTarget } from '../sql_tables/target.ts';
 import type { ServerAccess } from '../sql_tables/postgres_connection.ts';
-import {
-  defaultFlag,
-  defaultPort,
-  defaultText,
-  requiredText,
-} from '../../model/destination/config_keys.ts';
+import { defaultPort, defaultText, requiredText } from '../../model/destination/config_keys.ts';
 import { sshAccessOf, ssh_keys } from '../sql_tables/ssh/ssh_config.ts';
-import { self_signed_key, tableKey } from '../sql_tables/config_rules.ts';
+import { require_tls_key, self_signed_key, tableKey } from '../sql_tables/config_rules.ts';
 
 /** The keys of a PostgreSQL destination. */
 export const postgres_config = Type.Object(
   {
-    user: requiredText(200, 'Role that owns or may write the table.'),
-    password: requiredText(1000, 'Password of the role.'),
-    host: requiredText(253, 'Host name or address of the server.'),
-    port: defaultPort(5432, 'Port of the server.'),
-    database: requiredText(63, 'Database that holds the table.'),
-    schema: defaultText('public', 63, 'Schema that holds the table; it must exist.'),
+    host: requiredText(253),
+    port: defaultPort(5432),
+    database: requiredText(63),
+    user: requiredText(200, 'A role that may create the table or write to it.'),
+    password: requiredText(1000),
+    schema: defaultText('public', 63, 'It must exist.'),
     table_name: tableKey(63),
+    require_tls: require_tls_key,
     has_self_signed_cert: self_signed_key,
-    require_tls: defaultFlag(
-      true,
-      'False: where the server offers no TLS, connect without it. Only for private ' +
-        'networks: the password and the data travel unprotected.',
-    ),
     ...ssh_keys,
   },
   { additionalProperties: false },

@@ -14,7 +14,6 @@ import type { SchemaTarget } from '../sql_tables/target.ts';
 import type { ServerAccess } from '../sql_tables/postgres_connection.ts';
 import {
   defaultChoice,
-  defaultFlag,
   defaultPort,
   defaultText,
   optionalText,
@@ -22,56 +21,60 @@ import {
 } from '../../model/destination/config_keys.ts';
 import { violation } from '../../model/destination/violation.ts';
 import { sshAccessOf, sshViolations, ssh_keys } from '../sql_tables/ssh/ssh_config.ts';
-import { hostViolations, receiptsViolations, tableKey } from '../sql_tables/config_rules.ts';
+import {
+  hostViolations,
+  receiptsViolations,
+  require_tls_key,
+  self_signed_key,
+  tableKey,
+} from '../sql_tables/config_rules.ts';
 
 /** The keys of a Redshift destination. */
 export const redshift_config = Type.Object(
   {
-    user: requiredText(127, 'User that owns or may write the tables.'),
-    password: requiredText(1000, 'Password of the user.'),
-    host: requiredText(253, 'Endpoint of the cluster or workgroup, without port and database.'),
-    port: defaultPort(5439, 'Port of the endpoint.'),
-    database: requiredText(127, 'Database that holds the table.'),
-    schema: defaultText('public', 127, 'Schema that holds the table; it must exist.'),
+    host: requiredText(
+      253,
+      'The endpoint of the cluster or workgroup, without the port and the database.',
+    ),
+    port: defaultPort(5439),
+    database: requiredText(127),
+    user: requiredText(127, 'A user that may create the table or write to it.'),
+    password: requiredText(1000),
+    schema: defaultText('public', 127, 'It must exist.'),
     table_name: tableKey(127),
     properties_data_type: defaultChoice(
       ['varchar', 'super'],
-      'Type of JSON columns in a table that the export creates: varchar keeps the text ' +
-        '(65,535 bytes at most), super the value.',
+      'Applies when Sluice creates the table. `varchar` keeps the JSON text, up to 65,535 bytes. ' +
+        '`super` keeps the parsed value.',
     ),
     mode: defaultChoice(
       ['INSERT', 'COPY'],
-      'How rows travel: INSERT sends them in statements; COPY has the cluster load them ' +
-        'from a bucket, which is much faster.',
+      '`INSERT` sends rows in statements. `COPY` loads them from a bucket and is much faster.',
     ),
     bucket_name: optionalText(
       255,
-      'COPY: bucket that rows pass through; nothing of a delivery stays there.',
+      'Mode `COPY` needs it. Sluice writes the rows to this bucket and deletes them after loading.',
     ),
-    region: optionalText(64, 'COPY: region of the bucket, as eu-central-1.'),
-    prefix: optionalText(500, 'COPY: beginning of the keys in the bucket.'),
-    aws_access_key_id: optionalText(200, 'COPY: access key that writes to the bucket.'),
-    aws_secret_access_key: optionalText(1000, 'COPY: secret of the access key.'),
+    region: optionalText(64, 'The region of the bucket. Mode `COPY` needs it.'),
+    prefix: optionalText(500, 'With mode `COPY`, object keys in the bucket begin with this text.'),
+    aws_access_key_id: optionalText(
+      200,
+      'With mode `COPY`, the key with which Sluice writes to the bucket.',
+    ),
+    aws_secret_access_key: optionalText(1000),
     ...role_keys,
     iam_role: optionalText(
       2048,
-      'COPY: ARN of the role that the cluster reads the bucket with, or `default`. Null: the ' +
-        'cluster is given the access key.',
+      'With mode `COPY`, the ARN of the role with which the cluster reads the bucket, or ' +
+        '`default`. If null or empty, the cluster gets the access key.',
     ),
     endpoint_url: optionalText(
       2048,
-      'COPY: another way to the same bucket for this server, such as a VPC endpoint. Null or ' +
-        'empty: AWS.',
+      'With mode `COPY`, another way for Sluice to the same bucket, such as a VPC endpoint. If ' +
+        'null or empty, Sluice uses the endpoint of AWS.',
     ),
-    has_self_signed_cert: defaultFlag(
-      false,
-      'TLS without a check of the certificate, for ways to the cluster that show their own.',
-    ),
-    require_tls: defaultFlag(
-      true,
-      'False: where no TLS is offered, connect without it. Only for private networks: the ' +
-        'password and the data travel unprotected.',
-    ),
+    require_tls: require_tls_key,
+    has_self_signed_cert: self_signed_key,
     ...ssh_keys,
   },
   { additionalProperties: false },

@@ -21,19 +21,17 @@ import { violation } from '../../model/destination/violation.ts';
 /** The keys of an S3 destination. */
 export const s3_config = Type.Object(
   {
-    bucket_name: requiredText(255, 'Bucket to write to; it must exist.'),
-    region: requiredText(64, 'Region of the bucket, as eu-central-1.'),
-    prefix: prefixKey('Beginning of the keys.'),
+    bucket_name: requiredText(255, 'It must exist.'),
+    region: requiredText(64),
     aws_access_key_id: Type.Optional(
       requiredText(
         200,
-        "Access key. Left out: the server's own credentials, where its operator allows that.",
+        'Leave it out to use a role, or the credentials of the server if the operator allows it.',
       ),
     ),
-    aws_secret_access_key: Type.Optional(
-      requiredText(1000, 'Secret of the access key; goes with it.'),
-    ),
+    aws_secret_access_key: Type.Optional(requiredText(1000)),
     ...role_keys,
+    prefix: prefixKey('Object keys begin with this text.'),
     ...file_keys,
     encryption: Type.Optional(
       nullable(
@@ -41,19 +39,19 @@ export const s3_config = Type.Object(
           type: 'string',
           enum: ['AES256', 'aws:kms'],
           default: null,
-          description: "Encryption at the store. Null: the bucket's own rule.",
+          description: 'If null, the default of the bucket applies.',
         }),
       ),
     ),
-    kms_key_id: optionalText(2048, 'Key of the encryption aws:kms.'),
+    kms_key_id: optionalText(2048, 'The key for encryption with `aws:kms`.'),
     endpoint_url: optionalText(
       2048,
-      'Address of another store that speaks S3. Null or empty: AWS.',
+      'For another store with the S3 protocol. If null or empty, Sluice uses AWS.',
     ),
     use_virtual_style_addressing: defaultFlag(
       false,
-      'With an endpoint_url: the bucket is a part of the host name and not of the path. ' +
-        'AWS itself is always addressed so.',
+      'Puts the bucket into the host name instead of the path. It applies to other stores only: ' +
+        'AWS always works this way.',
     ),
   },
   { additionalProperties: false },

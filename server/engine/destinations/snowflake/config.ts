@@ -23,49 +23,36 @@ export const snowflake_config = Type.Object(
   {
     account: requiredText(
       200,
-      'Account identifier, as myorganization-myaccount; or the locator with its region, as ' +
-        'xy12345.eu-central-1.',
+      'The organization and the account, such as myorganization-myaccount. A locator with its ' +
+        'region works too, such as xy12345.eu-central-1.',
     ),
-    user: requiredText(name_characters_max, 'Login name of the user.'),
+    user: requiredText(name_characters_max, 'The login name.'),
     authentication_type: defaultChoice(
       ['password', 'keypair'],
-      'How the user signs in: by password, or by keypair, which is the one for users of ' +
-        'the type SERVICE.',
+      'A user of the type SERVICE needs `keypair`.',
     ),
-    password: optionalText(1000, 'Password of the user, with authentication_type password.'),
+    password: optionalText(1000, 'Needed to sign in with `password`.'),
     private_key: optionalText(
       20_000,
-      'RSA private key of the user in PEM, with authentication_type keypair.',
+      'An RSA key in PEM format. Needed to sign in with `keypair`.',
     ),
-    private_key_passphrase: optionalText(
-      1000,
-      'Passphrase of the private key, when it is encrypted.',
-    ),
-    database: requiredText(
+    private_key_passphrase: optionalText(1000, 'Needed if the private key is encrypted.'),
+    role: optionalText(
       name_characters_max,
-      'Database that holds the table; it must exist. Letter case counts.',
+      "The exact name. If null or empty, Sluice uses the user's default role.",
     ),
-    warehouse: requiredText(
-      name_characters_max,
-      'Warehouse that does the work; it must exist. Letter case counts.',
-    ),
-    schema: requiredText(
-      name_characters_max,
-      'Schema that holds the table; it must exist. Letter case counts.',
-    ),
+    warehouse: requiredText(name_characters_max, 'The exact name. It must exist.'),
+    database: requiredText(name_characters_max, 'The exact name. It must exist.'),
+    schema: requiredText(name_characters_max, 'The exact name. It must exist.'),
     table_name: defaultText(
       'events',
       name_characters_max,
-      'Table to write to; created when it is not there, never altered. Letter case counts.',
-    ),
-    role: optionalText(
-      name_characters_max,
-      "Role to work as; letter case counts. Null or empty: the user's default role.",
+      'The exact name. Sluice creates the table if it does not exist, and never alters it.',
     ),
     host: optionalText(
       300,
-      'Host of the account, and its port when that is not 443, for accounts that are ' +
-        'not at <account>.snowflakecomputing.com. Null or empty: that host.',
+      'Host and port, if the account has an address of its own. If null or empty, Sluice uses ' +
+        '<account>.snowflakecomputing.com.',
     ),
   },
   { additionalProperties: false },

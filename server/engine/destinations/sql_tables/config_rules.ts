@@ -5,14 +5,21 @@ import { violation } from '../../model/destination/violation.ts';
 
 /** The key of the table, whose name has so many characters at most. */
 export function tableKey(maxLength: number) {
-  const description = 'Table to write to; created when it is not there, never altered.';
+  const description = 'Sluice creates the table if it does not exist, and never alters it.';
   return defaultText('events', maxLength, description);
 }
 
-/** The key by which a certificate is not checked. */
+/** The key that refuses a server without TLS. */
+export const require_tls_key = defaultFlag(
+  true,
+  'If off, Sluice connects without TLS when the server offers none. Turn it off in private ' +
+    'networks only.',
+);
+
+/** The key that turns the check of the certificate off. */
 export const self_signed_key = defaultFlag(
   false,
-  'TLS without a check of the certificate, for servers that signed their own.',
+  'If on, Sluice uses TLS but does not check the certificate.',
 );
 
 /**

@@ -1,14 +1,21 @@
 import { Type } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
 
+/** The description of a key whose title needs one. */
+export function described(description: string | undefined): { description?: string } {
+  return description === undefined ? {} : { description };
+}
+
 /** A text that every config has, and that is not empty. */
-export function requiredText(maxLength: number, description: string) {
-  return Type.String({ minLength: 1, maxLength, description });
+export function requiredText(maxLength: number, description?: string) {
+  return Type.String({ minLength: 1, maxLength, ...described(description) });
 }
 
 /** A text that a config may leave out, or have as null or empty: then it has none. */
-export function optionalText(maxLength: number, description: string) {
-  return Type.Optional(nullable(Type.String({ maxLength, default: null, description })));
+export function optionalText(maxLength: number, description?: string) {
+  return Type.Optional(
+    nullable(Type.String({ maxLength, default: null, ...described(description) })),
+  );
 }
 
 /** A text that is not empty, and is this one where it is left out. */
@@ -32,6 +39,6 @@ export function defaultChoice<const Word extends string>(
 }
 
 /** The port of a server; this one where it is left out. */
-export function defaultPort(port: number, description: string) {
-  return Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, default: port, description }));
+export function defaultPort(port: number) {
+  return Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, default: port }));
 }

@@ -33,12 +33,11 @@ const names = (description: string) =>
 /** The config keys that every destination has. */
 const filter_keys = {
   include_events: names(
-    'Only events with one of these names, spelled exactly so; none or null: every event. ' +
-      'Model `events` only.',
+    'Exact names. If null or empty, Sluice exports every event. Applies to the model `events` only.',
   ),
   exclude_events: names(
-    'No events with one of these names, spelled exactly so, whatever `include_events` says. ' +
-      'Model `events` only.',
+    'Exact names. They are left out even if `include_events` names them. Applies to the model ' +
+      '`events` only.',
   ),
 };
 

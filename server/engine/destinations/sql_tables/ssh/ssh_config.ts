@@ -3,35 +3,37 @@ import type * as Ssh from 'ssh2';
 import { Type } from 'typebox';
 import { nullable } from '../../../../platform/nullable.ts';
 import type { ConfigViolation } from '../../../model/destination/destination.ts';
+import { described } from '../../../model/destination/config_keys.ts';
 import { violation } from '../../../model/destination/violation.ts';
 import { hostViolations, nulViolations } from '../config_rules.ts';
 
 /** A text that configs without a tunnel do not show. */
-const text = (maxLength: number, description: string) =>
-  Type.Optional(nullable(Type.String({ maxLength, description })));
+const text = (maxLength: number, description?: string) =>
+  Type.Optional(nullable(Type.String({ maxLength, ...described(description) })));
 
 /** The keys of a tunnel to a database; without `ssh_host` there is none. */
 export const ssh_keys = {
   ssh_host: text(
     253,
-    'SSH tunnel: host name or address of the SSH server, which then connects to the database. ' +
-      'Null or empty: no tunnel.',
+    'Set it to connect through an SSH tunnel. The SSH server then connects to the database. If ' +
+      'null or empty, Sluice connects directly.',
   ),
   ssh_port: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 65_535,
-      description: 'Port of the SSH server: 22 if unset.',
+      description: 'If unset, Sluice uses port 22.',
     }),
   ),
-  ssh_user: text(200, 'User on the SSH server.'),
-  ssh_private_key: text(20_000, 'Private key of this user, in the format of OpenSSH or PEM.'),
-  ssh_private_key_passphrase: text(1000, 'Passphrase of the private key, when it is encrypted.'),
-  ssh_password: text(1000, 'Password of this user, with or in place of a private key.'),
+  ssh_user: text(200),
+  ssh_password: text(1000, 'Give a password, a private key, or both.'),
+  ssh_private_key: text(20_000, 'A key in OpenSSH or PEM format.'),
+  ssh_private_key_passphrase: text(1000, 'Needed if the private key is encrypted.'),
   ssh_host_key: text(
     100,
-    'Fingerprint of the SSH server, as SHA256:...; another key is refused. Test the connection ' +
-      'without it to see the fingerprint, and compare it with what the administrator says.',
+    'The fingerprint of the SSH server, such as SHA256:... Sluice refuses any other key. Leave it ' +
+      'out and test the connection to see the fingerprint, then ask the administrator if it is ' +
+      'right.',
   ),
 };
 
@@ -53,9 +55,9 @@ export const only_with_ssh = {
   keys: [
     'ssh_port',
     'ssh_user',
+    'ssh_password',
     'ssh_private_key',
     'ssh_private_key_passphrase',
-    'ssh_password',
     'ssh_host_key',
   ] as const,
   key: 'ssh_host' as const,
