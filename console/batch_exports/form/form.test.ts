@@ -251,7 +251,7 @@ test('an edit keeps secrets, asks for them again, and says what restarts', { ski
   await fill(page, 'URL', 'https://two.example.com');
     await page.getByText(/because you changed URL\. Enter it again or remove it\./).waitFor();
   assert.equal(await page.getByRole('checkbox', { name: /^Remove / }).count(), 1);
-  await page.getByRole('checkbox', { name: 'Remove Token' }).check();
+    await page.getByRole('checkbox', { name: 'Remove Bearer token' }).check();
   await button(page, 'Save the changes').click();
   await button(page, 'Save and restart').click();
   await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);

@@ -51,8 +51,8 @@ export const file_keys = {
         maximum: 1_000_000,
         default: null,
         description:
-          'The size before compression. A larger row has a file of its own. If null, the number of ' +
-          'rows alone decides when a new file begins.',
+          'The size before compression. A larger row has a file of its own. If null, the number ' +
+          'of rows alone decides when a new file begins.',
       }),
     ),
   ),

@@ -68,8 +68,8 @@ export const http_config = Type.Object(
         maximum: 50,
         default: 10,
         description:
-          'The size before compression, in units of 10^6 bytes. A larger row has a request of its ' +
-          'own.',
+          'The size before compression, in units of 10^6 bytes. A larger row has a request of ' +
+          'its own.',
       }),
     ),
     signing_secret: Type.Optional(

@@ -33,7 +33,8 @@ const names = (description: string) =>
 /** The config keys that every destination has. */
 const filter_keys = {
   include_events: names(
-    'Exact names. If null or empty, Sluice exports every event. Applies to the model `events` only.',
+    'Exact names. If null or empty, Sluice exports every event. Applies to the model `events` ' +
+      'only.',
   ),
   exclude_events: names(
     'Exact names. They are left out even if `include_events` names them. Applies to the model ' +

@@ -31,8 +31,8 @@ export const ssh_keys = {
   ssh_private_key_passphrase: text(1000, 'Needed if the private key is encrypted.'),
   ssh_host_key: text(
     100,
-    'The fingerprint of the SSH server, such as SHA256:... Sluice refuses any other key. Leave it ' +
-      'out and test the connection to see the fingerprint, then ask the administrator if it is ' +
+    'The fingerprint of the SSH server, such as SHA256:... Sluice refuses any other key. Leave ' +
+      'it out and test the connection to see the fingerprint, then ask the administrator if it is ' +
       'right.',
   ),
 };
