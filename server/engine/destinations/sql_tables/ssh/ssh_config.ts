@@ -32,8 +32,8 @@ export const ssh_keys = {
   ssh_host_key: text(
     100,
     'The fingerprint of the SSH server, such as SHA256:... Sluice refuses any other key. Leave ' +
-      'it out and test the connection to see the fingerprint, then ask the administrator if it is ' +
-      'right.',
+      'it out and test the connection to see the fingerprint. Compare it with the one that the ' +
+      'administrator knows.',
   ),
 };
 
