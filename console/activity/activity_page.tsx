@@ -129,14 +129,18 @@ function LastCheck({ organization_id }: { organization_id: string }) {
   if (data === undefined) return null;
   const { check } = data;
   if (check === null)
-    return <p className="muted">The server has not read all entries again yet; it does daily.</p>;
+    return (
+      <p className="muted">
+        The server checks all entries daily, and has not finished the first check.
+      </p>
+    );
   const { number, faults_found, detail, checked_at } = check;
   return (
     <p className={faults_found === 0 ? 'good' : 'bad'}>
       {faults_found === 0
-        ? `All entries up to ${number} are as they were written: the server read them again `
-        : `${faults_found} of the entries up to ${number} are not as they were written ` +
-          `(${detail}): the server read them again `}
+        ? `All entries up to ${number} are unchanged. The server checked them `
+        : `${faults_found} of the entries up to ${number} have changed (${detail}). The server ` +
+          'checked them '}
       <Instant at={checked_at} />.
     </p>
   );

@@ -71,7 +71,7 @@ function Created({ label, value }: { label: string; value: string }) {
       <p>
         <code>{value}</code>
       </p>
-      <p>It is not shown again: keep it where you keep passwords.</p>
+      <p>It is shown once. Keep it in your password manager.</p>
       <CopyButton text={value} what="the key" />
     </Panel>
   );
@@ -109,8 +109,8 @@ function CreateKey({ created }: Creating) {
       button="Create the key"
       clears
     >
-      <TextField name="label" label="What it is for" autoComplete="off" />
-      <ChoicesField name="scopes" label="What may be done with it" options={scope_choices} />
+      <TextField name="label" label="Name of the key" autoComplete="off" />
+      <ChoicesField name="scopes" label="Scopes" options={scope_choices} />
       <LimitFields />
       <ChoiceField
         name="expires_at"
@@ -136,21 +136,21 @@ function LimitFields() {
       {known.length > 0 && (
         <ChoicesField
           name="scoped_organizations"
-          label="Only in these organizations (none: in all of yours)"
+          label="Only in these organizations (if empty, in all of yours)"
           options={known.map(({ id, name }) => ({ value: id, label: name }))}
         />
       )}
       {projects.length > 0 && (
         <ChoicesField
           name="scoped_teams"
-          label="Only in these projects, and nothing beside them (none: in all)"
+          label="Only in these projects (if empty, in all)"
           options={projects}
         />
       )}
       <TextField
         name="allowed_ip_ranges"
-        label="Only from these addresses (none: from anywhere)"
-        hint="Addresses and networks, such as 203.0.113.0/24, with blanks between them."
+        label="Only from these addresses (if empty, from anywhere)"
+        hint="Addresses and networks, such as 203.0.113.0/24, separated by spaces."
         autoComplete="off"
         is_optional
       />
@@ -207,7 +207,7 @@ function Key({ api_key, created }: { api_key: ApiKeyRow } & Creating) {
         tone="danger"
         asks={() => ({
           title: `Revoke the key “${label}”?`,
-          text: 'What uses it stops working at once. It cannot be brought back.',
+          text: 'Programs that use it stop working at once. You cannot restore it.',
           button: 'Revoke the key',
           keep: 'Keep the key',
         })}

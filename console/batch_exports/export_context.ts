@@ -11,7 +11,7 @@ export type ExportIds = { project_id: string; id: string; batch_export_id: strin
 /** The export around a page of it, and its ids in the API. */
 export function useExport(): { row: BatchExport; ids: ExportIds } {
   const row = useContext(ExportContext);
-  if (row === undefined) throw new Error('This stands on a page of an export only.');
+  if (row === undefined) throw new Error('Only a page of an export may show this.');
   return { row, ids: exportIds(String(row.team_id), row.id) };
 }
 

@@ -122,7 +122,7 @@ function ExportActions({ row }: { row: BatchExport }) {
   useActions([
     row.paused
       ? {
-          label: 'Resume this export, and make up for what it missed',
+          label: 'Resume this export and deliver what it missed',
           run: () => act('unpause', resume, 'The export is resumed.'),
         }
       : { label: 'Pause this export', run: () => act('pause', {}, 'The export is paused.') },

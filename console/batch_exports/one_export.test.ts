@@ -113,9 +113,9 @@ test('a gap is seen on the map and repaired: nothing doubled, nothing lost', { s
   await page.waitForURL(({ searchParams }) => searchParams.get('selected_from') === hour_of(1));
   assert.equal(await fact(page, 'Rows to deliver'), '10');
   assert.equal(await fact(page, 'Will be doubled'), '0');
-  await page.getByLabel('Deliver', { exact: true }).selectOption('Everything again');
+  await page.getByLabel('Deliver', { exact: true }).selectOption('All rows again');
   await page.getByRole('button', { name: 'Deliver 10 rows' }).waitFor();
-  await page.getByLabel('Deliver', { exact: true }).selectOption('Only what is missing');
+  await page.getByLabel('Deliver', { exact: true }).selectOption('Only missing rows');
   await checkEverywhere(page, 'export_repair');
   await page.getByRole('button', { name: 'Deliver 10 rows' }).click();
   const repair = page.getByRole('region', { name: 'Backfill' });
@@ -142,7 +142,7 @@ test('the map is used by keyboard alone, and its table has the same', { skip }, 
   await page.keyboard.press('Shift+ArrowRight');
   await page.getByRole('button', { name: 'Deliver 10 rows' }).waitFor();
   assert.deepEqual(
-    [await fact(page, 'Rows to deliver'), await fact(page, 'There, or on its way')],
+    [await fact(page, 'Rows to deliver'), await fact(page, 'Delivered or in progress')],
     ['10', '20'],
   );
   await page.keyboard.press('Escape');
@@ -173,7 +173,7 @@ test('a backfill typed by its dates can be of what happened then', { skip }, asy
   await page.getByLabel('From (UTC)').fill('2024-05-01T00:00');
   await page.getByLabel('Until (UTC)').fill('2024-05-01T01:00');
   await page.keyboard.press('Enter');
-  await page.getByText(/^There is nothing to deliver.*choose “Happened then”/).waitFor();
+  await page.getByText(/^There is nothing to deliver.*choose “Event time”/).waitFor();
   await page.getByLabel('Of that time').selectOption('timestamp');
   await pressByKey(page, 'Deliver 1 row');
   const repair = page.getByRole('region', { name: 'Backfill' });

@@ -65,7 +65,7 @@ test('an export is paused, resumed, and deleted once its name is typed', { skip 
   const interval = (wanted: string) => send('PATCH', '', { interval: wanted });
   assert.equal((await interval('day')).status, 200);
   await pause.click();
-  await page.getByText('Somebody has changed this since you opened it').waitFor();
+  await page.getByText('Somebody changed this since you opened it').waitFor();
   await page.reload();
   await pause.waitFor();
   await insertRunRow(world.harness, id, { status: 'Completed' });
@@ -147,7 +147,7 @@ test('a backfill is asked for by typing its dates', { skip }, async () => {
   await page.getByLabel('From (UTC)').fill('2099-01-01T01:00');
   await page.getByLabel('Until (UTC)').fill('2099-01-01T00:30');
   await page.keyboard.press('Enter');
-  await repair.getByText('This has to be later.').waitFor();
+  await repair.getByText('This time must be after the start.').waitFor();
   await page.getByLabel('Until (UTC)').fill('2099-01-01T02:00');
   await page.keyboard.press('Enter');
   await repair.getByText('This range is in the future').waitFor();
@@ -263,12 +263,12 @@ test('notices have what was sent and each attempt, and are sent again', { skip }
   await goTo(page, `${pageOf(exported.id)}/notices`);
   const first = page.locator('.records > li').filter({ hasText: 'to a webhook' });
   await first.getByText('after 1 attempt').waitFor();
-  await first.getByText('What was sent, and every attempt').click();
+  await first.getByText('Content and attempts').click();
   await first.getByText('failed, status 500').waitFor();
   await first.getByRole('region', { name: 'Body of the notice' }).getByText('failing').waitFor();
   await checkEverywhere(page, 'export_notices');
   await first.getByRole('button', { name: 'Send again' }).click();
-  await first.getByText('It is sent again.').waitFor();
+  await first.getByText('Sluice sends it again.').waitFor();
   assert.match(await focused(page), /^Send again/);
   await deliver();
   await first.getByText('Delivered', { exact: true }).waitFor();

@@ -13,7 +13,7 @@ test('a connection is created, used by an export, tested, rotated and kept', { s
   const home = await world.harness.newOrganization();
   const { page, leave } = await world.visit(home.user);
   await page.goto(`/organizations/${home.organization.id}/connections`);
-  await page.getByText('There is no connection yet').waitFor();
+  await page.getByText('No connections yet').waitFor();
   await page.getByLabel('Name').fill(hostile);
   await page.getByLabel('Destination').selectOption('HTTP');
   await page.getByRole('button', { name: 'Create connection' }).click();

@@ -31,7 +31,7 @@ export function ConnectionsPage() {
           <>
             {count === 0 ? (
               <p className="empty">
-                There is no connection yet. Create one, and many exports use the same credential.
+                No connections yet. Create one to use the same credential in many exports.
               </p>
             ) : (
               <Rows columns={['Name', 'Destination', 'Exports']}>

@@ -29,7 +29,7 @@ test('a directory is switched on, given to it, and its groups get levels', { ski
   await section.getByRole('button', { name: 'Create token' }).click();
   const token = await section.getByLabel('the token of the directory').textContent();
   await section.getByText('The token was created.').waitFor();
-  await section.getByText('The directory has not asked for anything yet.').waitFor();
+  await section.getByText('The directory has not sent any request yet.').waitFor();
   await section.getByText(`/scim/v2/${id}`).waitFor();
   await checkEverywhere(page, 'directory_created');
 
@@ -45,13 +45,13 @@ test('a directory is switched on, given to it, and its groups get levels', { ski
   await ask('POST', '/Groups', { displayName: 'Staff' });
   await page.reload();
   await section.getByText('It sees 1 member, and has deactivated 1.').waitFor();
-  await section.getByText('They decide nothing until one is given a level.').waitFor();
+  await section.getByText('Groups decide nothing until you give one a level.').waitFor();
   await section.getByRole('button', { name: 'Level of <b>Admins</b>' }).click();
   await section.getByRole('button', { name: 'Cancel' }).click();
-  await section.getByLabel('Its people are at least').waitFor({ state: 'detached' });
+  await section.getByLabel('Lowest level of its people').waitFor({ state: 'detached' });
   await section.locator('h2:focus').waitFor();
   await section.getByRole('button', { name: 'Level of <b>Admins</b>' }).click();
-  await section.getByLabel('Its people are at least').selectOption('8');
+  await section.getByLabel('Lowest level of its people').selectOption('8');
   await section.getByRole('button', { name: 'Save the level' }).click();
   await page.getByRole('button', { name: 'Let groups decide' }).click();
   await section.getByText('The level of <b>Admins</b> was saved.').waitFor();
@@ -109,7 +109,7 @@ test('a directory is switched on, given to it, and its groups get levels', { ski
   await page.goto(path);
 
   await page.getByRole('button', { name: 'Give the domain up' }).click();
-  await page.getByRole('dialog').getByText('Its directory ends with it').waitFor();
+  await page.getByRole('dialog').getByText('Its directory is deleted too').waitFor();
   await page.getByRole('button', { name: 'Cancel' }).click();
   await section.getByText('Switch the directory off', { exact: true }).click();
   await section.getByRole('button', { name: 'Switch off' }).click();
@@ -127,8 +127,8 @@ test('a directory is switched on, given to it, and its groups get levels', { ski
   await page.getByRole('dialog').getByRole('textbox').fill('acme.example');
   const given_up = page.getByRole('dialog').getByRole('button', { name: 'Give the domain up' });
   await given_up.click();
-  await page.getByText('Somebody has changed this since you opened it').waitFor();
-  assert.equal(await page.getByText('Discard what was typed').count(), 0);
+  await page.getByText('Somebody changed this since you opened it').waitFor();
+  assert.equal(await page.getByText('Discard what you typed').count(), 0);
   await goTo(page, `/organizations/${home.organization.id}/activity`);
   await visitor.leave();
 });

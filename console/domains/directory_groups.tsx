@@ -64,9 +64,9 @@ export function DirectoryGroups(given: Given) {
 
 function ruleOf(groups: readonly GroupRow[]): string {
   return groups.every(({ level }) => level === null)
-    ? 'They decide nothing until one is given a level.'
-    : 'Whom the directory looks after has the highest level of their groups, else that of a ' +
-        'member. Owners stay owners.';
+    ? 'Groups decide nothing until you give one a level.'
+    : 'People of the directory get the highest level of their groups, or the level of a member. ' +
+        'Owners stay owners.';
 }
 
 function ChangeLevel({
@@ -104,8 +104,8 @@ function ChangeLevel({
             ? {
                 title: `Let ${display_name} decide levels?`,
                 text:
-                  'From now on groups decide: everybody whom the directory looks after and who ' +
-                  'is in no group of administrators becomes a member. Owners stay owners.',
+                  'Groups will decide levels. People of the directory who are in no group of ' +
+                  'administrators become members. Owners stay owners.',
                 button: 'Let groups decide',
                 keep: 'Leave levels as they are',
               }
@@ -114,8 +114,8 @@ function ChangeLevel({
       >
         <ChoiceField
           name="level"
-          label="Its people are at least"
-          options={[{ value: '', label: 'Not decided by this group' }, ...levelChoices(8)]}
+          label="Lowest level of its people"
+          options={[{ value: '', label: 'No level from this group' }, ...levelChoices(8)]}
           value={level === null ? '' : String(level)}
         />
       </Form>

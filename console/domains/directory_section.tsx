@@ -81,7 +81,7 @@ function On({ directory, created, ...given }: Given & Created & { directory: Dir
       <Command text={base_url} what="the base URL" />
       <p>
         {last_used_at === null ? (
-          <span className="warn">The directory has not asked for anything yet.</span>
+          <span className="warn">The directory has not sent any request yet.</span>
         ) : (
           <>
             The directory last asked <Instant at={last_used_at} />.
@@ -122,7 +122,7 @@ function On({ directory, created, ...given }: Given & Created & { directory: Dir
 }
 
 function people({ active_people, deactivated_people }: DirectoryRow): string {
-  const members = `It sees ${counted(active_people, 'member')}`;
+  const members = `It manages ${counted(active_people, 'member')}`;
   return deactivated_people === 0
     ? `${members}, and has deactivated nobody.`
     : `${members}, and has deactivated ${deactivated_people.toLocaleString('en')}.`;
@@ -142,7 +142,7 @@ function Owners({ domain, organization_id, directory }: Given & { directory: Dir
           ? {
               title: 'Let the directory manage owners?',
               text:
-                'Whoever administrates your directory can then take out every owner but the last ' +
+                'Administrators of your directory can then remove every owner but the last ' +
                 'one. All owners get a mail.',
               button: 'Let it manage owners',
               keep: 'Leave owners alone',
@@ -152,8 +152,8 @@ function Owners({ domain, organization_id, directory }: Given & { directory: Dir
     >
       <BoxField
         name="may_manage_owners"
-        label="The directory may deactivate, delete and bring back owners"
-        hint="If off, the server refuses that, and an owner who comes back is an administrator."
+        label="The directory may deactivate, delete and restore owners"
+        hint="If off, the server refuses this, and a returning owner becomes an administrator."
         is_on={directory.may_manage_owners}
       />
     </Form>
@@ -179,8 +179,8 @@ function SwitchOff({ domain, organization_id, created }: Given & Created) {
       asks={() => ({
         title: 'Switch the directory off?',
         text:
-          'Its tokens and groups end, and whom it has deactivated is forgotten: they can be let ' +
-          'in again. Members stay as they are.',
+          'Its tokens and groups are deleted. People whom it deactivated may join again. ' +
+          'Members stay members.',
         button: 'Switch off',
         keep: 'Leave it on',
       })}

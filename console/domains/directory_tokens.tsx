@@ -25,7 +25,7 @@ export function DirectoryTokens(given: Given) {
     <Shown query={query}>
       {({ count, results }) =>
         count === 0 ? (
-          <p className="warn">It has no token, so the server refuses it.</p>
+          <p className="warn">The directory has no token, so the server refuses it.</p>
         ) : (
           <Rows
             columns={[
@@ -106,7 +106,7 @@ function Revoke({ organization_id, domain_id, token: { id, name } }: Given & { t
       tone="danger"
       asks={() => ({
         title: `Revoke the token “${name}”?`,
-        text: 'The server refuses a directory that still uses it. Members stay as they are.',
+        text: 'The server then refuses a directory that still uses it. Members stay members.',
         button: 'Revoke token',
         keep: 'Keep token',
       })}

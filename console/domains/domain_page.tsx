@@ -50,7 +50,7 @@ export function DomainPage() {
                 <Mark is_done={domain.is_verified} />
                 <RecordToAdd domain={domain} />
               </Section>
-              <Section title="2. Let it be looked up">
+              <Section title="2. Check the record">
                 <Proof {...given} />
               </Section>
               <Section title="3. Enter your identity provider">
@@ -59,12 +59,12 @@ export function DomainPage() {
                   <ProviderForm {...given} />
                 </OnlyFor>
               </Section>
-              <Section title="4. Try the sign-in">
+              <Section title="4. Test the sign-in">
                 <OnlyFor organization_id={organization_id}>
                   <TestSignIn {...given} />
                 </OnlyFor>
               </Section>
-              <Section title="5. Say how people sign in">
+              <Section title="5. Choose how people sign in">
                 <Mark is_done={domain.sso_enforcement !== ''} waits={isWaiting(domain, isRule)} />
                 <OnlyFor organization_id={organization_id} shows>
                   <RulesForm {...given} />
@@ -123,7 +123,7 @@ function RecordToAdd({ domain: { domain, verification_challenge } }: { domain: D
       <Command text={`_sluice-challenge.${domain}`} what="the name of the record" />
       <p>with this value:</p>
       <Command text={verification_challenge} what="the value of the record" />
-      <p className="muted">Leave it there: the server looks for it again.</p>
+      <p className="muted">Keep the record: the server checks it again.</p>
     </>
   );
 }
@@ -140,7 +140,7 @@ function Proof({ domain: { id, verification }, organization_id }: Given) {
       <p>{reason}</p>
       <p className="muted">
         {last_checked_at === null ? (
-          'Not looked up yet'
+          'Not checked yet'
         ) : (
           <>
             Looked up <Instant at={last_checked_at} />
@@ -148,7 +148,7 @@ function Proof({ domain: { id, verification }, organization_id }: Given) {
         )}
         ,{' '}
         {next_check_at === null ? (
-          'and it is no longer looked up by itself'
+          'and the server no longer checks it'
         ) : (
           <>
             the next look is due <Instant at={next_check_at} />
@@ -162,8 +162,8 @@ function Proof({ domain: { id, verification }, organization_id }: Given) {
             organization_id,
             id,
           })}
-          done={() => done('The record was looked up.', domainOf(organization_id, id))}
-          button="Look it up now"
+          done={() => done('The server checked the record.', domainOf(organization_id, id))}
+          button="Check now"
           tone="plain"
         />
       </OnlyFor>
@@ -207,10 +207,10 @@ function GiveUp({ domain, organization_id }: Given) {
     <TypedForm
       name={domain.domain}
       text={
-        'Its rules for signing in end. Accounts stay.' +
+        'Its sign-in rules are deleted. Accounts stay.' +
         (directory?.is_on === true
-          ? ' Its directory ends with it: the token, the groups, and whom it has deactivated: ' +
-            'they can be let in again.'
+          ? ' Its directory is deleted too, with the token and the groups. People whom it ' +
+            'deactivated may join again.'
           : '')
       }
       path={domainPath(organization_id, domain.id)}

@@ -112,7 +112,7 @@ function Claim({ organization_id }: { organization_id: string }) {
       <TextField
         name="domain"
         label="Domain"
-        hint="For instance example.com; what follows is proved by a DNS record."
+        hint="Such as example.com. You prove it with a DNS record."
         autoComplete="off"
         inputMode="url"
       />

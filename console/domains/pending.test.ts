@@ -71,7 +71,7 @@ test('a change by an administrator waits until an owner confirms it', { skip }, 
   assert.equal(await page.getByRole('button', { name: 'Confirm changes' }).count(), 0);
   await page.getByText('It can begin once an owner has confirmed the provider.').waitFor();
   // A second save adds to what waits, and undoes nothing of it.
-  await section('5. Say how people sign in')
+  await section('5. Choose how people sign in')
     .getByLabel('Required sign-in')
     .selectOption('Your provider');
   await press('Save the rules');

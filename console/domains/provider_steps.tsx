@@ -68,7 +68,7 @@ export function ProviderForm({ domain, organization_id }: Given) {
         <LongField
           name="saml_x509_cert"
           label={anchor_labels.saml_x509_cert}
-          hint="PEM, several below each other. While keys change, enter the old and the new one."
+          hint="In PEM format, one below the other. During a key rotation, enter the old and the new one."
           rows={6}
           defaultValue={textOf('saml_x509_cert')}
         />
@@ -117,7 +117,7 @@ export function TestSignIn({ domain, organization_id }: Given) {
   if (before !== undefined) return <p className="muted">It can begin once {before}.</p>;
   return (
     <>
-      <p>It signs nobody in: at its end you see what your provider says of you.</p>
+      <p>The test signs nobody in. At its end you see what your provider sends.</p>
       {test !== undefined && (
         <Panel key={test.url}>
           <p>
@@ -125,7 +125,7 @@ export function TestSignIn({ domain, organization_id }: Given) {
               Open the test in another tab
             </a>{' '}
             <span className="muted">
-              It can begin until <Instant at={test.expires_at} is_exact />.
+              Start it before <Instant at={test.expires_at} is_exact />.
             </span>
           </p>
         </Panel>

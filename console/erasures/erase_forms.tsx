@@ -19,12 +19,12 @@ function asked(title: string, what: string, size: ReactNode): Question {
     title,
     text: (
       <>
-        {what} leave the store and what was delivered, where that can be rewritten. It cannot be
-        taken back. {size}
+        {what} are deleted from the store, and from destinations that can be rewritten. You cannot
+        undo this. {size}
       </>
     ),
     button: 'Erase them',
-    keep: 'Leave everything as it is',
+    keep: 'Cancel',
     typed: 'erase',
   };
 }
@@ -71,15 +71,15 @@ export function ErasePersons({ project_id }: { project_id: string }) {
       <LongField
         name="distinct_ids"
         label="Distinct ids"
-        hint="One a line, any one of each person: all others are found."
+        hint="One per line. Enter any distinct id of each person; Sluice finds the others."
       />
       <ChoiceField
         name="late_events"
-        label="Events of them that come later"
+        label="Later events of these persons"
         value="refuse"
         options={[
           { value: 'refuse', label: 'are not stored' },
-          { value: 'anonymize', label: 'are stored under nobody, without properties' },
+          { value: 'anonymize', label: 'are stored without person and properties' },
         ]}
       />
     </Form>
@@ -111,7 +111,7 @@ export function EraseEvents({ project_id }: { project_id: string }) {
       tone="danger"
     >
       <p className="muted">Events that meet every condition; persons stay.</p>
-      <LongField name="filter__events" label="Names" hint="One a line; none: every name." />
+      <LongField name="filter__events" label="Names" hint="One per line. If empty, every name." />
       <TextField
         name="filter__after"
         label={`From this day on (${zone})`}
@@ -130,7 +130,7 @@ export function EraseEvents({ project_id }: { project_id: string }) {
         name="filter__properties"
         label="Properties"
         hint={
-          'One a line: plan = trial, seats = 5, paid = true. The text of digits: zip = "04109".'
+          'One per line: plan = trial, seats = 5, paid = true. Quote text that looks like a number: zip = "04109".'
         }
       />
     </Form>

@@ -77,8 +77,8 @@ function State({ erasure }: { erasure: ErasureRow }) {
         {created_by !== null && ` by ${created_by}`}.
         {kind === 'persons' &&
           (late_events === 'refuse'
-            ? ' Later events of them are not stored.'
-            : ' Later events of them are stored under nobody, without properties.')}
+            ? ' Later events of these persons are not stored.'
+            : ' Later events of them are stored without person and properties.')}
       </p>
     </>
   );
@@ -116,7 +116,7 @@ function Copies({ project_id, erasure }: { project_id: string; erasure: ErasureR
         <>
           {count === 0 ? (
             <p className="muted">
-              {isLookingForCopies(erasure) ? 'They are being looked for.' : 'None is known.'}
+              {isLookingForCopies(erasure) ? 'Sluice is looking for them.' : 'None is known.'}
             </p>
           ) : (
             <Rows columns={['Export', 'Where', 'Interval', 'Rows', 'State']}>
@@ -169,7 +169,7 @@ function Certificate({ erasure }: { erasure: ErasureRow }) {
   return (
     <>
       <p>
-        It says what was erased, and nothing of whom it was about. The signature (Ed25519) is over
+        It lists the erased data, and does not name the persons. The signature (Ed25519) covers
         exactly this text.
       </p>
       <Command text={certificate ?? ''} what="the certificate" />

@@ -47,7 +47,7 @@ test('a person is erased once that was typed, and the page shows the proof', { s
   await page.getByText('Finding the distinct ids.').waitFor();
   await page.getByText('1 distinct id, asked for').waitFor();
   // Before its rows are found nothing is known of copies, and none is not said.
-  await page.getByText('They are being looked for.').waitFor();
+  await page.getByText('Sluice is looking for them.').waitFor();
 
   const id = page.url().split('/').at(-1)!;
   const done = await work(home, id);
@@ -60,7 +60,7 @@ test('a person is erased once that was typed, and the page shows the proof', { s
   await page.reload();
   await page.getByText(/^Certified /).waitFor();
   await page.getByText(done.certificate).waitFor();
-  await page.getByText('Yours to remove by hand: It keeps what it got.').waitFor();
+  await page.getByText('You must remove it: It keeps what it got.').waitFor();
   assert.equal(await page.getByText('ada@x.org').count(), 0);
   await checkEverywhere(page, 'erasure_done');
 

@@ -105,5 +105,5 @@ export const copy_words: Record<CopyRow['state'], string> = {
   waiting: 'To be rewritten',
   rewriting: 'Being rewritten',
   rewritten: 'Rewritten',
-  yours: 'Yours to remove by hand',
+  yours: 'You must remove it',
 };

@@ -26,10 +26,10 @@ export function ErasuresPage() {
   const project = useQuery(projectOf(project_id));
   return (
     <Page title="Erasures" request={pathOf(list)}>
-      <Section title="What leaves for good" is_wide>
+      <Section title="Erase data" is_wide>
         <p>
-          Persons, or events that fit a filter, leave the store, and also what was delivered where
-          that can be rewritten. Each erasure ends with a signed certificate.
+          Sluice deletes persons, or events that match a filter, from the store. It also deletes
+          them at destinations that can be rewritten. Each erasure ends with a signed certificate.
         </p>
         <Shown query={query}>
           {({ count, results }) => (
@@ -53,7 +53,7 @@ export function ErasuresPage() {
         </Shown>
         <Shown query={project}>
           {({ organization }) => (
-            <OnlyFor organization_id={organization} what="Erasures are asked for">
+            <OnlyFor organization_id={organization} what="Erasures are requested">
               <Seldom summary="Erase persons">
                 <ErasePersons project_id={project_id} />
               </Seldom>

@@ -55,7 +55,7 @@ export function CountSections({ project_id, is_lively }: Given) {
         <Shown query={warnings}>
           {(found) =>
             found.results.length === 0 ? (
-              <p className="empty">Everything was stored as it was sent.</p>
+              <p className="empty">All events were stored unchanged.</p>
             ) : (
               <Warned rows={byReason(found)} />
             )
@@ -102,7 +102,7 @@ function Stored({ counts, range, span }: { counts: Counts; range: Range; span: S
 
 function Warned({ rows }: { rows: IngestionWarningRow[] }) {
   return (
-    <Rows columns={['Reason', 'What became of it', 'How many', 'Last', 'Examples']}>
+    <Rows columns={['Reason', 'Result', 'How many', 'Last', 'Examples']}>
       {rows.map(({ reason, outcome, events, last_at, examples }) => {
         const [word, look] = outcome_words[outcome];
         return (
@@ -110,7 +110,7 @@ function Warned({ rows }: { rows: IngestionWarningRow[] }) {
             <Table.Th scope="row">
               {reason_words[reason]} <code className="muted">{reason}</code>
             </Table.Th>
-            <Table.Td data-label="What became of it" className={look}>
+            <Table.Td data-label="Result" className={look}>
               {word}
             </Table.Td>
             <Table.Td data-label="How many" className="number">

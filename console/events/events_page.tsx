@@ -61,14 +61,12 @@ function Ways({
   return (
     <Section title="Get events in">
       <p role="status" className={`with_icon ${has_arrived ? 'good' : 'muted'}`}>
-        <Icon size={16} aria-hidden /> {has_arrived ? 'Events arrive' : 'Waits for an event'}
+        <Icon size={16} aria-hidden />{' '}
+        {has_arrived ? 'Events arrive' : 'Waiting for your first event'}
       </p>
       {key === undefined && (
         <>
-          <p>
-            The commands need a key. Create one here that can do nothing but send events to this
-            project, or put one of your own in place of $KEY.
-          </p>
+          <p>These commands need an API key. Create a send-only key, or replace $KEY with yours.</p>
           <SendingKey project_id={Number(project_id)} created={setKey} />
         </>
       )}

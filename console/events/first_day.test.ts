@@ -62,10 +62,10 @@ test('from the link of the terminal to the first completed export', { skip }, as
   // Without a mouse, as everything.
   await pressByKey(page, 'Sign in');
   await page.waitForURL('**/projects/1/events');
-  await page.getByText('Waits for an event').waitFor();
+  await page.getByText('Waiting for your first event').waitFor();
   if (is_deep) await checkEverywhere(page, 'first_day');
 
-  const snippet = page.getByRole('region', { name: 'An SDK that you have' });
+  const snippet = page.getByRole('region', { name: 'An SDK' });
   const [, write_key, host] = /init\('(slp_\w+)', { api_host: '(.+)' }/.exec(
     (await snippet.textContent())!,
   )!;
@@ -91,12 +91,12 @@ test('from the link of the terminal to the first completed export', { skip }, as
 
   // The copied text is not the command that has the key.
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-  await page.getByRole('button', { name: 'Copy One event, by curl' }).click();
-  await page.getByRole('button', { name: 'Copied One event, by curl' }).waitFor();
+  await page.getByRole('button', { name: 'Copy One event with curl' }).click();
+  await page.getByRole('button', { name: 'Copied One event with curl' }).waitFor();
   await pressByKey(page, 'Create a send-only key');
   await page.getByText('The key is in the commands below.').waitFor();
-  await page.getByRole('button', { name: 'Copy One event, by curl' }).waitFor();
-  const command = (await page.getByRole('region', { name: 'One event, by curl' }).textContent())!;
+  await page.getByRole('button', { name: 'Copy One event with curl' }).waitFor();
+  const command = (await page.getByRole('region', { name: 'One event with curl' }).textContent())!;
   assert.match(command, /Bearer slk_\w{49}"/);
   const { stdout } = await promisify(execFile)('sh', ['-c', command]);
   assert.equal(JSON.parse(stdout).taken, 1);

@@ -49,8 +49,8 @@ export function FirstExport({ project_id, newest }: Given) {
   return (
     <Section title="Your first export">
       <p>
-        Events are there. This creates an export of them, every hour, as Parquet into the export
-        folder of the server, and delivers the last day at once.
+        Your project has events. This creates an hourly export to Parquet files in the export folder
+        of the server. It delivers the last day at once.
       </p>
       {created === undefined ? (
         <Form

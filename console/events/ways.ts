@@ -14,16 +14,16 @@ type Keys = { project_id: string; key: string; write_key: string };
 /** The ways to get events into a project, one entry each. */
 export const ways: Way[] = [
   {
-    title: 'An SDK that you have',
+    title: 'An SDK',
     hint:
       'Clients of PostHog, Segment, RudderStack, Jitsu, Snowplow and OpenTelemetry send here ' +
-      'when their host and their key are changed; this is posthog-js, docs/sdks.md has the line ' +
-      'of each. The key is public: it only sends events.',
+      'if you change their host and their key. This line is for posthog-js; docs/sdks.md has ' +
+      'the others. The key is public: it only sends events.',
     command: ({ write_key }) => `posthog.init('${write_key}', { api_host: '${server_address}' });`,
   },
   {
-    title: 'One event, by curl',
-    hint: 'In a terminal. The answer says what was stored; 200 means that it is.',
+    title: 'One event with curl',
+    hint: 'Run it in a terminal. The status 200 means that the event is stored.',
     command: ({
       project_id,
       key,
@@ -39,9 +39,9 @@ export const ways: Way[] = [
   {
     title: 'A file of events',
     hint:
-      'JSON lines, plain or gzip, in the folder of the server. The fields that name event, ' +
-      'person and time can be chosen; bad lines are named, and a broken import goes on where ' +
-      'it stopped.',
+      'JSON lines, plain or gzip. Run it in the folder of the server. You can choose the ' +
+      'fields for event, person and time. The import names bad lines, and continues where it ' +
+      'stopped.',
     command: ({ project_id, key }) => `npm run sluice -- import events.ndjson.gz \\
   --project ${project_id} --key "${key}" \\
   --url '${server_address}'`,

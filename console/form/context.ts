@@ -18,10 +18,10 @@ export const FormContext = createContext<FormState>({
 });
 
 /** Said of a secret that was typed before a reload. */
-export const not_kept = 'It was typed, and is not kept: enter it again.';
+export const not_kept = 'Your entry was not kept. Enter it again.';
 
 /** Said of a file that was chosen before a reload. */
-export const file_not_kept = 'A file was chosen, and is not kept: choose it again.';
+export const file_not_kept = 'Your file was not kept. Choose it again.';
 
 /** True if the surrounding forms are read-only: the signed-in person may not send them. */
 export const LookOnlyContext = createContext(false);

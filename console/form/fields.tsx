@@ -75,7 +75,7 @@ export function SecretField({
       error={error}
       aria-invalid={error !== false}
       autoComplete="off"
-      visibilityToggleButtonProps={{ 'aria-label': 'Show what is typed', tabIndex: 0 }}
+      visibilityToggleButtonProps={{ 'aria-label': 'Show the text', tabIndex: 0 }}
       // Once it is shown, its element looks like that of any other text.
       data-unkept=""
       {...(is_optional ? { 'data-optional': '' } : {})}
@@ -85,7 +85,7 @@ export function SecretField({
 
 const choosing = {
   autoComplete: 'new-password',
-  hint: '12 to 200 characters: several words that have nothing to do with each other are fine.',
+  hint: '12 to 200 characters, such as several unrelated words.',
 } as const;
 
 /** A password; `is_new` for one that is being chosen. */
@@ -126,7 +126,7 @@ export function CodeField({
       fault={fault}
       hint={
         is_of_recovery
-          ? 'One of those that you got with your first passkey.'
+          ? 'One of the codes that you got with your first passkey.'
           : 'Six digits of your authenticator app, or a recovery code.'
       }
       autoComplete="one-time-code"

@@ -169,10 +169,10 @@ function Typed({
 }) {
   return (
     <p className="muted">
-      {is_old ? 'This is what you typed. To see what is stored by now:' : typed_before}{' '}
+      {is_old ? 'This is what you typed. To see the stored values:' : typed_before}{' '}
       {lost.length > 0 && 'Secrets and files are not kept: the fields say which to enter again. '}
       <Button size="compact-sm" variant="subtle" onClick={discard}>
-        Discard what was typed
+        Discard what you typed
       </Button>
     </p>
   );

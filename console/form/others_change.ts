@@ -40,8 +40,9 @@ function toldOf(problem: Problem, { names, theirs }: OthersChange, form: HTMLFor
     .filter((label) => label !== '');
   if (labels.length === 0) return problem;
   const detail =
-    `Somebody has changed ${listed(labels)} since you opened this, so nothing of yours was ` +
-    'saved. What you typed still stands, and the rest is as they left it: look, and save again.';
+    `Somebody changed ${listed(labels)} since you opened this, so your changes were not saved. ` +
+    'Your text is still here, and the other fields show the stored values. Check them and save ' +
+    'again.';
   const clashes = Object.entries(theirs).map(([attr, value]) => ({
     attr,
     code: problem.code,
@@ -90,8 +91,8 @@ function storedOf(form: HTMLFormElement, name: string, value: Values[string]): s
     field instanceof HTMLSelectElement ? (field as HTMLSelectElement).options : [];
   const choice = Array.from(choices).find((option) => option.value === value);
   const text = choice?.text ?? value;
-  if (text === '') return 'It is empty by now.';
+  if (text === '') return 'The stored value is empty now.';
   return typeof text === 'string' && text.length <= shown_characters_max && !text.includes('\n')
-    ? `Stored by now: “${text}”.`
-    : 'Somebody has changed this too.';
+    ? `Stored now: “${text}”.`
+    : 'Somebody changed this too.';
 }

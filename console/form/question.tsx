@@ -48,7 +48,7 @@ export function Asking({
           <TextInput
             label={
               <>
-                To go on, type <strong className="typed">{typed}</strong>
+                To continue, type <strong className="typed">{typed}</strong>
               </>
             }
             value={written}

@@ -55,7 +55,7 @@ test('a person learns that somebody else changed the record meanwhile', async (c
   const { ask } = await answering(context, 412, 'precondition_failed');
   const outcome = await ask('PATCH', project, { if_match: '"1"' });
   assert.ok(!outcome.ok);
-  assert.match(outcome.problem.message, /^Somebody has changed this since you opened it/);
+  assert.match(outcome.problem.message, /^Somebody changed this since you opened it/);
   assert.deepEqual([outcome.problem.status, outcome.problem.code], [412, 'precondition_failed']);
 });
 
@@ -79,7 +79,10 @@ test('a foreign answer, or half an answer, is no success', async (context) => {
     const { ask } = await answeringWith(context, 200, type, body);
     const outcome = await ask('PATCH', project, { body: { name: 'Typed' } });
     assert.ok(!outcome.ok, body);
-    assert.match(outcome.problem.message, /^The answer did not come from the server, or not whole/);
+    assert.match(
+      outcome.problem.message,
+      /^The answer did not come from the server, or it is incomplete/,
+    );
     // As one that was never heard: tried again, and under the same key.
     assert.equal(outcome.problem.status, 0);
   }

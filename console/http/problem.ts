@@ -54,13 +54,13 @@ export function problemOf(status: number, body: unknown): Problem {
 function unexplained(status: number): string {
   return status < 500 && status !== 429
     ? 'Something in front of the server, such as a proxy, refused this with the status ' +
-        `${status}: whoever runs it can say why.`
-    : `The server answered with the status ${status}: try again in a minute.`;
+        `${status}. Ask its administrator why.`
+    : `The server answered with the status ${status}. Try again in a minute.`;
 }
 
 /** Returns the problem of a server that was not reached. */
 export function unreached(): Problem {
-  return ownProblem(0, 'The server cannot be reached: check your connection, then try again.');
+  return ownProblem(0, 'The server cannot be reached. Check your connection, then try again.');
 }
 
 /**
@@ -70,38 +70,38 @@ export function unreached(): Problem {
 export function unheard(): Problem {
   return ownProblem(
     0,
-    'The answer did not come from the server, or not whole: check your connection (a network may ' +
-      'want you to sign in to it), then try again.',
+    'The answer did not come from the server, or it is incomplete. Check your connection (the ' +
+      'network may require a sign-in), then try again.',
   );
 }
 
 /** Returns the problem of a server that lacks a part of the open console. */
 export function partMissing(): Problem {
-  return ownProblem(0, 'The server did not give the code of this page: try again in a minute.');
+  return ownProblem(0, 'The server did not send the code of this page. Try again in a minute.');
 }
 
 const changed_meanwhile: Violation = {
   attr: null,
   code: 'precondition_failed',
   detail:
-    'Somebody has changed this since you opened it, so nothing of yours was saved: look at it as ' +
-    'it is now, and make your change again.',
+    'Somebody changed this since you opened it, so your changes were not saved. Look at the ' +
+    'present values, then make your change again.',
 };
 
 /** Sentences of the API that name the path of a route, which is a button here. */
 const in_words: Partial<Record<ErrorCode, string>> = {
   own_factor_required: 'This needs a confirmation that it is you.',
   second_factor_required:
-    'This organization asks its members for a second factor: set one up in your account, or ' +
-    'confirm with yours.',
+    'This organization requires a second factor. Set one up in your account, or confirm with ' +
+    'yours.',
 };
 
 const gone_meanwhile: Violation = {
   attr: null,
   code: 'not_found',
   detail:
-    'This no longer exists, so nothing was done: somebody deleted it, or you may no ' +
-    'longer see it.',
+    'This no longer exists, so nothing was done. Somebody deleted it, or you may no longer see ' +
+    'it.',
 };
 
 function ownProblem(status: number, detail: string): Problem {

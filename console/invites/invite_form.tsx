@@ -94,7 +94,7 @@ function Fields({
       <LongField
         name="invites"
         label="Addresses"
-        hint="Paste up to a thousand: on lines, or with commas or spaces between them."
+        hint="Paste up to 1,000 addresses, separated by lines, commas or spaces."
         rows={5}
         value={text}
         onChange={setText}
@@ -103,7 +103,7 @@ function Fields({
       <LongField
         name="message"
         label="Message"
-        hint="What the mail says beside the link; may be empty."
+        hint="Optional text for the mail, beside the link."
         rows={3}
         length_max={2000}
         is_optional

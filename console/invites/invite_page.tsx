@@ -54,8 +54,8 @@ function UnknownInvite() {
   return (
     <PlainPage title="This invite is not open">
       <p>
-        It was accepted or taken back, a newer mail took its place, or the link is not complete.
-        Open the link of the latest mail again, or ask for a new invite.
+        It was accepted or withdrawn, a newer mail replaced it, or the link is incomplete. Open the
+        link of the latest mail, or ask for a new invite.
       </p>
       <p>
         Have you just joined? Then the organization is in <Link to="/account">your account</Link>.

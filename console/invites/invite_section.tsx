@@ -170,14 +170,14 @@ function Actions({
         method="DELETE"
         path={pathTo('/api/organizations/:organization_id/invites/:id/', ids)}
         done={() =>
-          done(`The invite of ${target_email} was taken back.`, invites(organization_id, page))
+          done(`The invite of ${target_email} was withdrawn.`, invites(organization_id, page))
         }
         button="Take back"
         about={`the invite of ${target_email}`}
         tone="danger"
         asks={() => ({
-          title: `Take the invite of ${target_email} back?`,
-          text: 'Its link ends at once. They can be invited again.',
+          title: `Withdraw the invite of ${target_email}?`,
+          text: 'Its link stops working at once. You can invite them again.',
           button: 'Take it back',
           keep: 'Keep the invite',
         })}

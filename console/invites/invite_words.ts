@@ -11,9 +11,9 @@ export function unsentNote(
 ): string | undefined {
   if (created.some(({ emailing_attempt_made }) => emailing_attempt_made)) return undefined;
   if (created.every(({ link }) => link === undefined))
-    return 'No mail has gone out yet: it is tried again over a day.';
+    return 'No mail was sent yet. Sluice retries for a day.';
   const links = created.length === 1 ? 'the link' : 'the links';
-  return `No mail has gone out: hand over ${links} below.`;
+  return `No mail was sent. Give people ${links} below.`;
 }
 
 /** Returns the state of an invite. */
@@ -24,5 +24,5 @@ export function inviteState({ is_expired, emailing_attempt_made }: Invite): {
   if (is_expired) return { word: 'Expired: send it again', tone: 'warn' };
   return emailing_attempt_made
     ? { word: 'Open', tone: 'good' }
-    : { word: 'Open, no mail has gone out', tone: 'warn' };
+    : { word: 'Open, no mail was sent', tone: 'warn' };
 }

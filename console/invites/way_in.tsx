@@ -78,7 +78,7 @@ function SignedOut(visit: Visit) {
   if (data?.is_enforced === true)
     return (
       <>
-        <p>The domain of this address asks for single sign-on.</p>
+        <p>The domain of this address requires single sign-on.</p>
         <div className="ways">{links}</div>
       </>
     );
@@ -95,7 +95,7 @@ function SignIn({ invite, token }: Visit) {
   const enter = useEnterJoined();
   return (
     <>
-      <p>There is an account with this address: sign in with it.</p>
+      <p>This address has an account. Sign in with it.</p>
       <Form
         path={pathTo('/api/sessions/')}
         done={async () => {

@@ -108,7 +108,7 @@ function Remove(given: Given) {
     <TypedForm
       name={member.user.email}
       text={
-        'Their keys and sessions give nothing here from then on. What they created stays.' +
+        'Their keys and sessions lose access at once. Everything that they created stays.' +
         (member.directory_token_count > 0 ? ` ${tokensEnding(member)}` : '')
       }
       path={memberPath(organization.id, member.user.uuid)}

@@ -105,7 +105,7 @@ function Row({
       </Table.Td>
       <Table.Td data-label="Level">{levelWord(level)}</Table.Td>
       <Table.Td data-label="2nd factor" className={is_2fa_enabled ? 'good' : 'warn'}>
-        {is_2fa_enabled ? 'Set up' : has_social_auth ? 'None here; has a provider' : 'None'}
+        {is_2fa_enabled ? 'Set up' : has_social_auth ? 'None here, but at a provider' : 'None'}
       </Table.Td>
       <Table.Td data-label="Last seen">
         {last_seen_at === null ? (

@@ -19,7 +19,8 @@ const idsOf = ({ member, organization_id }: Given) => ({
 const pathOf = (given: Given) =>
   pathTo('/api/organizations/:organization_id/members/:user__uuid/sessions/', idsOf(given));
 const sessionsOf = (given: Given) => reading(pathOf(given));
-const everywhere = 'They are signed out of that browser everywhere on this server, and get a mail.';
+const everywhere =
+  'Sluice signs them out of that browser everywhere on this server and mails them.';
 
 /** In which browsers a member is signed in, with what ends that; for owners. */
 export function MemberSessions(given: Given) {
@@ -85,7 +86,7 @@ function EndAll({ count, ...given }: Given & { count: number }) {
       tone="danger"
       asks={() => ({
         title: `End all ${count} sessions?`,
-        text: 'They are signed out everywhere on this server, and get a mail.',
+        text: 'Sluice signs them out everywhere on this server and mails them.',
         button: 'End all sessions',
         keep: 'Keep them',
       })}

@@ -14,8 +14,8 @@ test('a target is created, tried out, changed and deleted', { skip }, async () =
   await newExport(home, { name: hostile });
   const { page, leave } = await world.visit(home.user);
   await page.goto(`/projects/${home.project.id}/notices`);
-  await page.getByText('Tell a program by webhook').click();
-  await page.getByText('mailed to the administrators').waitFor();
+  await page.getByText('Notify a program by webhook').click();
+  await page.getByText('mails notices to the administrators').waitFor();
   await page.getByText('This is the first target').filter({ visible: true }).waitFor();
   if (is_deep) await checkEverywhere(page, 'notices_none');
   const webhook = page.locator('form', { hasText: 'Send webhooks' });
@@ -25,7 +25,7 @@ test('a target is created, tried out, changed and deleted', { skip }, async () =
   await page.getByText('Must be whsec_').waitFor();
   assert.equal(await webhook.getByLabel('Address').inputValue(), 'http://127.0.0.1:9/hook');
   await webhook.getByLabel('Secret').fill('');
-  await webhook.getByLabel('Something due is late').uncheck();
+  await webhook.getByLabel('An export is late').uncheck();
   await webhook.getByRole('button', { name: 'Send webhooks' }).click();
   await page.getByRole('heading', { name: 'The secret of the webhook' }).waitFor();
   assert.match((await page.locator('.command code').textContent())!, /^whsec_/);
@@ -35,7 +35,7 @@ test('a target is created, tried out, changed and deleted', { skip }, async () =
   await page.getByRole('row').getByRole('link').click();
   await page.getByRole('button', { name: 'Send a test notice' }).click();
   await page.getByText('The target did not accept it.').waitFor();
-  assert.equal(await page.getByLabel('Something due is late').isChecked(), false);
+  assert.equal(await page.getByLabel('An export is late').isChecked(), false);
   await page.getByLabel(hostile).check();
   await page.getByRole('button', { name: 'Save the target' }).click();
   await page.getByText('The target was saved.').waitFor();
@@ -53,6 +53,6 @@ test('a target is created, tried out, changed and deleted', { skip }, async () =
   const dialog = page.getByRole('dialog', { name: 'Delete the target?' });
   await dialog.getByRole('textbox').fill(target!.url);
   await dialog.getByRole('button', { name: 'Delete the target' }).click();
-  await page.getByText('mailed to the administrators').waitFor();
+  await page.getByText('mails notices to the administrators').waitFor();
   await leave();
 });

@@ -24,8 +24,8 @@ export function whereOf({ address, url }: NoticeTargetRow): string {
 }
 
 const event_names: Record<NoticeTargetRow['events'][number], string> = {
-  failing: 'Runs begin to fail',
-  late: 'Something due is late',
+  failing: 'Runs start to fail',
+  late: 'An export is late',
   unusual_volume: 'A run has unusually many or few rows',
   rejecting: 'The destination refuses rows, which are set aside',
   recovered: 'One of these has ended',

@@ -31,7 +31,7 @@ export function TargetPage() {
   const missing = (
     <NoSuch noun="target of notices">
       <Link to="/projects/$project_id/notices" params={{ project_id }}>
-        Who is told, in this project
+        Notice targets of this project
       </Link>
     </NoSuch>
   );
@@ -49,7 +49,7 @@ export function TargetPage() {
               <Section title="Test">
                 <Try {...given} />
               </Section>
-              <Section title="What it is told">
+              <Section title="Notices">
                 <Change {...given} />
               </Section>
               <Section title="Deletion">
@@ -140,7 +140,7 @@ function Change({ target, project_id }: Given) {
       {known.length > 0 && (
         <ChoicesField
           name="batch_export_ids"
-          label="Of these exports alone (none: of all)"
+          label="Only for these exports (if empty, for all)"
           options={known.map((row) => ({ value: row.id, label: row.name }))}
           chosen={batch_export_ids ?? []}
         />
@@ -154,7 +154,7 @@ function Delete({ target, project_id }: Given) {
   return (
     <TypedForm
       name={whereOf(target)}
-      text="It is told nothing from then on. What was sent to it is kept."
+      text="It gets no more notices. Past notices are kept."
       path={targetPath(project_id, target.id)}
       if_match={etagOf(target)}
       done={() => navigate({ to: '/projects/$project_id/notices', params: { project_id } })}

@@ -16,7 +16,7 @@ export function TargetState({ target }: { target: NoticeTargetRow }) {
         Switched off{disabled_reason !== null && `: ${disabled_reason.detail}`}
       </span>
     );
-  if (last_attempt === null) return <span className="muted">Nothing to tell yet</span>;
+  if (last_attempt === null) return <span className="muted">No notices yet</span>;
   const { word, tone } = outcomes[last_attempt.outcome];
   return (
     <>

@@ -36,7 +36,7 @@ export function TargetsPage() {
           {({ count, results }) =>
             count === 0 ? (
               <p className="empty">
-                No targets yet. Until there is one, everything is mailed to the administrators of
+                No targets yet. Until you create one, Sluice mails notices to the administrators of
                 the organization, if the server has a mail relay.
               </p>
             ) : (
@@ -48,10 +48,10 @@ export function TargetsPage() {
             )
           }
         </Shown>
-        <Seldom summary="Tell somebody by mail">
+        <Seldom summary="Notify a person by mail">
           <Create type="email" project_id={project_id} is_first={is_first} created={setCreated} />
         </Seldom>
-        <Seldom summary="Tell a program by webhook">
+        <Seldom summary="Notify a program by webhook">
           <Create type="webhook" project_id={project_id} is_first={is_first} created={setCreated} />
         </Seldom>
       </Section>
@@ -115,7 +115,7 @@ function Create({
       path={pathTo('/api/projects/:project_id/notice_targets/', { project_id })}
       body={({ address, url, secret, events }) => ({ type, address, url, secret, events })}
       done={async (target) => {
-        await done(`${whereOf(target)} is told from now on.`, noticeTargets(project_id));
+        await done(`${whereOf(target)} gets notices now.`, noticeTargets(project_id));
         created(target);
       }}
       button={type === 'email' ? 'Send mails' : 'Send webhooks'}
@@ -124,7 +124,7 @@ function Create({
     >
       {is_first && (
         <p className="muted">
-          This is the first target: from then on only targets are told, and no longer every
+          This is the first target. Only targets will get notices, and no longer every
           administrator.
         </p>
       )}
@@ -136,7 +136,7 @@ function Create({
           <SecretField
             name="secret"
             label="Secret"
-            hint="whsec_ and 24 to 64 bytes in base64; empty: the server creates one."
+            hint="whsec_ and 24 to 64 bytes in base64. If empty, the server creates one."
             is_optional
           />
         </>

@@ -72,7 +72,7 @@ test('a project is created, gets its zone, and is deleted by its name', { skip }
   await page.getByText('This is what you typed before.').nth(1).waitFor();
   assert.equal(await page.locator('[name=timezone]').inputValue(), 'Mars/Olympus');
   assert.equal(await page.locator('[name=internal_addresses]').inputValue(), 'nowhere');
-  await page.getByRole('button', { name: 'Discard what was typed' }).first().click();
+  await page.getByRole('button', { name: 'Discard what you typed' }).first().click();
   await page.getByText('This is what you typed before.').nth(1).waitFor({ state: 'detached' });
   assert.equal(await page.locator('[name=internal_addresses]').inputValue(), 'nowhere');
   const kept = page.locator('form', { hasText: 'Keep them' });
@@ -124,7 +124,7 @@ test('a save does not overwrite another person’s change', { skip }, async () =
   await save.click();
   const told = page.getByRole('alert').filter({ hasText: 'changed' });
   await told.getByText(/“Name” and “Agents may change nothing” since you opened this/).waitFor();
-  await page.getByText('Stored by now: “Theirs”.').waitFor();
+  await page.getByText('Stored now: “Theirs”.').waitFor();
   // The typed name stays, the untouched field has the value of the other person, and saving works.
   assert.equal(await name.inputValue(), 'Mine');
   assert.equal(await agents.isChecked(), true);
@@ -148,7 +148,7 @@ test('a save does not overwrite another person’s change', { skip }, async () =
   await change({ name: 'Theirs', forbids_agent_writes: false });
   await save.click();
   await told.waitFor();
-  await page.getByRole('button', { name: 'Discard what was typed' }).click();
+  await page.getByRole('button', { name: 'Discard what you typed' }).click();
   await page.locator('input[name=name][value=Theirs]').waitFor();
   await told.waitFor({ state: 'detached' });
 });

@@ -76,7 +76,7 @@ function ChangeOrganization({ organization }: { organization: OrganizationRow })
           : {
               title: 'You have no second factor yet',
               text: 'The organization is closed to you until you set one up.',
-              button: 'Demand it all the same',
+              button: 'Require it anyway',
               keep: 'Back to the form',
             }
       }
@@ -87,18 +87,18 @@ function ChangeOrganization({ organization }: { organization: OrganizationRow })
       <BoxField
         name="enforce_2fa"
         label="Members must use a second factor"
-        hint="It holds at once: who has none is locked out until they set one up."
+        hint="It applies at once. Members without one are locked out until they set one up."
         is_on={enforce_2fa === true}
       />
       <BoxField
         name="is_member_join_email_enabled"
-        label="Tell members by mail when somebody joins"
+        label="Send members a mail when somebody joins"
         is_on={is_member_join_email_enabled}
       />
       <BoxField
         name="forbids_agent_writes"
         label="Agents may change nothing"
-        hint="Coding assistants look and plan, whatever their keys allow; a person applies."
+        hint="Coding assistants may read and plan, whatever their keys allow. A person applies their plans."
         is_on={forbids_agent_writes}
       />
     </Form>
@@ -156,9 +156,9 @@ function DeleteOrganization({ organization }: { organization: OrganizationRow })
     <TypedForm
       name={organization.name}
       text={
-        `Its ${countOf(organization.teams.length, 'project')} and everything in them are gone, ` +
-        `and ${countOf(Number(organization.member_count), 'member')} see nothing of it any ` +
-        'more. What was delivered stays where it is.'
+        `Sluice deletes its ${countOf(organization.teams.length, 'project')} with everything ` +
+        `in them. ${countOf(Number(organization.member_count), 'member')} lose access. ` +
+        'Delivered rows stay at their destinations.'
       }
       path={organizationPath(organization.id)}
       if_match={etagOf(organization)}

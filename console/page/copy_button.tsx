@@ -4,7 +4,7 @@ import { useState } from 'react';
 const words = {
   no: 'Copy',
   yes: 'Copied',
-  refused: 'Select the text instead: the browser did not let it be copied',
+  refused: 'The browser did not allow copying. Select the text instead',
 } as const;
 
 /**

@@ -60,7 +60,7 @@ function copyOf(request: string): PageAction {
       // The types say that every page has one; over plain http none does.
       const clipboard = navigator.clipboard as Clipboard | undefined;
       const copied = clipboard?.writeText(curl(request));
-      const refused = 'The browser did not let it be copied: "As curl" on the page shows it.';
+      const refused = 'The browser did not allow copying. "As curl" on the page shows the request.';
       return copied === undefined
         ? refused
         : copied.then(

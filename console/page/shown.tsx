@@ -49,7 +49,7 @@ export function MayBeOld({ problem, children }: { problem: Problem | null; child
   const is_told = useContext(AroundContext) !== 'nothing';
   if (problem === null || (is_told && isOutage(problem))) return undefined;
   return (
-    <Refusal problem={problem} title="What you see may be old">
+    <Refusal problem={problem} title="These values may be old">
       {children}
     </Refusal>
   );

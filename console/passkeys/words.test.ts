@@ -17,7 +17,7 @@ test('an IP address is told from a host name that looks like one', () => {
 test('every refusal says what to do', () => {
   for (const [name, wanted] of [
     ['NotAllowedError', /Try again/],
-    ['SecurityError', /under 10\.0\.0\.5: open Sluice/],
+    ['SecurityError', /under 10\.0\.0\.5\. Open Sluice/],
     ['InvalidStateError', /already/],
     ['Whatever', /another browser/],
   ] as const)

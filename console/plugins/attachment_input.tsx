@@ -28,7 +28,7 @@ export function AttachmentInput({
   const hints = [
     is_required && 'Required.',
     hint,
-    typeof name === 'string' && `Stored: ${name}. It stays unless another one is chosen.`,
+    typeof name === 'string' && `Stored: ${name}. Choose another file to replace it.`,
   ];
   return (
     <>

@@ -52,7 +52,7 @@ function Stored({ config_id, ...given }: Given & { config_id: number }) {
           <ManagedNote by={config.managed_by} />
           <ConfigForm {...given} config={config} />
           {may_change && (
-            <Seldom summary="Take it out of this project">
+            <Seldom summary="Remove it from this project">
               <RemoveConfig {...given} config={config} />
             </Seldom>
           )}
@@ -126,14 +126,14 @@ function CommonFields({ config }: { config: PluginConfigRow | undefined }) {
       <LongField
         name="allowed_hosts"
         label="Hosts that it may reach"
-        hint="One on each line; none is reached without being named here."
+        hint="One per line. The plugin reaches only these hosts."
         rows={2}
         defaultValue={config?.allowed_hosts.join('\n') ?? ''}
       />
       <TextField
         name="order"
         label="Order"
-        hint="Where several run one after the other, lower numbers come first."
+        hint="Plugins with lower numbers run first."
         autoComplete="off"
         inputMode="numeric"
         value={String(config?.order ?? 0)}
@@ -141,7 +141,7 @@ function CommonFields({ config }: { config: PluginConfigRow | undefined }) {
       <BoxField
         name="enabled"
         label="Switched on"
-        hint="It gets the events that come in from then on."
+        hint="It gets every new event."
         is_on={config?.enabled ?? false}
       />
     </>
@@ -157,7 +157,7 @@ function RemoveConfig({
   return (
     <TypedForm
       name={plugin.name ?? String(plugin.id)}
-      text="Its settings here, what it keeps and its log are gone. The plugin stays installed."
+      text="Sluice deletes its settings in this project, its stored data and its log. The plugin stays installed."
       path={configPath(project_id, config.id)}
       if_match={etagOf(config)}
       done={() => done('This project no longer uses the plugin.', pluginConfigs(project_id))}

@@ -46,7 +46,7 @@ export function Install({
           />
         </Way>
         <Way {...given} type="local" summary="From the plugin folder of the server">
-          <TextField name="name" label="Name of its folder" autoComplete="off" inputMode="text" />
+          <TextField name="name" label="Folder name" autoComplete="off" inputMode="text" />
         </Way>
         <Way {...given} type="source" summary="Your own code">
           <TextField name="name" label="Name" autoComplete="off" />

@@ -45,7 +45,7 @@ function Start({ job: { name, fields }, project_id, config_id }: Given & { job: 
       body={(values) => ({ name, payload: payloadOf(fields, values) })}
       done={({ id }) =>
         done(
-          `The job ${id.slice(-8)} waits for its turn; the log says how it ended.`,
+          `The job ${id.slice(-8)} is queued. The log will have its result.`,
           pluginLogs(project_id, config_id, undefined),
         )
       }

@@ -142,7 +142,7 @@ function Facts({
           </>
         )}
         {tag !== null && tag !== '' && `, version ${tag}`}
-        {latest_tag !== null && latest_tag !== tag && `; ${latest_tag} is there`}
+        {latest_tag !== null && latest_tag !== tag && `; ${latest_tag} is available`}
       </p>
     </>
   );
@@ -163,7 +163,7 @@ function Done({
           params={{ organization_id }}
           search={{ scope: activityScope(collection), item_id: String(plugin.id) }}
         >
-          What was done with it, and by whom
+          Activity of this plugin
         </Link>
       </p>
     </Section>
@@ -176,7 +176,7 @@ function Uninstall({ plugin, place }: { plugin: PluginRow; place: Place }) {
   return (
     <TypedForm
       name={plugin.name ?? String(plugin.id)}
-      text="It goes from every project of the organization, with its settings and what it stored."
+      text="Sluice removes it from every project of the organization, with its settings and stored data."
       path={pluginPath(organization_id, collection, String(plugin.id))}
       if_match={etagOf(plugin)}
       done={() =>

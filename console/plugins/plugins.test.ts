@@ -63,7 +63,7 @@ const manifest = JSON.stringify({
 test('own code is sent, set up, and switched on', { skip }, async () => {
   const { page } = visitor;
   await goTo(page, `/projects/${home.project.id}/plugins`);
-  await page.getByText(/as they come in\. None is installed\./).waitFor();
+  await page.getByText(/as they arrive\. None is installed\./).waitFor();
   // The plugins to install are shown at once, but no filter while none is installed.
   await page.getByText(`Listed ${hostile}`).waitFor();
   assert.equal(await page.getByLabel('Which plugins').count(), 0);
@@ -151,7 +151,7 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
 
   // An earlier version, by its tag.
   const version = page.getByRole('region', { name: 'Version' });
-  await version.getByText('Go back to the code before').click();
+  await version.getByText('Go back to the previous code').click();
   await version.getByRole('button', { name: 'Show what going back changes' }).click();
   const refusal = version.getByText('The plugin has no version before this one.');
   await refusal.waitFor();
@@ -182,7 +182,7 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   await choose();
   // A file is not kept over a reload: it has to be chosen again, which is said.
   await page.reload();
-  const lost = page.getByText('A file was chosen, and is not kept: choose it again.');
+  const lost = page.getByText('Your file was not kept. Choose it again.');
   await lost.waitFor();
   await page.getByText('Secrets and files are not kept').waitFor();
   await choose();
@@ -237,7 +237,7 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   await version.getByRole('button', { name: 'Install 2.0.0' }).click();
   await version.getByText('Version 2.0.0 is installed.').waitFor();
   await page.getByLabel('More').waitFor();
-  await version.getByText('Go back to the code before').click();
+  await version.getByText('Go back to the previous code').click();
   await version.getByRole('button', { name: 'Show what going back changes' }).click();
   await version.getByRole('button', { name: 'Go back to 1.0.0' }).click();
   await version.getByText('Version 1.0.0 is installed.').waitFor();
@@ -271,9 +271,9 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   const toolbar = page.locator('.toolbar');
   assert.equal(await toolbar.evaluate((div) => getComputedStyle(div).display), 'flex');
   await page.getByLabel('Which plugins').selectOption('unused');
-  await page.getByText('All that the organization has here').waitFor();
+  await page.getByText('Every plugin of the organization is on').waitFor();
   await goTo(page, plugin_page);
-  await here.getByText('Take it out of this project').click();
+  await here.getByText('Remove it from this project').click();
   await here.getByRole('button', { name: 'Take it out' }).click();
   const end = page.getByRole('dialog', { name: 'Take it out?' });
   await end.getByRole('textbox').fill('Listed');
@@ -283,6 +283,6 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   await goTo(page, `/projects/${home.project.id}/plugins?show=unused`);
   await page.getByRole('link', { name: 'Listed' }).waitFor();
   if (is_deep) await checkEverywhere(page, 'plugins_unused');
-  await page.getByRole('link', { name: 'What was done with them' }).click();
+  await page.getByRole('link', { name: 'Activity of plugins' }).click();
   await page.getByText('rolled_back').first().waitFor();
 });

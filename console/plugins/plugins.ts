@@ -9,7 +9,7 @@ export const collections = [
   {
     value: 'pipeline_destinations',
     label: 'Destinations',
-    purpose: 'A destination gets the events of a project as they come in.',
+    purpose: 'A destination gets the events of a project as they arrive.',
   },
   {
     value: 'pipeline_frontend_apps',

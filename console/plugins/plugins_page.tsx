@@ -70,7 +70,7 @@ function Plugins({ organization_id, collection, purpose }: Given & { purpose: st
               <p className="empty">
                 {show === undefined
                   ? `${purpose} None is installed.`
-                  : 'All that the organization has here are switched on in some project.'}
+                  : 'Every plugin of the organization is on in some project.'}
               </p>
             ) : (
               <Rows columns={['Name', 'What it does', 'Version', 'In this project']}>
@@ -120,7 +120,7 @@ function Which({ organization_id, collection }: Given) {
         }
         data={[
           { value: 'all', label: 'All' },
-          { value: 'unused', label: 'Switched on in no project' },
+          { value: 'unused', label: 'Off in every project' },
         ]}
       />
       <Link
@@ -128,7 +128,7 @@ function Which({ organization_id, collection }: Given) {
         params={{ organization_id }}
         search={{ scope: activityScope(collection) }}
       >
-        What was done with them
+        Activity of plugins
       </Link>
     </div>
   );

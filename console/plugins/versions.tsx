@@ -68,8 +68,8 @@ function Versions({ plugin, place, config_id }: Given) {
           />
         </Look>
       )}
-      <Seldom summary="Go back to the code before">
-        <p>Going back twice leads to the present code again.</p>
+      <Seldom summary="Go back to the previous code">
+        <p>A second time returns to the present code.</p>
         <Look
           // Another version is another question: what was said of the one before is gone.
           key={etagOf(plugin)}
@@ -116,7 +116,7 @@ function Latest({
         )}
         .
       </p>
-      {error !== null && <Refusal problem={error} title="The origin could not be asked" />}
+      {error !== null && <Refusal problem={error} title="The origin did not answer" />}
       <BusyButton size="compact-sm" mb="md" is_busy={isPending} press={() => mutate()}>
         Look for a newer one
       </BusyButton>
@@ -184,10 +184,10 @@ function Planned({
   return (
     <>
       <h3>
-        {from_tag ?? 'What is installed'} → {name}
+        {from_tag ?? 'installed version'} → {name}
       </h3>
       {rows.length === 0 ? (
-        <p>Nothing changes: this is what is installed.</p>
+        <p>Nothing changes: this version is installed.</p>
       ) : (
         <dl className="differences">
           {rows.map(({ what, kind, names }) => (

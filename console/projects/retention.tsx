@@ -62,7 +62,7 @@ export function ChangeRetention({ project }: { project: ProjectRow }) {
               title: 'Remove older rows?',
               text:
                 (forecast.data === undefined ? '' : `${told(forecast.data, project)} `) +
-                'It begins in an hour at the earliest, and what was removed does not come back.',
+                'It starts in an hour at the earliest, and removed rows cannot be restored.',
               button: 'Save, and remove them',
               keep: 'Keep them',
             }
@@ -97,8 +97,7 @@ function Fields({
   return (
     <>
       <p>
-        Events, and versions of persons that later ones replaced. A person stays, and so does what
-        exports have delivered.
+        Events, and replaced versions of persons. The persons themselves and delivered rows stay.
       </p>
       <div className="together" onInput={read} onChange={read}>
         <ChoiceField

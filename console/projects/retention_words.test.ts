@@ -23,15 +23,15 @@ test('a retention setting names the number and days of the rows it removes', () 
     ],
     [
       { ...days, events: none, persons: none },
-      'Now it would remove nothing: it concerns what was ingested before 2026-02-01.',
+      'It would remove nothing now. It applies to rows ingested before 2026-02-01.',
     ],
     [
       { ...days, events: found(1), persons: none },
-      'Now it would remove 1 event, ingested from 2026-01-01 to 2026-02-01.',
+      'It would remove 1 event now, ingested from 2026-01-01 to 2026-02-01.',
     ],
     [
       { ...days, events: found(1_200), persons: found(2) },
-      'Now it would remove 1,200 events and 2 replaced versions of persons, ingested from ' +
+      'It would remove 1,200 events and 2 replaced versions of persons now, ingested from ' +
         '2026-01-01 to 2026-02-01.',
     ],
   ] as const)

@@ -13,11 +13,8 @@ export function forecastOf(
   ].join(' and ');
   const [first] = [events.oldest, persons.oldest].filter((at) => at !== null).toSorted();
   if (what === '' || first === undefined)
-    return (
-      'Now it would remove nothing: it concerns what was ingested before ' +
-      `${on(removes_before)}.`
-    );
-  return `Now it would remove ${what}, ingested from ${on(first)} to ${on(removes_before)}.`;
+    return `It would remove nothing now. It applies to rows ingested before ${on(removes_before)}.`;
+  return `It would remove ${what} now, ingested from ${on(first)} to ${on(removes_before)}.`;
 }
 
 /** Says who keeps rows that are old enough to go; empty without anyone. */

@@ -104,7 +104,7 @@ function ChangeTraffic({ project }: { project: ProjectRow }) {
           .split(/[\s,]+/)
           .filter((address) => address !== ''),
       })}
-      done={() => done('It holds for events from now on.', projectOf(String(project.id)))}
+      done={() => done('It applies to new events.', projectOf(String(project.id)))}
       button="Save"
     >
       <p>
@@ -126,7 +126,7 @@ function ChangeTraffic({ project }: { project: ProjectRow }) {
       <TextField
         name="internal_addresses"
         label="Internal addresses"
-        hint="Addresses and networks, such as 203.0.113.0/24, with blanks between them."
+        hint="Addresses and networks, such as 203.0.113.0/24, separated by spaces."
         value={project.internal_addresses.join(' ')}
         autoComplete="off"
         is_optional

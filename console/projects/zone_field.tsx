@@ -13,7 +13,7 @@ export function ZoneField({ value }: { value: string }) {
       <TextInput
         name="timezone"
         label="Time zone"
-        description="Days and weeks of new exports turn in it, and times are written in it."
+        description="Days and weeks of new exports start in this zone, and times are shown in it."
         error={error}
         defaultValue={value}
         list={id}

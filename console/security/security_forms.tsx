@@ -14,11 +14,11 @@ import { limitOf, linesOf } from './security_values.ts';
 type Given = { organization_id: string; security: SecurityRow };
 
 const accepted_hint =
-  'Domains of other organizations on this server, one a line. Members whom their provider signs ' +
-  'in reach this organization too.';
+  'Domains of other organizations on this server, one per line. Members who sign in through ' +
+  'their providers reach this organization too.';
 const ranges_hint =
-  'In CIDR form, one a line, such as 203.0.113.0/24. They hold for sessions and keys. Empty: ' +
-  'from everywhere.';
+  'In CIDR form, one per line, such as 203.0.113.0/24. They apply to sessions and keys. If ' +
+  'empty, every address is allowed.';
 
 /** The form for single sign-on: who needs a provider, and which ones count. */
 export function SignInForm(given: Given) {
@@ -38,13 +38,13 @@ export function SignInForm(given: Given) {
       <BoxField
         name="requires_sso"
         label="Members sign in through your provider only"
-        hint="This holds at once, for everybody who is not exempt below."
+        hint="This applies at once, to everybody who is not exempt below."
         is_on={security.requires_sso}
       />
       <BoxField
         name="provider_is_second_factor"
         label="The provider’s sign-in counts as a second factor"
-        hint="For members who must use one: Sluice does not ask again for what your provider did."
+        hint="For members who must use one. Sluice then does not ask for another second factor."
         is_on={security.provider_is_second_factor}
       />
       <LongField

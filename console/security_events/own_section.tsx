@@ -15,7 +15,7 @@ export function OwnSecuritySection() {
             <p className="empty">Nothing was refused.</p>
           ) : (
             <>
-              <p>If something here was not you, change your password and end your sessions.</p>
+              <p>If you do not recognize an entry, change your password and end your sessions.</p>
               <EventList events={results} />
             </>
           )

@@ -28,7 +28,7 @@ export function ConfirmDialog({ problem, confirmed, close }: Confirming) {
   if (wants_second_factor && own.data?.is_2fa_enabled === false)
     return (
       <Dialog title="Set up a second factor" close={close}>
-        <p>This organization asks its members for a second factor, and you have none yet.</p>
+        <p>This organization requires a second factor, and you have none yet.</p>
         <div className="answers">
           <Button variant="default" onClick={close}>
             Cancel
@@ -48,7 +48,7 @@ export function ConfirmDialog({ problem, confirmed, close }: Confirming) {
               <>
                 <p>
                   {current.is_partial
-                    ? 'You signed in through a provider, which does not open all of your account.'
+                    ? 'You signed in through a provider, which does not give access to your whole account.'
                     : 'This needs a confirmation from the last 10 minutes.'}
                 </p>
                 <ConfirmForm

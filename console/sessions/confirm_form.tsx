@@ -79,8 +79,8 @@ function MailLink({ beside }: Pick<Given, 'beside'>) {
   return (
     <>
       <p>
-        Your account has no password and no second factor yet. Choose a password under a link that
-        we mail to you, then sign in with it.
+        Your account has no password and no second factor yet. Open the link that we mail to you,
+        choose a password, and sign in with it.
       </p>
       <Form
         path={pathTo('/api/users/@me/reset_password/')}

@@ -20,7 +20,7 @@ export function LinkPage() {
   return (
     <PlainPage title="Sign in">
       {token === undefined ? (
-        <p>Open the link of the terminal again: it works once, within 15 minutes.</p>
+        <p>Open the link of the terminal again. It works once, within 15 minutes.</p>
       ) : (
         <>
           <p>This link signs you in. It works once.</p>

@@ -17,7 +17,7 @@ export function LoginPage() {
   const enter = useEnter();
   return (
     <PlainPage title="Sign in">
-      {next !== undefined && next !== '/' && <p>Sign in again to go on.</p>}
+      {next !== undefined && next !== '/' && <p>Sign in again to continue.</p>}
       <Form
         path={pathTo('/api/sessions/')}
         body={({ email, password, code }) => ({ email, password, ...step.shown.factor(code) })}

@@ -50,11 +50,11 @@ function Session({ session }: { session: SessionRow }) {
           path={pathTo('/api/sessions/:id/', { id })}
           done={() => done('The session was ended.', sessions)}
           button="End"
-          about={`the session from ${ip}, begun ${exactly(created_at, 'UTC')}`}
+          about={`the session from ${ip}, opened ${exactly(created_at, 'UTC')}`}
           tone="danger"
           asks={() => ({
             title: `End the session in ${browser}?`,
-            text: `It was begun from ${ip}. Whoever uses it has to sign in again.`,
+            text: `It was opened from ${ip}. That browser has to sign in again.`,
             button: 'End the session',
             keep: 'Keep it',
           })}
@@ -90,7 +90,7 @@ function EndOthers({ others }: { others: number }) {
       tone="danger"
       asks={() => ({
         title: `End ${what}?`,
-        text: 'Whoever uses them has to sign in again. This browser stays signed in.',
+        text: 'Those browsers have to sign in again. This browser stays signed in.',
         button: `End ${what}`,
         keep: others === 1 ? 'Keep it' : 'Keep them',
       })}

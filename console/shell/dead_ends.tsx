@@ -7,8 +7,8 @@ import { Refusal } from '../page/shown.tsx';
 /** Shown for a missing page or record. */
 export function NoSuchPage() {
   return (
-    <PlainPage title="There is no such page">
-      <p>It was moved or deleted, or the address is not complete.</p>
+    <PlainPage title="Page not found">
+      <p>It was moved or deleted, or the address is incomplete.</p>
       <p>
         <Link to="/">Go to the start page</Link>
       </p>
@@ -24,7 +24,7 @@ export function CouldNotBeShown({ error, reset }: ErrorComponentProps) {
         <Refusal problem={error} title="The server says" />
       ) : (
         <p>
-          The console has a fault here: {error instanceof Error ? error.message : String(error)}
+          The console has an error here: {error instanceof Error ? error.message : String(error)}
         </p>
       )}
       <p>

@@ -22,7 +22,7 @@ export function Outage() {
       .finally(() => setAsking(false));
   };
   return (
-    <Refusal problem={problem} title="What you see may be old">
+    <Refusal problem={problem} title="These values may be old">
       <BusyButton size="compact-sm" is_busy={is_asking} press={press}>
         Try again
       </BusyButton>

@@ -77,7 +77,7 @@ test('a key is shown once, works, and no longer does when it is revoked', { skip
   await page.getByText('Create a key').click();
   await press('Create the key');
   await section('Personal API keys').getByText('Must have at least 1 entry.').waitFor();
-  await page.getByLabel('What it is for').fill('A <b> & "key"');
+  await page.getByLabel('Name of the key').fill('A <b> & "key"');
   await page.getByLabel('organization:read').check();
   await page.locator('input[name=scoped_organizations]').check();
   await page.locator('input[name=scoped_teams]').check();
@@ -86,7 +86,7 @@ test('a key is shown once, works, and no longer does when it is revoked', { skip
   await page.getByText('Must be an IP address or a network, such as').waitFor();
   await page.locator('[name=allowed_ip_ranges]').fill('127.0.0.0/8, ::1');
   await press('Create the key');
-  await page.getByText('It is not shown again').waitFor();
+  await page.getByText('It is shown once').waitFor();
   const key = (await section('Personal API keys').locator('.panel code').textContent())!;
   const own = (await world.harness.request('GET', '/api/personal_api_keys/@current/', { key }))
     .body;
@@ -170,7 +170,7 @@ test('a person signed out elsewhere is led to the sign-in', { skip }, async () =
   await (await signedIn(world.harness, user)).ask('DELETE', '/api/sessions/');
   await press('Save the name');
   await page.waitForURL('**/login?next=*');
-  await page.getByText('Sign in again to go on.').waitFor();
+  await page.getByText('Sign in again to continue.').waitFor();
 });
 
 test('pages run nothing that somebody writes into them', { skip }, async () => {

@@ -21,7 +21,7 @@ export function EmailSection({ own }: { own: AccountRow }) {
       </p>
       {pending_email !== null && (
         <p>
-          It becomes <bdi>{pending_email}</bdi> when the link that was mailed there is opened.
+          It becomes <bdi>{pending_email}</bdi> when you open the link in the mail to that address.
         </p>
       )}
       {(!is_email_verified || pending_email !== null) && (
@@ -52,7 +52,7 @@ function ChangeForm({ own }: { own: AccountRow }) {
     <Form
       path={pathTo('/api/users/@me/email/')}
       body={({ email, current_password }) => ({ email, current_password })}
-      done={() => done('Saved. What is left to do stands below.', account)}
+      done={() => done('Saved. The next step is below.', account)}
       button="Change the address"
     >
       <TextField name="email" label="New e-mail address" type="email" autoComplete="email" />

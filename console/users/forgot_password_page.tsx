@@ -11,7 +11,7 @@ export function ForgotPasswordPage() {
   const [told, setTold] = useState<string>();
   return (
     <PlainPage title="Forgot your password?">
-      <p>Choose a new one under a link that is mailed to you.</p>
+      <p>We mail you a link to choose a new one.</p>
       {told === undefined ? (
         <Form
           path={pathTo('/api/users/reset_password/')}

@@ -115,7 +115,7 @@ function LinkPage({
       {is_open ? (
         children
       ) : (
-        <p>Open the link of the mail again: it works until it was used or has expired.</p>
+        <p>Open the link of the mail again. It works once, until it expires.</p>
       )}
       {renewal}
     </PlainPage>

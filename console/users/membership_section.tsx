@@ -14,7 +14,7 @@ export function MembershipSection({ own }: { own: AccountRow }) {
         <p>
           {session?.is_partial === true
             ? 'None of yours accepts the provider through which you signed in.'
-            : 'You belong to no organization: open the link of an invite to join one.'}
+            : 'You belong to no organization. Open the link of an invite to join one.'}
         </p>
       )}
       <ul className="records">

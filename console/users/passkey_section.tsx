@@ -32,9 +32,9 @@ export function PasskeySection({ own }: Own) {
           <>
             {count === 0 && (
               <p>
-                You have none. A passkey signs you in with the lock of your device (fingerprint,
-                face or PIN) or a security key, without a password. It counts as a second factor
-                too.
+                You have no passkey. A passkey signs you in with the lock of your device
+                (fingerprint, face or PIN) or a security key. You need no password. It also counts
+                as a second factor.
               </p>
             )}
             <ul className="records">
@@ -75,7 +75,7 @@ function Add({ own, showCodes }: Own & { showCodes: (codes: string[]) => void })
       <TextField
         name="name"
         label="Name"
-        hint="Where the passkey is, so that you know it again."
+        hint="A name for the device, so that you recognize the passkey."
         value={browserOf(navigator.userAgent)}
         autoComplete="off"
       />
@@ -136,7 +136,7 @@ function Remove({ own, id, name }: Own & { id: string; name: string }) {
   const shown = useShownPasskey();
   return (
     <>
-      <p>It no longer signs you in then. Remove it from your device as well.</p>
+      <p>The passkey then no longer signs you in. Remove it from your device too.</p>
       <Form
         method="DELETE"
         path={pathTo('/api/users/@me/passkeys/:id/', { id })}

@@ -14,7 +14,7 @@ export function PasswordSection({ own }: { own: AccountRow }) {
       <p>
         {own.has_password
           ? 'You can sign in with your address and a password.'
-          : 'You have no password: you sign in another way.'}
+          : 'You have no password. You sign in another way.'}
       </p>
       <Seldom summary={own.has_password ? 'Change your password' : 'Choose a password'}>
         <p>This ends all your other sessions.</p>

@@ -7,8 +7,8 @@ export function RecoveryCodes({ codes }: { codes: string[] }) {
     <Panel>
       <h3>Your recovery codes</h3>
       <p>
-        Each code works once, in place of a code of your app or a passkey. They are not shown again:
-        keep them where you keep passwords.
+        Each code works once, in place of a code of your app or a passkey. They are shown once. Keep
+        them in your password manager.
       </p>
       <ol className="codes">
         {codes.map((code) => (

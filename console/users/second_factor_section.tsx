@@ -34,8 +34,8 @@ export function SecondFactorSection({ own }: Own) {
       ) : (
         <>
           <p>
-            Off. With one, signing in with your password also takes a code of an authenticator app,
-            or a passkey, so the password alone opens nothing.
+            Off. With a second factor, you sign in with your password and a code of an authenticator
+            app, or with a passkey. The password alone is then not enough.
           </p>
           <SetUpForm {...both} />
         </>
@@ -85,7 +85,7 @@ function SetUpForm({ own, showCodes }: WithCodes) {
       <h3>Add Sluice to your authenticator app</h3>
       <p>
         On the device that has the app: <AppLink address={seed.otpauth_url ?? ''} />. Or choose to
-        enter a key there, and type this one:
+        enter this key:
       </p>
       <p>
         <code>{seed.secret?.replaceAll(/.{4}(?=.)/g, '$& ')}</code>
@@ -127,8 +127,8 @@ function SetUp({ own, showCodes }: WithCodes) {
       <NewCodes own={own} showCodes={showCodes} />
       <Seldom summary="Remove the second factor">
         <p>
-          Your app no longer signs you in then. While an organization asks for a second factor, your
-          last one stays.
+          Your app then no longer signs you in. You cannot remove your last second factor while an
+          organization requires one.
         </p>
         <Form
           method="DELETE"
@@ -161,7 +161,7 @@ function NewCodes({ own, showCodes }: WithCodes) {
   const shown = useShownPasskey();
   return (
     <Seldom summary="Create new recovery codes">
-      <p>The codes that you have no longer work then.</p>
+      <p>Your present codes then stop working.</p>
       <Form
         path={pathTo('/api/users/@me/recovery_codes/')}
         body={({ current_password, code }) => ({
@@ -170,7 +170,7 @@ function NewCodes({ own, showCodes }: WithCodes) {
         })}
         done={async ({ recovery_codes }) => {
           showCodes(recovery_codes);
-          await done('You have new recovery codes; the ones before them no longer work.', account);
+          await done('You have new recovery codes. The old ones no longer work.', account);
         }}
         button="Create new codes"
       >

@@ -121,7 +121,7 @@ function Key({ project_id, write_key, may_change }: OneKey & { may_change: boole
           tone="danger"
           asks={() => ({
             title: `Revoke the key “${name}”?`,
-            text: 'Events that are sent with it are refused at once. It cannot be brought back.',
+            text: 'Events with this key are refused at once. You cannot restore it.',
             button: 'Revoke the key',
             keep: 'Keep the key',
           })}

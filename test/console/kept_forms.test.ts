@@ -82,9 +82,9 @@ test(
     await page.getByLabel('New e-mail address').fill('next@example.com');
     await page.getByLabel('Your present password').first().fill('hidden-password');
     await goTo(page, `/projects/${home.project.id}/notices`);
-    await page.getByText('Tell a program by webhook').click();
+    await page.getByText('Notify a program by webhook').click();
     // Also what is typed while it is shown, where the field looks like any other.
-    await page.getByRole('button', { name: 'Show what is typed' }).click();
+    await page.getByRole('button', { name: 'Show the text' }).click();
     await page.getByRole('textbox', { name: 'Secret' }).fill('hidden-secret');
     await page
       .getByRole('textbox', { name: 'Address', exact: true })
@@ -93,7 +93,7 @@ test(
     assert.doesNotMatch(await stored(page), /hidden/);
     // The fields say which to enter again, until something is entered.
     await page.reload();
-    const not_kept = page.getByText('It was typed, and is not kept: enter it again.');
+    const not_kept = page.getByText('Your entry was not kept. Enter it again.');
     await page.getByText('Secrets and files are not kept: the fields say').waitFor();
     await not_kept.nth(1).waitFor();
     await checkEverywhere(page, 'secrets_not_kept');
@@ -131,7 +131,7 @@ test('typed text is refused if the record changed, and saved if it did not', { s
   await save.click();
   await page.getByRole('alert').filter({ hasText: 'changed' }).waitFor();
   assert.equal((await home.ask('GET', path)).body.name, 'Theirs');
-  await page.getByRole('button', { name: 'Discard what was typed' }).click();
+    await page.getByRole('button', { name: 'Discard what you typed' }).click();
   await untilInPage(page, "document.querySelector('input[name=name]').value === 'Theirs'");
   // A change of a field that this form does not show collides with nothing.
   await name.fill('Mine');

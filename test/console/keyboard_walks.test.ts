@@ -104,11 +104,11 @@ test('a key is created, rotated and revoked by keyboard alone', { skip }, async 
   const works = async (key: string | null) =>
     (await world.harness.request('GET', '/api/personal_api_keys/@current/', { key: key! })).status;
   await pressByKey(page, 'Create a key');
-  await typeInto(page, 'What it is for', 'Keys');
+  await typeInto(page, 'Name of the key', 'Keys');
   await tabTo(page, /^user:read/);
   await page.keyboard.press('Space');
   await pressByKey(page, 'Create the key');
-  await keys.getByText('It is not shown again').waitFor();
+  await keys.getByText('It is shown once').waitFor();
   const first = await shown.textContent();
   assert.equal(await works(first), 200);
   await pressByKey(page, 'Rotate this key');

@@ -188,7 +188,7 @@ test('an address that was cut off leads on', { skip }, async () => {
 test('a record that is not there leads to those that are', { skip }, async () => {
   const { page, complaints } = await visitRoutes('somebody');
   for (const [name, link] of [
-    ['notice_target_route', 'Who is told, in this project'],
+    ['notice_target_route', 'Notice targets of this project'],
     ['erasure_route', 'The erasures of this project'],
     ['plugin_route', 'The plugins of this project'],
     ['connection_route', 'The connections of this organization'],

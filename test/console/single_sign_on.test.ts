@@ -60,15 +60,15 @@ test('from the claim of a domain to a sign-in through its provider', { skip }, a
   const name = await told('the name of the record');
   const value = await told('the value of the record');
   const record = page.getByRole('region', { name: '1. Add the record to your DNS' });
-  await page.getByRole('button', { name: 'Look it up now' }).click();
-  await page.getByText('The record was looked up.').waitFor();
+  await page.getByRole('button', { name: 'Check now' }).click();
+  await page.getByText('The server checked the record.').waitFor();
   await record.getByText('To do').waitFor();
   // A step that the API would refuse is not offered; it says what is left to do.
   await page.getByText('It can begin once the steps above are done.').waitFor();
   assert.equal(await page.getByRole('button', { name: 'Start test' }).count(), 0);
   assert.equal(await page.getByRole('button', { name: 'Save the rules' }).count(), 0);
   resolver.set(name!, { records: [{ type: 'TXT', strings: [value!] }] });
-  await page.getByRole('button', { name: 'Look it up now' }).click();
+  await page.getByRole('button', { name: 'Check now' }).click();
   await record.getByText('Done').waitFor();
   await page.getByText('It can begin once all three fields of step 3 are saved.').waitFor();
   assert.equal(await page.locator('option[value=saml]').count(), 0);

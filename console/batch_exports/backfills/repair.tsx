@@ -45,13 +45,13 @@ export const Repair = memo(function Repair(given: Given) {
 type Choice = Pick<Repaired, 'mode' | 'by'>;
 
 const modes: { value: Choice['mode']; label: string }[] = [
-  { value: 'missing', label: 'Only what is missing' },
-  { value: 'all', label: 'Everything again' },
+  { value: 'missing', label: 'Only missing rows' },
+  { value: 'all', label: 'All rows again' },
 ];
 
 const times: { value: Choice['by']; label: string }[] = [
-  { value: 'inserted_at', label: 'Ingested then, as on the map' },
-  { value: 'timestamp', label: 'Happened then, whenever ingested' },
+  { value: 'inserted_at', label: 'Ingestion time, as on the map' },
+  { value: 'timestamp', label: 'Event time' },
 ];
 
 function Asked({ selection, setSelection, close, is_by_dates }: Given & { is_by_dates: boolean }) {
@@ -85,7 +85,7 @@ function Asked({ selection, setSelection, close, is_by_dates }: Given & { is_by_
           label="Until"
           at={to}
           set={(at) => set({ from, to: at })}
-          fault={is_empty ? 'This has to be later.' : undefined}
+          fault={is_empty ? 'This time must be after the start.' : undefined}
         />
       </div>
       <Chosen choice={choice} setChoice={setChoice} />
@@ -93,7 +93,7 @@ function Asked({ selection, setSelection, close, is_by_dates }: Given & { is_by_
         <Planned key={of} selection={selection} choice={choice} />
       ) : (
         <p className="muted small">
-          Once both times stand there (press Enter), what is to be delivered is counted.
+          Enter both times, then press Enter. Sluice then counts the rows to deliver.
         </p>
       )}
     </section>
@@ -202,7 +202,7 @@ function Plan({ repaired }: { repaired: Repaired }) {
             >
               retry its run
             </Link>{' '}
-            once the cause is gone: that settles what is in doubt as well.
+            once the cause is gone. The retry also resolves uncertain rows.
           </p>
         </>
       )}
@@ -211,7 +211,7 @@ function Plan({ repaired }: { repaired: Repaired }) {
 }
 
 function Nothing({ has_other }: { has_other: boolean }) {
-  const hint = ' For events that an import or a phone brought later, choose “Happened then”.';
+  const hint = ' For events that an import or a phone brought later, choose “Event time”.';
   return <p>There is nothing to deliver.{has_other && hint}</p>;
 }
 
@@ -223,10 +223,10 @@ function Numbers({ plan, bytes }: { plan: Backfill; bytes: number | undefined })
   const doubled = mode === 'all' ? delivered : 0;
   const numbers: [string, string][] = [
     ['Rows to deliver', inNumbers(progress.records_total_count)],
-    ['Will be doubled', doubled === undefined ? 'not known of a query' : inNumbers(doubled)],
+    ['Will be doubled', doubled === undefined ? 'unknown for a query' : inNumbers(doubled)],
     [
-      'There, or on its way',
-      delivered === undefined ? 'not known of a query' : inNumbers(delivered),
+      'Delivered or in progress',
+      delivered === undefined ? 'unknown for a query' : inNumbers(delivered),
     ],
     [
       'Runs',

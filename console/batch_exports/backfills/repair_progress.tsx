@@ -94,7 +94,7 @@ function Standing({ backfill, ids }: { backfill: Backfill; ids: ExportIds }) {
             about="the backfill"
             tone="danger"
           />
-          <p className="muted small">What has been delivered stays.</p>
+          <p className="muted small">Delivered rows stay.</p>
         </>
       )}
     </>

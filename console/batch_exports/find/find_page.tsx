@@ -78,7 +78,7 @@ function FindByUuid({ search }: { search: FindSearch }) {
         defaultValue={search.uuid}
         error={
           search.uuid !== undefined && !isUuid(search.uuid)
-            ? 'This is no uuid: it has 32 digits of 0-9 and a-f, with four dashes.'
+            ? 'This is not a uuid. A uuid has 32 digits of 0-9 and a-f, with four dashes.'
             : undefined
         }
         autoComplete="off"
@@ -144,7 +144,7 @@ function Results({ search }: { search: FindSearch }) {
             />
           ))}
           {has_more_records && (
-            <p className="muted">There are more on this day: find one by its uuid.</p>
+            <p className="muted">This day has more records. Find one by its uuid.</p>
           )}
           {exports_left_out > 0 && (
             <p className="muted">{counted(exports_left_out, 'older export')} not looked at.</p>

@@ -81,7 +81,7 @@ function TypeField({ types, type, draft, base, change }: Given) {
       error={error !== false && draft.type === '' ? 'Choose a destination.' : error}
       description={
         before !== undefined && before !== draft.type
-          ? `It was ${before}: another destination begins with nothing of its config.`
+          ? `Sluice drops the config for ${before} if you choose another destination.`
           : undefined
       }
       value={draft.type}
@@ -113,7 +113,7 @@ function ConnectionField({ draft, change }: Given) {
     <NativeSelect
       name="connection_id"
       label="Connection"
-      description="Says where the destination is and who signs in there."
+      description="The connection has the address of the destination and the credentials."
       error={error}
       value={draft.connection_id}
       onChange={({ currentTarget }) => change({ connection_id: currentTarget.value })}
@@ -143,15 +143,15 @@ function RejectedFields({ draft, change }: Given) {
         <>
           <Text
             name="rejected_rows_max"
-            label="Refused rows at most"
-            hint="A run with more of them fails and delivers nothing."
+            label="Maximum refused rows"
+            hint="A run with more refused rows fails and delivers nothing."
             value={draft.rejected_rows_max}
             set={(rejected_rows_max) => change({ rejected_rows_max })}
           />
           <Text
             name="rejected_percent_max"
-            label="Refused rows at most (percent of a run)"
-            hint="Ten refused rows are always few enough."
+            label="Maximum refused rows (percent of a run)"
+            hint="Ten refused rows are always allowed."
             value={draft.rejected_percent_max}
             set={(rejected_percent_max) => change({ rejected_percent_max })}
           />
@@ -179,8 +179,8 @@ function ContentFields({ project_id, draft, change }: Given) {
         value={is_query ? 'query' : 'all'}
         onChange={({ currentTarget }) => change({ is_query: currentTarget.value === 'query' })}
         data={[
-          { value: 'all', label: 'Those of the model' },
-          { value: 'query', label: 'Those of a query' },
+          { value: 'all', label: 'All columns of the model' },
+          { value: 'query', label: 'Columns of a query' },
         ]}
       />
       {is_query && (
@@ -210,8 +210,8 @@ function WhenFields({ draft, change }: Given) {
         name="start_at"
         label={`Start (${zone})`}
         hint={
-          'No scheduled run covers what ended before. Empty: from now on. What is from before ' +
-          'the export is created, a backfill delivers.'
+          'Scheduled runs cover intervals that end after this time. If empty, they start now. ' +
+          'Use a backfill for events from before the export was created.'
         }
         type="datetime-local"
         value={draft.start_at}
@@ -220,7 +220,7 @@ function WhenFields({ draft, change }: Given) {
       <Text
         name="end_at"
         label={`End (${zone})`}
-        hint="No scheduled run covers what ends after. Empty: never."
+        hint="Scheduled runs cover intervals that end before this time. If empty, they never stop."
         type="datetime-local"
         value={draft.end_at}
         set={(end_at) => change({ end_at })}
@@ -229,8 +229,8 @@ function WhenFields({ draft, change }: Given) {
         name="freshness_seconds"
         label="Late after (seconds)"
         hint={
-          'How old the newest delivered interval may be. Empty: two intervals, the time to ' +
-          'settle, and ten minutes.'
+          'The export is late when its newest delivered interval is older than this. If empty: ' +
+          'two intervals, the settle time, and ten minutes.'
         }
         value={draft.freshness_seconds}
         set={(freshness_seconds) => change({ freshness_seconds })}

@@ -175,7 +175,7 @@ function Discard({ forget, discarded }: { forget: () => void; discarded: () => u
   };
   return (
     <Button className="after_form" variant="subtle" onClick={discard}>
-      Discard what was typed
+      Discard what you typed
     </Button>
   );
 }

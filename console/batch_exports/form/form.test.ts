@@ -64,7 +64,7 @@ test('an export to Postgres is tested until it passes, previewed, created', { sk
   await fill(page, 'Database', config.database);
   await fill(page, 'Schema', config.schema);
   await page.getByLabel('If the destination refuses a row').selectOption('set_aside');
-  await fill(page, 'Refused rows at most', '50');
+  await fill(page, 'Maximum refused rows', '50');
   await page.getByLabel('Allow self-signed certificates').check();
   await page.getByLabel('Password', { exact: false }).first().fill('wrong');
   await button(page, 'Test the connection').click();
@@ -226,7 +226,7 @@ test('an edit keeps secrets, asks for them again, and says what restarts', { ski
   await again.fill('lost');
   await page.reload();
   await page.getByText('This is what you typed before. Secrets are not kept').waitFor();
-  await page.getByText('It was typed, and is not kept: enter it again.').waitFor();
+    await page.getByText('Your entry was not kept. Enter it again.').waitFor();
   if (is_deep) await checkEverywhere(page, 'edit_export_kept', []);
   await again.fill('new');
   await page.getByText('Secrets are not kept').waitFor({ state: 'detached' });
@@ -265,7 +265,7 @@ test('an edit keeps secrets, asks for them again, and says what restarts', { ski
   await change({ name: 'Theirs', interval: 'day', destination: { config: { schema: 's' } } });
   await button(page, 'Save the changes').click();
   await page.getByText('has changed “Name”, “Schema” and “Interval” since').waitFor();
-  await page.getByText('Stored by now: “Theirs”.').waitFor();
+    await page.getByText('Stored now: “Theirs”.').waitFor();
   assert.equal(await page.getByLabel('Interval').inputValue(), 'day');
   assert.equal((await stored(created.id)).body.name, 'Theirs');
   await button(page, 'Save the changes').click();
@@ -278,7 +278,7 @@ test('an edit keeps secrets, asks for them again, and says what restarts', { ski
   await change({ name: 'Theirs' });
   await button(page, 'Save the changes').click();
   await page.getByText('has changed “Name” since').waitFor();
-  await button(page, 'Discard what was typed').click();
+    await button(page, 'Discard what you typed').click();
   await page.locator('input[name=name][value=Theirs]:focus').waitFor();
   await fill(page, 'Name', 'Mine after theirs');
   await button(page, 'Save the changes').click();

@@ -105,7 +105,7 @@ function Preview({ preview, is_old }: { preview: ExportPreview; is_old: boolean 
       <p role="status" className={is_old ? 'muted' : undefined}>
         {counted(records, 'row')} as {format}
         {compression === null ? '' : `, ${compression}`}: {inBytes(bytes.length)}.{' '}
-        {records === 0 && 'There is nothing to export yet.'}
+        {records === 0 && 'The project has no rows to export yet.'}
         {is_old && ' You changed the form since then: preview it again.'}
       </p>
       {headers !== null && (
@@ -120,7 +120,7 @@ function Preview({ preview, is_old }: { preview: ExportPreview; is_old: boolean 
           {text}
         </pre>
       )}
-      {text === null && <p className="muted">Parquet is no text: save it to look into it.</p>}
+      {text === null && <p className="muted">Parquet is not text. Save the file to read it.</p>}
       {bytes.length > 0 && (
         <Button size="compact-sm" variant="default" onClick={save}>
           Save these bytes

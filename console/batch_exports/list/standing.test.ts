@@ -66,7 +66,7 @@ test('an export shows its health, unless an interval is missing', () => {
   ]);
   // The failed run is not of the schedule; otherwise the health would say so.
   const latest_run = { id: '', status: 'Failed', created_at: later, finished_at: later } as const;
-  const because = 'The latest run failed, of a backfill: its runs say why.';
+  const because = 'The latest run of a backfill failed. Its runs say why.';
   assert.deepEqual(told('waiting', { delivered_until: null, latest_run }), [
     'bad',
     'A backfill failed; waiting for its first run',

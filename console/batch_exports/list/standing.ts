@@ -72,7 +72,7 @@ function reasonOf({ health: { code, detail }, retrying, failed_interval }: Told)
   return retrying === null ? undefined : `A run is tried again: ${retrying.latest_error}`;
 }
 
-const look_at_runs = 'The latest run failed, of a backfill: its runs say why.';
+const look_at_runs = 'The latest run of a backfill failed. Its runs say why.';
 
 function hasFailed({ latest_run }: Told): boolean {
   return latest_run !== null && run_states[latest_run.status].tone === 'bad';
@@ -85,7 +85,7 @@ function failedBackfill(row: Told): State {
 }
 
 function errorOf({ latest_error, retry_run_id }: NonNullable<Told['failed_interval']>): string {
-  const error = latest_error ?? 'Its run failed, and no error was kept.';
+  const error = latest_error ?? 'Its run failed without a stored error.';
   return retry_run_id === null ? error : `A retry is in progress, after: ${error}`;
 }
 

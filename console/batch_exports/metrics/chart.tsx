@@ -59,7 +59,11 @@ export function Chart(given: Given) {
   return (
     <section className="chart">
       <h2>{title}</h2>
-      <div ref={place} role="img" aria-label={`${title} over time; the table below has the same`} />
+      <div
+        ref={place}
+        role="img"
+        aria-label={`${title} over time; the table below has the same values values`}
+      />
     </section>
   );
 }

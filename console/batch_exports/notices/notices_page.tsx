@@ -59,7 +59,7 @@ function Delivery({ delivery }: { delivery: NoticeDelivery }) {
       predicate: ({ queryKey: [key] }) =>
         typeof key === 'string' && key.includes('/notice_deliveries/'),
     });
-    return 'It is sent again.';
+    return 'Sluice sends it again.';
   };
   return (
     <div>
@@ -88,7 +88,7 @@ function Delivery({ delivery }: { delivery: NoticeDelivery }) {
         />
       </p>
       <details className="seldom" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-        <summary>What was sent, and every attempt</summary>
+        <summary>Content and attempts</summary>
         {is_open && <Attempts delivery={delivery} />}
       </details>
     </div>

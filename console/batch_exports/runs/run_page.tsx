@@ -162,7 +162,7 @@ function Files({ run }: { run: BatchExportRun }) {
   return (
     <section className="part">
       <div className="part_head">
-        <h2>What it wrote</h2>
+        <h2>Receipt</h2>
         <Button
           component="a"
           size="compact-sm"

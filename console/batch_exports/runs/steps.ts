@@ -41,7 +41,7 @@ export function stepsOf(run: BatchExportRun): Step[] {
       name: 'Read',
       at: written_at,
       took: took(attempt?.read_ms),
-      told: 'How long it waited for the source.',
+      told: 'The time it waited for the source.',
     },
     {
       name: 'Sent',
@@ -56,7 +56,7 @@ export function stepsOf(run: BatchExportRun): Step[] {
       name: run.status === 'Completed' || !isOver ? 'Committed' : 'Ended',
       at: run.status === 'Completed' ? (committed_at ?? run.finished_at) : run.finished_at,
       took: took(attempt?.committed_ms),
-      told: run.status === 'Completed' ? 'Its receipt is signed.' : (run.latest_error ?? ''),
+      told: run.status === 'Completed' ? 'Sluice signs its receipt.' : (run.latest_error ?? ''),
     },
   ].filter(({ name, at, took: length, told }) =>
     name === 'Read' || name === 'Sent' ? length !== null : told !== '' || at !== null,
@@ -67,7 +67,7 @@ function waitedFor({ status, steps, finished_at }: BatchExportRun): string {
   if (steps.length > 1) return `A worker took it, for the ${ordinal(steps.at(-1)!.attempt)} time.`;
   if (steps.length === 1) return 'A worker took it.';
   if (status === 'Starting') return 'It waits.';
-  return finished_at === null ? '' : 'No worker had it.';
+  return finished_at === null ? '' : 'No worker started it.';
 }
 
 function ordinal(number: number): string {
@@ -112,13 +112,13 @@ export function outcomeOf(run: BatchExportRun): string {
   switch (run.status) {
     case 'Completed':
       return rows + run.records_rejected === 0
-        ? 'Completed: there was nothing to deliver.'
+        ? 'Completed without rows.'
         : `Completed: ${counted(rows, 'row')} in ${inBytes(run.bytes_completed)}, each counted ` +
             `at the source and safe at the destination.${refusedIn(run)}`;
     case 'Starting':
       return run.latest_error === null
         ? 'Waiting for a worker.'
-        : `It waits to be tried again: ${run.latest_error}`;
+        : `Waiting for the next attempt: ${run.latest_error}`;
     case 'Running':
       return run.records_total_count === null
         ? 'A worker has it and counts its rows.'

@@ -48,7 +48,7 @@ function Facts({ row }: { row: BatchExport }) {
     [
       'Late after',
       freshness_seconds === null
-        ? 'two intervals, the time to settle, and ten minutes'
+        ? 'two intervals, the settle time, and ten minutes'
         : inTime(freshness_seconds),
     ],
     ['Refused rows', refusedRows(row)],
@@ -76,7 +76,7 @@ function Facts({ row }: { row: BatchExport }) {
           </div>
         ))}
       </dl>
-      <p className="muted small">What is secret is kept, and never shown.</p>
+      <p className="muted small">Secrets are stored, and never shown.</p>
       {custom_query !== null && (
         <>
           <h3>Query</h3>
@@ -138,7 +138,7 @@ function Unpause({ row, ids }: Own) {
         button="Resume the export"
       >
         <Checkbox
-          label="Make up for the intervals that were missed"
+          label="Deliver the missed intervals"
           checked={makes_up}
           onChange={({ target }) => setMakesUp(target.checked)}
         />
@@ -153,8 +153,8 @@ function Delete({ row, ids }: Own) {
     <TypedForm
       name={row.name}
       text={
-        'Its runs, its receipts and its ledger go with it; runs in progress are cancelled. What ' +
-        'was delivered stays at the destination. A new export would deliver it again.'
+        'Sluice deletes its runs, receipts and ledger, and cancels runs in progress. Delivered ' +
+        'rows stay at the destination. A new export would deliver them again.'
       }
       path={exportPath(ids)}
       if_match={etagOf(row)}

@@ -50,7 +50,7 @@ export function TimelinePage() {
       ) : (
         <>
           <MayBeOld problem={error} />
-          {entries.length === 0 && <p className="empty">Nothing of this kind has happened.</p>}
+          {entries.length === 0 && <p className="empty">No such entries.</p>}
           <ol className="stream">
             {entries.map((entry) => (
               <li key={`${entry.id} ${entry.at} ${entry.type}`}>

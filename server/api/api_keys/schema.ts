@@ -16,7 +16,7 @@ const record = {
   label: Type.String({ description: 'Purpose.' }),
   mask_value: Type.String({ description: 'The first and the last four characters of the key.' }),
   scopes: Type.Array(Type.String(), {
-    description: 'What may be done with it; `*` is all that its owner may.',
+    description: 'What the key may do. `*` is everything that its owner may do.',
   }),
   scoped_organizations: Type.Array(uuid(), {
     description: 'It opens only these organizations; empty: no such limit.',

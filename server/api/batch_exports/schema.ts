@@ -235,7 +235,7 @@ export type BatchExportPatch = Static<typeof BatchExportPatch>;
 export const Unpause = Type.Object({
   backfill: Type.Optional(
     Type.Boolean({
-      description: 'Make up for the intervals that were missed while paused; default false.',
+      description: 'Deliver the intervals that were missed during the pause. Default false.',
     }),
   ),
 });

@@ -23,7 +23,7 @@ export type Settled = { before: DomainRow; after: DomainRow; notice: Notice | un
 export function firstReason(domain: string): string {
   return (
     refuseProof(domain) ??
-    `Not looked up yet. Add a TXT record at ${challengeName(domain)} whose value is the ` +
+    `Not checked yet. Add a TXT record at ${challengeName(domain)} whose value is the ` +
       'challenge.'
   );
 }
