@@ -33,7 +33,7 @@ const host_key = utils.generateKeyPairSync('ed25519');
 const user_key = utils.generateKeyPairSync('ed25519', {
   passphrase,
   cipher: 'aes256-ctr',
-  rounds: 16,
+  rounds: 1,
 });
 
 /** Starts one on 127.0.0.1; passwords only by questions, where `is_asking`. */

@@ -27,7 +27,7 @@ const passphrase = 'pl4nted-phrase';
 const { private: ssh_key } = ssh2.utils.generateKeyPairSync('ed25519', {
   passphrase,
   cipher: 'aes256-ctr',
-  rounds: 16,
+  rounds: 1,
 });
 const server = { user: 'writer', password: 'pl4nted-word', host: 'db.example.com', database: 'd' };
 const less_safe = [{ has_self_signed_cert: true }, { require_tls: false }];

@@ -70,6 +70,11 @@ testDestination({
     },
     { name: 'another user', change: { ssh_user: 'nobody' }, code: 'ssh_refused' },
     { name: 'another password', change: word, code: 'ssh_refused' },
+    {
+      name: 'a wrong passphrase',
+      change: { ssh_private_key_passphrase: 'another-phrase' },
+      code: 'ssh_refused',
+    },
   ],
   invalid: [
     { name: 'SSH host with a port', change: { ssh_host: 'bastion.example.com:22' } },
@@ -77,7 +82,6 @@ testDestination({
     { name: 'neither key nor password', change: { ssh_private_key: null } },
     { name: 'no private key', change: { ssh_private_key: 'ssh-ed25519 AAAA' } },
     { name: 'no passphrase', change: { ssh_private_key_passphrase: null } },
-    { name: 'a wrong passphrase', change: { ssh_private_key_passphrase: 'other' } },
     { name: 'another kind of fingerprint', change: { ssh_host_key: 'MD5:aa:bb' } },
   ],
   damage: damageIn(

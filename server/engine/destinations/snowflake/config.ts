@@ -15,6 +15,7 @@ import { nulViolations, ownNameViolations } from '../sql_tables/config_rules.ts'
 import { receipts_table } from '../sql_tables/receipts.ts';
 import { rejectedName } from '../sql_tables/target.ts';
 import type { RejectingTarget } from '../sql_tables/target.ts';
+import { takesTooMuchWork } from './key_work.ts';
 
 const name_characters_max = 255;
 
@@ -177,6 +178,14 @@ function credentialViolations(config: SnowflakeConfig): ConfigViolation[] {
         'private_key',
         'With authentication_type keypair a private key is needed.',
         'required',
+      ),
+    ];
+  if (takesTooMuchWork(textOf(config.private_key)!))
+    return [
+      violation(
+        'private_key',
+        'Its passphrase takes too much work to open it. Encrypt the key with fewer iterations: ' +
+          '`openssl pkcs8 -topk8 -iter 2048`.',
       ),
     ];
   if (readPrivateKey(config) !== undefined) return [];

@@ -1,11 +1,10 @@
-import { createRequire } from 'node:module';
-import type * as Ssh from 'ssh2';
 import { Type } from 'typebox';
 import { nullable } from '../../../../platform/nullable.ts';
 import type { ConfigViolation } from '../../../model/destination/destination.ts';
 import { described } from '../../../model/destination/config_keys.ts';
 import { violation } from '../../../model/destination/violation.ts';
 import { hostViolations, nulViolations } from '../config_rules.ts';
+import { keyViolations } from './private_key.ts';
 
 /** A text that configs without a tunnel do not show. */
 const text = (maxLength: number, description?: string) =>
@@ -80,13 +79,6 @@ export type SshAccess = {
   host_key: string | undefined;
 };
 
-const require = createRequire(import.meta.url);
-
-/** The package, loaded when a tunnel is configured first. */
-export function sshPackage(): typeof Ssh {
-  return require('ssh2') as typeof Ssh;
-}
-
 /** The access that a config names, or undefined where it has no tunnel. */
 export function sshAccessOf(config: SshConfig): SshAccess | undefined {
   const host = textOf(config.ssh_host);
@@ -119,29 +111,12 @@ export function sshViolations(config: SshConfig): ConfigViolation[] {
     ...(access.password === undefined && access.private_key === undefined
       ? [violation('ssh_private_key', 'A tunnel needs a private key or a password.', 'required')]
       : []),
-    ...keyViolations(access),
+    ...(access.private_key === undefined
+      ? []
+      : keyViolations(access.private_key, access.passphrase)),
     ...fingerprintViolations(access.host_key),
   ];
 }
-
-function keyViolations({ private_key, passphrase }: SshAccess): ConfigViolation[] {
-  if (private_key === undefined) return [];
-  const read = sshPackage().utils.parseKey(private_key, passphrase);
-  if (read instanceof Error) {
-    if (/no passphrase given/i.test(read.message))
-      return [violation('ssh_private_key_passphrase', 'The private key is encrypted.', 'required')];
-    if (passphrase !== undefined && /passphrase|integrity check/i.test(read.message))
-      return [violation('ssh_private_key_passphrase', 'The private key does not open with it.')];
-    return [violation('ssh_private_key', `${form_of_key} This one cannot be read.`)];
-  }
-  return [read].flat()[0]?.isPrivateKey() === true
-    ? []
-    : [violation('ssh_private_key', `${form_of_key} This is a public one.`)];
-}
-
-const form_of_key =
-  'It must be a private key as ssh-keygen writes it, from its first line (-----BEGIN ...) to its ' +
-  'last one.';
 
 function fingerprintViolations(host_key: string | undefined): ConfigViolation[] {
   if (host_key === undefined || /^SHA256:[A-Za-z0-9+/]{43}$/.test(host_key)) return [];

@@ -5,9 +5,10 @@ import type { Client } from 'ssh2';
 import { throwIfStopped, unlessStopped } from '../../../model/destination/stop.ts';
 import type { DestinationDeps } from '../../../model/destination/destination.ts';
 import type { Way } from '../way.ts';
-import { sshPackage } from './ssh_config.ts';
+import { openPrivateKey } from './private_key.ts';
 import type { SshAccess } from './ssh_config.ts';
 import { cutError, forwardError, hostKeyError, sshError } from './ssh_faults.ts';
+import { sshPackage } from './ssh_package.ts';
 import { TunnelSocket } from './tunnel_socket.ts';
 
 const ready_timeout_milliseconds = 30_000;
@@ -27,6 +28,9 @@ export async function openTunnel(
   starting: AbortSignal,
 ): Promise<Way> {
   const { address } = await unlessStopped(resolve(access, outbound), starting);
+  const { private_key, passphrase } = access;
+  const key =
+    private_key && (await unlessStopped(openPrivateKey(private_key, passphrase), starting));
   throwIfStopped(starting);
   const client = new (sshPackage().Client)();
   const sockets = new Set<TunnelSocket>();
@@ -36,7 +40,7 @@ export async function openTunnel(
     for (const socket of sockets) socket.destroy(fault ?? cutError());
   });
   try {
-    await unlessStopped(signIn(client, address, access), starting);
+    await unlessStopped(signIn(client, address, { ...access, private_key: key }), starting);
   } catch (error) {
     client.destroy();
     throw error;
