@@ -15,9 +15,9 @@ import {
 /** Pages that npm run docs:cli and docs:configuration write from the texts of the code. */
 const generated = new Set(['cli.md', 'configuration.md']);
 
-/** Lists the pages of docs/ that hold these rules: all but decisions, which are records. */
+/** Lists the pages of docs/ that hold these rules. */
 const pages = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.md') && !path.startsWith('decisions') && !generated.has(path))
+  .filter((path) => path.endsWith('.md') && !generated.has(path))
   .toSorted();
 
 test('the pages of docs/ are found in all its folders', () => {
