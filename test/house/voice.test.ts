@@ -15,19 +15,26 @@ import {
 /** Pages that npm run docs:cli and docs:configuration write from the texts of the code. */
 const generated = new Set(['cli.md', 'configuration.md']);
 
-/** Lists the pages of docs/ that hold these rules. */
-const pages = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.md') && !generated.has(path))
-  .toSorted();
+/** Pages that are lists of names and of changes. */
+const lists = new Set(['ARCHITECTURE.md', 'CHANGELOG.md']);
+
+/** Lists the pages that hold these rules. */
+const pages = [
+  ...readdirSync(root).filter((name) => name.endsWith('.md') && !lists.has(name)),
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.md') && !generated.has(path))
+    .toSorted()
+    .map((path) => `docs/${path}`),
+];
 
 test('the pages of docs/ are found in all its folders', () => {
-  for (const path of ['README.md', 'destinations/postgres.md', 'plugins/writing.md'])
+  for (const path of ['README.md', 'docs/destinations/postgres.md', 'docs/plugins/writing.md'])
     assert.ok(pages.includes(path), path);
 });
 
 for (const page of pages)
-  test(`docs/${page} is written in short sentences, without riddles`, () => {
-    const text = readFileSync(join(root, 'docs', page), 'utf8');
+  test(`${page} is written in short sentences, without riddles`, () => {
+    const text = readFileSync(join(root, page), 'utf8');
     const told = (of: (part: string) => string[]) => (part: string) =>
       of(part).map((fault) => `${fault}: ${part}`);
     const sentences = sentencesOf(text);

@@ -15,7 +15,7 @@ import type { RejectedTable, Send } from './set_aside.ts';
 export type ApartStage = {
   /** Its quoted name. */
   table: string;
-  /** Of each part it inserts all rows or none. */
+  /** Inserts all rows of a part, or none. */
   send: Send;
 };
 
