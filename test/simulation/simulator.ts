@@ -4,7 +4,7 @@ import { notePrimary } from '../../server/platform/postgres/control_store.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
 import { openHarness } from '../harness.ts';
-import type { Harness } from '../harness.ts';
+import type { Harness, TestOrganization } from '../harness.ts';
 import { addDestinations } from './destination.ts';
 import { inTurns } from './in_turns.ts';
 import { newActor } from './turns.ts';
@@ -15,13 +15,14 @@ import type { VirtualTime } from './virtual_time.ts';
 /** The server and the time that histories take place in, one after the other. */
 export type Simulator = {
   harness: Harness;
+  home: TestOrganization;
   time: VirtualTime;
   /** Looks on: takes no turns. */
   db: Database;
   /** That of ingestion. */
   ingestion_db: Database;
-  /** Opens sessions of a process, by whose name they are found again. */
-  openSessions(name: string): Database;
+  /** The sessions of the process of this name, which the next one gets that was not killed. */
+  sessionsOf(name: string): Database;
   /** Ends the sessions of a process that was killed. Returns when they hold nothing any more. */
   endSessions(name: string): Promise<void>;
   /** How many sessions wait for a lock of another one. */
@@ -65,15 +66,27 @@ export async function openSimulator(): Promise<Simulator> {
   const openSessions = (name: string) =>
     openDatabase(harness.stores.database_url, { connections_max: 12, application_name: name });
   const ingestion_db = openSessions('ingestion');
+  const sessions = new Map<string, Database>();
   return {
     harness,
+    home: await harness.newOrganization(),
     time: virtual,
     db,
     ingestion_db,
-    openSessions,
+    sessionsOf: (name) => {
+      const known = sessions.get(name);
+      if (known !== undefined) return known;
+      const opened = openSessions(name);
+      sessions.set(name, opened);
+      return opened;
+    },
     endSessions: async (name) => {
-      await db.run(sql`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
-        WHERE datname = current_database() AND application_name = ${name}`);
+      void sessions.get(name)?.close().catch(() => undefined);
+      sessions.delete(name);
+      const end = () =>
+        db.run(sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE datname = current_database() AND application_name = ${name}`);
+      while ((await end()) > 0);
     },
     blocked: async () => {
       const row = await db.row<{ sessions: number }>(sql`
@@ -85,7 +98,7 @@ export async function openSimulator(): Promise<Simulator> {
     letAsk: (those) => (asked = those),
     close: async () => {
       virtual.close();
-      await Promise.all([db.close(), ingestion_db.close()]);
+      await Promise.all([db, ingestion_db, ...sessions.values()].map((one) => one.close()));
       await harness.close();
     },
   };

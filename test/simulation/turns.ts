@@ -1,4 +1,5 @@
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import process from 'node:process';
+import timers from 'node:timers/promises';
 import type { Random } from '../chaos/random.ts';
 
 /** How a process is disturbed at one of its steps. */
@@ -30,12 +31,15 @@ export function newActor(name: string, bury: Actor['bury'] = async () => undefin
   return { name, is_dead: false, is_asleep: false, transactions: 0, blow: undefined, bury };
 }
 
+/** The real ones: virtual time has others. */
+const { setImmediate, setTimeout } = timers;
+
 type Waiting = { actor: Actor; label: string; number: number; enter(): void };
 
 /** A process that was killed hears of nothing any more. */
 const never = new Promise<never>(() => {});
 const lost = () => new Error('Connection terminated unexpectedly');
-/** Real milliseconds after which PostgreSQL is asked whether a step waits for a lock. */
+/** Real milliseconds after which PostgreSQL is asked first whether a step waits for a lock. */
 const look_ms = 3;
 const stuck_ms_max = 20_000;
 
@@ -139,10 +143,10 @@ export class Turns {
       !this.under_way.includes(actor) &&
       !this.waiting.some((one) => one.actor === actor);
     for (;;) {
-      for (let round = 0; round < 40; round += 1) await setImmediate();
+      await drain();
       if (Date.now() - began > stuck_ms_max)
         throw new Error(`The simulation is stuck.\n${this.trace.slice(-20).join('\n')}`);
-      const isStill = this.under_way.length === 0 || (await this.isBlocked());
+      const isStill = this.under_way.length === 0 || (await this.isBlocked(Date.now() - began));
       const answer = this.answers.toSorted((one, other) => one.at - other.at)[0];
       if (isStill && answer !== undefined) {
         this.answers = this.answers.filter((one) => one !== answer);
@@ -153,11 +157,11 @@ export class Turns {
   }
 
   /** Whether every step that is under way waits for a lock; false after a moment. */
-  private async isBlocked(): Promise<boolean> {
+  private async isBlocked(waited_ms: number): Promise<boolean> {
     const { over } = this;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.onOver = resolve;
-    await Promise.race([promise, setTimeout(look_ms)]);
+    await Promise.race([promise, setTimeout(Math.max(look_ms, waited_ms / 2))]);
     if (over !== this.over) return false;
     const blocked = await this.surroundings.blocked();
     return over === this.over && blocked === this.under_way.length;
@@ -211,6 +215,20 @@ export class Turns {
     await actor.bury();
   }
 }
+
+/**
+ * Returns when nobody computes any more: after a turn of the event loop no other one was asked for,
+ * and no file, name, thread or connection has to answer.
+ */
+async function drain(): Promise<void> {
+  for (let still = 0; still < 3; still += 1) {
+    await setImmediate();
+    if (process.getActiveResourcesInfo().some((name) => requests.test(name))) still = -1;
+  }
+}
+
+/** Names of what is asked for and not answered. A wait of a timer, or for data, has others. */
+const requests = /^Immediate$|Req|ConnectWrap|WriteWrap|ShutdownWrap|Job|Work/;
 
 /** What turns need: how many sessions wait for a lock of another one; `onStep` lets time pass. */
 type Surroundings = { blocked(): Promise<number>; onStep(): Promise<void> };

@@ -1,3 +1,5 @@
+import { syncBuiltinESMExports } from 'node:module';
+import timers from 'node:timers/promises';
 import type { Clock } from '../../server/platform/clock.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
 
@@ -17,7 +19,8 @@ const first_instant = Date.parse('2026-03-02T00:00:00Z');
 /**
  * A sequence holds the instant, because all sessions see its value at once, whatever their
  * snapshots. As in PostgreSQL, `now()` stands still while a transaction is open: the first call
- * notes it, which the transactions of `inTurns` make as they begin.
+ * notes it, which the transactions of `inTurns` make as they begin. All ids have one hash: by
+ * another lane of the look for empty runs, the same seed would be another history.
  */
 const functions = `
   CREATE SCHEMA virtual;
@@ -32,7 +35,8 @@ const functions = `
     BEGIN
       RETURN coalesce(nullif(current_setting('virtual.began_at', true), ''),
         set_config('virtual.began_at', virtual.clock_timestamp()::text, true))::timestamptz;
-    END $$;`;
+    END $$;
+  CREATE FUNCTION virtual.uuid_hash(uuid) RETURNS int IMMUTABLE RETURN 0;`;
 
 /** Defaults keep the function that they had when they were written; they are written once more. */
 const defaults = `
@@ -72,14 +76,24 @@ export async function openVirtualTime(db: Database): Promise<VirtualTime> {
   });
   let instant = first_instant;
   const now = () => instant;
-  const [real, chance] = [performance.now, Math.random];
+  const real = { now: performance.now, random: Math.random, setInterval, pause: timers.setTimeout };
+  const setPause = (pause: unknown) => {
+    Object.assign(timers, { setTimeout: pause });
+    syncBuiltinESMExports();
+  };
   performance.now = now;
+  // Real time must not decide: a pause takes none, and what is looked at now and then never is.
+  setPause(async () => undefined);
+  const never = () => real.setInterval(() => undefined, 2 ** 31 - 1).unref();
+  Object.assign(globalThis, { setInterval: never });
   return {
     clock: { now },
     now,
     close: () => {
-      performance.now = real;
-      Math.random = chance;
+      performance.now = real.now;
+      Math.random = real.random;
+      setPause(real.pause);
+      Object.assign(globalThis, { setInterval: real.setInterval });
     },
     pass: async (milliseconds) => {
       instant += milliseconds;

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import sql from 'sql-template-tag';
 import type { Engine } from '../../server/engine/exports/engine.ts';
 import { beginStop, leave } from '../../server/engine/exports/workers/heartbeat.ts';
 import { openDuties } from '../../server/engine/exports/workers/worker.ts';
@@ -40,7 +39,6 @@ type Process = {
   worker: Duties;
   /** It stops in order. */
   stop(): Promise<void>;
-  close(): void;
 };
 
 /** One export, its source and destination, and everybody who has to do with it. */
@@ -76,10 +74,9 @@ export async function openWorld(
   { turns: seed, rhythm, settles }: { turns: number; rhythm: Rhythm; settles: boolean },
   trace: string[],
 ): Promise<World> {
-  const { harness, time } = simulator;
+  const { home, time } = simulator;
   await forgetWorld(simulator);
   await time.pass(lengths.week - ((time.now() - first_monday) % lengths.week));
-  const home = await harness.newOrganization();
   const turns = new Turns(openRandom(seed, 7), trace, {
     blocked: () => simulator.blocked(),
     onStep: () => time.pass(1),
@@ -88,7 +85,7 @@ export async function openWorld(
     places: new Map(),
     fates: [],
     step: (name, label, work) => {
-      const process = [...world.processes.values()].find((one) => one.engine.export_dir === name);
+      const process = world.processes.get(name);
       return process === undefined ? work() : turns.step(process.actor, label, work);
     },
   };
@@ -96,7 +93,7 @@ export async function openWorld(
   const destination_type = settles ? 'SimulatedSettled' : 'Simulated';
   const random = openRandom(seed, 8);
   Math.random = () => random.next();
-  const id = await newExportInLane(simulator, home, {
+  const { id } = await newExport(home, {
     interval: rhythm,
     destination: { type: destination_type, config: { place: 'place 0' } },
   });
@@ -130,23 +127,6 @@ export async function openWorld(
 
 const first_monday = Date.parse('2026-03-02T00:00:00Z');
 
-/**
- * Creates an export whose id puts it into the first lane of the look for empty runs: by another
- * lane the same seed would be another history.
- */
-async function newExportInLane(
-  { db }: Simulator,
-  home: TestOrganization,
-  body: Record<string, unknown>,
-): Promise<string> {
-  for (;;) {
-    const { id } = (await newExport(home, body)) as { id: string };
-    const row = await db.row<{ lane: number }>(sql`SELECT uuid_hash(${id}::uuid) & 3 AS lane`);
-    if (row!.lane === 0) return id;
-    await db.run(sql`DELETE FROM batch_exports WHERE id = ${id}`);
-  }
-}
-
 /** Removes what an earlier history has left, which may have ended anyhow. */
 async function forgetWorld({ db }: Simulator): Promise<void> {
   for (const table of [
@@ -159,24 +139,20 @@ async function forgetWorld({ db }: Simulator): Promise<void> {
     await db.text(`DELETE FROM ${table}`);
 }
 
-let opened = 0;
-
 /** The process of this name: a new one where there is none, or it was killed. */
 export function processOf(world: World, name: string): Process {
   const known = world.processes.get(name);
   if (known !== undefined && !known.actor.is_dead) return known;
   const { simulator, turns, source } = world;
-  opened += 1;
-  const application_name = `simulation ${name} ${opened}`;
-  const sessions = simulator.openSessions(application_name);
-  const actor = newActor(name, () => simulator.endSessions(application_name));
+  const sessions = simulator.sessionsOf(name);
+  const actor = newActor(name, () => simulator.endSessions(name));
   const engine: Engine = {
     ...simulator.harness.deps.engine,
     db: inTurns(sessions, actor, turns),
     clickhouse: source.clickhouse,
     clock: simulator.time.clock,
     // By which the destination knows the process.
-    export_dir: application_name,
+    export_dir: name,
     pause_after_failures: 0,
   };
   const limits = { runs_max: 3, project_runs_max: 4, host_runs_max: 100 };
@@ -189,9 +165,7 @@ export function processOf(world: World, name: string): Process {
       worker.leave();
       await beginStop(engine.db, worker.worker_id);
       await leave(engine.db, worker.worker_id, { is_fault: false });
-      process.close();
     },
-    close: () => void sessions.close().catch(() => undefined),
   };
   world.processes.set(name, process);
   return process;
@@ -229,11 +203,10 @@ export async function insert(world: World, ages: number[]): Promise<void> {
   });
 }
 
-/** Closes the sessions of the world's processes. */
+/** Ends the world's processes, with the sessions of those that are in the middle of something. */
 export async function closeWorld(world: World): Promise<void> {
-  for (const { actor, close } of world.processes.values()) {
+  for (const { actor } of world.processes.values()) {
+    if (world.begun.has(actor)) await actor.bury();
     actor.is_dead = true;
-    await actor.bury();
-    close();
   }
 }
