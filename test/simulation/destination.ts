@@ -25,10 +25,12 @@ export type Fate =
   | 'shows it late, without an answer';
 
 /** What one delivery has at the destination. */
-type Held = {
+export type Held = {
   staged: string[] | undefined;
   shown: string[] | undefined;
   late: (() => void) | undefined;
+  /** Nobody knows whether a commit will be carried out. */
+  is_unanswered: boolean;
 };
 
 /** A place of the destination: what it shows of each delivery. */
@@ -103,6 +105,7 @@ async function open(
     staged: undefined,
     shown: undefined,
     late: undefined,
+    is_unanswered: false,
   };
   place.set(delivery_id, held);
   const { fates } = destination;
@@ -112,7 +115,9 @@ async function open(
   await step('open', () => {
     if (takeFate('does not open') !== undefined) throw silent();
     // Waits for the commit that is under way.
-    if (is_settled_by_abort) held.late?.();
+    if (!is_settled_by_abort) return;
+    held.late?.();
+    held.is_unanswered = false;
   });
   return {
     isCommitted: () => step('isCommitted', () => held.shown !== undefined),
@@ -157,7 +162,10 @@ function commit(held: Held, fate: Fate): void {
   };
   if (fate === 'refuses the commit') throw refused(RetryableError);
   if (fate === 'refuses the commit for good') throw refused(NonRetryableError);
-  if (fate === 'does not answer') throw silent();
+  if (fate === 'does not answer') {
+    held.is_unanswered = true;
+    throw silent();
+  }
   if (fate === 'shows it late, without an answer') {
     held.late = show;
     throw silent();

@@ -29,7 +29,7 @@ function eachInTurn(to: Queryable, step: Step): Queryable {
   };
 }
 
-/** A machine under load is slow: what waits for a lock is told so after a minute at the earliest. */
+/** Lets a statement wait a minute for a lock: a machine under load is slow. */
 function patient(text: string): string {
   return text.replace(/lock_timeout = '\d+s'/, "lock_timeout = '60s'");
 }

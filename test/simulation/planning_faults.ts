@@ -83,12 +83,6 @@ export const planning_faults: (PlantedFault & { name: string })[] = [
     is: 'AND export.next_run_at',
   },
   {
-    name: 'an interval is skipped when several are due',
-    path: 'server/engine/exports/runs/plan_scheduled_runs.ts',
-    was: 'Date.parse(next_run_at),\n    ),',
-    is: 'Date.parse(next_run_at) + 1,\n    ),',
-  },
-  {
     name: 'the schedule does not move on',
     path: 'server/engine/exports/runs/plan_scheduled_runs.ts',
     was: '  await moveOn(tx, own);\n',
@@ -229,12 +223,6 @@ export const planning_faults: (PlantedFault & { name: string })[] = [
     is:
       "WHEN s.batch_id IS NULL THEN excluded.settled_until + interval '1 hour' " +
       'ELSE s.last_inserted_at END)\n  RETURNING',
-  },
-  {
-    name: 'a batch does not heed what was promised final',
-    path: 'server/engine/ingest/flush.ts',
-    was: 'state.settled_until === null ? 0 : Date.parse(state.settled_until),',
-    is: '0,',
   },
   {
     name: 'history that proves deliveries is swept',

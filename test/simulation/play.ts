@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import sql from 'sql-template-tag';
 import { compareRows } from '../chaos/compare.ts';
 import type { Comparison, Expectation } from '../chaos/compare.ts';
+import { assertConsistent } from './invariants.ts';
 import { showLate } from './destination.ts';
 import type { Act, History } from './history.ts';
 import type { Simulator } from './simulator.ts';
 import { ended_statuses, playRound, post, wake } from './steps.ts';
-import { closeWorld, openWorld, process_names } from './world.ts';
+import { closeWorld, insert, openWorld, process_names } from './world.ts';
 import type { World } from './world.ts';
 
 /** What a history has shown. */
@@ -30,10 +31,14 @@ export async function play(
   const began_at = simulator.time.now();
   try {
     for (const round of history.rounds) {
+      // Each interval has rows, so that its run comes to the destination.
+      if (!world.begun.has(world.ingestion.actor)) await insert(world, [0.3 * world.length]);
       await playRound(world, round);
+      await assertConsistent(world);
       await assertNotDoubled(world);
     }
     await calmDown(world);
+    await assertConsistent(world);
     const runs = await countRuns(world);
     return { trace, weeks: (simulator.time.now() - began_at) / (7 * 24 * 3_600_000), runs };
   } finally {
@@ -46,6 +51,8 @@ async function calmDown(world: World): Promise<void> {
   showLate(world.destination);
   await playRound(world, quiet([]));
   await ask(world, { do: 'unpause', backfill: true });
+  // Ends the batch of a writer that died.
+  await ask(world, { do: 'insert', age: 0.2, count: 1 });
   // The interval that is under way ends.
   await world.simulator.time.pass(world.length);
   await settle(world);

@@ -19,8 +19,6 @@ export type Simulator = {
   time: VirtualTime;
   /** Looks on: takes no turns. */
   db: Database;
-  /** That of ingestion. */
-  ingestion_db: Database;
   /** The sessions of the process of this name, which the next one gets that was not killed. */
   sessionsOf(name: string): Database;
   /** Ends the sessions of a process that was killed. Returns when they hold nothing any more. */
@@ -63,31 +61,13 @@ export async function openSimulator(): Promise<Simulator> {
   // As each process does that starts.
   await notePrimary(db);
   time.virtual = virtual;
-  const openSessions = (name: string) =>
-    openDatabase(harness.stores.database_url, { connections_max: 12, application_name: name });
-  const ingestion_db = openSessions('ingestion');
-  const sessions = new Map<string, Database>();
+  const sessions = openSessions(harness.stores.database_url, db);
   return {
     harness,
     home: await harness.newOrganization(),
     time: virtual,
     db,
-    ingestion_db,
-    sessionsOf: (name) => {
-      const known = sessions.get(name);
-      if (known !== undefined) return known;
-      const opened = openSessions(name);
-      sessions.set(name, opened);
-      return opened;
-    },
-    endSessions: async (name) => {
-      void sessions.get(name)?.close().catch(() => undefined);
-      sessions.delete(name);
-      const end = () =>
-        db.run(sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-          WHERE datname = current_database() AND application_name = ${name}`);
-      while ((await end()) > 0);
-    },
+    ...sessions,
     blocked: async () => {
       const row = await db.row<{ sessions: number }>(sql`
         SELECT count(*)::int AS sessions FROM pg_stat_activity
@@ -98,8 +78,33 @@ export async function openSimulator(): Promise<Simulator> {
     letAsk: (those) => (asked = those),
     close: async () => {
       virtual.close();
-      await Promise.all([db, ingestion_db, ...sessions.values()].map((one) => one.close()));
+      await Promise.all([db.close(), sessions.closeAll()]);
       await harness.close();
     },
+  };
+}
+
+/** The sessions of processes, which can be ended as the system ends those of a killed one. */
+function openSessions(url: string, db: Database) {
+  const all = new Map<string, Database>();
+  return {
+    sessionsOf: (name: string) => {
+      const known =
+        all.get(name) ?? openDatabase(url, { connections_max: 12, application_name: name });
+      all.set(name, known);
+      return known;
+    },
+    endSessions: async (name: string) => {
+      void all
+        .get(name)
+        ?.close()
+        .catch(() => undefined);
+      all.delete(name);
+      const end = () =>
+        db.run(sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE datname = current_database() AND application_name = ${name}`);
+      while ((await end()) > 0);
+    },
+    closeAll: () => Promise.all([...all.values()].map((one) => one.close())),
   };
 }

@@ -4,22 +4,31 @@ import { sweepHistory } from '../../server/engine/exports/runs/sweep_history.ts'
 import { showLate } from './destination.ts';
 import type { Act, Duty, Round } from './history.ts';
 import type { Actor } from './turns.ts';
-import { insert, processOf } from './world.ts';
+import { first_monday, insert, openIngestion, processOf } from './world.ts';
 import type { World } from './world.ts';
 
 /** Lets a round happen, until nobody who is awake has anything left to do. */
 export async function playRound(world: World, { pass, acts, fates, blow }: Round): Promise<void> {
   const { simulator, turns, destination } = world;
-  await simulator.time.pass(
-    Math.round('seconds' in pass ? pass.seconds * 1000 : pass.intervals * world.length),
-  );
+  await simulator.time.pass(Math.max(0, Math.round(lengthOf(world, pass))));
+  world.in_transit();
   destination.fates.splice(0, Infinity, ...fates);
   if (blow !== undefined)
-    processOf(world, blow.process).actor.blow = { kind: blow.kind, steps: blow.steps };
+    (blow.process === 'ingestion' ? world.ingestion : processOf(world, blow.process)).actor.blow = {
+      kind: blow.kind,
+      steps: blow.steps,
+    };
   await turns.play(world.begun, () => {
     for (const one of acts) begin(world, one);
   });
-  for (const { actor } of world.processes.values()) actor.blow = undefined;
+  for (const { actor } of [world.ingestion, ...world.processes.values()]) actor.blow = undefined;
+  if (world.ingestion.actor.is_dead) world.ingestion = openIngestion(world);
+}
+
+function lengthOf({ simulator, length }: World, pass: Round['pass']): number {
+  if ('seconds' in pass) return pass.seconds * 1000;
+  if ('intervals' in pass) return pass.intervals * length;
+  return length - ((simulator.time.now() - first_monday) % length) + pass.beyond * 1000;
 }
 
 /** Begins what somebody does; those who are busy or asleep do nothing else. */
@@ -31,7 +40,9 @@ function begin(world: World, one: Act): void {
   if (world.begun.has(actor) || actor.is_asleep) return;
   const doing = carryOut(world, one);
   const ended = doing.finally(() => world.begun.delete(actor));
-  ended.catch(() => undefined);
+  ended.catch((error: unknown) => {
+    if (error instanceof assert.AssertionError) world.faults.push(error);
+  });
   world.begun.set(actor, ended);
 }
 
@@ -55,8 +66,10 @@ async function carryOut(world: World, one: Act): Promise<void> {
       world,
       Array.from({ length: one.count }, () => one.age * world.length),
     );
-  if (one.do === 'sweep')
+  if (one.do === 'sweep') {
+    world.is_swept = true;
     return sweepHistory({ db: world.simulator.db, clock: world.simulator.time.clock });
+  }
   if (one.do === 'backfill') return backfill(world, one);
   if (one.do === 'cancel')
     return post(world, `runs/${await pickRun(world, ['Starting', 'Running'], one.pick)}/cancel/`);

@@ -2,6 +2,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers/promises';
 import type { Clock } from '../../server/platform/clock.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
+import { observer } from './observer.ts';
 
 /** The time of a simulation: that of its database, and of the clocks of its processes. */
 export type VirtualTime = {
@@ -58,6 +59,7 @@ const syntax =
  */
 export async function openVirtualTime(db: Database): Promise<VirtualTime> {
   await db.text(functions);
+  await db.text(observer);
   const { rows } = await db.text(defaults);
   await db.transaction(async (tx) => {
     await tx.text('SET LOCAL search_path = virtual, pg_catalog, public');

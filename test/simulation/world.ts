@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { Engine } from '../../server/engine/exports/engine.ts';
 import { beginStop, leave } from '../../server/engine/exports/workers/heartbeat.ts';
@@ -58,11 +59,17 @@ export type World = {
   destination: SimulatedDestination;
   place: string;
   ingestion: { actor: Actor; db: Database };
+  /** Stores the batch that ingestion may have sent before it died. */
+  in_transit(): void;
   processes: Map<string, Process>;
   /** What was begun by those who fell asleep over it. */
   begun: Map<Actor, Promise<unknown>>;
+  /** What was answered or noticed that must never be. */
+  faults: unknown[];
   /** True when the schedule alone need not deliver everything: a part of it was left out. */
   has_gap: boolean;
+  /** True when runs without rows may have been removed. */
+  is_swept: boolean;
 };
 
 /** The names of the two workers: there is one process of each at a time. */
@@ -98,7 +105,6 @@ export async function openWorld(
     destination: { type: destination_type, config: { place: 'place 0' } },
   });
   simulator.letAsk(turns);
-  const ingestion = newActor('ingestion');
   const world: World = {
     simulator,
     turns,
@@ -111,10 +117,13 @@ export async function openWorld(
     source: openSource(home.project.id),
     destination,
     place: 'place 0',
-    ingestion: { actor: ingestion, db: inTurns(simulator.ingestion_db, ingestion, turns) },
+    ingestion: openIngestion({ simulator, turns }),
+    in_transit: () => undefined,
     processes: new Map(),
     begun: new Map(),
+    faults: [],
     has_gap: false,
+    is_swept: false,
   };
   // What was there before the export is a backfill's.
   await insert(
@@ -125,7 +134,14 @@ export async function openWorld(
   return world;
 }
 
-const first_monday = Date.parse('2026-03-02T00:00:00Z');
+/** Intervals of all lengths begin where those from this instant do. */
+export const first_monday = Date.parse('2026-03-02T00:00:00Z');
+
+/** Ingestion as a process of its own, with its sessions. */
+export function openIngestion({ simulator, turns }: Pick<World, 'simulator' | 'turns'>) {
+  const actor = newActor('ingestion', () => simulator.endSessions('ingestion'));
+  return { actor, db: inTurns(simulator.sessionsOf('ingestion'), actor, turns) };
+}
 
 /** Removes what an earlier history has left, which may have ended anyhow. */
 async function forgetWorld({ db }: Simulator): Promise<void> {
@@ -135,6 +151,8 @@ async function forgetWorld({ db }: Simulator): Promise<void> {
     'batch_export_backfills',
     'batch_exports',
     'workers',
+    'virtual.owners',
+    'virtual.wrong',
   ])
     await db.text(`DELETE FROM ${table}`);
 }
@@ -188,9 +206,10 @@ export async function insert(world: World, ages: number[]): Promise<void> {
       inserted_at: isoInstant(at),
       seconds_max: 60,
     });
-    if (noted !== 'noted') return;
-    await turns.step(ingestion.actor, 'insert', async () => {
-      const now = simulator.time.now();
+    assert.equal(noted, 'noted', 'the lock did not keep others from the batch');
+    const now = simulator.time.now();
+    world.in_transit = () => {
+      world.in_transit = () => undefined;
       for (const [number, age] of ages.entries())
         source.rows.push({
           uuid: randomUUID(),
@@ -198,14 +217,15 @@ export async function insert(world: World, ages: number[]): Promise<void> {
           inserted_at: at,
           digest: '',
         });
-    });
+    };
+    await turns.step(ingestion.actor, 'insert', async () => world.in_transit());
     await clearBatch(tx, team_id, batch_id);
   });
 }
 
 /** Ends the world's processes, with the sessions of those that are in the middle of something. */
 export async function closeWorld(world: World): Promise<void> {
-  for (const { actor } of world.processes.values()) {
+  for (const { actor } of [world.ingestion, ...world.processes.values()]) {
     if (world.begun.has(actor)) await actor.bury();
     actor.is_dead = true;
   }

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import sql, { raw } from 'sql-template-tag';
+import { fromStored, intersect, subtract } from '../../server/engine/model/ledger/rectangles.ts';
+import type { Rectangle, StoredRectangle } from '../../server/engine/model/ledger/rectangles.ts';
+import { contains } from '../factories/events/areas.ts';
+import type { Held } from './destination.ts';
+import type { World } from './world.ts';
+
+type Run = {
+  id: string;
+  revision: number;
+  status: string;
+  delivery_id: string;
+  selection: StoredRectangle[];
+  is_marked: boolean;
+  is_make_up: boolean;
+  backfill_id: string | null;
+  backfill: Backfill | null;
+  from_ms: number;
+  to_ms: number;
+  created_ms: number;
+};
+type Backfill = { mode: string; selects_by: string; watermark_ms: number };
+type Ended = Backfill & { revision: number; from_ms: number; to_ms: number };
+
+const open_statuses = ['Starting', 'Running'];
+const isOpen = ({ status }: Run) => open_statuses.includes(status);
+const isCompleted = ({ status }: Run) => status === 'Completed';
+const isTaken = (run: Run) => isOpen(run) || isCompleted(run) || run.is_marked;
+const areasOf = (runs: Run[]) => runs.flatMap(({ selection }) => fromStored(selection));
+
+/**
+ * Compares runs, ledger, source and destination with each other, between two rounds: whatever is
+ * under way, nothing of this may ever be otherwise.
+ */
+export async function assertConsistent(world: World): Promise<void> {
+  const { db } = world.simulator;
+  for (const fault of world.faults) throw fault;
+  const wrong = await db.rows<{ what: string }>(sql`SELECT what FROM virtual.wrong`);
+  assert.deepEqual(wrong, [], 'what must never be');
+  const runs = await listRuns(world);
+  assertShown(world, runs);
+  const revisions = Map.groupBy(runs, ({ revision }) => revision);
+  const ledgers = await db.rows<{ revision: number; delivered: StoredRectangle[] | null }>(sql`
+    SELECT revision, delivered FROM batch_export_ledgers
+    WHERE batch_export_id = ${world.export_id}`);
+  const ended = await db.rows<Ended>(sql`
+    SELECT revision, mode, selects_by, ${ms('watermark')} AS watermark_ms,
+      ${ms('start_at')} AS from_ms, ${ms('end_at')} AS to_ms FROM batch_export_backfills
+    WHERE batch_export_id = ${world.export_id} AND status = 'Completed'`);
+  for (const [revision, own] of revisions) {
+    const ledger = ledgers.find((one) => one.revision === revision);
+    assertLedger(world, own, fromStored(ledger?.delivered ?? []));
+    assertDisjoint(own);
+    assertMadeUp(own);
+    if (!world.is_swept)
+      assertPlanned(
+        world,
+        own,
+        ended.filter((one) => one.revision === revision),
+      );
+  }
+}
+
+const ms = (column: string) => raw(`(extract(epoch FROM ${column}) * 1000)::float8`);
+
+function listRuns({ simulator, export_id }: World): Promise<Run[]> {
+  return simulator.db.rows<Run>(sql`
+    SELECT run.id, run.revision, run.status, run.delivery_id, run.selection, run.is_make_up,
+      run.committing_at IS NOT NULL AS is_marked, run.backfill_id,
+      ${ms('run.data_interval_start')} AS from_ms, ${ms('run.data_interval_end')} AS to_ms,
+      ${ms('run.created_at')} AS created_ms, CASE WHEN backfill.id IS NOT NULL THEN
+        json_build_object('mode', backfill.mode, 'selects_by', backfill.selects_by,
+          'watermark_ms', ${ms('backfill.watermark')}) END AS backfill
+    FROM batch_export_runs run LEFT JOIN batch_export_backfills backfill
+      ON backfill.id = run.backfill_id
+    WHERE run.batch_export_id = ${export_id} ORDER BY run.id`);
+}
+
+/** A completed run shows the rows of its selection; what may be shown is marked. */
+function assertShown({ destination, source }: World, runs: Run[]): void {
+  const held = new Map([...destination.places.values()].flatMap((place) => [...place]));
+  const marked = new Set(
+    runs.filter(({ is_marked }) => is_marked).map(({ delivery_id }) => delivery_id),
+  );
+  const isKnown = ({ shown, late, is_unanswered }: Held) =>
+    shown === undefined && late === undefined && !is_unanswered;
+  for (const [delivery_id, one] of held)
+    assert.ok(isKnown(one) || marked.has(delivery_id), 'what may be shown is not marked');
+  for (const run of runs.filter(isCompleted)) {
+    const area = fromStored(run.selection);
+    const rows = source.rows.filter((row) => contains(area, row.instant, row.inserted_at));
+    assert.deepEqual(
+      (held.get(run.delivery_id)?.shown ?? []).toSorted(),
+      rows.map(({ uuid }) => uuid).toSorted(),
+      'a completed run does not show its rows',
+    );
+  }
+}
+
+/** The ledger has what completed runs have; after a sweep also what empty ones had. */
+function assertLedger({ is_swept }: World, runs: Run[], ledger: Rectangle[]): void {
+  const completed = areasOf(runs.filter(isCompleted));
+  assertWithin(completed, ledger, 'a completed run is not in the ledger');
+  if (!is_swept) assertWithin(ledger, completed, 'the ledger has what no run has completed');
+}
+
+/** No two deliveries have something in common, but those of backfills of all. */
+function assertDisjoint(runs: Run[]): void {
+  const taken = runs.filter((run) => isTaken(run) && run.backfill?.mode !== 'all');
+  const deliveries = [...Map.groupBy(taken, ({ delivery_id }) => delivery_id).values()];
+  for (const [index, own] of deliveries.entries()) {
+    assert.ok(own.filter(isOpen).length <= 1, 'one delivery is in two runs');
+    for (const other of deliveries.slice(0, index))
+      assert.deepEqual(intersect(areasOf(own), areasOf(other)), [], 'two deliveries share rows');
+  }
+}
+
+/** What others left to a run of a backfill that did not deliver it is with another run. */
+function assertMadeUp(runs: Run[]): void {
+  const lost = runs.filter((run) => run.backfill !== null && !isTaken(run));
+  for (const run of lost) {
+    const later = runs.filter(
+      (other) =>
+        other.id !== run.id &&
+        other.created_ms >= run.created_ms &&
+        other.backfill_id !== run.backfill_id &&
+        !other.is_make_up &&
+        other.status !== 'Cancelled',
+    );
+    const left = intersect(fromStored(run.selection), later.map(baseOf));
+    const others = runs.filter((other) => other !== run && (isTaken(other) || other.is_make_up));
+    assertWithin(left, areasOf(others), 'nobody makes up for a run');
+  }
+  const made_up = areasOf(
+    runs.filter(({ is_make_up, delivery_id, id }) => is_make_up && delivery_id !== id),
+  );
+  assertWithin(
+    made_up,
+    areasOf(runs.filter(({ backfill }) => backfill !== null)),
+    'a make-up run has too much',
+  );
+}
+
+/** Each interval of the schedule, and of backfills that completed, is in the runs as a whole. */
+function assertPlanned({ has_gap }: World, runs: Run[], ended: Ended[]): void {
+  const planned = areasOf(runs);
+  const isScheduled = (run: Run) =>
+    run.backfill_id === null && !run.is_make_up && run.delivery_id === run.id;
+  const scheduled = runs.filter(isScheduled).toSorted((one, other) => one.from_ms - other.from_ms);
+  if (!has_gap)
+    for (const [index, { from_ms }] of scheduled.entries())
+      assert.equal(from_ms, scheduled[index - 1]?.to_ms ?? from_ms, 'the schedule has a gap');
+  for (const run of scheduled)
+    assertWithin([baseOf(run)], planned, 'a part of an interval is in no run');
+  for (const one of ended)
+    assertWithin([baseOf({ ...one, backfill: one })], planned, 'a backfill left a part out');
+}
+
+/** The area of a run before others were subtracted. */
+function baseOf({
+  backfill,
+  from_ms,
+  to_ms,
+}: Pick<Run, 'backfill' | 'from_ms' | 'to_ms'>): Rectangle {
+  const everything = { event_from: -Infinity, event_to: Infinity };
+  if (backfill === null) return { ...everything, inserted_from: from_ms, inserted_to: to_ms };
+  const { selects_by, watermark_ms } = backfill;
+  if (selects_by === 'timestamp')
+    return {
+      event_from: from_ms,
+      event_to: to_ms,
+      inserted_from: -Infinity,
+      inserted_to: watermark_ms,
+    };
+  return { ...everything, inserted_from: from_ms, inserted_to: Math.min(to_ms, watermark_ms) };
+}
+
+function assertWithin(part: Rectangle[], whole: Rectangle[], message: string): void {
+  for (const one of part) assert.deepEqual(subtract([one], whole), [], message);
+}
