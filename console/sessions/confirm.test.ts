@@ -161,7 +161,7 @@ test('a second factor is asked for, or set up if there is none yet', { skip }, a
   await enterByProvider(vera, domain);
   await page.goto(settingsOf(stranger));
   await page.getByRole('link', { name: 'Set one up in your account' }).waitFor();
-    await page.getByText('This organization requires a second factor').waitFor();
+  await page.getByText('This organization requires a second factor').waitFor();
 
   const { secret } = await setUpSecondFactor(harness, await signedIn(harness, vera));
   clock.pass(60_000);

@@ -31,7 +31,7 @@ const logOf = (chain_id: string) =>
       AND user_id IS NULL ORDER BY number`,
   );
 
-test('a user is created with a link to choose a password, in an organization by id or slug', async () => {
+test('a user is created with a link to choose a password, in an organization', async () => {
   const { organization } = await harness.newOrganization();
   for (const [index, named] of [
     organization.id,
@@ -103,7 +103,7 @@ test('a reset gives a link; only when it is asked for, the second factor goes', 
   );
 });
 
-test('a deactivated person is out at once, with keys, sessions and links, until undone', async () => {
+test('a deactivated person is out at once, until that is undone', async () => {
   const { user, browser } = await newSignedIn(harness);
   const key = await harness.newKey(user);
   const link = await resetUser(harness.deps, { email: user.email, secondFactor: false });

@@ -165,7 +165,7 @@ export const posthog_cases: readonly ProtocolCase[] = [
     wanted: [{ event: '$identify', distinct_id: 'ada', set: { plan: 'pro' } }],
   },
   {
-    says: 'long names are cut, events without a person or a name are refused, the others are stored',
+    says: 'long names are cut, events without a person or a name are refused',
     path: '/track/',
     body: {
       api_key: key,

@@ -131,7 +131,7 @@ test('typed text is refused if the record changed, and saved if it did not', { s
   await save.click();
   await page.getByRole('alert').filter({ hasText: 'changed' }).waitFor();
   assert.equal((await home.ask('GET', path)).body.name, 'Theirs');
-    await page.getByRole('button', { name: 'Discard what you typed' }).click();
+  await page.getByRole('button', { name: 'Discard what you typed' }).click();
   await untilInPage(page, "document.querySelector('input[name=name]').value === 'Theirs'");
   // A change of a field that this form does not show collides with nothing.
   await name.fill('Mine');

@@ -96,7 +96,7 @@ test('after an upgrade the new console loads itself, and never in a loop', { ski
   // Another file that stays away: this console was left once already.
   await page.route('**/assets/domains_page-*.js', (route) => route.fulfill({ status: 404 }));
   await page.getByRole('link', { name: 'Domains' }).click();
-    await page.getByText('The server did not send the code of this page').waitFor();
+  await page.getByText('The server did not send the code of this page').waitFor();
   assert.equal(countAsked(), 1);
   forgetFailures(visitor!);
 });
@@ -121,7 +121,7 @@ test('a query editor or palette that does not load leaves the page usable', { sk
   await page.goto(`/projects/${home.project.id}/exports/new`);
   const { complaints } = visitor!;
   const before = complaints.length;
-    await page.getByLabel('Columns').selectOption('Columns of a query');
+  await page.getByLabel('Columns').selectOption('Columns of a query');
   await page.getByRole('textbox', { name: 'Query' }).fill('SELECT 1');
   // The field is there before the browser has said that the editor is not.
   await eventually('The editor is not asked for.', () => complaints.length > before);

@@ -14,7 +14,7 @@ export function testConfig(contract: Contract): void {
 
 function testMisconfigured(contract: Contract): void {
   const { under } = contract;
-  test('a config that cannot work is a final error with its own code, and fails the check', async () => {
+  test('a config that cannot work is a final error, and fails the check', async () => {
     const good = await under.configure();
     const own = await under.misconfigure(good);
     for (const { name, change, code } of [...sharedMistakes(good), ...own]) {

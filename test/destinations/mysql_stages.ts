@@ -80,7 +80,7 @@ function testDamage(world: MySqlWorld): void {
 }
 
 function testTables(world: MySqlWorld): void {
-  test('a user without CREATE, RENAME and DROP delivers in one transaction, without a stage', async () => {
+  test('a user without CREATE, RENAME and DROP delivers without a stage', async () => {
     for (const [user, lacking] of [
       ['no_create', 'CREATE'],
       ['no_drop', 'DROP'],
@@ -117,7 +117,7 @@ function testTables(world: MySqlWorld): void {
 }
 
 function testMerging(world: MySqlWorld): void {
-  test('persons of several slices are merged at the end, even with columns of the stage’s names', async () => {
+  test('persons of several slices are merged at the end, whatever their columns', async () => {
     const text = { nullable: false, type: 'text' } as const;
     const columns = [
       { ...text, name: 'team_id', type: 'integer', expression: 'team_id' } as const,

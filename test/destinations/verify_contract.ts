@@ -129,7 +129,7 @@ async function findNamed(
  */
 export function testSecrets(contract: Contract): void {
   const { under } = contract;
-  test('no step, error, log line, difference, manifest or name shows a secret of a config', async () => {
+  test('no step, error, log line, manifest or name shows a secret of a config', async () => {
     const config = await under.configure();
     for (const other of (await under.alternatives?.(config)) ?? []) {
       assert.ok((await contract.check(other)).every((step) => step.status === 'passed'));

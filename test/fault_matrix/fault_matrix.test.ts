@@ -66,7 +66,7 @@ after(async () => {
   await exporting.close();
 });
 
-test('every fault ends as docs/fault_matrix.md says, and all rows arrive once afterwards', async (context) => {
+test('every fault ends as the page says, and all rows arrive once afterwards', async (context) => {
   const matrix = await Matrix.open(exporting);
   if (mariaDbMissing !== undefined)
     await context.test('MySQL', { skip: mariaDbMissing }, () => undefined);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { inDepth } from '../depth.ts';
 import { runIdentities } from './campaign.ts';
 
-test('random identify, alias, merges and kills leave the persons of the model, at every watermark', async (context) => {
+test('random merges and kills leave the persons of the model', async (context) => {
   const checked = await runIdentities({
     sequences: inDepth(30, 1_000),
     sequences_per_project: inDepth(30, 100),

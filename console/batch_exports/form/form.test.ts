@@ -213,7 +213,7 @@ test('an edit keeps secrets, asks for them again, and says what restarts', { ski
 
   await goTo(page, edit);
   await fill(page, 'Host', 'two.example.com');
-    await page.getByText('because you changed Host. Enter it again.').waitFor();
+  await page.getByText('because you changed Host. Enter it again.').waitFor();
   // A route of its own, and faults of fields: others ask the rules of axe-core for both.
   await checkEverywhere(page, 'edit_export', []);
   await Promise.all([
@@ -226,7 +226,7 @@ test('an edit keeps secrets, asks for them again, and says what restarts', { ski
   await again.fill('lost');
   await page.reload();
   await page.getByText('This is what you typed before. Secrets are not kept').waitFor();
-    await page.getByText('Your entry was not kept. Enter it again.').waitFor();
+  await page.getByText('Your entry was not kept. Enter it again.').waitFor();
   if (is_deep) await checkEverywhere(page, 'edit_export_kept', []);
   await again.fill('new');
   await page.getByText('Secrets are not kept').waitFor({ state: 'detached' });
@@ -249,9 +249,9 @@ test('an edit keeps secrets, asks for them again, and says what restarts', { ski
   });
   await goTo(page, `/projects/${home.project.id}/exports/${id}/edit`);
   await fill(page, 'URL', 'https://two.example.com');
-    await page.getByText(/because you changed URL\. Enter it again or remove it\./).waitFor();
+  await page.getByText(/because you changed URL\. Enter it again or remove it\./).waitFor();
   assert.equal(await page.getByRole('checkbox', { name: /^Remove / }).count(), 1);
-    await page.getByRole('checkbox', { name: 'Remove Bearer token' }).check();
+  await page.getByRole('checkbox', { name: 'Remove Bearer token' }).check();
   await button(page, 'Save the changes').click();
   await button(page, 'Save and restart').click();
   await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
@@ -265,7 +265,7 @@ test('an edit keeps secrets, asks for them again, and says what restarts', { ski
   await change({ name: 'Theirs', interval: 'day', destination: { config: { schema: 's' } } });
   await button(page, 'Save the changes').click();
   await page.getByText('has changed “Name”, “Schema” and “Interval” since').waitFor();
-    await page.getByText('Stored now: “Theirs”.').waitFor();
+  await page.getByText('Stored now: “Theirs”.').waitFor();
   assert.equal(await page.getByLabel('Interval').inputValue(), 'day');
   assert.equal((await stored(created.id)).body.name, 'Theirs');
   await button(page, 'Save the changes').click();
@@ -278,7 +278,7 @@ test('an edit keeps secrets, asks for them again, and says what restarts', { ski
   await change({ name: 'Theirs' });
   await button(page, 'Save the changes').click();
   await page.getByText('has changed “Name” since').waitFor();
-    await button(page, 'Discard what you typed').click();
+  await button(page, 'Discard what you typed').click();
   await page.locator('input[name=name][value=Theirs]:focus').waitFor();
   await fill(page, 'Name', 'Mine after theirs');
   await button(page, 'Save the changes').click();

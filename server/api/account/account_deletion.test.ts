@@ -25,7 +25,7 @@ openAroundTests();
 const exists = async (user: { id: number }) =>
   (await harness.deps.db.row(sql`SELECT 1 FROM users WHERE id = ${user.id}`)) !== undefined;
 
-test('deleting an account takes password and session; the person goes, their objects stay', async () => {
+test('deleting an account takes password and session; objects of the person stay', async () => {
   const user = await newPerson(harness);
   const home = await harness.newOrganization();
   await addMember(harness.deps, home.organization.id, user, 8);

@@ -115,7 +115,7 @@ test('a new address takes effect when its link is opened; the old one is notifie
   assert.equal(late.body.code, 'expired');
 });
 
-test('the present address, a new password or another change withdraws a waiting change', async () => {
+test('the present address, a new password or another change withdraws a change', async () => {
   const { user, browser } = await newSignedIn(harness);
   const key = await harness.newKey(user);
   const pending = async () => (await browser.ask('GET', url)).body.pending_email;

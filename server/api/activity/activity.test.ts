@@ -169,7 +169,7 @@ test('wrong queries are 400 and name the parameter', async () => {
   }
 });
 
-test('members with the scope read the log; administrators read the addresses of others', async () => {
+test('members with the scope read the log, administrators also foreign addresses', async () => {
   const home = await harness.newOrganization();
   const member = await harness.newMember(home.organization.id, 1);
   const administrator = await harness.newMember(home.organization.id, 8);

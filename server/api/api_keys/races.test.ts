@@ -21,7 +21,7 @@ async function newGuest() {
   return { person, host, remove };
 }
 
-test('a key that is limited to an organization while its person is removed keeps its limits', async () => {
+test('a key limited to an organization keeps its limits when its person leaves', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { person, host, remove } = await newGuest();
     const [here, there] = [person.organization.id, host.organization.id];

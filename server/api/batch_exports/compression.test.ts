@@ -62,7 +62,7 @@ test('an unknown format is answered with the known ones, beside other faults', a
   ]);
 });
 
-test('a change of the format names the formats that the stored compression does not fit', async () => {
+test('a change of format names the formats that the compression does not fit', async () => {
   const { id } = await newExport(home, {
     destination: {
       type: 'File',

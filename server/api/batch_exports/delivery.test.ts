@@ -43,7 +43,7 @@ test('a run cancelled before a worker takes it is Cancelled, and a retry deliver
   assert.deepEqual(await eventsIn(delivering.folder, 'cancelled'), all_events);
 });
 
-test('scheduled runs deliver each hour once; a backfill of delivered hours adds nothing', async () => {
+test('the schedule delivers each hour once; a backfill of them adds nothing', async () => {
   await delivering.startOnce();
   const { created, get, send } = await withEvents(harness, 'scheduled');
   await scheduleFrom(harness, created.id);

@@ -43,7 +43,7 @@ async function withExport(body: Record<string, unknown> = {}) {
   };
 }
 
-test('failures in a row pause an export with a visible reason; a success counts again', async () => {
+test('failures in a row pause an export, and a success resets their count', async () => {
   const { home, id, get, send } = await withExport();
   for (const end of [failed, failed, completed, failed, failed]) await endedRun(harness, id, end);
   // An interval without rows is no success of the destination: it was not asked for anything.

@@ -39,7 +39,7 @@ test('each key without a secret is listed as leading somewhere or not', () => {
 });
 
 for (const { type, config, moves, stays } of places_cases) {
-  test(`${type} (${Object.keys(config).join(', ')}): only a change of place asks for the secrets again`, async () => {
+  test(`${type} (${Object.keys(config).join(', ')}): another place asks for secrets`, async () => {
     const { secrets } = findDestination(type)!;
     const stored = secrets.filter((key) => Object.hasOwn(config, key));
     const created = await newExport(home, { destination: { type, config } });

@@ -123,7 +123,7 @@ test('too many refused rows fail the run with the first reasons; nothing is show
   assert.deepEqual(await foundAt(exporting, id), right);
 });
 
-test('only destinations that can show rows, rejected rows and receipt at once set rows aside', async () => {
+test('only destinations that show all parts at once set rows aside', async () => {
   const home = await exporting.harness.newOrganization();
   const refusal = async (destination: object) => {
     const body = { name: 'x', interval: 'hour', destination, rejected_rows: 'set_aside' };
@@ -135,7 +135,8 @@ test('only destinations that can show rows, rejected rows and receipt at once se
     assert.deepEqual(await refusal({ type, config }), [
       400,
       'rejected_rows',
-      `The destination ${type} cannot set refused rows aside; docs/rejected_rows.md says why, and ` +
+      `The destination ${type} cannot set refused rows aside; docs/rejected_rows.md says ` +
+        'why, and ' +
         'what to do instead. Use "stop".',
     ]);
   const config = { ...(await postgres.freshConfig()), table_name: 'x'.repeat(60) };

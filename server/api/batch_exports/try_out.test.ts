@@ -119,7 +119,7 @@ test('a preview of long rows shows the oldest alone, and none that is too long',
   assert.match(refused.body.detail, /^The first row has more than 16 MiB/);
 });
 
-test('the same small slice is asked for once, unless project, filter or format differ', async () => {
+test('the same slice is queried once, unless project, filter or format differ', async () => {
   const home = await harness.newOrganization();
   await insertEvents(harness, home);
   let asked = 0;

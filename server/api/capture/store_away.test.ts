@@ -8,7 +8,7 @@ const harness = aroundTests(() => openHarness({ clickhouse: false }));
 
 const bought = { event: 'bought', distinct_id: 'ada', type: 'track', userId: 'ada' };
 
-test('an event that cannot be stored is 503 in every form, with Retry-After for browsers', async () => {
+test('an event that cannot be stored is 503 in every form, with Retry-After', async () => {
   const { project } = await harness.newOrganization();
   const headers = {
     authorization: `Bearer ${project.api_token}`,

@@ -188,7 +188,7 @@ test('a secret that was changed by hand is drift, without its value', async () =
   assert.deepEqual(plan.body.drift[0].changes, [masked]);
 });
 
-test('a plan deletes nothing without a prune, in absent sections, or of other sources', async () => {
+test('a plan deletes nothing without a prune, or of other sources', async () => {
   const config = await applied();
   const source = { source: { name: 'repo' } };
   const empty = { projects: { web: { name: 'Web', batch_exports: null } } };

@@ -111,7 +111,7 @@ test('an organization that loses a name learns it, in its log and by mail', asyn
   assert.match(mail!.content.text ?? '', /Acme/);
 });
 
-test('one of several organizations gets a free name, and keeps it with a proof in time', async () => {
+test('one of several organizations gets a free name, and keeps it with a proof', async () => {
   const homes = await Promise.all([1, 2, 3].map(() => world.harness.newOrganization()));
   const [owner, ...takers] = homes as [TestOrganization, ...TestOrganization[]];
   for (let round = 1; round <= 5; round += 1) {

@@ -42,7 +42,7 @@ function begin({ project, key }: TestOrganization, content_type: string) {
 }
 
 for (const content_type of ['application/x-ndjson', 'application/json'])
-  test(`${content_type}: the load of one project is bounded and leaves space to others`, async () => {
+  test(`${content_type}: the load of a project is bounded and leaves space`, async () => {
     const home = await harness.newOrganization();
     // Six are as many as there is room for.
     const seven = Array.from({ length: 7 }, () => begin(home, content_type));

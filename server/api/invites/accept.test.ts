@@ -27,7 +27,7 @@ const harness = aroundTests(() =>
 
 const cookieOf = (answer: Answer) => ({ cookie: setCookieOf(answer)!.split(';')[0]! });
 
-test('a person without an account signs up, joins at the invite’s level and is signed in', async () => {
+test('a person without an account signs up and joins at the invite’s level', async () => {
   const home = await harness.newOrganization({ name: 'Home' });
   const link = await newInvite(home, { first_name: 'Grace', level: 8, message: 'Hello!' });
   const shown = await lookAtInvite(harness, link);

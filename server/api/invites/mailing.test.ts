@@ -148,7 +148,7 @@ test('names write no paragraphs of their own', async () => {
   ]);
 });
 
-test('a mail that the relay refuses makes only the attempt false; a later one succeeds', async () => {
+test('a mail that the relay refuses is one failed attempt; a later one succeeds', async () => {
   for (const fault of ['reject_recipient', 'reject_message', 'drop_during'] as const) {
     relay.setFault(fault);
     const created = await invite({ target_email: address() });
@@ -253,7 +253,7 @@ test('a bulk sends one mail to each, with the link of each', async () => {
   }
 });
 
-test('a bulk does not wait for a relay that hangs: the rest goes out after the answer', async () => {
+test('a bulk does not wait for a relay that hangs: the rest goes out later', async () => {
   relay.setFault('hang_after');
   const begun = performance.now();
   const body = Array.from({ length: 9 }, () => ({ target_email: address() }));

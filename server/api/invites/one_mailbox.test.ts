@@ -78,7 +78,7 @@ test('a member is found in every spelling, and nobody else takes the address', a
   }
 });
 
-test('stored addresses get the one spelling, unless their mailbox has another account', async () => {
+test('stored addresses get one spelling, unless their mailbox has two accounts', async () => {
   const { db } = harness.deps;
   const [dan, eve, other_eve] = [
     await newPerson(harness),

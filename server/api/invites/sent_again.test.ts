@@ -58,7 +58,7 @@ test('a demoted inviter takes their invite back, but does not send it again', as
   assert.equal((await remove(organization.id, id, maker.key)).status, 204);
 });
 
-test('an invite expires 3 days after it was sent, and can be sent again under another link', async () => {
+test('an invite expires after 3 days, and can be sent again with another link', async () => {
   const { organization, key } = await harness.newOrganization();
   const created = (await invite(organization.id, key, { target_email: address() })).body;
   const isExpired = async () => (await list(organization.id, key)).results[0].is_expired;

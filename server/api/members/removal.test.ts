@@ -129,7 +129,7 @@ test('a removed member loses the organization at once, with every key and sessio
   );
 });
 
-test('a person without an organization is signed out, also after two concurrent removals', async () => {
+test('a person without an organization is signed out, also after a race', async () => {
   for (let round = 0; round < 8; round += 1) {
     const homes = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
     const member = await harness.newMember(homes[0].organization.id, 1);

@@ -101,7 +101,7 @@ test('a receiver that is gone says nothing of the address that its target has by
   );
 });
 
-test('an outcome waits for a change or deletion of the target, and holds no lock meanwhile', async () => {
+test('an outcome waits for a change of the target, and holds no lock meanwhile', async () => {
   const { exported, target } = await withWebhook();
   await endedRun(harness, exported.id, failed);
   const due = await claimOne(harness, now);

@@ -111,7 +111,7 @@ test('targets are created, in both lists, changed, deleted; a secret shows once'
   assert.equal((await home.ask('GET', url)).status, 404);
 });
 
-test('the path and query of an address are sealed and hidden; the shown part may be sent back', async () => {
+test('the path and query of an address are sealed; the shown part may come back', async () => {
   const { home, exported, change, state, received, target, url } = await withWebhook();
   const token = 'a-token-that-nobody-may-see-c0de';
   const shown = `${receiver.url}/********c0de`;

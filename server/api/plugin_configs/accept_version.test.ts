@@ -58,7 +58,7 @@ const versionCount = async () => {
   return row!.count;
 };
 
-test('a config of a stranger’s plugin holds the version and settings of its enabling', async () => {
+test('a config of a stranger’s plugin holds the version that was enabled', async () => {
   const { url, body } = await enable({ enabled: false });
   assert.deepEqual([body.accepted_version, body.waiting_version], [null, null]);
   // Nobody runs it yet, so what is enabled is what is there by then.
@@ -197,7 +197,7 @@ test('versions in use are kept, and go with their last user', async () => {
   assert.equal((await owner.ask('DELETE', plugin.url)).status, 409);
 });
 
-test('a process of the previous release cannot enable without acceptance, or remove code', async () => {
+test('the previous release cannot enable without acceptance, or remove code', async () => {
   const { body, url } = await enable({ enabled: false });
   const { db } = harness.deps;
   await db.run(sql`UPDATE plugin_configs SET enabled = true WHERE id = ${body.id}`);

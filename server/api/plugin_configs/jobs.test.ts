@@ -127,7 +127,7 @@ test('a job that cannot start is refused with its field, and nothing waits', asy
   assert.deepEqual([status, await waiting()], [200, 0]);
 });
 
-test('the record cannot make a job public; a disabled config or a low level starts none', async () => {
+test('the record cannot make a job public; a disabled config starts none', async () => {
   const body = { name: 'Send it', payload: { word: 'x' } };
   await home.ask('PATCH', url, { enabled: false });
   const disabled = await start(body);

@@ -69,7 +69,7 @@ test('an npm package serves each collection; what it says is in the answer at on
   assert.ok(registry.authorizations.includes('Bearer sesame-open-sesame'));
 });
 
-test('a package that is unfit, missing or broken is 400 on the field, and leaves nothing', async () => {
+test('a package that is unfit, missing or broken is 400, and leaves nothing', async () => {
   registry.publish('imports', '1.0.0', packageFiles('pipeline_import_apps'));
   const change = { 'index.ts': 'export const processEvent = (event) => event;' };
   registry.publish('changes', '1.0.0', packageFiles(destination, {}, change));

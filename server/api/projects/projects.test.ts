@@ -43,7 +43,7 @@ test('POST creates a project with a token, by default in the oldest organization
   );
 });
 
-test('a new project is in the named organization, else the oldest with level 8, else 403', async () => {
+test('a new project is in the named organization, else the oldest, else 403', async () => {
   const one = await harness.newOrganization({ level: 1 });
   assert.equal((await create(one.key, { name: 'x' })).status, 403);
   assert.equal(

@@ -92,7 +92,7 @@ const ways = (eve: Awaited<ReturnType<typeof newEmployee>>) =>
     ['POST', '/api/users/@me/verify_email/', undefined],
   ] as const;
 
-test('a person deactivated by their directory cannot create organizations or send mail', async () => {
+test('a deactivated person cannot create organizations or send mail', async () => {
   const eve = await newEmployee();
   // A link of before would lead out of the domain.
   const address = newAddress();

@@ -88,7 +88,7 @@ test('a log that is whole is well, and the doctor finds no fault', async () => {
   if (warnings === 0) assert.equal(last, 'Nothing is wrong.');
 });
 
-test('a fault is one sentence with the name of the organization or person, and exit code 1', async () => {
+test('a fault is one sentence with the name it concerns, and exit code 1', async () => {
   await tamper('CREATE TABLE kept AS TABLE activity');
   await tamper(
     `UPDATE activity SET user_email = 'other@example.com' WHERE number = 1

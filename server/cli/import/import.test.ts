@@ -185,7 +185,7 @@ test('a server that asks to wait is waited for, one that refuses ends the import
   }
 });
 
-test('an answer that does not speak of the lines stops the import, and counts nothing', async () => {
+test('an answer that does not speak of the lines stops the import', async () => {
   const owner = await importing.harness.newOrganization();
   const file = await importing.put(
     'proxy.ndjson',

@@ -109,7 +109,7 @@ for (const [signal, code] of [
   ['SIGINT', 130],
   ['SIGTERM', 143],
 ] as const)
-  test(`${signal} stops an import at once with ${code}, and the same command continues it`, async () => {
+  test(`${signal} stops an import with ${code}, and the command continues it`, async () => {
     const endpoint = await openEndpoint();
     const file = await putLines(`${signal}.ndjson`);
     const { child, ended } = start(file, '--url', endpoint.url);

@@ -77,7 +77,7 @@ const here = async (query = sum) => {
 };
 const there = async (query = sum) => (await other.query({ query, format: 'JSONEachRow' })).json();
 
-test('a killed copy continues; changed days are copied again; the server keeps running', async () => {
+test('a killed copy continues, and the server keeps running', async () => {
   const child = spawn(process.execPath, [main, 'migrate-store', '--to', to], {
     env: { ...leastEnvironment(), ...source().environment },
     stdio: 'ignore',

@@ -132,7 +132,7 @@ test('insertion times go on after the store when the control store forgot them',
   );
 });
 
-test('an unknown project has its own error, and waiting callers are bounded by memory', async () => {
+test('an unknown project has its own error; waiting callers are bounded', async () => {
   const { stored } = await open().add(2_000_000_000, [event()]);
   assert.deepEqual(await stored, { failure: 'project_gone' });
   const teamId = await newTeam();

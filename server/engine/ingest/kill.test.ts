@@ -45,7 +45,7 @@ after(async () => {
   await stores.close();
 });
 
-test('kill -9 during ingestion: acknowledged events are there, sending again doubles nothing', async () => {
+test('kill -9 during ingestion loses nothing, and sending again doubles nothing', async () => {
   const teamId = await newProject();
   let acknowledged = -1;
   for (let round = 0; round < inDepth(1, 8); round += 1) {

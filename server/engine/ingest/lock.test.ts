@@ -239,7 +239,7 @@ test('a writer whose session ended while it looked up writes nothing', async () 
   assert.deepEqual(await store(teamId), { taken: 1, duplicates: 0, refused: 0 });
 });
 
-test('a writer whose session ended after the note sends nothing, and planners wait meanwhile', async () => {
+test('a writer whose session ended after the note sends nothing', async () => {
   const teamId = await newTeam();
   const promised = await storeAndLose(teamId, 'INSERT INTO persons');
   assert.deepEqual(await insertions(teamId), []);

@@ -29,7 +29,7 @@ const build = (
   bytes_max = 1e9,
 ) => buildRows(1, events.map(event), loaded(before), bytes_max);
 
-test('a $set that would make a person too large is dropped, and the event keeps its properties', async () => {
+test('a $set that makes a person too large is dropped, the event is not', async () => {
   const half = 'ä'.repeat(person_bytes_max / 4);
   const { events, persons, warnings } = await build([
     { $set: { a: half } },
@@ -65,7 +65,7 @@ test('values that are there already, in any spelling of $set, create no version'
   );
 });
 
-test('rows are bounded by their written size, and a dropped first row changes no person', async () => {
+test('rows are bounded by their size; a dropped first row changes no person', async () => {
   const before: [string, Person][] = [['d', person(`{"a":"${'ä'.repeat(40_000)}"}`)]];
   const sent = Array.from({ length: 10 }, (_none, index) => ({ $set: { index } }));
   const { events, persons } = await build(sent, before, 250_000);

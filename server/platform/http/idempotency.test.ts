@@ -180,7 +180,7 @@ test('after 24 h a key is new, and the sweep removes old ones', async () => {
   );
 });
 
-test('a real route acts once, replays 400s, forgets validate_only and refuses bad keys', async () => {
+test('a real route acts once, replays 400s and refuses bad keys', async () => {
   const whole = await openHarness({ clickhouse: false, build: buildApp });
   try {
     const { key } = await whole.newOrganization();

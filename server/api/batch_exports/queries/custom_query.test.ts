@@ -131,7 +131,7 @@ test('a fault is a 400 that names line, column, piece and what was meant, one ea
   assert.match(pattern.body.detail, /^Line 1, column 45 \(`'\['`\): This regular expression/);
 });
 
-test('a change of the model or the destination checks the stored query, and dry runs too', async () => {
+test('a change of model or destination checks the stored query, dry runs too', async () => {
   const home = await harness.newOrganization();
   const { id } = await newExport(home, {
     custom_query: 'SELECT event AS xmin, person.properties.plan AS plan FROM events',

@@ -88,7 +88,7 @@ test('aggregates are those of each interval; those without rows leave no file', 
   assert.deepEqual([statuses(none.runs), none.hours], [['Completed 0'], []]);
 });
 
-test('a look-up of persons is as of the end of the run; UNION ALL adds changed persons', async () => {
+test('a query looks persons up as of the end of the run; UNION ALL adds them', async () => {
   const joined = await deliver(
     exporting,
     'joined',

@@ -56,7 +56,7 @@ const six_hundred = Array.from({ length: 600 }, (_, n) => ({
   properties: { padding: 'x'.repeat(4_000) },
 }));
 
-test('S3: an attempt after a failed one, or a retry, writes the same bytes as one attempt', async () => {
+test('S3: another attempt or a retry writes the same bytes as one attempt', async () => {
   const home = await exporting.harness.newOrganization();
   await exporting.insert(home, six_hundred);
   const custom_query = 'SELECT event, properties, now() AS made_at FROM events';
@@ -170,7 +170,7 @@ test('S3: a run whose commit is in doubt keeps its query, whatever the export is
   assert.deepEqual((await objectsIn('kept')).map(String), ['{"old":"e0"}\n{"old":"e1"}\n']);
 });
 
-test('BigQuery: the connection test writes a row of the query, and compares every value', async (context) => {
+test('BigQuery: the connection test writes a row of the query and compares it', async (context) => {
   const home = await exporting.harness.newOrganization();
   await exporting.insert(home, six_hundred.slice(0, 1));
   const custom_query =

@@ -146,7 +146,7 @@ test('two queries of an organization are read while requests wait, whatever proj
   assert.equal(answered.at(-1), 'third 200');
 });
 
-test('the time of a destination is not that of the query, and a late fault is explained', async () => {
+test('the time of the destination is not the query’s; a late fault is explained', async () => {
   const harness = exporting.harness.deps.engine;
   const engine = { ...harness, query_limits: { ...harness.query_limits, execution_seconds: 30 } };
   const all = [{ event_from: null, event_to: null, inserted_from: null, inserted_to: null }];

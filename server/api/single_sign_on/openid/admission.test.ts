@@ -23,7 +23,7 @@ beforeEach(() => {
   provider.person = persons['google-oauth2'];
 });
 
-test('without a verified domain only a verified account in an organization is signed in', async () => {
+test('without a verified domain only a verified account is signed in', async () => {
   const address = 'grace@home.example';
   provider.person = {
     sub: '7',

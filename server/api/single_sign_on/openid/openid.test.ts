@@ -205,7 +205,7 @@ test('a userinfo of another form than documented is refused', async () => {
   );
 });
 
-test('an unknown provider is no sign-in, one that is down says so, and tries are bounded', async () => {
+test('an unknown provider is refused, one that is down says so', async () => {
   // A GitLab is configured at a place where nothing answers.
   const config = {
     gitlab_client_id: 'x',

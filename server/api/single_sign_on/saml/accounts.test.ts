@@ -60,7 +60,7 @@ test('an account whose address only looks like the vouched one is another accoun
   }
 });
 
-test('without JIT a stranger needs an open invite, which gives its level and is used up', async () => {
+test('without JIT a stranger needs an open invite, which is used up', async () => {
   const home = await world.newHome();
   const browser = openNavigator(world.harness);
   await assertRefused(world, browser, await signInBySaml(world, browser), 'no_account');

@@ -32,7 +32,7 @@ const membersOf = async (home: Home) =>
     (member: { user: { email: string }; level: number }) => `${member.user.email} ${member.level}`,
   );
 
-test('the whole way: provider, response, session, account, membership, and the wanted page', async () => {
+test('the whole way from the provider to a session and the wanted page', async () => {
   const home = await world.newHome({ jit_provisioning_enabled: true });
   const browser = openNavigator(world.harness);
   const begun = await browser.go(

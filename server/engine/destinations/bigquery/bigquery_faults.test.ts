@@ -27,7 +27,7 @@ import { uploadJob } from './upload.ts';
 
 openAroundTests();
 
-test('an upload continues where it is: partial, refused or broken pieces, a lost answer', async () => {
+test('an upload continues where it is, after broken pieces and a lost answer', async () => {
   const config = freshConfig();
   const dataset = await openDataset(config, deps);
   const line = Buffer.from(`${JSON.stringify({ key: 'k'.repeat(1_000_000) })}\n`);
@@ -171,7 +171,7 @@ test('the connection test sends real values, and names each column that changes 
   assert.ok((await check()).every(({ status }) => status === 'passed'));
 });
 
-test('a connection test that cannot write its file, or loses its rows, names the cause', async () => {
+test('a connection test that loses its file or its rows names the cause', async () => {
   const config = freshConfig();
   const failed = async (changes: Partial<DestinationDeps>) =>
     (await bigquery.check(config, uuid_only, { ...deps, ...changes }))

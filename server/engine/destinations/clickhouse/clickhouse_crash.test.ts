@@ -61,7 +61,7 @@ async function breakOff(
   await sink.close();
 }
 
-test('a killed worker shows all or nothing, and the next one repeats one slice at most', async () => {
+test('a killed worker shows all or nothing; the next repeats one slice at most', async () => {
   const places = ['writing', 'written', 'committed', 'committing'] as const;
   const all = await Promise.all(places.map(freshOrders));
   const four = all[0]!;
@@ -136,7 +136,7 @@ test(
   },
 );
 
-test('a server killed at any statement of a commit comes back, and the next attempt ends it', async () => {
+test('a server killed in a commit comes back, and the next attempt ends it', async () => {
   const statements = [
     [/manifest.*JSONEachRow/, false],
     [/_partition_id/, false],

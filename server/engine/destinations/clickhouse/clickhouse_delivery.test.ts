@@ -122,7 +122,7 @@ test('persons refuse a table that does not merge by their key', async () => {
   await deliver(config, freshDelivery({ model: 'persons', columns }), [['7', 'a']]);
 });
 
-test('a table of the user’s own keeps its options, and a value that does not fit is final', async () => {
+test('a table of the user’s own keeps its options; an unfit value is final', async () => {
   const config = await freshConfig();
   await run(
     `CREATE TABLE ${inDatabase(config)} (own UInt8 DEFAULT 5,

@@ -216,7 +216,7 @@ test('an endpoint that hangs is left at once on abort, also in a pause', async (
   }
 });
 
-test('bodies hold all rows in order, and only a lone row may be larger than the limit', async () => {
+test('bodies hold all rows in order; only a lone row may exceed the limit', async () => {
   const row = fc
     .integer({ min: 1, max: 600_000 })
     .map((length) => JSON.stringify('x'.repeat(length)));

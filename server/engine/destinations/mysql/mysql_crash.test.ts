@@ -57,7 +57,7 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
 
   testMySqlStages(world);
 
-  test('a killed worker shows all or nothing, and the next one repeats one slice at most', async () => {
+  test('a killed worker shows all or nothing; the next repeats one slice at most', async () => {
     const places = ['writing', 'writing', 'written', 'committed', 'committing'] as const;
     const all = places.map((place) => world.freshOrders(place));
     const five = all[0]!;
@@ -97,7 +97,7 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
     },
   );
 
-  test('a server killed between slices or in a commit comes back, and the next attempt ends it', async () => {
+  test('a server killed in a delivery comes back, and the next attempt ends it', async () => {
     for (const isCommitting of [false, true]) {
       const orders = world.freshOrders('written');
       const sink = await mysql.open(orders.config, orders.delivery, deps);
@@ -186,7 +186,7 @@ describe('on MariaDB', { skip: mariaDbMissing ?? false }, () => {
     }
   });
 
-  test('a write waits for a table that another session holds before it reads, until a stop', async () => {
+  test('a write waits for a locked table before it reads, until a stop', async () => {
     const orders = world.freshOrders('written');
     await world.run(`CREATE TABLE warehouse.${orders.config.table_name} (n bigint)`);
     const other = await world.server.admin();

@@ -33,7 +33,7 @@ const deliver = (config: MySqlConfig, delivery: Delivery, text: string) =>
   deliverText(mysql, { config, delivery, deps }, text);
 
 onMariaDb(() => {
-  test('TLS is verified by name and authority by default, and left out only if allowed', async () => {
+  test('TLS is verified by name and authority, and left out only if allowed', async () => {
     const config = { ...(await freshConfig()), has_self_signed_cert: false };
     tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
     const status = async (changes: Partial<MySqlConfig>) =>

@@ -67,7 +67,7 @@ function ordersOf({ config, delivery }: Place, killed: KillPlace): DeliveryOrder
   };
 }
 
-test('a killed worker shows all or nothing, and the next one repeats one slice at most', async () => {
+test('a killed worker shows all or nothing; the next repeats one slice at most', async () => {
   const killed = ['writing', 'writing', 'written', 'committed', 'committing'] as const;
   const places = await Promise.all(killed.map(() => freshPlace()));
   const all = killed.map((place, number) => ordersOf(places[number]!, place));

@@ -38,7 +38,7 @@ openAroundTests();
 const deliver = (config: PostgresConfig, delivery: Delivery, text: string) =>
   deliverText(postgres, { config, delivery, deps }, text);
 
-test('TLS is verified by name and authority by default, and left out only if allowed', async () => {
+test('TLS is verified by name and authority, and left out only if allowed', async () => {
   const config = { ...(await freshConfig()), has_self_signed_cert: false };
   tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
   const status = async (changes: Partial<PostgresConfig>) =>
@@ -225,7 +225,7 @@ test('a cut connection ends the write at once, and the next attempt does it all'
   assert.equal((await pool.query(`SELECT 1 FROM ${inSchema(config)}`)).rowCount, 1);
 });
 
-test('a late dead attempt finds the delivery done, and two at once wait for each other', async () => {
+test('a late dead attempt finds the delivery done; two at once wait in turn', async () => {
   const config = await freshConfig();
   const given = freshDelivery({ columns: uuid_only });
   const first = await postgres.open(config, given, deps);

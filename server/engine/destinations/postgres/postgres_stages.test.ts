@@ -83,7 +83,7 @@ test('a user who may not create tables delivers all slices in one transaction', 
   assert.deepEqual(await rowsOf(place), ['a', 'b', 'c']);
 });
 
-test('persons of several slices are merged at the end, even with a column of the stage’s name', async () => {
+test('persons of several slices are merged at the end, whatever their columns', async () => {
   const text = { nullable: false, type: 'text' } as const;
   const columns = [
     { ...text, name: 'team_id', type: 'integer', expression: 'team_id' } as const,
@@ -109,7 +109,7 @@ test('persons of several slices are merged at the end, even with a column of the
   );
 });
 
-test('slices move into the table while later ones are staged, invisible before the commit', async () => {
+test('slices move into the table while later ones are staged, invisible', async () => {
   const place = await freshPlace();
   const text = (name: string) =>
     Array.from({ length: 4_000 }, (_, row) => `${name} ${row}\n`).join('');
@@ -155,7 +155,7 @@ test('rows of the stage are moved even if its note places them elsewhere', async
   assert.deepEqual(await rowsOf(place), ['a', 'b', 'c']);
 });
 
-test('rows that a dead attempt moved, or a session that waits, do not stop a delivery', async () => {
+test('rows of a dead attempt, or a session that waits, stop no delivery', async () => {
   const place = await freshPlace();
   const { schema } = place.config;
   await server.pool.query(`CREATE TABLE ${schema}.events (uuid text UNIQUE)`);

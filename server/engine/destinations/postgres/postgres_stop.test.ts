@@ -51,7 +51,7 @@ test('a server that hangs is left at once when the run is stopped', async () => 
   await Promise.all(waits.map(leave));
 });
 
-test('a write waits for a table that another session holds before it reads, until a stop', async () => {
+test('a write waits for a locked table before it reads, until a stop', async () => {
   const config = await server.freshConfig();
   await server.pool.query(`CREATE TABLE ${config.schema}.events (uuid text)`);
   const other = await server.pool.connect();
@@ -166,7 +166,7 @@ test('a refused commit is known to show nothing, one whose answer is lost is not
   await sink.close();
 });
 
-test('a table that fits no row of the export is refused first, and by the connection test', async () => {
+test('a table that fits no row of the export is refused before the first row', async () => {
   const config = await server.freshConfig();
   const columns = contractColumns.map(({ name }) => name);
   const text = (changes: Record<string, string>) =>

@@ -22,7 +22,7 @@ import { stopWhileHeld } from '../../../../test/servers/faulty_server.ts';
 
 openAroundTests();
 
-test('a part whose connection breaks is retried at once, and later by another attempt', async () => {
+test('a part whose connection breaks is retried at once and by later attempts', async () => {
   const config = { ...base, prefix: 'dropped' };
   const piece = Buffer.alloc(1 << 20, 'abcdefghij');
   const pieces = () => Readable.from(Array.from({ length: 3 }, () => piece));

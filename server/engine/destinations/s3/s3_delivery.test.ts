@@ -139,7 +139,7 @@ test('encryption and addressing are passed on', async () => {
   store.close();
 });
 
-test('the server’s own credentials are used only if the operator allows it and no key is set', async () => {
+test('the server’s credentials are used only if allowed and without a key', async () => {
   const { aws_access_key_id: _key, aws_secret_access_key: _secret, ...keyless } = base;
   const attrs = (config: S3Config, has_environment_credentials: boolean) =>
     s3.validate(config, { has_environment_credentials }).map(({ attr }) => attr);

@@ -66,8 +66,8 @@ export type SnowflakeConfig = Static<typeof snowflake_config>;
 type SnowflakeCredentials = { password: string } | { private_key: string };
 
 /**
- * The quoted names of the table, of the receipts and of the rejected rows, the table's plain name, and how users are told
- * of it. Names are of the database and schema of the session.
+ * The quoted names of the table, the receipts and the rejected rows, and the plain names that users
+ * read. All are names of the session's database and schema.
  */
 export function targetOf(config: SnowflakeConfig): RejectingTarget {
   const table = config.table_name ?? 'events';

@@ -70,7 +70,8 @@ export async function openLoader(connection: Connection): Promise<Loader> {
         await connection.put(stage, folder, `part_${(parts += 1)}.csv.gz`, part);
       const texts = columns.map((_column, index) => `${textColumn(index)} VARCHAR`);
       await connection.rows(
-        `CREATE OR REPLACE TEMPORARY TABLE ${table} (${row_column} NUMBER(38, 0), ${texts.join(', ')})`,
+        `CREATE OR REPLACE TEMPORARY TABLE ${table} (${row_column} NUMBER(38, 0), ` +
+          `${texts.join(', ')})`,
       );
       if (parts === 0) return 0;
       const files = await connection.rows<{ rows_loaded?: number }>(

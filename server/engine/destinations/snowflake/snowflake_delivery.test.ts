@@ -60,7 +60,7 @@ test('signs in by key pair, under a passphrase or not, and with no other key', a
   );
 });
 
-test('the connection test names a column that changes a value, by the way or the table', async (context) => {
+test('the connection test names a column that changes a value', async (context) => {
   const config = await freshConfig();
   const custom = (name: string, type: Column['type']) => ({
     name,
@@ -234,7 +234,7 @@ test('persons are merged by whole rows of a higher version, and verified by key'
   );
 });
 
-test('a table of the user’s own keeps defaults and text columns, and an unfit value is final', async () => {
+test('a table of the user’s own keeps defaults; an unfit value is final', async () => {
   const config = await freshConfig();
   await pool.query(
     `CREATE TABLE ${inSchema(config)} (own text DEFAULT 'own', properties text,

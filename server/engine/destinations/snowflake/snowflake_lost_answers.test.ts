@@ -29,7 +29,7 @@ import {
 
 openAroundTests();
 
-test('a stop ends a delivery anywhere, and the next attempt finds a commit with a lost answer', async () => {
+test('a stop ends a delivery anywhere; the next attempt finds a lost commit', async () => {
   const given = delivery();
   for (const subject of ['LOGIN', ...(is_deep ? ['UPLOAD', '^COPY'] : []), '^COMMIT']) {
     const controller = new AbortController();
@@ -66,7 +66,7 @@ test('a stop ends a delivery anywhere, and the next attempt finds a commit with 
   assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
 });
 
-test('an attempt believed dead cannot show or double anything after a newer one began', async () => {
+test('an attempt believed dead cannot show anything after a newer one began', async () => {
   const given = delivery();
   const old = await open(given);
   await write(old);
@@ -81,7 +81,7 @@ test('an attempt believed dead cannot show or double anything after a newer one 
   await newer.close();
 });
 
-test('two concurrent commits show the rows once, in threads that earlier ones left', async (context) => {
+test('two concurrent commits show the rows once, in threads of earlier ones', async (context) => {
   const started = context.mock.fn();
   subscribe('worker_threads', started);
   context.after(() => unsubscribe('worker_threads', started));
@@ -154,7 +154,7 @@ test('an attempt that loses its session in the third of five slices repeats that
   assert.deepEqual(await stages(), []);
 });
 
-test('a role without CREATE stages in the session, where the newest of persons counts', async () => {
+test('a role without CREATE stages in the session, the newest persons count', async () => {
   await deliver(delivery());
   server.fail(
     /^CREATE TRANSIENT TABLE/,

@@ -106,7 +106,7 @@ test('a run that continues the commit of another one is for workers', async () =
   assert.deepEqual([status, receipt], ['Starting', '{}']);
 });
 
-test('a run that is cancelled, changed, deleted, taken or being changed is left alone', async () => {
+test('a run that is cancelled, changed, deleted or taken is left alone', async () => {
   const home = await harness.newOrganization();
   const ids: string[] = [];
   const runs: string[] = [];

@@ -48,7 +48,7 @@ const changeCode = async (owner: TestOrganization, url: string, mark: string) =>
   assert.equal(status, 200, text);
 };
 
-test('a stranger’s new code runs here once somebody of this organization accepts it', async () => {
+test('a stranger’s new code runs here once this organization accepts it', async () => {
   const beta = await harness.newOrganization({ name: 'Beta' });
   const { id, url } = await publishedPlugin(
     harness,

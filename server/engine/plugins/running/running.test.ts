@@ -22,7 +22,7 @@ import {
 
 openAroundTests();
 
-test('onEvent gets events since enabling, in the order of each person, after processEvent', async () => {
+test('onEvent gets events since enabling, in order, after processEvent', async () => {
   await sendEvents(home, 3, 'before');
   const code = `${send}
     export const processEvent = (event) =>
@@ -88,7 +88,7 @@ test('exportEvents gets batches, and only one that throws RetryError comes again
   );
 });
 
-test('composeWebhook: its request is sent in the order of each person, and skipped or retried', async () => {
+test('composeWebhook: its request is sent in order, and skipped or retried', async () => {
   const code = `export const composeWebhook = (event, { config }) =>
       event.properties.number === 3 ? null : ({
         url: config.address + '/hook',
@@ -121,7 +121,7 @@ test('composeWebhook: its request is sent in the order of each person, and skipp
   assert.doesNotMatch(lines, /hidden-from-all/);
 });
 
-test('a plugin that keeps failing is stopped with the reason, and resumes where it failed', async () => {
+test('a plugin that keeps failing is stopped, and resumes where it failed', async () => {
   const code = `${send} export const onEvent = (event, { config }) => post(config, event.uuid);`;
   const { url, id } = await enabledPlugin(harness, home, 'pipeline_destinations', code, {
     config: { address: target.url },

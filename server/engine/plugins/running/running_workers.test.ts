@@ -22,7 +22,7 @@ import {
 
 openAroundTests();
 
-test('the next call has changed settings and code, but no code changed in the database', async () => {
+test('the next call has changed settings and code, but no code of the database', async () => {
   const code = (word: string) =>
     `${send} export const onEvent = (event, { config }) => post(config, ['${word}', ` +
     'config.secret ?? null, event.uuid]);';

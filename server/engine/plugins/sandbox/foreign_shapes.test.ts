@@ -19,7 +19,7 @@ const faults: [string, PluginFiles, number][] = [
   ['JSX that is broken', { 'index.jsx': 'const a = <b>;\n</c>;' }, 2],
 ];
 
-test('a .js file in neither language shows the fault of the reading that came further', async () => {
+test('a .js file in neither language shows the fault of the longer reading', async () => {
   for (const [name, files, line] of faults) {
     const bundles = await bundlePackage(files, plain_manifest);
     assert.ok('fault' in bundles, name);

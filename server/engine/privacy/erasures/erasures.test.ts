@@ -235,7 +235,7 @@ test('a wrong request is 400, and places that cannot be rewritten are listed', a
   assert.deepEqual(copies_for_you[0].places, [results[0].place]);
 });
 
-test('an erasure that waits for its destination delays only those of the same deliveries', async () => {
+test('an erasure that waits delays only those of the same deliveries', async () => {
   const { db } = world.harness.deps;
   const home = await world.harness.newOrganization();
   await send(home, [

@@ -144,7 +144,7 @@ test('until delivered: what a signed receipt proves goes, and verify still holds
   }
 });
 
-test('until delivered: undelivered rows stay, and so do rows that an export still wants', async () => {
+test('until delivered: undelivered and wanted rows stay', async () => {
   const home = await withOldEvents(2);
   const { id } = await exported(home, { include_events: ['early'] }, 2);
   await keep(home, 'until_delivered');

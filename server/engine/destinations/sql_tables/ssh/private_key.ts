@@ -60,7 +60,8 @@ function sealedViolations(private_key: string): ConfigViolation[] {
   return [
     violation(
       'ssh_private_key',
-      `Its passphrase is stretched by ${sealed.rounds} rounds, at most ${rounds_max} are allowed. ` +
+      `Its passphrase is stretched by ${sealed.rounds} rounds, at most ${rounds_max} are ` +
+        'allowed. ' +
         'Encrypt the key with fewer: `ssh-keygen -p -a 24 -f FILE`.',
     ),
   ];
@@ -81,7 +82,8 @@ export async function openPrivateKey(private_key: string, passphrase?: string): 
 
 const too_much_work = lasting(
   'ssh_refused',
-  `The passphrase of ssh_private_key is stretched by % rounds, at most ${rounds_max} are allowed. ` +
+  `The passphrase of ssh_private_key is stretched by % rounds, at most ${rounds_max} are ` +
+    'allowed. ' +
     'Encrypt the key with fewer: `ssh-keygen -p -a 24 -f FILE`.',
 );
 const wrong_passphrase = lasting(

@@ -208,7 +208,7 @@ for (const kind of ['github', 'gitlab'] as const) {
     await refused(latest(at(`acme/missing${dash}/releases`)), 'not_found', /no release/);
   });
 
-  test(`${kind}: the address’s or operator’s token opens a private repository, unseen by others`, async () => {
+  test(`${kind}: a token opens a private repository, unseen by others`, async () => {
     const name = `acme/${kind}-private`;
     world.forge.push(name, files('hidden'));
     world.forge.protect(name, secret);
