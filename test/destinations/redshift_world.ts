@@ -186,6 +186,7 @@ export class RedshiftWorld {
         await this.pool.query(`CREATE TABLE ${table} (n numeric(2, 0))`);
         return {
           config,
+          relent: () => this.pool.query(`ALTER TABLE ${table} ALTER n TYPE numeric(4, 0)`),
           rows: async () =>
             (await this.pool.query<{ n: string }>(`SELECT n FROM ${table} ORDER BY n`)).rows.map(
               ({ n }) => Number(n),

@@ -19,6 +19,8 @@ export type RefusingPlace = {
   rows(): Promise<number[]>;
   /** Returns the table of rejected rows, in order; empty without such a table. */
   rejected(): Promise<{ number: number; slice: number; record: string; code: string }[]>;
+  /** Lets the table take all numbers. Left out: an attempt waits for one that works already. */
+  relent?(): Promise<unknown>;
 };
 
 /** A destination whose tables refuse single rows. */
@@ -51,6 +53,35 @@ export function testRejected(world: RefusingWorld): void {
   testShown(world);
   testKills(world);
   testManyRows(world);
+}
+
+/** Registers the tests of attempts that work beside each other until they commit. */
+export function testRivals({ definition, deps, freshPlace }: RefusingWorld): void {
+  test('of attempts that meet one shows the rows, at first and when they come again', async () => {
+    const place = await freshPlace();
+    const delivery = setAside(3);
+    const again = { ...delivery, rejects: undefined, redelivers: true as const };
+    const slices = [[1, 100], [2]];
+    const meet = async (orders: Delivery) => {
+      const sinks: Sink[] = [];
+      for (let n = 0; n < 2; n += 1) {
+        const sink = await definition.open(place.config, orders, deps());
+        await sink.recover([]);
+        sinks.push(sink);
+      }
+      for (const sink of sinks) await writeAll(sink, slices);
+      const codes: unknown[] = [];
+      for (const sink of sinks)
+        codes.push(await sink.commit([], manifest).catch(({ code }: { code: unknown }) => code));
+      for (const sink of sinks) await sink.close();
+      assert.deepEqual(codes.toSorted(), ['conflict', undefined]);
+    };
+    await meet(delivery);
+    assert.deepEqual([await place.rows(), (await place.rejected()).length], [[1, 2], 1]);
+    await place.relent!();
+    await meet(again);
+    assert.deepEqual([await place.rows(), await place.rejected()], [[1, 2, 100], []]);
+  });
 }
 
 function testShown({ definition, deps, freshPlace, ...world }: RefusingWorld): void {

@@ -75,6 +75,7 @@ export const refusing: RefusingWorld = {
     const rows = async (statement: string) => (await pool.query(statement)).rows;
     return {
       config,
+      relent: () => pool.query(`ALTER TABLE ${table} ALTER n TYPE numeric(4, 0)`),
       rows: async () => (await rows(`SELECT n FROM ${table} ORDER BY n`)).map(({ n }) => Number(n)),
       rejected: async () => {
         if (!(await tables(config)).includes('events_rejected')) return [];
