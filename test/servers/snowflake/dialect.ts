@@ -61,7 +61,7 @@ const forms: [RegExp, (statement: string, ...groups: string[]) => string][] = [
   ],
   [/^(BEGIN TRANSACTION|COMMIT|ROLLBACK)$/, (statement) => statement],
   [
-    new RegExp(`^CREATE OR REPLACE TEMPORARY TABLE (${name}) (?:\\(|AS SELECT )`),
+    new RegExp(`^CREATE OR REPLACE TEMPORARY TABLE (${name})\\s+(?:\\(|AS SELECT )`),
     (statement, table) =>
       `DROP TABLE IF EXISTS pg_temp.${table}; ${statement.replace('OR REPLACE ', '')}`,
   ],
