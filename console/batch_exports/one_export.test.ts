@@ -290,7 +290,7 @@ test('a record is found where it is, or with the reason why not', { skip }, asyn
   await checkEverywhere(page, 'find_unknown', []);
   await page.getByLabel('The uuid of an event').fill('no uuid');
   await page.getByRole('button', { name: 'Find the event' }).click();
-  await page.getByText('This is no uuid').waitFor();
+  await page.getByText('This is not a uuid').waitFor();
   const today = new Date().toISOString().slice(0, 10);
   await goTo(page, `/projects/${other.project.id}/find?distinct_id=d&day=${today}`);
   await page.getByRole('heading', { name: hostile }).waitFor();

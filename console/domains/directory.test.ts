@@ -44,7 +44,7 @@ test('a directory is switched on, given to it, and its groups get levels', { ski
   await ask('POST', '/Groups', { displayName: '<b>Admins</b>', members: [{ value: ada }] });
   await ask('POST', '/Groups', { displayName: 'Staff' });
   await page.reload();
-  await section.getByText('It sees 1 member, and has deactivated 1.').waitFor();
+  await section.getByText('It manages 1 member, and has deactivated 1.').waitFor();
   await section.getByText('Groups decide nothing until you give one a level.').waitFor();
   await section.getByRole('button', { name: 'Level of <b>Admins</b>' }).click();
   await section.getByRole('button', { name: 'Cancel' }).click();

@@ -109,7 +109,7 @@ function warningsOf(deps: Deps): Chore[] {
       work: (signal) => warnOfTokens(deps, signal),
     },
     {
-      name: 'end of the tokens whose maker is no owner any more',
+      name: 'end of the tokens whose creator is no longer an owner',
       interval_ms: 15_000,
       work: (signal) => endTokens(deps, signal),
     },

@@ -174,7 +174,7 @@ function addDeliveries(group: Command, wrap: Wrap<Output>): void {
         ]),
       )
       .option('--all', 'deliver every row once more, also those that were delivered')
-      .option('--dry-run', 'show what it would deliver, and start nothing')
+      .option('--dry-run', 'show the rows that it would deliver, and start nothing')
       .option('--wait', 'wait for the end; exit code 1 unless it completed')
       .action(wrap(async () => (await backfills()).backfillExport)),
   );
@@ -216,7 +216,7 @@ function addRuns(program: Command, wrap: Wrap<Output>): void {
   asking(
     group
       .command('cancel')
-      .description('cancel a run; the destination keeps no rows of it')
+      .description('cancel a run; the destination keeps none of its rows')
       .argument('<export>', export_text)
       .argument('<run>', 'id of the run')
       .action(wrap(async () => (await runs()).cancelRun)),

@@ -104,7 +104,7 @@ function build(wrap: Wrap, ask: Wrap<Output>): Command {
   addVerifyCommand(program, wrap);
   program
     .command('secrets')
-    .description('the secret key under which credentials are stored')
+    .description('the secret key that encrypts stored credentials')
     .exitOverride()
     .command('rotate')
     .description(

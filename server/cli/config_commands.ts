@@ -24,7 +24,7 @@ export function addConfigCommand(program: Command, wrap: Wrap<Output>): void {
     .option('--exit-code', 'exit with 1 when something differs')
     .action(wrap(async () => (await load()).diff));
   shownOptions(planOptions(config.command('apply')))
-    .description('show the plan, ask, and apply it: all of it or nothing')
+    .description('show the plan, ask, and apply it completely or not')
     .option('--yes', 'do not ask')
     .action(wrap(async () => (await load()).apply));
   planOptions(config.command('test'))

@@ -105,7 +105,7 @@ export function addUserCommand(program: Command, wrap: Wrap): void {
     .action(wrap(saying(async () => (await load()).listUsers)));
   user
     .command('create')
-    .description('create a user and print the link under which they choose a password')
+    .description('create a user and print a link to choose a password')
     .requiredOption('--email <address>', 'their e-mail address')
     .option('--organization <id>', 'id or slug of the organization that they become a member of')
     .option('--level <level>', '1 member, 8 administrator, 15 owner', '1')
@@ -138,9 +138,7 @@ export function addUserCommand(program: Command, wrap: Wrap): void {
 function addLinkCommands(user: Command, wrap: Wrap): void {
   user
     .command('reset')
-    .description(
-      'print a link, good for an hour and once, under which the user chooses a new password',
-    )
+    .description('print a link to choose a new password; it works once, within an hour')
     .requiredOption('--email <address>', 'whose password')
     .option('--second-factor', 'take their second factor away as well')
     .action(wrap(saying(async () => (await load()).resetUser)));

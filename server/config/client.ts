@@ -6,15 +6,15 @@ export const client_settings = {
     'SLUICE_URL',
     '',
     exactUrl('http:', 'https:'),
-    'Address of the server that commands such as `sluice exports` ask (docs/cli.md). Default: ' +
-      'that of the profile in use, else `SLUICE_PUBLIC_URL`.',
+    'Address of the server for commands such as `sluice exports` (docs/cli.md). Default: the ' +
+      'address of the profile in use, otherwise `SLUICE_PUBLIC_URL`.',
   ),
   client_api_key: setting(
     'SLUICE_API_KEY',
     '',
     text,
-    'Personal API key of these commands. Default: that of the profile for this address, else ' +
-      '`SLUICE_OWNER_API_KEY`.',
+    'Personal API key of these commands. Default: the key of the profile for this address, ' +
+      'otherwise `SLUICE_OWNER_API_KEY`.',
   ),
   client_profile: setting(
     'SLUICE_PROFILE',

@@ -134,9 +134,8 @@ export const settings = {
     '',
     ranges,
     'Addresses and CIDR ranges of the proxies in front of the server, separated by commas: ' +
-      'the client address that they say in X-Forwarded-For is believed. Default: none, every ' +
-      'connection is its own client. Set it behind a proxy, else all users share one address ' +
-      'for limits and the log.',
+      'Sluice trusts their X-Forwarded-For. Default: none. Set it behind a proxy: otherwise all ' +
+      'users share one address for limits and the log.',
   ),
   ...outbound_settings,
   s3_environment_credentials: setting(
@@ -151,24 +150,24 @@ export const settings = {
     'SLUICE_AWS_PRINCIPAL',
     '',
     awsPrincipal,
-    'ARN by which trust policies name the AWS identity of this server, as ' +
-      '`arn:aws:iam::123456789012:role/sluice`. With it exports may name a role without an ' +
-      'access key: the server assumes it with its own credentials and the external id of the ' +
-      'organization. Default: no role is assumed as this server.',
+    'ARN of the AWS identity of this server for trust policies, such as ' +
+      '`arn:aws:iam::123456789012:role/sluice`. With it, exports may use a role without an ' +
+      'access key. The server assumes the role with its own credentials and the external id of ' +
+      'the organization. Default: none.',
   ),
   sts_endpoint_url: setting(
     'SLUICE_STS_ENDPOINT_URL',
     '',
     url('http:', 'https:'),
     'Address of the AWS Security Token Service that assumes roles, such as a VPC endpoint. ' +
-      'Default: that of AWS in the region of the bucket.',
+      'Default: the service of AWS in the region of the bucket.',
   ),
   ...limit_settings,
   log_level: setting(
     'SLUICE_LOG_LEVEL',
     'info',
     choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
-    'Least important level that is logged to standard error.',
+    'Lowest level that is logged to standard error.',
   ),
   smtp_url: setting(
     'SLUICE_SMTP_URL',
@@ -182,8 +181,7 @@ export const settings = {
     'SLUICE_DNS_SERVERS',
     '',
     addresses,
-    'DNS servers, separated by commas, that domain proofs are looked up with. Default: those ' +
-      'of the machine.',
+    'DNS servers for domain proofs, separated by commas. Default: the servers of the machine.',
   ),
   ...plugin_settings,
   ...sign_in_settings,

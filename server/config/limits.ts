@@ -6,15 +6,15 @@ export const limit_settings = {
     'SLUICE_SETTLE_SECONDS',
     '15',
     whole(1, 86_400),
-    'How long after its end an interval is left to settle before it is exported; longer than ' +
-      'any insert into the events table may take.',
+    'Settle time: how long after its end an interval is exported. It must be longer than any ' +
+      'insert into the events table takes.',
   ),
   drain_seconds: setting(
     'SLUICE_DRAIN_SECONDS',
     '0',
     whole(0, 600),
-    'How long a server that is told to stop goes on to answer requests while `/readyz` says 503, ' +
-      'so that a balancer sends them elsewhere: longer than it takes to notice.',
+    'How long a stopping server still answers requests while `/readyz` returns 503. It must be ' +
+      'longer than the load balancer takes to notice.',
   ),
   pause_after_failures: setting(
     'SLUICE_PAUSE_AFTER_FAILURES',
@@ -55,9 +55,9 @@ export const limit_settings = {
     'SLUICE_CLICKHOUSE_INSERTS_PER_SECOND',
     '200',
     whole(20, 400),
-    'How many inserts a second all processes together begin on a ClickHouse with replicas: no ' +
-      'more than its coordination service bears; the same on every process. One node has no such ' +
-      'bound.',
+    'Inserts per second that all processes together start on a ClickHouse with replicas. Its ' +
+      'coordination service must bear this number. Set the same value on every process. A single ' +
+      'node has no such limit.',
   ),
   query_seconds_max: setting(
     'SLUICE_QUERY_SECONDS_MAX',
@@ -77,9 +77,9 @@ export const limit_settings = {
     'SLUICE_QUERY_MEMORY_TOTAL_MB',
     '2048',
     whole(64, 10_000_000),
-    'How many MiB of memory all custom queries of one process may take together, and those of ' +
-      'one project half of it; further ones wait. With the embedded store never more than six ' +
-      'tenths of what that may take.',
+    'MiB of memory for all custom queries of one process together; the queries of one project ' +
+      'may take half. Further queries wait. With the embedded store, the limit is six tenths of ' +
+      'its memory.',
   ),
   query_rows_max: setting(
     'SLUICE_QUERY_ROWS_MAX',
@@ -110,8 +110,8 @@ export const limit_settings = {
     'SLUICE_CAPTURE_LIMIT_PER_KEY',
     '600000',
     whole(0, 100_000_000),
-    'Requests of SDKs with events per project and minute, beyond which they are told to come ' +
-      'back later; 0 is off.',
+    'Requests of SDKs with events per project and minute. Sluice asks SDKs to send further ' +
+      'ones later; 0 is off.',
   ),
   capture_limit_per_address: setting(
     'SLUICE_CAPTURE_LIMIT_PER_ADDRESS',
@@ -130,9 +130,9 @@ export const limit_settings = {
     'SLUICE_DISK_FREE_MB_MIN',
     '',
     whole(0, 1_000_000_000),
-    'How many MiB have to stay free where the stores lie: below, events are answered 503 until ' +
-      'there is room; below twice as much a warning is logged; 0 is off. Default: 5 % of the ' +
-      'file system, from 128 to 1024 MiB.',
+    'MiB that must stay free on the disk of the stores. With less, events get 503 until space ' +
+      'is free. With less than twice as much, Sluice logs a warning; 0 is off. Default: 5 % of ' +
+      'the file system, from 128 to 1024 MiB.',
   ),
   disk_budget_mb: setting(
     'SLUICE_DISK_BUDGET_MB',

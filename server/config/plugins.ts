@@ -28,7 +28,7 @@ export const plugin_settings = {
     '',
     text,
     'Secret token for that registry, for private packages. Everybody who may install plugins ' +
-      'reads through it: give it no more than reading.',
+      'can read with it, so give it read access only.',
   ),
   github_url: setting(
     'SLUICE_GITHUB_URL',

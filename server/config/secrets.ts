@@ -6,23 +6,23 @@ export const secret_settings = {
     'SLUICE_SECRET_KEY',
     '',
     longEnough(32),
-    'Secret under which keys are hashed, credentials are encrypted and receipts are signed; ' +
-      'at least 32 characters, the same on every process. Default: created at the first start ' +
-      'and kept in the data folder.',
+    'Secret that hashes keys, encrypts credentials and signs receipts. It has at least 32 ' +
+      'characters and is the same on every process. Default: created at the first start and kept ' +
+      'in the data folder.',
   ),
   previous_secret_keys: setting(
     'SLUICE_PREVIOUS_SECRET_KEYS',
     '',
     secrets,
-    'Further secrets, separated by commas, under which stored credentials can still be opened ' +
-      'while `SLUICE_SECRET_KEY` is exchanged (docs/operating.md); nothing new is stored under ' +
-      'them. Needs `SLUICE_SECRET_KEY`.',
+    'Former secrets, separated by commas, that still decrypt stored credentials while you ' +
+      'exchange `SLUICE_SECRET_KEY` (docs/operating.md). Sluice encrypts nothing new with them. ' +
+      'Needs `SLUICE_SECRET_KEY`.',
   ),
   backup_passphrase: setting(
     'SLUICE_BACKUP_PASSPHRASE',
     '',
     longEnough(12),
-    'Passphrase under which `sluice backup` keeps the secret key, and `sluice restore` finds it ' +
-      'again (docs/backup.md). Keep it apart from the backups. Only these commands read it.',
+    'Passphrase with which `sluice backup` encrypts the secret key and `sluice restore` ' +
+      'decrypts it (docs/backup.md). Keep it apart from the backups. Only these commands read it.',
   ),
 };

@@ -55,8 +55,8 @@ export const sign_in_settings = {
     'SLUICE_GITLAB_URL',
     'https://gitlab.com',
     url('https:', 'http:'),
-    'Address of the GitLab that people sign in with and whose projects hold plugins; those of ' +
-      'gitlab.com are found as well.',
+    'Address of the GitLab for sign-in and for plugins in its projects. Projects of gitlab.com ' +
+      'work too.',
   ),
   openid_issuer: setting(
     'SLUICE_OPENID_ISSUER',

@@ -32,7 +32,7 @@ export const tracing_settings = {
     'OTEL_SDK_DISABLED',
     'false',
     flag,
-    'Whether traces are off, whatever else is set.',
+    'Turns traces off, whatever else is set.',
   ),
   otel_exporter: setting(
     'OTEL_TRACES_EXPORTER',
@@ -75,7 +75,7 @@ export const tracing_settings = {
     'OTEL_EXPORTER_OTLP_TIMEOUT',
     '10000',
     whole(1, 600_000),
-    'Milliseconds that the collector may take for an answer. Nothing else waits for it.',
+    'Milliseconds that Sluice waits for an answer of the collector. Exports and requests do not wait.',
   ),
   otel_sampler: setting(
     'OTEL_TRACES_SAMPLER',

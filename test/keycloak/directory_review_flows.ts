@@ -28,7 +28,7 @@ export const directory_review_flows: Flow[] = [
       assert.deepEqual((await mirrored()).created, [`ada@${domain}`]);
       const { uuid } = await maker.ask(200, 'GET', '/api/users/@me/');
       await company.owner.ask(200, 'PATCH', `${company.path}/members/${uuid}/`, { level: 8 });
-      await assert.rejects(mirrored(), /its maker is no owner any more/);
+      await assert.rejects(mirrored(), /its creator is no longer an owner/);
     },
   },
   {

@@ -21,7 +21,7 @@ export function functionTable(): string {
       `### ${title}`,
       ...(note === undefined ? [] : ['', wrapped(note)]),
       '',
-      '| Function | Signature | What it gives | Example |',
+      '| Function | Signature | Result | Example |',
       '|---|---|---|---|',
       ...rows,
     ].join('\n');

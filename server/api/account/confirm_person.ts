@@ -92,9 +92,9 @@ const factor_missing: Violation = {
 function refuseOldSession({ server, caller }: FastifyRequest): void {
   if (!isFactorRecent(server.context, caller))
     throw forbidden(
-      'Your account has no password, so this needs a fresh sign-in with what is your own: sign ' +
-        'in again, or confirm that it is you, then repeat it within ten minutes. If only your ' +
-        "organization's provider signs you in, have a link mailed to you and choose a password.",
+      'Your account has no password, so this needs a recent sign-in. Sign in again or ' +
+        'confirm that it is you, then repeat this within ten minutes. If only your ' +
+        "organization's provider signs you in, request a link by mail and choose a password.",
       'old_session',
     );
 }

@@ -42,12 +42,11 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Change your e-mail address',
         description:
-          'The address takes effect when the link that is mailed to it is opened; until then ' +
-          'it is `pending_email`, and your present address takes it back. On a server that ' +
-          'sends no mail it takes effect at once, unverified, unless an organization has ' +
-          'proved its domain. An address outside of a domain that enforces single sign-on ends ' +
-          'your membership of its organization, unless an owner has exempted you; 409 while you ' +
-          'are its only owner.',
+          'The address takes effect when you open the link in its mail. Until then it is ' +
+          '`pending_email`; send your present address to cancel. A server without mail applies ' +
+          'it at once, unverified, unless an organization has proved its domain. An address ' +
+          'outside of a domain that enforces single sign-on ends your membership of its ' +
+          'organization, unless an owner has exempted you; 409 while you are its only owner.',
         operationId: 'users_me_email_create',
         body: EmailChange.any,
         response: { 200: Account },
@@ -120,9 +119,8 @@ async function refuseProvedDomain(tx: Transaction, deps: Deps, email: string): P
   const domain = await findVerifiedDomain(tx, deps.config, email);
   if (domain === undefined) return;
   const detail =
-    `An organization has proved ${domain.domain}, and this server sends no mail by which you ` +
-    'could prove the address: sign in with single sign-on, or ask the operator to set ' +
-    'SLUICE_SMTP_URL.';
+    `An organization has proved ${domain.domain}, and this server sends no mail to verify the ` +
+    'address. Sign in with single sign-on, or ask the operator to set SLUICE_SMTP_URL.';
   throw invalid('email', 'verification_required', detail);
 }
 
@@ -178,9 +176,9 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Prove an address with the token of the link that was mailed to it',
         description:
-          'Asked by the account of which the link is, else 403: who reads the mail and who has ' +
-          'the account have to be the same. 400 `expired`: the link was used, is older than 3 ' +
-          'days, or a newer one took its place.',
+          'Only the account of the link may call this (otherwise 403). So the reader of the ' +
+          'mail must own the account. 400 `expired`: the link was used, is older than 3 days, ' +
+          'or was replaced by a newer one.',
         body: GivenToken,
         response: { 200: LinkedEmail },
       },

@@ -39,8 +39,8 @@ export async function findLeaving(
   if (member === undefined) return undefined;
   if (member.level === 15 && !(await hasOtherOwner(tx, home.organization_id, member.id)))
     throw conflict(
-      `You are the only owner of ${member.name}, and ${home.domain} enforces single sign-on: ` +
-        'exempt yourself on the security page of the organization, or make somebody else an ' +
+      `You are the only owner of ${member.name}, and ${home.domain} enforces single sign-on. ` +
+        'Exempt yourself on the security page of the organization, or make somebody else an ' +
         'owner first.',
     );
   const { name, level } = member;
@@ -72,8 +72,8 @@ export async function leave(
     paragraphs: [
       `${user.email} changed the address of their account to one outside of ${domain}, which ` +
         `enforces single sign-on. They are no longer a member of ${name}.`,
-      'To let somebody keep their membership with another address, exempt them on the security ' +
-        'page of the organization first.',
+      'To keep a membership with another address, exempt the member on the security page of ' +
+        'the organization first.',
     ],
   });
 }

@@ -124,6 +124,6 @@ function voidLink(): ApiError {
   return invalid(
     'token',
     'expired',
-    'This link was used already, has expired, or a newer one took its place: ask for a new one.',
+    'This link was used already, has expired, or was replaced by a newer one. Ask for a new one.',
   );
 }

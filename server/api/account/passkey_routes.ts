@@ -91,7 +91,7 @@ function beginRoute(app: FastifyInstance, deps: Deps): void {
     {
       config,
       schema: {
-        summary: 'Begin to create a passkey: what to ask the browser with',
+        summary: 'Start to create a passkey and return the options for the browser',
         description:
           'Takes the password and, where you have a second factor, a code or passkey. 400 ' +
           '`feature_not_available` where browsers offer no passkeys under the address of the ' +

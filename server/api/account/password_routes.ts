@@ -41,8 +41,8 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Change your password, or choose the first one; ends all your other sessions',
         description:
-          'This session goes on with a new cookie. Links that were mailed to you before are ' +
-          'void. Personal API keys stay as they are.',
+          'This session continues with a new cookie. Earlier mailed links stop working. ' +
+          'Personal API keys stay valid.',
         operationId: 'users_me_password_create',
         body: PasswordChange.any,
         response: { 204: { type: 'null' } },
@@ -82,7 +82,7 @@ function requestRoute(app: FastifyInstance, deps: Deps): void {
     {
       config: { scope: 'public' },
       schema: {
-        summary: 'Have a link mailed under which a new password can be chosen',
+        summary: 'Mail a link to choose a new password',
         description:
           'Answers the same, after the same time, whether there is an account or not. 400 ' +
           '`sso_enforced`: the domain of the address asks for single sign-on.',
@@ -126,7 +126,7 @@ function ownRequestRoute(app: FastifyInstance, deps: Deps): void {
     {
       config: { scope: 'user:write', session: true },
       schema: {
-        summary: 'Have a link mailed to your own address under which you choose a password',
+        summary: 'Mail a link to your own address to choose a password',
         description:
           'With the password you confirm a session that a provider opened. 400 ' +
           '`feature_not_available`: the server sends no mail.',
@@ -163,9 +163,9 @@ function resetRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Choose a new password with the token of a link; ends all sessions of the account',
         description:
-          'Does not sign in and leaves keys and the second factor as they are, unless the link ' +
-          'is the first proof of the address: then those of before are deleted. 400 `expired`: ' +
-          'the link was used, is older than an hour, or a newer one took its place.',
+          'Does not sign in. Keys and the second factor stay, unless the link is the first ' +
+          'proof of the address: then they are deleted. 400 `expired`: the link was used, is ' +
+          'older than an hour, or was replaced by a newer one.',
         body: PasswordReset,
         response: { 200: LinkedEmail, 400: Problem, 413: Problem, 415: Problem, 503: Problem },
       },

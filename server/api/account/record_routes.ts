@@ -49,8 +49,7 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
       return after;
     });
   const changing = {
-    summary:
-      'Change what is sent of your account; the address and the password have routes of their own',
+    summary: 'Change the sent fields of your account; address and password have their own routes',
     body: AccountPatch,
     response: { 200: Account },
   };
@@ -120,8 +119,8 @@ function deleteRoute(app: FastifyInstance, deps: Deps): void {
         ifMatch(request, before);
         if (owned.length > 0)
           throw conflict(
-            `You are the only owner of ${owned.join(', ')}: delete what nobody needs any ` +
-              'more, or make somebody else an owner, first.',
+            `You are the only owner of ${owned.join(', ')}: first delete organizations that ` +
+              'nobody needs, or make somebody else an owner.',
           );
         const also = (await listHomes(tx, user.id)).map((organization_id) => ({ organization_id }));
         await deleteUser(tx, user.id);

@@ -22,8 +22,8 @@ const current_password = Type.String({
   minLength: 1,
   maxLength: 1000,
   description:
-    'The present password. Left out by an account without one, whose person must then have ' +
-    'shown what is their own within the last ten minutes.',
+    'The present password. An account without a password leaves it out, and needs a ' +
+    'confirmation from the last ten minutes.',
 });
 
 /**

@@ -39,11 +39,11 @@ function beginRoute(app: FastifyInstance, deps: Deps): void {
     {
       config,
       schema: {
-        summary: 'Begin to set up a second factor: a seed for an authenticator app',
+        summary: 'Start to set up an authenticator app and return its seed',
         description:
-          'It counts once a code of it was sent to `totp/confirm/`; until then another call ' +
-          'replaces the seed. Takes the password and, where you have a passkey, that or a ' +
-          'recovery code. 409 when an app is set up: remove that first.',
+          'The app counts after you send one of its codes to `totp/confirm/`. Until then ' +
+          'another call replaces the seed. Needs the password and, if you have a passkey, the ' +
+          'passkey or a recovery code. 409 if an app is set up: remove it first.',
         operationId: 'users_me_totp_create',
         body: ConfirmationWithFactor.any,
         response: { 200: TotpSecret },
@@ -99,7 +99,7 @@ function finishRoute(app: FastifyInstance, deps: Deps): void {
         const user = await findIdentityById(tx, request.caller.user_id, 'lock');
         const { code } = body(request, TotpCode);
         if (user === undefined || user.totp_secret === null)
-          throw conflict('No second factor is being set up: begin with its secret.');
+          throw conflict('No second factor is being set up. Request its secret first.');
         if (user.has_totp) throw conflict('The second factor is set up already.');
         const now = clock.now();
         const step = stepOfCode(

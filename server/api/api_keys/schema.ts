@@ -98,7 +98,7 @@ const limits = {
       maxItems: limits_max,
       description:
         'IP addresses and networks (`203.0.113.0/24`, `2001:db8::/32`) from which the key ' +
-        'works; default and empty: from anywhere.',
+        'works. By default, and if empty, it works from everywhere.',
     }),
   ),
   expires_at: Type.Optional(nullable(instant('In the future; default null: it does not expire.'))),

@@ -34,9 +34,9 @@ import {
 import type { ListedExport } from './store.ts';
 
 const new_revision =
-  "A change of the model, the query, the destination's type or a key that says where the data " +
-  'lies or how it is laid out makes the export start anew: what was delivered before does not ' +
-  'count for it, and scheduled runs under way are taken back and planned again.';
+  "The export restarts if you change the model, the query, the destination's type, or a key " +
+  'that decides the place or the layout of the data. Earlier deliveries then no longer ' +
+  'count, and Sluice plans scheduled runs in progress again.';
 
 /** List, create, retrieve, change and delete under one mount. */
 export function exportRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {

@@ -8,7 +8,7 @@ const description =
   'The key is a write key of the project, where the SDK puts its key. 200 means that every ' +
   'event is stored and survives a crash, except for refused ones (docs/sdks.md).';
 const refused = {
-  400: 'The body is not what the SDK sends, or every event of it was refused.',
+  400: 'The body is not in the form of the SDK, or every event was refused.',
   401: 'No write key, or an unknown, expired or revoked one, or a personal key.',
   413: 'The body is larger than 20 MiB, packed or unpacked: send fewer events at a time.',
   503: 'Too busy; Retry-After says when to send again.',

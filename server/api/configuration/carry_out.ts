@@ -262,7 +262,7 @@ function collect(
   return false;
 }
 
-const mark_hint = ' A secret that stands elsewhere is {env: NAME}, {file: path} or {keep: true}.';
+const mark_hint = ' Write a secret as {env: NAME}, {file: path} or {keep: true}.';
 
 /**
  * Returns true if the refused value is an object in place of a secret text: a mark with a typing
@@ -396,7 +396,7 @@ function costOf(
           ledger_ends: true,
           delivered_records,
           open_runs,
-          detail: `The ledger ends: ${rows} stay where they are and count no more.${runs}`,
+          detail: `The ledger is deleted. ${rows} stay at the destination and no longer count.${runs}`,
         };
   if (after === undefined || after.revisions === before.revisions) return null;
   return {
@@ -404,8 +404,6 @@ function costOf(
     ledger_ends: false,
     delivered_records,
     open_runs,
-    detail:
-      `The export starts anew: ${rows} no longer count, a backfill delivers them ` +
-      `again.${runs}`,
+    detail: `The export restarts. ${rows} no longer count, and a backfill delivers them again.${runs}`,
   };
 }

@@ -265,7 +265,7 @@ function fixedFaults({ wanted, standing }: Pair): Violation[] {
     .map((name) => ({
       attr: attrOfPath(path, name),
       code: 'invalid_input',
-      detail: 'This stays as it was created: give the new object another key.',
+      detail: 'This cannot change after creation. Give the new object another key.',
     }));
 }
 
@@ -273,8 +273,8 @@ function fixedFaults({ wanted, standing }: Pair): Violation[] {
 function uncreatable({ kind, key, fields, is_reference }: Wanted): string | undefined {
   if (is_reference)
     return (
-      `There is no ${kind.name} with the key ${key} to refer to. To create it here, give its ` +
-      'name; else apply the configuration that has it first.'
+      `No ${kind.name} has the key ${key}. To create it here, give its name. Otherwise apply ` +
+      'the configuration that has it first.'
     );
   if (kind.name !== 'member') return undefined;
   return `${String(fields['email'])} is no member: an invite makes them one.`;
@@ -455,8 +455,8 @@ function notesOf({ wanted, standing }: Pair, source: string): Note[] {
             kind: kind.name,
             path: `${path}.${field}`,
             detail:
-              'This is a secret in plain text, which whoever reads the file has: write ' +
-              '{ env: NAME } or { file: path } in its place.',
+              'This is a secret in plain text, and everybody who reads the file can use it. ' +
+              'Write { env: NAME } or { file: path } instead.',
           },
         ]
       : [],
@@ -487,7 +487,7 @@ function needsOf({ wanted, standing }: Pair): Need[] {
         reference: isKept ? null : secret.reference,
         detail: isKept
           ? 'Nothing is stored that could be kept: give the secret.'
-          : `The secret is not set: give what ${secret.reference} stands for.`,
+          : `The secret is not set. Give a value for ${secret.reference}.`,
       },
     ];
   });

@@ -11,7 +11,7 @@ const key_pattern = '^[a-z0-9]+(?:[_-][a-z0-9]+)*$';
 
 const secret_schema = {
   title: 'ConfigurationSecret',
-  description: 'A secret: a reference to a variable or a file, or what is stored.',
+  description: 'A secret: a reference to a variable or a file, or the stored value.',
   oneOf: [
     reference('env', { type: 'string' }, 'The variable that holds it.'),
     reference('file', { type: 'string' }, 'The file that holds it, beside this one.'),

@@ -171,7 +171,7 @@ function leftShown({ kind, path, id, name }: Placed, other?: Placed): Plan['left
     other === undefined
       ? 'it stays; a prune deletes it.'
       : `it stays, as the configuration ${other.managed?.source} manages something in it.`;
-  const detail = `It was applied before, and is not named any more: ${fate}`;
+  const detail = `It was applied before, and the configuration no longer names it: ${fate}`;
   return { kind: kind.name, path, id, name, detail };
 }
 

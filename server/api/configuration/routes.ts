@@ -52,7 +52,7 @@ function readingRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: reading,
       schema: {
-        summary: 'Retrieve what stands as a configuration',
+        summary: 'Retrieve the present state as a configuration',
         description:
           'What the key may not read is left out. Secrets are references; a plan of the answer ' +
           'changes nothing.',
@@ -73,7 +73,7 @@ function readingRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: reading,
       schema: {
-        summary: 'Retrieve a plan as it was answered',
+        summary: 'Retrieve a plan',
         description: 'Each kind that it names needs its scope to read.',
         response: { 200: Plan },
       },
@@ -89,9 +89,9 @@ function readingRoutes(app: FastifyInstance, deps: Deps): void {
 
 function planRoute(app: FastifyInstance, deps: Deps): void {
   const description =
-    'Compares a configuration with what stands, and rehearses what differs. Nothing changes; the ' +
-    'plan is kept for an hour, sealed, and `apply/` takes its hash. Each kind needs its scope to ' +
-    'read; what is missing to write stands in `needs`.';
+    'Compares a configuration with the present state, and rehearses the differences. Nothing ' +
+    'changes. Sluice keeps the plan for an hour, encrypted, and `apply/` needs its hash. ' +
+    'Reading needs the scope of each kind. `needs` lists what is missing for writing.';
   app.post(
     `${base}plan/`,
     {
@@ -118,10 +118,10 @@ function planRoute(app: FastifyInstance, deps: Deps): void {
 
 function applyRoute(app: FastifyInstance, deps: Deps): void {
   const description =
-    'All of it in one transaction, or nothing. Each object has its own entry in the activity ' +
-    'log, which names the source. 409 when something that the plan looked at has changed ' +
-    'since, each named with who changed it; when the plan has expired or was applied; and when ' +
-    'it needs something. Each kind needs its scope to write.';
+    'Applies the whole plan in one transaction, or nothing. Each object has its own entry in ' +
+    'the activity log, with the source. 409 if an object of the plan has changed since (the ' +
+    'answer names who changed it), if the plan has expired or was applied, or if it needs ' +
+    'something. Writing needs the scope of each kind.';
   app.post(
     `${base}apply/`,
     {
@@ -137,7 +137,7 @@ function applyRoute(app: FastifyInstance, deps: Deps): void {
         body: ApplyRequest,
         response: {
           200: Applied,
-          409: { ...Problem, description: 'The plan does not fit what stands any more.' },
+          409: { ...Problem, description: 'The plan no longer fits the present state.' },
         },
       },
     },

@@ -10,7 +10,7 @@ const Source = Type.Object(
     name: lineOfText({
       minLength: 1,
       maxLength: 200,
-      description: 'The name of the configuration, such as that of its repository.',
+      description: 'The name of the configuration, such as the name of its repository.',
     }),
     commit: Type.Optional(
       nullable(
@@ -34,9 +34,9 @@ export const PlanRequest = Type.Object({
     type: 'object',
     additionalProperties: true,
     description:
-      'What shall stand; `GET /api/configuration/schema/` says the form. A secret is a text, ' +
-      '`{"secret": "..."}`, `{"keep": true}` (what is stored), or a reference that nobody has ' +
-      'resolved yet (`{"env": "NAME"}`, `{"file": "path"}`), which the plan names in `needs`.',
+      'The wanted state; `GET /api/configuration/schema/` has its form. A secret is a text, ' +
+      '`{"secret": "..."}`, `{"keep": true}` (the stored value), or an unresolved reference ' +
+      '(`{"env": "NAME"}`, `{"file": "path"}`), which the plan names in `needs`.',
   }),
   source: Type.Optional(Source),
   prune: Type.Optional(
@@ -59,7 +59,7 @@ export type PlanRequest = Static<typeof PlanRequest>;
 const object_fields = {
   kind: Type.Enum([...kind_names], { description: 'What it is.' }),
   path: Type.String({
-    description: 'Where it stands in the configuration, such as `projects.web.batch_exports.s3`.',
+    description: 'Its path in the configuration, such as `projects.web.batch_exports.s3`.',
   }),
   id: nullable(Type.String({ description: 'Its id; null before it is created.' })),
   name: nullable(Type.String({ description: 'Its name for people.' })),
@@ -69,8 +69,8 @@ const FieldChange = Type.Object(
   {
     field: Type.String({ description: 'Name of the field; fields inside others with dots.' }),
     action: Type.Enum(['created', 'changed', 'deleted']),
-    before: Type.Unknown({ description: 'What it is; a secret is `********`.' }),
-    after: Type.Unknown({ description: 'What it will be; a secret is `********`.' }),
+    before: Type.Unknown({ description: 'The present value. A secret is `********`.' }),
+    after: Type.Unknown({ description: 'The new value. A secret is `********`.' }),
   },
   { title: 'ConfigurationFieldChange' },
 );
@@ -78,11 +78,11 @@ const FieldChange = Type.Object(
 const Cost = Type.Object(
   {
     starts_anew: Type.Boolean({
-      description: 'Whether an export delivers something else, or elsewhere, from then on.',
+      description: 'True if the export then delivers other rows, or to another place.',
     }),
     ledger_ends: Type.Boolean({ description: 'Whether an export is deleted with its ledger.' }),
     delivered_records: Type.Integer({ description: 'Rows that no longer count as delivered.' }),
-    open_runs: Type.Integer({ description: 'Runs under way that are taken back.' }),
+    open_runs: Type.Integer({ description: 'Runs in progress that are planned again.' }),
     detail: Type.String({ description: 'The same in a sentence.' }),
   },
   { title: 'ConfigurationCost' },
@@ -93,12 +93,12 @@ const Step = Type.Object(
     ...object_fields,
     action: Type.Enum(['create', 'change', 'move', 'adopt', 'delete'], {
       description:
-        '`move`: another key for the same object. `adopt`: what stands is managed from now on. ' +
-        'Both may change fields too.',
+        '`move`: another key for the same object. `adopt`: the configuration manages an ' +
+        'existing object. Both may change fields too.',
     }),
     moved_from: nullable(Type.String({ description: 'Of `move`: the path that it had.' })),
     changes: Type.Array(FieldChange, { description: 'Field by field.' }),
-    cost: nullable({ ...Cost, description: 'What it costs; null: nothing.' }),
+    cost: nullable({ ...Cost, description: 'The effect on deliveries; null: none.' }),
   },
   { title: 'ConfigurationStep' },
 );
@@ -108,7 +108,7 @@ const Drift = Type.Object(
     ...object_fields,
     is_deleted: Type.Boolean({ description: 'Whether the object itself is gone.' }),
     changes: Type.Array(FieldChange, {
-      description: 'From what was applied last to what stands.',
+      description: 'The changes since the last apply.',
     }),
     by: nullable(
       Type.Object(
@@ -117,7 +117,7 @@ const Drift = Type.Object(
           key: nullable(Type.String({ description: 'The mask of the key that it was done with.' })),
           at: instant('When.'),
         },
-        { description: 'The latest entry of the activity log about it; null: there is none.' },
+        { description: 'The latest entry of the activity log about it, or null.' },
       ),
     ),
   },
@@ -132,9 +132,9 @@ const Need = Type.Object(
       Type.String({ description: 'Of a secret: where it belongs in the configuration.' }),
     ),
     reference: nullable(
-      Type.String({ description: 'Of a secret: what stands there, such as `env NAME`.' }),
+      Type.String({ description: 'For a secret: its reference, such as `env NAME`.' }),
     ),
-    detail: Type.String({ description: 'What is missing and what to do.' }),
+    detail: Type.String({ description: 'The missing thing, and what to do.' }),
   },
   { title: 'ConfigurationNeed' },
 );
@@ -175,10 +175,10 @@ export const Plan = Type.Object(
     ),
     steps: Type.Array(Step, { description: 'What would be done, in its order.' }),
     drift: Type.Array(Drift, {
-      description: 'What was changed by hand since it was applied last.',
+      description: 'Changes outside of the configuration since the last apply.',
     }),
     needs: Type.Array(Need, {
-      description: 'What has to be there first; with any of them the plan cannot be applied.',
+      description: 'Things that are missing. The plan cannot be applied until they exist.',
     }),
     left: Type.Array(Left, {
       description:
@@ -187,8 +187,8 @@ export const Plan = Type.Object(
     }),
     notes: Type.Array(Note, {
       description:
-        'What to look at before it is applied, and keeps nobody from it: a `was` of which ' +
-        'nothing stands, an object that another configuration manages, a secret as plain text.',
+        'Warnings that do not prevent applying: a `was` without an object, an object that ' +
+        'another configuration manages, a secret in plain text.',
     }),
     left_out: Type.Array(Type.String(), {
       description: 'Sections that the configuration has and that are left out without `people`.',
@@ -227,7 +227,7 @@ export const Applied = Type.Object(
     applied_at: instant('When.'),
     summary: Plan.properties.summary,
     objects: Type.Array(Type.Object({ ...object_fields, action: Step.properties.action }), {
-      description: 'What was done, with the ids of what was created.',
+      description: 'The executed steps, with the ids of new objects.',
     }),
     shown_once: Type.Array(Type.Object({ path: Type.String(), secret: Type.String() }), {
       description:
@@ -248,11 +248,11 @@ export const Pulled = Type.Object(
       type: 'object',
       additionalProperties: true,
       description:
-        'What stands. Secrets are references (`{"env": "NAME"}`); what is not managed yet has ' +
-        'a key made of its name.',
+        'The present state. Secrets are references (`{"env": "NAME"}`). An object that is not ' +
+        'managed yet has a key made from its name.',
     }),
     secrets: Type.Array(Type.Object({ path: Type.String(), env: Type.String() }), {
-      description: 'Each secret that is set, and the variable that stands for it.',
+      description: 'Each secret that is set, and its variable.',
     }),
   },
   { title: 'ConfigurationPulled' },

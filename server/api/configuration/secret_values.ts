@@ -48,7 +48,7 @@ export function partSecrets(kind: Kind, sent: Fields, attr: string): Parted {
       violations.push({
         attr: `${attr}__${path.replaceAll('.', '__')}`,
         code: 'invalid_input',
-        detail: 'A reference stands for a secret, and this field is none: write ${env:NAME}.',
+        detail: 'A reference is for secrets, and this field is not a secret. Write ${env:NAME}.',
       });
       return undefined;
     }
@@ -91,8 +91,8 @@ export function joinSecrets(fields: Fields, secrets: Readonly<Fields>): Fields {
 }
 
 const blank_detail =
-  'The secret is empty: give it a value, remove the key to keep what is stored, or write null to ' +
-  'clear it.';
+  'The secret is empty. Give it a value, remove the key to keep the stored value, or write ' +
+  'null to clear it.';
 
 /** Lists the places where a value, or a part of it, is an empty secret. */
 function blankMarks(value: unknown, path: string): string[] {

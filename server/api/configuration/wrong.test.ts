@@ -94,7 +94,7 @@ test('a plan reports the refusals of all routes at once, and keeps nothing', asy
       'projects__zone__timezone invalid_choice',
     ].toSorted(),
   );
-  assert.match(refused.text, /Must be text\. A secret that stands elsewhere is \{env: NAME\}/);
+  assert.match(refused.text, /Must be text\. Write a secret as \{env: NAME\}/);
   assert.doesNotMatch(refused.text, /pl4nted/);
   const found = await harness.deps.db.rows(
     sql`SELECT 1 FROM projects WHERE organization_id = ${config.home.organization.id}`,

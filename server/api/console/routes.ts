@@ -80,7 +80,7 @@ const not_built = `<!doctype html>
     <h1>The console is not built</h1>
     <p>Run <code>npm run prepare</code> in the folder of the server, then load the page again.
       Its packages are installed by <code>npm ci</code> without <code>--omit=dev</code>.</p>
-    <p>The API answers all the same: <code>/api/schema/</code> is its OpenAPI document.</p>
+    <p>The API works anyway: <code>/api/schema/</code> is its OpenAPI document.</p>
   </body>
 </html>
 `;

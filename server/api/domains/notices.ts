@@ -91,8 +91,8 @@ function contentOf(notice: Notice, organization: string): Said {
         paragraphs: [
           `The DNS record that proves ${domain} has not been seen since ` +
             `${notice.missing_since_at}. ${notice.reason}`,
-          `Put the record back before ${notice.lapses_at}. Otherwise ${domain} lapses, and its ` +
-            'sign-in settings stop applying.',
+          `Put the record back before ${notice.lapses_at}. After that, ${domain} lapses, and ` +
+            'its sign-in settings stop applying.',
           recordToSet(notice),
         ],
       };

@@ -119,8 +119,8 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
     'Changes of an owner with a key of all scopes, or in a session with a recent confirmation, ' +
     'take effect at once. Other changes wait under `pending_changes` until an owner confirms ' +
     'them; the current settings keep working meanwhile. All owners get a mail. With another ' +
-    '`domain` the proof starts again, and whoever the provider of the old name let in signs in ' +
-    'again.';
+    '`domain`, the proof restarts, and people who signed in through the provider of the old ' +
+    'name sign in again.';
   app.patch(
     one,
     {

@@ -158,15 +158,15 @@ const copy_states = ['waiting', 'rewriting', 'rewritten', 'yours'] as const;
 export const ErasureCopy = Type.Object(
   {
     batch_export: uuid(),
-    name: Type.String({ description: 'Of the export, as it was called.' }),
+    name: Type.String({ description: 'The former name of the export.' }),
     destination_type: Type.String(),
-    place: Type.String({ description: 'Where it lies: host, and files or tables.' }),
+    place: Type.String({ description: 'The place: host, and files or tables.' }),
     data_interval_start: instant('The interval that was delivered.'),
     data_interval_end: instant('Its end (exclusive).'),
     records: count('Rows of the erasure that it was made from.'),
     state: Type.Enum([...copy_states]),
     detail: nullable(Type.String({ description: 'Why it is left to you.' })),
-    run: uuid('The run whose receipt was there.'),
+    run: uuid('The run of the receipt.'),
     new_run: nullable(uuid('The run that rewrites it.')),
   },
   { title: 'ErasureCopy' },

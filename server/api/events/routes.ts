@@ -33,10 +33,10 @@ import { listNewestEvents } from './store.ts';
 
 const url = '/api/projects/:project_id/events/';
 const description =
-  'The body is a list of events as JSON (up to 20 MiB), or an event on each line as ' +
-  '`application/x-ndjson` (any size, read as it comes), plain or with `Content-Encoding: gzip`.' +
-  '\n\n200 means that every event counted under `taken` is stored and survives a crash. Bad ' +
-  'events are named and the others are stored; when all are bad the answer is 400.';
+  'The body is a list of events as JSON (up to 20 MiB), or one event per line as ' +
+  '`application/x-ndjson` (any size, streamed), plain or with `Content-Encoding: gzip`.\n\n200 ' +
+  'means that every event counted under `taken` is stored and survives a crash. The answer ' +
+  'names bad events, and the others are stored. If all are bad, the answer is 400.';
 
 /** `/api/projects/:project_id/events/`: events in, and which came last. */
 export function eventRoutes(app: FastifyInstance, deps: Deps): void {
@@ -129,7 +129,7 @@ function newestRoute(app: FastifyInstance, { clickhouse }: Deps): void {
       config: { scope: 'batch_export:read', within: 'project' },
       schema: {
         summary: 'List the events that were stored last',
-        description: 'So that one sees that events arrive, and which. Everything else is exported.',
+        description: 'Shows that events arrive, and which. Use exports for everything else.',
         querystring: NewestQuery,
         response: { 200: NewestEvents },
       },

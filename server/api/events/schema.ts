@@ -11,7 +11,7 @@ const Event = Type.Object(
     distinct_id: Type.String({
       minLength: 1,
       maxLength: 400,
-      description: 'Who or what it happened to.',
+      description: 'The person or thing that the event is about.',
     }),
     timestamp: Type.Optional(
       instant('When it happened: ISO 8601 with a zone, microseconds are kept. Default: now.'),
@@ -25,8 +25,8 @@ const Event = Type.Object(
     properties: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
         description:
-          'Anything, at most 10 MiB and 100 levels deep. Every number is kept as it was ' +
-          'written; of a key that comes twice, the last value.',
+          'Any JSON, at most 10 MiB and 100 levels deep. Numbers are stored as written. If a ' +
+          'key occurs twice, its last value is stored.',
       }),
     ),
     $set: Type.Optional(
@@ -37,7 +37,7 @@ const Event = Type.Object(
     $set_once: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
         description:
-          'Properties of the person to set where there are none; also inside `properties`.',
+          'Properties of the person to set if they have no value; also inside `properties`.',
       }),
     ),
     $unset: Type.Optional(
@@ -82,7 +82,7 @@ export const EventCountsQuery = Type.Object({
   before: Type.Optional(queryInstant('Only events stored before this instant; default now.')),
   interval: Type.Optional(
     Type.Enum(['minute', 'hour', 'day'], {
-      description: 'What is counted together (UTC); default `hour`.',
+      description: 'Period of a count (UTC); default `hour`.',
     }),
   ),
 });
@@ -98,7 +98,7 @@ export const EventCounts = Type.Object(
         start_at: instant('The minute, hour or day.'),
         events: Type.Integer({ description: 'Events that were stored in it.' }),
       }),
-      { description: 'Oldest first; what has none is left out.' },
+      { description: 'Oldest first, without empty periods.' },
     ),
   },
   { title: 'EventCounts' },
@@ -116,8 +116,7 @@ export const EventsTaken = Type.Object(
     }),
     duplicates: Type.Integer({
       minimum: 0,
-      description:
-        'Events whose uuid was stored before, or stood further ahead in the same request.',
+      description: 'Events whose uuid was stored before, or came earlier in the same request.',
     }),
     refused: Type.Integer({
       minimum: 0,
@@ -140,13 +139,13 @@ export const EventsTaken = Type.Object(
           Type.String({
             description:
               '`events__3__timestamp` is the field `timestamp` of the item with index 3, ' +
-              '`lines__3__timestamp` that of the third line.',
+              '`lines__3__timestamp` the field of the third line.',
           }),
         ),
         code: Type.Enum([...error_codes]),
         detail: Type.String(),
       }),
-      { description: 'What is wrong with the rejected events; at most 1000 entries.' },
+      { description: 'The errors of rejected events, at most 1000.' },
     ),
   },
   { title: 'EventsTaken' },

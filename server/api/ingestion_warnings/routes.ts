@@ -19,9 +19,10 @@ export function ingestionWarningRoutes(app: FastifyInstance, { db, clock }: Deps
       schema: {
         summary: 'List what of the events of a project was not taken as it came, newest first',
         description:
-          'What was refused, changed, not merged, sent again or put off, counted by hour or day ' +
-          'and reason, with a few examples each. It is up to date to a second and kept for 90 ' +
-          'days; a crash of the server may lose the counts of its last second, and never an event.',
+          'Counts of events that were refused, changed, not merged, sent again or put off, by ' +
+          'hour or day and reason, with a few examples each. Counts are up to date to a second ' +
+          'and kept for 90 days. A crash of the server may lose the counts of its last second, ' +
+          'and never an event.',
         querystring: IngestionWarningQuery,
         response: { 200: pageOf(IngestionWarning) },
       },

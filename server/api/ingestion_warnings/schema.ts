@@ -13,11 +13,11 @@ const text = (description: string) => Type.Optional(Type.String({ description })
 const Example = Type.Object(
   {
     at: instant('When it came.'),
-    from: text('By which way it came: the maker of the SDK, or `events`.'),
+    from: text('The protocol: the maker of the SDK, or `events`.'),
     event: text('Its name.'),
     distinct_id: text('Whose it was.'),
     uuid: text('Its uuid.'),
-    sent: text('The value that was not taken as it came, or what is wrong with it.'),
+    sent: text('The value that was changed or refused, or its error.'),
   },
   { title: 'IngestionWarningExample' },
 );
@@ -29,9 +29,9 @@ export const IngestionWarning = Type.Object(
     reason: Type.Enum(reasons, { description: 'Why; docs/ingestion_warnings.md explains each.' }),
     outcome: Type.Enum([...warning_outcomes], {
       description:
-        '`refused`: not stored. `changed`: stored, but not as it came. `kept`: stored as it ' +
-        'came, and probably wrong. `not_merged`: stored, but what it said of persons was not ' +
-        'done. `repeated`: it was stored before. `put_off`: the sender was told to come again.',
+        '`refused`: not stored. `changed`: stored with changes. `kept`: stored unchanged, and ' +
+        'probably wrong. `not_merged`: stored without the merge of persons. `repeated`: stored ' +
+        'before. `put_off`: the sender must send it again.',
     }),
     events: Type.Integer({
       description: 'How many events; requests for `request_refused`, `request_put_off`.',
@@ -51,7 +51,7 @@ export const IngestionWarningQuery = Type.Object({
   after: Type.Optional(queryInstant('Only hours from this instant on; default 30 days back.')),
   before: Type.Optional(queryInstant('Only hours that begin before this instant; default now.')),
   interval: Type.Optional(
-    Type.Enum(['hour', 'day'], { description: 'What is counted together; default `hour`.' }),
+    Type.Enum(['hour', 'day'], { description: 'Period of a count; default `hour`.' }),
   ),
   reason: Type.Optional(Type.Enum(reasons, { description: 'Only of this reason.' })),
 });

@@ -104,7 +104,7 @@ function addressViolations(
     found.push({
       attr,
       code: 'unique',
-      detail: `The same address stands in item ${first_index}: leave one of them out.`,
+      detail: `Item ${first_index} has the same address. Leave one of them out.`,
     });
   return found;
 }

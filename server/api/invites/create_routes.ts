@@ -52,9 +52,9 @@ function singleRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Invite somebody, up to your own level',
         description:
-          'An open invite for the address is replaced: its link ends. The mail is handed to ' +
-          'the relay before the answer, and again over a day if it is not taken. 429: the ' +
-          'address had 10 invites less than a day apart, from all organizations.',
+          'Replaces an open invite for the address, and its link stops working. Sluice sends ' +
+          'the mail before the answer, and retries for a day if the relay does not accept it. ' +
+          '429: the address had 10 invites less than a day apart, from all organizations.',
         body: NewInvite,
         response: { 201: InviteWithLink },
       },

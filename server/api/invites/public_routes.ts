@@ -20,8 +20,8 @@ export function publicInviteRoutes(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'See what an invite is for',
         description:
-          'With the token of its link, or signed in with its address, verified. An unknown id ' +
-          'and a wrong token are the same 404.',
+          'Needs the token of the link, or a session with the verified address. An unknown id ' +
+          'and a wrong token give the same 404.',
         querystring: ShownQuery,
         response: { 200: ShownInvite, ...refusals },
       },

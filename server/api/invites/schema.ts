@@ -16,7 +16,8 @@ const invite_fields = {
   id: uuid(),
   target_email: Type.String({
     format: 'email',
-    description: 'Who is invited; the domain is in lower case, in another script as punycode.',
+    description:
+      'The address of the invited person. The domain is in lower case, and in punycode for other scripts.',
   }),
   first_name: Type.String(),
   emailing_attempt_made: Type.Boolean({
@@ -25,8 +26,8 @@ const invite_fields = {
   level: Level,
   is_expired: Type.Boolean({
     description:
-      'Whether it was sent more than 3 days ago, or by somebody who may no longer invite to ' +
-      'its level; it can be sent again.',
+      'True if it was sent more than 3 days ago, or by a person who may no longer invite to ' +
+      'its level. You can send it again.',
   }),
   created_by: nullable(User),
   created_at: instant(),
@@ -134,7 +135,7 @@ export const Acceptance = Type.Object({
     Type.String({
       maxLength: 200,
       description:
-        'From the link; may be left out by who is signed in with the verified address of the ' +
+        'From the link. You may leave it out in a session with the verified address of the ' +
         'invite.',
     }),
   ),

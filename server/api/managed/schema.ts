@@ -33,7 +33,7 @@ export const ManagedBy = nullable(
       commit: nullable(Type.String({ description: 'The commit that was applied last.' })),
       applied_at: instant('When it was applied last.'),
     },
-    { description: 'The configuration that manages it; null: it is managed by hand.' },
+    { description: 'The configuration that manages it, or null.' },
   ),
 );
 

@@ -22,7 +22,7 @@ const Answer = Type.Object(
   {
     jsonrpc: Type.Literal('2.0'),
     id: Type.Optional(
-      Type.Union([...id, Type.Null()], { description: 'That of the request; null: it had none.' }),
+      Type.Union([...id, Type.Null()], { description: 'The id of the request, or null.' }),
     ),
     result: Type.Optional(Type.Object({}, { additionalProperties: true })),
     error: Type.Optional(
@@ -46,9 +46,9 @@ export const mcp_schema = {
   tags: ['mcp'],
   summary: 'Ask as an agent: one message of the Model Context Protocol',
   description:
-    'Streamable HTTP of MCP, without sessions and streams; docs/agents.md has the tools. Takes a ' +
-    'personal API key alone. What is no message is refused in the words of this API, what is one ' +
-    'is answered in those of the protocol.',
+    'Streamable HTTP of MCP, without sessions and streams; docs/agents.md has the tools. ' +
+    'Accepts personal API keys only. A body that is not a message gets an error of this API; a ' +
+    'message gets an answer of the protocol.',
   body: Message,
   response: {
     200: { description: 'The answer to a request of the protocol.', content: json },
@@ -58,9 +58,9 @@ export const mcp_schema = {
       content: { ...json, ...problem },
     },
     401: refused('No key, or an unknown, expired or revoked one; a session does not count.'),
-    403: refused('The Origin is not that of this server.'),
+    403: refused('The Origin is not this server.'),
     404: { description: 'A method that the protocol does not have.', content: json },
-    405: refused('Only POST is taken.'),
+    405: refused('Only POST is allowed.'),
     406: refused('The Accept header does not take JSON.'),
     409: refused('A request with this Idempotency-Key is running.'),
     413: refused('The body is larger than 1048576 bytes.'),

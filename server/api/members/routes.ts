@@ -57,8 +57,8 @@ function listRoute(app: FastifyInstance, { db }: Deps): void {
 
 function levelRoutes(app: FastifyInstance): void {
   const description =
-    'Nobody changes their own level, and only an owner makes or unmakes an owner. `@me` ' +
-    'stands for the caller.';
+    'You cannot change your own level. Only an owner can make somebody an owner, or change the ' +
+    'level of an owner. `@me` is the caller.';
   const response = { 200: Member };
   app.patch(
     url,

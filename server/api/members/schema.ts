@@ -33,8 +33,8 @@ export const Member = Type.Object(
     managed_by: ManagedBy,
     directory_token_count: Type.Integer({
       description:
-        'Tokens of directories (SCIM) that the person made here. They end when the person is no ' +
-        'owner any more.',
+        'Tokens of directories (SCIM) that the person created here. They end when the person ' +
+        'is no longer an owner.',
     }),
   },
   { title: 'Member' },

@@ -48,7 +48,7 @@ function readingRoutes(app: FastifyInstance, { db }: Deps, { base, within }: Mou
     {
       config,
       schema: {
-        summary: 'Retrieve a delivery with what is sent and every attempt',
+        summary: 'Retrieve a delivery with its content and attempts',
         response: { 200: NoticeDeliveryRecord },
       },
     },
@@ -64,8 +64,8 @@ function sendRoute(app: FastifyInstance, { clock }: Deps, { base, within }: Moun
       schema: {
         summary: 'Send a notice again, at once and with as many attempts as the first time',
         description:
-          'The same notice with the same id, to the address and under the secret that its target ' +
-          'has now. 409 while an attempt is under way, and while the target is switched off.',
+          'Sends the same notice with the same id again, with the present address and secret ' +
+          'of its target. 409 while an attempt is in progress, and while the target is off.',
         response: { 200: NoticeDeliveryRecord },
       },
     },
@@ -77,7 +77,7 @@ function sendRoute(app: FastifyInstance, { clock }: Deps, { base, within }: Moun
         if (locked.is_mail)
           await refuseDeactivated(tx, request.caller.user_id, 'let mails be sent');
         body(request, NoFields);
-        if (locked.is_under_way) throw conflict('An attempt is under way: wait for its end.');
+        if (locked.is_under_way) throw conflict('An attempt is in progress. Wait for its end.');
         if (locked.is_target_off)
           throw conflict('The target is switched off: switch it on, then send again.');
         await sendAgain(tx, id, isoInstant(clock.now()));

@@ -20,7 +20,7 @@ const fields = {
   team_id: Type.Integer({ description: 'The project of the export.' }),
   notice: uuid('The notice; webhooks have it as `webhook-id`.'),
   event: Type.Enum([...notice_events]),
-  batch_export: uuid('The export that it tells of.'),
+  batch_export: uuid('The export that the notice is about.'),
   target: nullable(uuid('The target; null where an administrator gets it by mail.')),
   address: nullable(
     Type.String({ description: 'The administrator; null where it goes to a target.' }),
@@ -53,8 +53,8 @@ export const NoticeDeliveryRecord = Type.Object(
         status: nullable(
           Type.Integer({
             description:
-              "The HTTP status of the webhook's answer, of which nothing else is read; null " +
-              'without an answer and for mails.',
+              "The HTTP status of the webhook's answer; null without an answer and for " +
+              'mails. Sluice reads nothing else of the answer.',
           }),
         ),
         detail: nullable(Type.String({ description: 'What went wrong, and what to do.' })),

@@ -144,6 +144,6 @@ async function projectOf(
   throw invalid(
     'team_id',
     'invalid_input',
-    'The organization has no such project: send the id of one of its projects.',
+    'The organization has no such project. Send the id of one of its projects.',
   );
 }

@@ -78,8 +78,8 @@ function formViolations(outbound: Outbound, { url, secret }: NoticeTargetChanges
       attr: 'url',
       code: 'invalid_input',
       detail:
-        `Must be the whole address: ${hidden_part} stands for what is not shown. Leave url out ` +
-        'to keep what is stored.',
+        `Must be the whole address: ${hidden_part} replaces the hidden part. Leave url out to ` +
+        'keep the stored address.',
     });
   else if (typeof url === 'string') found.push(...unreachable(outbound, url));
   if (secret !== undefined && readWebhookSecret(secret) === undefined)

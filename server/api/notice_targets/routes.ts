@@ -121,14 +121,14 @@ function recordRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount)
   });
   app.patch(
     one,
-    { config: changing, schema: schema('Change what is sent of a notice target') },
+    { config: changing, schema: schema('Change the sent fields of a notice target') },
     change,
   );
   app.put(
     one,
     {
       config: changing,
-      schema: schema('Change a notice target; what is left out keeps its value'),
+      schema: schema('Change a notice target; absent fields keep their values'),
     },
     change,
   );

@@ -20,19 +20,19 @@ const fields = {
     minLength: 1,
     maxLength: 4096,
     description:
-      'What is posted to: http or https, without user, password or fragment. It is encrypted ' +
-      'at rest; answers show its scheme and host.',
+      'The address that Sluice posts to: http or https, without user, password or fragment. It ' +
+      'is encrypted at rest. Answers show its scheme and host.',
   }),
   secret: Type.String({
     description:
-      'What webhooks are signed with (Standard Webhooks): `whsec_` and 24 to 64 bytes in ' +
-      'base64. It is encrypted at rest and never comes back. Without one the server creates it, ' +
-      'and shows it in this answer only.',
+      'The secret that signs webhooks (Standard Webhooks): `whsec_` and 24 to 64 bytes in ' +
+      'base64. It is encrypted at rest and never returned. If you send none, the server ' +
+      'creates one and shows it in this answer only.',
   }),
   events: Type.Array(Type.Enum([...notice_events]), {
     minItems: 1,
     maxItems: 20,
-    description: 'What is told; default all. docs/notices.md says when each happens.',
+    description: 'The events to notify about; default all. docs/notices.md explains each.',
   }),
   batch_export_ids: nullable(
     Type.Array(uuid(), {
@@ -87,7 +87,7 @@ const LastAttempt = Type.Object(
 export const NoticeTarget = Type.Object(
   {
     id: uuid(),
-    team_id: Type.Integer({ description: 'The project whose exports it is told of.' }),
+    team_id: Type.Integer({ description: 'The project of the exports.' }),
     type: Type.Enum(['email', 'webhook']),
     address: nullable(fields.address),
     url: nullable(shown_url),
@@ -134,7 +134,7 @@ const settable = {
 
 /** Body of POST: `email` needs `address`, `webhook` needs `url`. */
 export const NoticeTargetCreate = Type.Object({
-  type: Type.Enum(['email', 'webhook'], { description: 'How it is told; nothing changes it.' }),
+  type: Type.Enum(['email', 'webhook'], { description: 'The kind of target. It cannot change.' }),
   team_id: Type.Optional(
     Type.Integer({
       description:

@@ -122,7 +122,7 @@ function recordRoutes(app: FastifyInstance): void {
     {
       config: changing,
       schema: {
-        summary: 'Change what is sent of an organization',
+        summary: 'Change the sent fields of an organization',
         body: OrganizationPatch,
         response: { 200: Organization },
       },
@@ -150,8 +150,7 @@ function deleteRoute(app: FastifyInstance): void {
       config: { ...changing, level: 15 },
       schema: {
         summary: 'Delete an organization with everything in it',
-        description:
-          '409 while a project of another organization has a config of one of its plugins.',
+        description: '409 if a project of another organization has a config of one of its plugins.',
         response: { 204: { type: 'null' }, 409: Problem },
       },
     },

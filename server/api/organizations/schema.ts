@@ -12,7 +12,7 @@ const Team = Type.Object({
   uuid: uuid(),
   organization: uuid(),
   name: Type.String(),
-  api_token: Type.String({ description: 'The public token under which events are sent.' }),
+  api_token: Type.String({ description: 'The public token for sending events.' }),
   timezone: Type.String(),
   created_at: instant('When the project was created.'),
 });
@@ -28,7 +28,7 @@ export const Organization = Type.Object(
       description: 'Made from the first name; unique, and unchanged by renaming.',
     }),
     created_at: instant('When the organization was created.'),
-    updated_at: instant('When one of its own fields was last changed.'),
+    updated_at: instant('Time of the last change of one of its own fields.'),
     membership_level: Level('The level of the caller: 1 member, 8 administrator, 15 owner.'),
     plugins_access_level: Type.Enum([0, 3, 6, 9], {
       description:

@@ -48,7 +48,7 @@ export async function useChallenge(
   response: { clientDataJSON: string },
 ): Promise<{ party: RelyingParty; challenge: string } | Refused> {
   const party = findRelyingParty(config.public_url);
-  if (party === undefined) return { refused: 'the address of the server is none for passkeys' };
+  if (party === undefined) return { refused: 'the address of the server supports no passkeys' };
   const browser = findBrowser(request);
   if (browser === undefined) return { refused: 'this browser was asked for nothing' };
   const challenge = challengeIn(response);

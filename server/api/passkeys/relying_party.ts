@@ -32,8 +32,8 @@ export function getRelyingParty({ server, headers }: FastifyRequest): RelyingPar
   const party = findRelyingParty(public_url);
   if (party === undefined)
     throw unavailable(
-      `Browsers offer passkeys under a host name over https only, and ${public_url} is none: ask ` +
-        'the operator to set SLUICE_PUBLIC_URL to such an address.',
+      `Browsers support passkeys only under a host name over https, and ${public_url} is not ` +
+        'one. Ask the operator to set SLUICE_PUBLIC_URL to such an address.',
     );
   // Every browser sends it with a POST.
   if (headers.origin !== undefined && headers.origin !== party.origin)

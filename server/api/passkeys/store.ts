@@ -149,8 +149,7 @@ export async function createPasskey(
     'refused' in asked ? asked : await verifyCreated(asked.party, asked.challenge, given.passkey);
   if ('refused' in created) {
     const detail =
-      'This is not what the browser was asked for, or it took longer than five minutes: begin ' +
-      'again.';
+      'This does not answer the request, or it took longer than five minutes. Start again.';
     const error = invalid('passkey', 'invalid_input', detail);
     throw notedPasskey(error, 'confirmation_failed', wrong(created.refused));
   }

@@ -26,8 +26,8 @@ export function runningRoutes(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'List what the plugin has counted in this project, by name',
         description:
-          'The metrics that the plugin exports and has counted with (`meta.metrics`). They ' +
-          'begin anew when the plugin exports one with another operation.',
+          'The metrics that the plugin exports and has counted with (`meta.metrics`). A metric ' +
+          'restarts at zero when the plugin exports it with another operation.',
         querystring: PageQuery,
         response: { 200: pageOf(PluginMetric) },
       },
@@ -103,7 +103,7 @@ async function startJob(
     );
   if (!config.enabled)
     throw conflict(
-      'The plugin is disabled in this project, so no job of it runs: enable it first.',
+      'The plugin is disabled in this project, so its jobs do not run. Enable it first.',
     );
   const id = await addJob(tx, config.id, name, read.payload, 0, 'person').catch(conflictOf);
   return getPluginJob(tx, id);

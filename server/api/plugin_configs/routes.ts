@@ -86,8 +86,8 @@ function readingRoutes(app: FastifyInstance, { db }: Deps): void {
 
 function makingRoute(app: FastifyInstance, deps: Deps): void {
   const description =
-    "Values are checked against the plugin's `config_schema`; what is required must be there " +
-    "once it is enabled. Enabling needs code that serves the plugin's collection. Needs the " +
+    "Values are checked against the plugin's `config_schema`. An enabled config needs all " +
+    "required values. Enabling needs code that serves the plugin's collection. Needs the " +
     'plugins access level 3.';
   app.post(
     base,
@@ -133,16 +133,16 @@ function changingRoutes(app: FastifyInstance, deps: Deps): void {
       return after;
     });
   const description =
-    'Values are merged key by key: an absent one is kept, null removes one. With another ' +
-    'value of a field that says where the plugin sends to, or another allowed host, each ' +
-    'secret has to be sent again. Enabling lets it begin with the events that come in from ' +
-    'then on, and takes its error away. Needs the plugins access level 3.';
+    'Values are merged key by key: an absent one is kept, null removes one. If you change a ' +
+    'field that decides where the plugin sends to, or add an allowed host, send each secret ' +
+    'again. An enabled plugin gets events from then on, and its error is cleared. Needs the ' +
+    'plugins access level 3.';
   const schema = { body: PluginConfigPatch, response: { 200: PluginConfig } };
   app.patch(
     one,
     {
       config: changing,
-      schema: { ...schema, summary: 'Change what is sent of a config', description },
+      schema: { ...schema, summary: 'Change the sent fields of a config', description },
     },
     change('merge'),
   );
@@ -153,7 +153,7 @@ function changingRoutes(app: FastifyInstance, deps: Deps): void {
       config: changing,
       schema: {
         ...schema,
-        summary: 'Change a config; what is left out keeps its value',
+        summary: 'Change a config; absent fields keep their values',
         description: replacing,
       },
     },

@@ -38,8 +38,7 @@ const fields = {
     additionalProperties: true,
     description:
       "Values by the keys of the plugin's `config_schema`: text, the text of JSON, or " +
-      '`{file_name, content_type, contents}` for attachments. Secret ones are taken and never ' +
-      'come back.',
+      '`{file_name, content_type, contents}` for attachments. Secret ones are never returned.',
   }),
   allowed_hosts: Type.Array(host, {
     maxItems: 100,
@@ -70,8 +69,8 @@ export const PluginConfig = Type.Object(
         { message: Type.String(), at: instant() },
         {
           description:
-            'Why it was stopped, what its settings lack since the plugin was changed, or ' +
-            'which host it waits for; null: nothing is wrong.',
+            'Why it was stopped, which settings it lacks after a change of the plugin, or ' +
+            'which host it waits for. Null without an error.',
         },
       ),
     ),

@@ -50,8 +50,8 @@ export async function changePlugin(
     throw invalid(
       'plugin_type',
       'invalid_input',
-      `A plugin keeps its kind (${before.plugin_type}): create another record for code from ` +
-        'somewhere else.',
+      `A plugin keeps its kind (${before.plugin_type}). Create another record for code from ` +
+        'another place.',
     );
   if (!isWritten && fields.tag !== undefined && fields.tag !== before.tag)
     throw invalid(

@@ -53,7 +53,7 @@ const lists: List[] = [
   {
     name: 'activity',
     title: 'PluginActivity',
-    summary: (plural) => `List what was done with the organization's ${plural}, newest first`,
+    summary: (plural) => `List the activity of the organization's ${plural}, newest first`,
     item: ActivityEntry,
     answer: answerActivity,
   },

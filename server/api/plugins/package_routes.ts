@@ -71,11 +71,11 @@ function checkRoute(app: FastifyInstance, deps: Deps, collection: Collection): v
 function versionRoutes(app: FastifyInstance, deps: Deps, collection: Collection): void {
   const one = `${collection.base}:id/`;
   const upgrading =
-    'The new version is fetched, compiled and looked at first; whatever is wrong with it is ' +
-    '400 on `url`, and the old version stays. `changes` says what differs; with ' +
-    '`validate_only` nothing else happens. A version that is there already, and code that is ' +
-    'written through the API, stay as they are. Other fields of the body are changed after that, ' +
-    'as PATCH of the record does, in the same transaction.';
+    'Sluice fetches, compiles and checks the new version first. An error is 400 on `url`, and ' +
+    'the old version stays. `changes` has the differences; with `validate_only` nothing else ' +
+    'happens. A version that is installed already, and code that was written through the API, ' +
+    'stay unchanged. Other fields of the body are changed after that, as PATCH of the record ' +
+    'does, in the same transaction.';
   app.post(
     `${one}upgrade/`,
     {
@@ -114,7 +114,7 @@ function sourceRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
       config: reading,
       schema: {
         summary: 'Retrieve the files of the installed version',
-        description: `409 when the stored files are not what was installed. ${own}`,
+        description: `409 if the stored files differ from the installed ones. ${own}`,
         response: { 200: PluginWithSource, 409: Problem },
       },
     },
@@ -125,10 +125,10 @@ function sourceRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
   );
 
   const description =
-    'The files are compiled and looked at in the sandbox; what is wrong with them is 400 on ' +
-    '`source` with file, line and column, and the old code stays. A plugin.json among them ' +
-    'decides the fields of the record. Other fields of the body are changed as PATCH of the ' +
-    'record does. File names with a dot may also stand beside `source`.';
+    'Sluice compiles and checks the files in the sandbox. An error is 400 on `source` with ' +
+    'file, line and column, and the old code stays. A plugin.json among them decides the ' +
+    'fields of the record. Other fields of the body are changed as PATCH of the record does. ' +
+    'File names with a dot may also stand beside `source`.';
   const body = { ...SourceChange, title: 'PluginSourceChange' };
   const schema = { body, response: { 200: PluginWithSource, 409: Problem } };
   app.patch(

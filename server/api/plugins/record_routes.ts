@@ -65,11 +65,11 @@ function makingRoute(
 ): void {
   const { base, noun } = collection;
   const description =
-    'A package (`custom`, `repository`, `local`) is fetched, compiled and looked at in the ' +
-    'sandbox before the answer; its plugin.json and its code decide the fields. One that ' +
-    'cannot be had or cannot serve the collection is 400 on `url` or `name`. `source`: fields ' +
-    'are stored as sent, code comes through `update_source/`. Needs the plugins access level ' +
-    '6, for `is_global` 9.';
+    'A package (`custom`, `repository`, `local`) is fetched, compiled and checked in the ' +
+    'sandbox before the answer. Its plugin.json and its code decide the fields. A package that ' +
+    'cannot be fetched, or does not fit the collection, is 400 on `url` or `name`. `source`: ' +
+    'fields are stored as sent, code comes through `update_source/`. Needs the plugins access ' +
+    'level 6, for `is_global` 9.';
   app.post(
     base,
     {
@@ -106,14 +106,14 @@ function changingRoutes(app: FastifyInstance, deps: Deps, collection: Collection
   const schema = { description, body: changed, response: { 200: Plugin } };
   app.patch(
     `${base}:id/`,
-    { config: changing, schema: { ...schema, summary: `Change what is sent of ${noun}` } },
+    { config: changing, schema: { ...schema, summary: `Change the sent fields of ${noun}` } },
     change,
   );
   app.put(
     `${base}:id/`,
     {
       config: changing,
-      schema: { ...schema, summary: `Change ${noun}; what is left out keeps its value` },
+      schema: { ...schema, summary: `Change ${noun}; absent fields keep their values` },
     },
     change,
   );
@@ -125,7 +125,7 @@ function changingRoutes(app: FastifyInstance, deps: Deps, collection: Collection
       schema: {
         summary: `Uninstall ${noun}, with the configs of the organization's projects`,
         description:
-          '409 while a project of another organization has a config of it. Needs the plugins ' +
+          '409 if a project of another organization has a config of the plugin. Needs the plugins ' +
           'access level 6.',
         response: { 204: { type: 'null' }, 409: Problem },
       },

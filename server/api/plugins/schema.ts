@@ -26,7 +26,7 @@ const any = (description: string) =>
   });
 
 const about = {
-  name: 'Name for people; of a package: what its plugin.json says.',
+  name: 'Name for people; for a package, the name in its plugin.json.',
   tag: 'The version that is installed.',
 };
 
@@ -37,7 +37,7 @@ const fields = {
         '`custom`: a package at `url`. `repository`: an entry of the catalogue ' +
         '(`repository/`), named by `name`. `local`: the folder `name` of the plugin directory ' +
         'of the server. `source`, `inline`: code is sent with `update_source/`. Null or ' +
-        'absent: `custom` with a `url`, else `source`.',
+        'absent: `custom` with a `url`, otherwise `source`.',
     }),
   ),
   name: nullable(Type.String({ description: about.name })),
@@ -53,8 +53,8 @@ const fields = {
       'level 9.',
   }),
   capabilities: any(
-    'What its code offers: `{methods, jobs, scheduled_tasks}`; read from the code whenever ' +
-      'that changes.',
+    'Capabilities of its code: `{methods, jobs, scheduled_tasks}`. Sluice reads them whenever ' +
+      'the code changes.',
   ),
   metrics: any('The metrics that its code declares: name -> `sum`, `max` or `min`.'),
   public_jobs: any('The jobs that people may start, with the fields of their payload.'),
@@ -216,8 +216,8 @@ export const PluginWithDifferences = Type.Object(
 
 /** Describes lists that `besideRecord` makes. */
 export const beside =
-  'The answer is the first plugin that the list is about (null fields: there is none), with ' +
-  'the list beside it. Needs the plugins access level 3.';
+  'The answer is the first plugin of the list, with the list beside it. Its fields are null if ' +
+  'the list is empty. Needs the plugins access level 3.';
 
 /**
  * A list with the first record that it is about in front: the record's fields, all null when there

@@ -128,7 +128,7 @@ function recordRoutes(app: FastifyInstance): void {
     url,
     {
       config: changing,
-      schema: { summary: 'Change what is sent of a project', body: ProjectPatch, response },
+      schema: { summary: 'Change the sent fields of a project', body: ProjectPatch, response },
     },
     change(ProjectPatch),
   );

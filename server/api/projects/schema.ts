@@ -50,7 +50,7 @@ export const Project = Type.Object(
     organization: uuid('The organization that it belongs to.'),
     name: Type.String(),
     api_token: Type.String({
-      description: 'The public token under which events are sent; it gives no right to read.',
+      description: 'The public token for sending events. It gives no right to read.',
     }),
     timezone: Type.String({ description: 'The zone in which days and weeks of new exports turn.' }),
     ...traffic,

@@ -21,8 +21,8 @@ export const QueryValidation = Type.Object(
     model,
     is_row_wise: Type.Boolean({
       description:
-        'Does each row stand for one row of the model, so that a run is written in slices? ' +
-        'False for a query with errors.',
+        'True if each row is one row of the model, so a run is written in slices. False for a ' +
+        'query with errors.',
     }),
     columns: Type.Array(
       Type.Object({
@@ -39,10 +39,10 @@ export const QueryValidation = Type.Object(
         length: Type.Integer({
           description: 'Of the piece in the query, in characters (code points).',
         }),
-        piece: Type.String({ description: 'What stands there, cut after 80 characters.' }),
-        detail: Type.String({ description: 'What is wrong and what to do.' }),
+        piece: Type.String({ description: 'The text there, cut after 80 characters.' }),
+        detail: Type.String({ description: 'The error and what to do.' }),
         suggestion: nullable(
-          Type.String({ description: 'What was probably meant, as it is to be written.' }),
+          Type.String({ description: 'The probable intention, in correct spelling.' }),
         ),
       }),
       { description: 'Everything that is wrong, in the order of the text.' },
@@ -65,9 +65,9 @@ export const QueryLanguage = Type.Object(
       Type.Object({
         name: Type.String(),
         signature: Type.String(),
-        meaning: Type.String({ description: 'What it gives, in Markdown.' }),
+        meaning: Type.String({ description: 'The result, in Markdown.' }),
       }),
-      { description: 'Every function that can be called; nothing else can.' },
+      { description: 'All functions that a query can call.' },
     ),
   },
   { title: 'QueryLanguage' },

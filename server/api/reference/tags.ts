@@ -47,7 +47,7 @@ export const groups: ApiReference['groups'] = [
         name: 'batch_exports',
         label: 'Batch exports',
         description:
-          'A standing order to deliver events, persons or their distinct ids to a destination. ' +
+          'Delivers events, persons or their distinct ids to a destination, on a schedule. ' +
           'The same exports are served under their organization and under their project.',
       },
       {
@@ -105,7 +105,7 @@ export const groups: ApiReference['groups'] = [
       {
         name: 'notice_deliveries',
         label: 'Notice deliveries',
-        description: 'What was sent to notice targets, and what came back.',
+        description: 'Notices that were sent to targets, and the answers.',
       },
     ],
   },
@@ -136,7 +136,7 @@ export const groups: ApiReference['groups'] = [
       {
         name: 'retention',
         label: 'Retention',
-        description: 'What the retention of a project keeps, and what it would remove.',
+        description: 'Rows that the retention of a project keeps, and rows that it would remove.',
       },
       {
         name: 'erasures',

@@ -23,11 +23,11 @@ export function retentionRoutes(app: FastifyInstance, { engine }: Deps): void {
     {
       config: { scope: 'project:read', within: 'project' },
       schema: {
-        summary: 'Say what retention would remove of a project now, and what it has removed',
+        summary: 'Show which rows of a project retention would remove now, and which it removed',
         description:
-          'With `retention` and `retention_days` it is about that setting and not the stored ' +
-          'one. Rows are counted as they are now. A removal begins an hour after a change of the ' +
-          'project at the earliest.',
+          '`retention` and `retention_days` replace the stored setting. Sluice counts the ' +
+          'present rows. A removal starts at the earliest an hour after a change of the ' +
+          'project.',
         querystring: RetentionQuery,
         response: { 200: Retention },
       },

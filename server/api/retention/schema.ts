@@ -9,8 +9,8 @@ const { retention, retention_days } = Project.properties;
 const Found = Type.Object(
   {
     rows: Type.Integer(),
-    oldest: nullable(instant('When the first of them was taken in; null without one.')),
-    newest: nullable(instant('When the last of them was taken in; null without one.')),
+    oldest: nullable(instant('Time of the first ingestion; null without rows.')),
+    newest: nullable(instant('Time of the last ingestion; null without rows.')),
   },
   { title: 'RetentionFound' },
 );
@@ -20,7 +20,7 @@ const Keeper = Type.Object(
     kind: Type.Enum(['batch_export', 'plugin']),
     id: nullable(Type.String({ description: 'Of the export; null for a plugin.' })),
     name: Type.String(),
-    from: nullable(instant('The first insertion that it keeps; null: from the beginning.')),
+    from: nullable(instant('The first ingestion that it keeps; null: all.')),
   },
   { title: 'RetentionKeeper' },
 );
@@ -29,11 +29,13 @@ const Removal = Type.Object(
   {
     id: uuid(),
     retention: Type.String({ description: 'The setting that it followed.' }),
-    removed_before: instant('Everything that it removes was taken in before.'),
+    removed_before: instant('It removes rows that were ingested before this time.'),
     events: nullable(Type.Integer({ description: 'Null until they were counted.' })),
     persons: nullable(Type.Integer({ description: 'Versions of persons; null as with `events`.' })),
     started_at: instant('When it was decided.'),
-    ended_at: nullable(instant('When none of these rows was left; null while it is under way.')),
+    ended_at: nullable(
+      instant('Time when all these rows were removed; null while it is in progress.'),
+    ),
   },
   { title: 'RetentionRemoval' },
 );
@@ -44,7 +46,7 @@ export const Retention = Type.Object(
     retention,
     retention_days,
     removes_before: nullable(
-      instant('Rows that were taken in before may go; null where they are kept for ever.'),
+      instant('Rows ingested before this time may be removed; null if all are kept forever.'),
     ),
     events: Found,
     persons: Found,
@@ -71,7 +73,7 @@ export const RetentionQuery = Type.Object({
     Type.Integer({
       minimum: 1,
       maximum: 36_500,
-      description: 'Default: those of the project.',
+      description: 'Default: the setting of the project.',
     }),
   ),
 });

@@ -113,9 +113,9 @@ function refuseUnverified({ domain, is_verified }: CallingDirectory): void {
 function wrongToken(): ApiError {
   return unauthenticated(
     'authentication_failed',
-    'Send the token of the directory in the header "Authorization: Bearer slc_...", to the base ' +
-      'URL of its domain. This one is unknown here, was revoked, has expired, or ended because ' +
-      'its maker is no owner any more: let an owner create a new one.',
+    'Send the token of the directory in the header "Authorization: Bearer slc_...", to the ' +
+      'base URL of its domain. This one is unknown here, was revoked, has expired, or ended ' +
+      'because its creator is no longer an owner. Let an owner create a new one.',
   );
 }
 

@@ -122,7 +122,8 @@ const user_attributes = [
   attribute('emails', {
     ...complex,
     ...read_only,
-    description: 'One, of the account. What is sent says it where userName is no address.',
+    description:
+      'One: the address of the account. If userName is not an address, Sluice uses this value.',
     subAttributes: [
       value_of('The address.'),
       type_of(['work'], read_only),
@@ -151,7 +152,7 @@ const group_attributes = [
   attribute('members', {
     ...complex,
     subAttributes: [
-      attribute('value', { ...immutable, description: 'Id of a User; else $ref names them.' }),
+      attribute('value', { ...immutable, description: 'Id of a User; otherwise $ref names them.' }),
       reference_to('User', immutable),
       attribute('display', read_only),
       type_of(['User'], immutable),

@@ -27,7 +27,7 @@ function integerOf(name: string, value: unknown): number | undefined {
 }
 
 function textOf(name: string, value: unknown): string {
-  if (typeof value !== 'string') throw invalidValue(`${name} may stand only once.`);
+  if (typeof value !== 'string') throw invalidValue(`${name} may occur only once.`);
   return value;
 }
 

@@ -64,7 +64,7 @@ function directoryRoutes(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Switch the directory of a domain off',
         description:
-          'Its tokens, its groups and what it remembers of people go; memberships and levels stay.',
+          'Deletes its tokens, its groups and its records of people. Memberships and levels stay.',
         response: { 204: { type: 'null' } },
       },
     },
@@ -109,9 +109,9 @@ function groupRoutes(app: FastifyInstance, deps: Deps): void {
     async (request) => groupOf(deps.db, request, await placeOf(deps.db, request)),
   );
   const description =
-    'While any group of the directory has a level, whom the directory has in hand has the ' +
-    'highest level of their groups, else 1; owners are left alone. Where the last level is ' +
-    'taken away, levels stay as they are.';
+    'If a group of the directory has a level, people of the directory get the highest level of ' +
+    'their groups, or 1. Owners do not change. If you remove the last level, levels stay ' +
+    'unchanged.';
   const summary = 'Say what level the people of a group have';
   const response = { 200: Group };
   app.patch(

@@ -55,6 +55,6 @@ async function refuseOwner({ tx, directory }: Place, person: PersonRow): Promise
   throw new ScimRefused(
     409,
     undefined,
-    `${email} is the only owner of the organization: make somebody else an owner first.`,
+    `${email} is the only owner of the organization. Make somebody else an owner first.`,
   );
 }

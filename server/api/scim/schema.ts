@@ -31,7 +31,7 @@ export const Directory = Type.Object(
     is_on: Type.Boolean({
       description: 'Whether it was switched on. It works on a verified domain, with a token.',
     }),
-    base_url: Type.String({ description: 'What the directory is told as its SCIM base URL.' }),
+    base_url: Type.String({ description: 'The SCIM base URL for the directory.' }),
     may_manage_owners: Type.Boolean({
       description: 'Whether it may deactivate, delete and bring back owners.',
     }),

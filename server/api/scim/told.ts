@@ -22,7 +22,7 @@ export function tokenCreated(
     paragraphs: [
       `${by} created ${called(token)}. With it a directory says over SCIM who is a member of ` +
         'your organization.',
-      `The token expires at ${token.expires_at}. It ends sooner if ${by} is no owner any more.`,
+      `The token expires at ${token.expires_at}. It ends sooner if ${by} is no longer an owner.`,
       `If this is a surprise, revoke the token ${where}.`,
     ],
   };
@@ -44,9 +44,9 @@ export function tokenEnded(domain: string, token: Named, maker: string | null): 
   return {
     heading: `A directory token of ${domain} has ended`,
     paragraphs: [
-      `${who} is no active owner of your organization any more, so ${called(token)} has ended.`,
-      'If your directory used this token, the server refuses it now: who leaves the company is ' +
-        `not taken out. Create a new token ${where} and enter it at your directory.`,
+      `${who} is no longer an active owner of your organization, so ${called(token)} has ended.`,
+      'If your directory used this token, the server refuses it now, and people who leave the ' +
+        `company stay members. Create a new token ${where} and enter it at your directory.`,
     ],
   };
 }
@@ -118,7 +118,7 @@ export function ownerByDirectory(domain: string, email: string, is_back: boolean
     paragraphs: [
       is_back
         ? `${email} is an owner of your organization again.`
-        : `${email} was an owner of your organization and is no member any more.`,
+        : `${email} was an owner of your organization and is no longer a member.`,
       `An owner allowed the directory to do this. You can take the permission back ${where}.`,
     ],
   };

@@ -125,7 +125,7 @@ async function changeAddress(place: Place, person: PersonRow, email: string): Pr
   const refused = (detail: string) => new ScimRefused(400, 'mutability', detail);
   const oneself = 'they have to change the address themselves, in their account.';
   if (!person.is_in_domain)
-    throw refused(`${person.email} is no address of ${domain} any more: ${oneself}`);
+    throw refused(`${person.email} is no longer an address of ${domain}: ${oneself}`);
   if (person.level === 15) throw refused(`${person.email} is an owner: ${oneself}`);
   if (await isElsewhere(tx, directory, person.user_id))
     throw refused(`${person.email} belongs to other organizations as well: ${oneself}`);

@@ -76,7 +76,7 @@ test('a life as Okta tells it, from the look for somebody to their return', asyn
   assert.deepEqual([read.status, read.body.active], [200, false]);
   const afresh = await own.scim('POST', '/Users', sent);
   assert.deepEqual([afresh.status, afresh.body.scimType], [409, 'uniqueness']);
-  assert.match(afresh.body.detail, /set active to true/);
+  assert.match(afresh.body.detail, /Set active to true/);
   const back = await own.scim('PUT', `/Users/${id}`, { ...put.body, active: true });
   assert.deepEqual([back.status, back.body.active], [200, true]);
   assert.equal(await own.levelOf(sent.userName), 1);

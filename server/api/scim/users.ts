@@ -242,9 +242,9 @@ async function findAccount(place: Place, email: string, sent: UserChange) {
     throw new ScimRefused(
       409,
       'uniqueness',
-      `There is an account ${email} whose address was never verified, so it may be somebody ` +
-        'else’s: let the person choose a new password with “Forgot your password?”, which proves ' +
-        'the address and signs everybody else out, and then provision them again.',
+      `The address of the account ${email} was never verified, so it may belong to somebody ` +
+        'else. Let the person choose a new password with “Forgot your password?”, which proves ' +
+        'the address and signs everybody else out. Then provision them again.',
     );
   // A person's own name elsewhere stays until the directory changes it.
   return { user_id: account.id, uuid: account.uuid, is_new: false };
@@ -265,7 +265,7 @@ function isOnlyWay(
 function alreadyThere({ email, uuid, member_id }: PersonRow): ScimRefused {
   const detail =
     member_id === null
-      ? `${email} is there and deactivated: set active to true of the User ${uuid} instead.`
-      : `${email} is there already, as the User ${uuid}: change that one instead.`;
+      ? `${email} exists and is deactivated. Set active to true for the User ${uuid} instead.`
+      : `${email} exists already, as the User ${uuid}. Change that one instead.`;
   return new ScimRefused(409, 'uniqueness', detail);
 }

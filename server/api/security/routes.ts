@@ -74,7 +74,7 @@ export function securityRoutes(app: FastifyInstance, deps: Deps): void {
       config,
       schema: {
         ...schema,
-        summary: 'Change it; what is left out keeps its value',
+        summary: 'Change it; absent fields keep their values',
         operationId: 'organizations_security_update',
       },
     },

@@ -13,9 +13,9 @@ const provider_is_second_factor = Type.Boolean({
 });
 const requires_sso = Type.Boolean({
   description:
-    'Whether members come in only through a provider of the organization: one of its own ' +
-    'verified domains, or an accepted one. Keys work for members whose address is in a domain ' +
-    'that enforces its provider. `exempt_members` come in as they like.',
+    'True if members sign in only through a provider of the organization: one of its verified ' +
+    'domains, or an accepted one. Keys work for members whose address is in a domain that ' +
+    'enforces its provider. The rule does not apply to `exempt_members`.',
 });
 const session_hours_max = nullable(
   Type.Integer({

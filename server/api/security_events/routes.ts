@@ -35,7 +35,7 @@ export function securityEventRoutes(app: FastifyInstance, deps: Deps): void {
       },
       schema: {
         ...listing,
-        summary: 'List what was refused that concerns the organization, newest first; for owners',
+        summary: 'List refusals that concern the organization, newest first; for owners',
       },
     },
     (request, reply) =>
@@ -48,7 +48,7 @@ export function securityEventRoutes(app: FastifyInstance, deps: Deps): void {
       schema: {
         ...listing,
         operationId: 'users_me_security_events_list',
-        summary: 'List what was refused that is about you, and your new devices, newest first',
+        summary: 'List refusals about you, and your new devices, newest first',
       },
     },
     (request, reply) => answerEvents(deps, request, reply, { user_id: request.caller.user_id }),

@@ -16,7 +16,7 @@ export const SecurityEvent = Type.Object(
     }),
     event: Type.Enum(kept_words, { description: 'What happened.' }),
     reason: Type.String({
-      description: 'Why, in a word: docs/security_log.md lists those of each event.',
+      description: 'The reason, in a word. docs/security_log.md lists the reasons of each event.',
     }),
     user: nullable(
       Type.Object(
@@ -41,8 +41,8 @@ export const SecurityEvent = Type.Object(
     request_id: Type.String({ description: '`X-Request-Id` of the request.' }),
     count: Type.Integer({
       description:
-        'How many alike it stands for. The first ones in ten minutes stand for themselves, the ' +
-        'others are counted in one event; what it names is from the last of them.',
+        'Number of equal events. The first ones in ten minutes have their own entries. Later ' +
+        'ones are counted in one entry with the values of the last.',
     }),
     created_at: instant(),
   },

@@ -39,9 +39,9 @@ export function confirmRoute(app: FastifyInstance, deps: Deps): void {
         description:
           'Send `password` if the account has one, and `code` if it has a second factor; or ' +
           'send `passkey` alone (ask for its options at `/api/sessions/passkey/begin/`). A ' +
-          'session that a provider opened reaches all your organizations from then on; for ten ' +
-          'minutes you can do what asks for a recent confirmation (403 `own_factor_required`). ' +
-          'The session gets a new cookie. 409: the account has neither; have a link mailed ' +
+          'session of a provider then reaches all your organizations. For ten minutes you can ' +
+          'make changes that need a recent confirmation (403 `own_factor_required`). The ' +
+          'session gets a new cookie. 409: the account has neither; have a link mailed ' +
           '(`/api/users/@me/reset_password/`) and choose a password.',
         operationId: 'sessions_current_confirm_create',
         body: SessionConfirm,
@@ -105,8 +105,8 @@ function requireAll(user: Identity, given: Given, is_vouched: boolean): void {
   const has_password = user.password_hash !== null;
   if (!has_password && !user.has_second_factor)
     throw conflict(
-      'Your account has nothing of its own to confirm with: have a link mailed to you (POST ' +
-        '/api/users/@me/reset_password/) and choose a password.',
+      'Your account has no password and no passkey to confirm with. Request a link by mail ' +
+        '(POST /api/users/@me/reset_password/) and choose a password.',
     );
   // The authenticator has made sure of the person, so a passkey stands for both.
   if (given.passkey !== undefined) return;

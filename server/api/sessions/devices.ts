@@ -94,8 +94,7 @@ function newDeviceMail(
     ...compose({
       heading,
       paragraphs: [
-        `Somebody signed in to the Sluice account ${to} from a browser that was not used for it ` +
-          'before.',
+        `Somebody signed in to the Sluice account ${to} from a new browser.`,
         `Time: ${created_at}\nAddress: ${ip}\nBrowser: ${browser}\nBy: ${method}`,
         'If this was you, you need to do nothing. If not, change your password and end the ' +
           'session at once.',

@@ -35,10 +35,10 @@ function beginRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Ask for a passkey: what to ask the browser with',
         description:
-          'The answer is the same for everybody and says nothing of any account. What the ' +
-          'browser gives for it signs in, is a second factor beside the password, or confirms ' +
-          'that it is you, once and in this browser. 400 `feature_not_available`: browsers offer ' +
-          'no passkeys under the address of the server.',
+          'The answer is the same for everybody and reveals no account. The answer of the ' +
+          'browser signs in, is a second factor beside the password, or confirms that it is ' +
+          'you. It counts once and in this browser. 400 `feature_not_available`: browsers ' +
+          'offer no passkeys under the address of the server.',
         operationId: 'sessions_passkey_begin_create',
         body: NoFields,
         response: { 200: ShowOptions, ...refusals },
@@ -60,9 +60,9 @@ function signInRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Sign in with a passkey alone',
         description:
-          'Sets the session cookie. A passkey stands for password and second factor, because the ' +
-          'authenticator has made sure of the person. Failures are slowed as those of passwords ' +
-          'are. 400 `sso_enforced`: the domain of the address asks for single sign-on. 403: the ' +
+          'Sets the session cookie. A passkey replaces password and second factor, because the ' +
+          'authenticator has checked the person. Failures are throttled like failed passwords. ' +
+          '400 `sso_enforced`: the domain of the address asks for single sign-on. 403: the ' +
           'directory of your company has deactivated you.',
         operationId: 'sessions_passkey_create',
         body: PasskeySignIn,

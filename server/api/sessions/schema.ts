@@ -23,9 +23,9 @@ const session = {
   expires_at: instant('When the session ends, however much it is used.'),
   own_factor_at: nullable(
     instant(
-      'When the person last confirmed with what is their own (password and second factor, or a ' +
-        'passkey). Null: only a provider vouched, and the session reaches the organizations that ' +
-        'accept the provider.',
+      'Time of the last confirmation with password and second factor, or with a passkey. Null ' +
+        'if only a provider signed the person in. The session then reaches the organizations ' +
+        'that accept the provider.',
     ),
   ),
   awaits_factor: Type.Boolean({

@@ -153,9 +153,9 @@ function refuse({ vouched, home, account, standing, ...found }: Admission): void
   if (!isExpected && standing.is_left)
     throw new SignInRefused(
       'deactivated',
-      `Somebody whom the directory of ${home?.domain.domain} knows had the address ${email} ` +
-        'before, so it lets nobody in by itself: let the directory create the person, or invite ' +
-        'them.',
+      `Another person of the directory of ${home?.domain.domain} had the address ${email} ` +
+        'before, so nobody joins with it automatically. Let the directory create the person, or ' +
+        'invite them.',
     );
   if (account === undefined && (home === undefined || !isExpected))
     throw new SignInRefused(

@@ -34,7 +34,7 @@ export function singleSignOnApiRoutes(app: FastifyInstance, deps: Deps): void {
 
 const Asked = Type.Object({
   email: Type.Optional(
-    Type.String({ maxLength: 254, description: 'The address of who is about to sign in.' }),
+    Type.String({ maxLength: 254, description: 'The address of the person who signs in.' }),
   ),
 });
 
@@ -104,7 +104,7 @@ function testRoute(app: FastifyInstance, deps: Deps): void {
     {
       config: { scope: 'organization:write', within: 'organization', level: 8 },
       schema: {
-        summary: "Begin a test of a verified domain's identity provider",
+        summary: "Start a test of a verified domain's identity provider",
         description:
           'Works before `sso_enforcement` is set, and with changes that wait for an owner. ' +
           'Nothing is changed, and nobody is signed in.',

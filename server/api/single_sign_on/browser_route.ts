@@ -46,7 +46,7 @@ export function readForm(request: FastifyRequest): ReadonlyMap<string, string> {
       : undefined;
   const form = new Map(fields);
   if (fields === undefined || form.size < fields.length)
-    throw new SignInRefused('form', 'The body is not a form, or a field stands in it twice.', 400);
+    throw new SignInRefused('form', 'The body is not a form, or it has a field twice.', 400);
   return form;
 }
 
@@ -82,8 +82,8 @@ function answerFault(
       request,
       reply,
       error.status,
-      'You could not be signed in. Begin again; if it happens again, tell your administrator ' +
-        'the request id.',
+      'You were not signed in. Try again. If it fails again, give your administrator the ' +
+        'request id.',
     );
   }
   const fault = apiErrorOf(error);

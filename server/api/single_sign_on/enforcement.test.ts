@@ -137,7 +137,7 @@ const useLink = (token: string, headers: Record<string, string> = {}) =>
 async function assertLinkRefused(token: string): Promise<void> {
   const answer = await useLink(token);
   assert.deepEqual([answer.status, world.reasons()], [403, ['link_unknown']]);
-  assert.match(answer.body.detail, /used, has expired, or a newer one/);
+  assert.match(answer.body.detail, /used, has expired, or was replaced/);
   assert.equal(answer.headers['set-cookie'], undefined);
 }
 

@@ -11,7 +11,7 @@ import { limitAddress } from './limit.ts';
 import { countSignIn } from './browser_route.ts';
 import { useSignInLink } from './let_in.ts';
 
-const refusal = 'The link was used, has expired, or a newer one took its place.';
+const refusal = 'The link was used, has expired, or was replaced by a newer one.';
 
 /**
  * `/api/single_sign_on/link/`: the sign-in by a link that the operator created, or that the first

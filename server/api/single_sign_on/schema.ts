@@ -11,7 +11,7 @@ export const TestSignIn = Type.Object(
         'To be opened in a browser. It signs nobody in; at the end it shows what the identity ' +
         'provider said, or why that would be refused.',
     }),
-    expires_at: instant('Until when the test can begin.'),
+    expires_at: instant('Start the test before this time.'),
   },
   { title: 'TestSignIn' },
 );
@@ -21,11 +21,11 @@ export const Providers = Type.Object(
   {
     providers: Type.Array(Type.Enum(['saml', ...openid_providers]), {
       description:
-        'Each begins at `/login/<provider>/`, in a browser. `saml` only for an address whose ' +
+        'Each starts at `/login/<provider>/`, in a browser. `saml` only for an address whose ' +
         'domain has a provider.',
     }),
     is_enforced: Type.Boolean({
-      description: 'Whether the domain of the address takes nothing else, a password neither.',
+      description: 'True if the domain of the address allows no other way, including a password.',
     }),
   },
   { title: 'SignInProviders' },

@@ -54,8 +54,8 @@ function tokenRoutes(app: FastifyInstance, { db, config }: Deps): void {
       schema: {
         summary: "Give the script of the project's site apps another address",
         description:
-          'Under the old one nothing is served any more: pages that load it have to be ' +
-          'changed. Needs the plugins access level 3.',
+          'The old address stops working. Change the pages that load it. Needs the plugins ' +
+          'access level 3.',
         response: { 200: SiteScript },
       },
     },

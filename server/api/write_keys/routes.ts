@@ -57,7 +57,7 @@ function listRoutes(app: FastifyInstance, { db, clock }: Deps): void {
       config: reading,
       schema: {
         summary: 'List the write keys of a project, newest first',
-        description: "The project's own `api_token` is one too, and stands with the project.",
+        description: "The project's own `api_token` is one too; the project shows it.",
         querystring: PageQuery,
         response: { 200: pageOf(WriteKey) },
       },
@@ -114,7 +114,7 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
     one,
     {
       config: changing,
-      schema: { summary: 'Change what is sent of a write key', body: WriteKeyPatch, response },
+      schema: { summary: 'Change the sent fields of a write key', body: WriteKeyPatch, response },
     },
     change(WriteKeyPatch),
   );
@@ -146,11 +146,11 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
 function rollRoute(app: FastifyInstance, { clock }: Deps): void {
   const schema = {
     summary: 'Replace a write key by a new one with the same name',
-    description: 'The answer is the new key. The old one goes on to work for `overlap_seconds`.',
+    description: 'The answer is the new key. The old one works for `overlap_seconds` more.',
     body: WriteKeyRoll,
     response: {
       201: NewWriteKey,
-      409: { ...Problem, description: 'The key was rolled and has a successor.' },
+      409: { ...Problem, description: 'The key was rotated and has a successor.' },
     },
   };
   const config = { ...changing, no_store: true };

@@ -22,7 +22,7 @@ export const WriteKey = Type.Object(
         'nothing else.',
     }),
     expires_at: nullable(
-      instant('Set when it was rolled: from then on it is refused; null: never.'),
+      instant('Time from which the key is refused, after a rotation. Null: never.'),
     ),
     last_used_at: nullable(instant('Exact to the minute; null: never used.')),
     created_at: instant(),
@@ -66,7 +66,7 @@ export const WriteKeyRoll = Type.Object({
     Type.Integer({
       minimum: 0,
       maximum: overlap_seconds_max,
-      description: 'How long the old key goes on to work; default 604800, a week.',
+      description: 'How long the old key still works; default 604800, a week.',
     }),
   ),
 });

@@ -184,8 +184,8 @@ function ownStores({ config }: CommandContext): string[] {
     ...(config.database_url === undefined
       ? []
       : [
-          'PostgreSQL is yours: to back it up too, run `pg_dump --format=custom`, and start it ' +
-            'after that of ClickHouse has ended: PostgreSQL may be newer than ClickHouse, never ' +
+          'You run PostgreSQL yourself. To back it up too, run `pg_dump --format=custom` after ' +
+            'the backup of ClickHouse has ended: PostgreSQL may be newer than ClickHouse, never ' +
             'older.',
         ]),
   ];

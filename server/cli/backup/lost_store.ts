@@ -45,7 +45,7 @@ export async function prepareForLost(config: Config, lost: LostStore): Promise<v
   if (unfinished !== undefined && unfinished !== lost)
     throw new UserError(
       `A restore of ${unfinished === 'both' ? 'both stores' : storeName(unfinished)} into ` +
-        `${data_dir} has not ended. End that one first.`,
+        `${data_dir} has not ended. Finish that one first.`,
     );
   const isEmbedded = (store: LostStore) =>
     (store === 'postgres' ? config.database_url : config.clickhouse_url) === undefined;

@@ -138,7 +138,7 @@ async function ownerOf({ url, key }: Profile): Promise<string> {
 
 /** The key that a person types, which nobody sees, or the one that standard input has. */
 async function enteredKey(address: string): Promise<string> {
-  if (!process.stdin.isTTY) return readContent('The API key on standard input', '-');
+  if (!process.stdin.isTTY) return readContent('Read the API key from standard input', '-');
   const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
   process.stderr.write(`API key for ${address} (slk_...): `);
   const terminal = createInterface({ input: process.stdin, output: hidden, terminal: true });

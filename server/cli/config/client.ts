@@ -26,8 +26,8 @@ type Problem = { detail?: string; errors?: { attr: string | null; detail: string
 
 /** The text for an apply whose outcome is unknown. */
 export const fate_unknown =
-  'The plan was sent, but no answer came: all of it is applied, or nothing. Run `sluice ' +
-  'config plan` to see which.';
+  'The plan was sent, but no answer came. It is applied completely or not. Run `sluice config ' +
+  'plan` to see which.';
 
 /** Asks a server; each call throws a UserError where the server cannot be reached or refuses. */
 export function openClient({ address, key, organization }: ServerTarget) {

@@ -38,7 +38,7 @@ test('an apply whose answer is lost says what may have become of the plan', asyn
   await listen(between);
   const url = urlOf(between);
   const told =
-    'The plan was sent, but no answer came: all of it is applied, or nothing. Run `sluice ' +
+    'The plan was sent, but no answer came. It is applied completely or not. Run `sluice ' +
     'config plan` to see which.';
   const words = ['config', 'apply', '--yes', path, '--url', url, '--key', home.key];
   const cut = await sluice.run(words, {});

@@ -21,7 +21,7 @@ export function planLines(plan: Plan): string[] {
       ...(step.cost === null ? [] : [`    ! ${step.cost.detail}`]),
     ]),
     ...plan.drift.flatMap((drift) => [
-      `? ${drift.path} ${drift.is_deleted ? 'was deleted' : 'was changed'} by hand${byWhom(drift)}`,
+      `? ${drift.path} ${drift.is_deleted ? 'was deleted' : 'was changed'} outside of the configuration${byWhom(drift)}`,
       ...drift.changes.map((change) => `    ${changeText(change)}`),
     ]),
     ...plan.left.map(({ path, detail }) => `. ${path} ${oneLine(detail)}`),
@@ -62,7 +62,7 @@ export function planMarkdown(plan: Plan): string {
     `### Sluice: ${summaryLine(plan)}`,
     ...(rows.length === 0 ? [] : ['', '| | object | what |', '| --- | --- | --- |', ...rows]),
     ...list(
-      'Changed by hand since the last apply',
+      'Changed outside of the configuration since the last apply',
       plan.drift.map(
         (drift) =>
           `${code(drift.path)}${cell(byWhom(drift))}: ` +

@@ -39,7 +39,7 @@ export function standbyFinding(standbys: Standbys): Finding {
           'or take it out of synchronous_standby_names.',
       );
     default:
-      return ok('standby', `acknowledged changes are on a standby too ("${wanted}")`);
+      return ok('standby', `a standby has the acknowledged changes too ("${wanted}")`);
   }
 }
 

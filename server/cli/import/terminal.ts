@@ -63,8 +63,8 @@ export function openComplaints(terminal: ImportTerminal) {
       if (renamed.has(from)) return;
       renamed.add(from);
       terminal.complain(
-        `line ${number}: "${from}" stands beside "properties" and has another value inside ` +
-          `it; the one beside it becomes the property "${to}", here and in further lines.`,
+        `line ${number}: "${from}" is beside "properties" and has another value inside it; the ` +
+          `outer one becomes the property "${to}", here and in further lines.`,
       );
     },
   };

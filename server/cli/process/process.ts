@@ -93,7 +93,7 @@ export async function openProcess(
     await waitForStores({ db, database_url: stores.database_url, clickhouse }, log);
     await requireVersion(db);
     if (judgeStandbys(await readStandbys(db)) === 'missing')
-      log.warn('PostgreSQL waits for a standby that is not connected; every change waits with it');
+      log.warn('PostgreSQL waits for a standby that is not connected, so every change waits');
     await migrateStores(db, clickhouse, accepts_store);
     await tellNewer(db, log);
     await notePrimary(db, { accepts: accepts_store === 'postgres' });

@@ -24,7 +24,7 @@ export function heldLine(one: HeldDelivery): string {
 function adviceOf({ uncertain, is_there }: HeldDelivery): string {
   if (!uncertain)
     return (
-      'the ledger counts it, and the destination has no receipt of it. If its rows are gone, ' +
+      'the ledger counts it, and the destination has no receipt for it. If its rows are gone, ' +
       'verify again with --forget-missing, then start a backfill.'
     );
   if (is_there === true)

@@ -98,8 +98,8 @@ test('a fault of one export does not stop the comparison of others', async () =>
         'sealed',
         1,
         [],
-        "The destination's secrets cannot be opened with this server's key. Enter them again, " +
-          'or start the server with the key under which they were stored. (secrets_unreadable)',
+        "The destination's secrets cannot be decrypted with this server's key. Enter them " +
+          'again, or start the server with the key that encrypted them. (secrets_unreadable)',
       ],
       [
         'store',

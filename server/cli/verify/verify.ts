@@ -275,7 +275,7 @@ function faultOf(engine: Engine, row: ExportRow, error: unknown): string {
   const isKnown = error instanceof KnownError;
   const reason = isKnown
     ? `${error.message} (${error.code})`
-    : 'A fault without a name of its own; the log has it under the id of the export.';
+    : 'An unknown error. The log has it under the id of the export.';
   return (
     `It could not be compared with its receipts: ${reason} Mend this, then verify it again with ` +
     `--export ${row.id}.`

@@ -72,7 +72,11 @@ export async function postWebhook(
 function resultOf(status: number, url: string, rest_ms: number): AttemptResult {
   if (status >= 200 && status <= 299) return { outcome: 'delivered' };
   if (status === 410)
-    return { outcome: 'gone', detail: 'The receiver answered 410: it wants no more notices.', url };
+    return {
+      outcome: 'gone',
+      detail: 'The receiver answered 410, so Sluice sends it no more notices.',
+      url,
+    };
   if (status >= 300 && status <= 399)
     return {
       outcome: 'failed',

@@ -171,7 +171,7 @@ async function attempt(
   if (due.target_id === null)
     return (await isAdministrator(sender.db, due.team_id, due.address!))
       ? post(due.address!, 'administrator')
-      : { outcome: 'hopeless', detail: 'The address is no longer that of an administrator.' };
+      : { outcome: 'hopeless', detail: 'The address no longer belongs to an administrator.' };
   const target = await findTarget(sender.db, due.target_id);
   if (target === undefined || !target.enabled)
     return {
@@ -197,8 +197,8 @@ export async function postToTarget(
   const opened = openTarget(sender.secrets, target);
   if (opened === undefined) {
     const detail =
-      "The target's address or secret cannot be opened with this server's key: set both " +
-      'again, or start the server with the key under which they were stored.';
+      "The target's address or secret cannot be decrypted with this server's key. Set both " +
+      'again, or start the server with the key that encrypted them.';
     return { outcome: 'failed', detail };
   }
   return postWebhook(sender, { ...opened, ...message }, signal, answer_ms);

@@ -138,7 +138,7 @@ async function switchOff(
   now: number,
 ): Promise<void> {
   const detail =
-    'The receiver answered 410: it wants no more notices. Enter the address of another ' +
+    'The receiver answered 410, so Sluice sends it no more notices. Enter the address of another ' +
     'receiver, or enable the target again when this one is back.';
   const disabled_reason: DisabledReason = { code: 'gone', detail, at: isoInstant(now) };
   await tx.run(sql`

@@ -73,8 +73,8 @@ function fieldFault(attr: string, field: Field, value: unknown): PayloadFault | 
     return { attr, code: 'invalid_input', detail: `${title} must be ${kind.must}.` };
   if (!holdsRounded(value)) return undefined;
   const detail =
-    `${title} has a whole number beyond ${Number.MAX_SAFE_INTEGER}, of which JavaScript, in ` +
-    'which the job runs, loses digits: send it as text, if the job takes that.';
+    `${title} has a whole number beyond ${Number.MAX_SAFE_INTEGER}. The job runs in ` +
+    'JavaScript, which would lose digits. Send it as text, if the job accepts that.';
   return { attr, code: 'invalid_input', detail };
 }
 

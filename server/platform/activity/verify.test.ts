@@ -89,7 +89,7 @@ const edited =
   'The entry is not what the server wrote here, or the head of the chain had been changed ' +
   'when it was written.';
 const head_changed = 'The head of the chain was changed: entries may have been cut off its end.';
-const behind_end = 'The entry comes after the end of its chain, or is not its last entry.';
+const behind_end = 'The entry comes after the end of its chain, or is not the last entry.';
 
 test('written entries are found whole', async () => {
   assert.deepEqual(await verified(), {

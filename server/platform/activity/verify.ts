@@ -140,7 +140,7 @@ function headFault(end: ChainEnd, head: Head | undefined, secrets: Secrets): str
   if (head.number > end.number) return missing(end.number + 1, head.number);
   return head.number === end.number && head.hash.equals(end.hash)
     ? undefined
-    : 'The entry comes after the end of its chain, or is not its last entry.';
+    : 'The entry comes after the end of its chain, or is not the last entry.';
 }
 
 function missing(first: number, last: number): string {

@@ -62,8 +62,8 @@ function open({ secrets, log }: MailSender, due: DueMail): MailMessage | undefin
   } catch (error) {
     log.error(
       { err: error, mail_id: due.id },
-      "a mail cannot be opened with this server's key: start it with the key under which the " +
-        'mail was written',
+      "a mail cannot be decrypted with this server's key; start the server with the key that " +
+        'encrypted the mail',
     );
     return undefined;
   }

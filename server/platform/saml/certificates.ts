@@ -65,13 +65,12 @@ function splitField(text: string): string[] {
     );
   if (text.replaceAll(pem_block, '').trim() !== '')
     throw new CertificateRefused(
-      'There is text outside of the certificates. Keep only the parts from -----BEGIN ' +
+      'The field has text outside of the certificates. Keep only the parts from -----BEGIN ' +
         'CERTIFICATE----- to -----END CERTIFICATE-----.',
     );
   if (blocks.some(([, label]) => label !== 'CERTIFICATE'))
     throw new CertificateRefused(
-      'There is a block that is not a certificate. Each has to begin with -----BEGIN ' +
-        'CERTIFICATE-----.',
+      'A block is not a certificate. Each block must begin with -----BEGIN ' + 'CERTIFICATE-----.',
     );
   return blocks.map(([, , content]) => content!);
 }

@@ -254,7 +254,7 @@ export function shownIn({ text }: Answer): string {
 /** Returns the text for a failed sign-in, whatever the reason. */
 export function neutralTo({ headers }: Answer): string {
   return (
-    'You are not signed in You could not be signed in. Begin again; if it happens again, tell ' +
-    `your administrator the request id. Request id: ${headers['x-request-id']} Back to sign-in`
+    'You are not signed in You were not signed in. Try again. If it fails again, give your ' +
+    `administrator the request id. Request id: ${headers['x-request-id']} Back to sign-in`
   );
 }

@@ -10,8 +10,8 @@ import { documentedConfig } from '../../destinations/schema.ts';
  */
 export function withDestinations(body: TObject, title: string): TObject {
   const description =
-    "One of the types, with that type's own keys. Keys marked as write-only are secret: they " +
-    'are taken and never come back.';
+    'One of the types, with the keys of this type. Keys marked as write-only are secret and ' +
+    'never returned.';
   return Type.Object(
     {
       ...body.properties,

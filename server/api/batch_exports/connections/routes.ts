@@ -103,9 +103,9 @@ function changingRoutes(app: FastifyInstance, engine: Engine): void {
   const schema = (summary: string, sent: TObject, more: string) => ({
     summary,
     description:
-      `${more} Every export that uses the connection follows it from its next attempt on. The ` +
-      'type cannot change. If a key of the address changes, each kept secret has to be sent ' +
-      'again (400 `required`). Where the data then lie elsewhere, the exports start a new ' +
+      `${more} Every export of the connection uses the change from its next attempt on. The ` +
+      'type cannot change. If you change a key of the address, send each stored secret again ' +
+      '(400 `required`). If the data are then in another place, the exports start a new ' +
       'revision.',
     body: sent,
     response: { 200: Connection },

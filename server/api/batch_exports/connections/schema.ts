@@ -13,8 +13,8 @@ const keysOf = (description: string) =>
   );
 
 const keys = keysOf(
-  "The destination type's `connection_keys` (`GET /api/destinations/`). Secret keys are taken " +
-    'and never come back.',
+  "The destination type's `connection_keys` (`GET /api/destinations/`). Secret keys are " +
+    'never returned.',
 );
 
 const fields = {

@@ -24,8 +24,8 @@ export const ExportPreview = Type.Object(
   {
     format: Type.String({
       description:
-        '`JSONLines`, `CSV`, `Parquet`, `TabSeparated` (the rows for a database, which the ' +
-        'export puts into statements of its own), or the `body_format` of an HTTP endpoint.',
+        '`JSONLines`, `CSV`, `Parquet`, `TabSeparated` (rows for a database, which the export ' +
+        'sends in its own statements), or the `body_format` of an HTTP endpoint.',
     }),
     compression: nullable(Type.String()),
     records: Type.Integer({

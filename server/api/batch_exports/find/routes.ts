@@ -149,6 +149,6 @@ function sentence(
     'It was not sent to this project, or was refused: the answer to its request said why.' +
     (removed === undefined ? '' : ` Or it is gone: ${removedSentence(removed)}.`);
   return uuid === undefined
-    ? `Nothing of ${JSON.stringify(distinct_id)} is stored for ${day}. ${refused}`
+    ? `The store has no events of ${JSON.stringify(distinct_id)} on ${day}. ${refused}`
     : `No event ${uuid} is stored. ${refused}`;
 }

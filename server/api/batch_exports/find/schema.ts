@@ -28,7 +28,7 @@ export const FindQuery = Type.Object({
       minLength: 1,
       maxLength: 400,
       description:
-        'A distinct id: of one day its events, the versions of its person, and to whom it came.',
+        'A distinct id. Returns its events of one day, the versions of its person, and the merges of the id.',
     }),
   ),
   day: Type.Optional(
@@ -57,9 +57,9 @@ const FoundExport = Type.Object({
   state: Type.Enum([...found_states], {
     description:
       'As in `slots/`, and: `excluded`, by the names of events in its config; `not_in_query`; ' +
-      '`not_in_model`, it exports something else; `superseded`, a later version ' +
-      'went in the same run; `rejected`, the destination refused it and it was set aside; ' +
-      '`not_told`, its query makes rows that cannot be told apart.',
+      '`not_in_model`, it exports something else; `superseded`, a later version was in the ' +
+      'same run; `rejected`, the destination refused it and Sluice set it aside; `not_told`, ' +
+      'the rows of its query cannot be told apart.',
   }),
   reason: nullable(Type.Enum([...slot_reasons])),
   detail: Type.String({ description: 'The state in a sentence, for people.' }),

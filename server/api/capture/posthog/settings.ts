@@ -66,14 +66,14 @@ export const posthogSettings: readonly SettingsDoor[] = [
   },
   {
     paths: ['/flags/', '/decide/'],
-    summary: 'Ask for feature flags: there are none',
+    summary: 'Return no feature flags',
     methods: ['POST', 'GET'],
     answer: () =>
       jsonAnswer({ ...no_flags, ...config, config: { enable_collect_everything: true } }),
   },
   {
     paths: ['/flags/definitions/', '/api/feature_flag/local_evaluation/'],
-    summary: 'Ask for the definitions of feature flags: there are none',
+    summary: 'Return no definitions of feature flags',
     answer: definitions,
   },
   // Clients hand the body to the program as the flag's payload, whatever the status is.

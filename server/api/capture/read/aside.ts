@@ -76,7 +76,7 @@ export async function readMessage(bytes: Buffer, sent: Sent): Promise<OpenedMess
   const message = (last_message += 1);
   const reply = await thread.ask({ kind: 'open', message, bytes, sent }, wholeBuffer(bytes));
   if (reply.kind === 'refused') throw refusalOf(reply);
-  if (reply.kind !== 'opened') throw new Error('The thread answered something else.');
+  if (reply.kind !== 'opened') throw new Error('The thread sent an unexpected answer.');
   const { protocol, key, length } = reply;
   const drop = () => thread.tell({ kind: 'drop', message });
   const more = async (traffic: Traffic | undefined) => {

@@ -72,8 +72,8 @@ export function refuseProof(domain: string): string | undefined {
   const name = challengeName(domain);
   return name.length <= name_length_max
     ? undefined
-    : `The name ${name} has ${name.length} characters, of which DNS allows ${name_length_max}: ` +
-        'this domain cannot be proved.';
+    : `The name ${name} has ${name.length} characters, and DNS allows ${name_length_max}. This ` +
+        'domain cannot be proved.';
 }
 
 function bare(record: string): string {

@@ -7,8 +7,8 @@ export const apply_configuration = defineTool({
   name: 'apply_configuration',
   title: 'Apply a plan',
   description:
-    'Carries out a plan of plan_configuration by its hash, all of it or nothing; 409 when ' +
-    'something moved since. Show the plan to the person first and ask them.',
+    'Applies a plan of plan_configuration by its hash, completely or not. 409 if something ' +
+    'changed since. Show the plan to the person first and ask them.',
   input: Type.Object({
     organization,
     hash: Type.String({ minLength: 1, maxLength: 200, description: 'hash of the plan.' }),

@@ -16,8 +16,8 @@ export const explain_delay = defineTool({
   name: 'explain_delay',
   title: 'Why is it late?',
   description:
-    'Why an export is late, failing or has gaps: health, gaps of 30 days with reasons, runs ' +
-    'under way and failed, warnings of the log.',
+    'Why an export is late, failing or has gaps: health, gaps of 30 days with reasons, runs in ' +
+    'progress and failed runs, warnings of the log.',
   input: Type.Object({ project, export: batch_export }),
   scopes: ['batch_export:read'],
   run: async (args, { api, console_url }) => {

@@ -10,8 +10,8 @@ export const list_projects = defineTool({
   name: 'list_projects',
   title: 'List projects',
   description:
-    'What this key may do (scopes), and the organizations and projects that it sees. Begin here: ' +
-    'other tools take these ids.',
+    'What this key may do (scopes), and the organizations and projects that it sees. Start ' +
+    'here: other tools need these ids.',
   input: Type.Object({}),
   scopes: [],
   run: async (_args, { api }) => {

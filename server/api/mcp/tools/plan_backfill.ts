@@ -10,8 +10,8 @@ export const plan_backfill = defineTool({
   name: 'plan_backfill',
   title: 'Plan a backfill',
   description:
-    'What delivering a range of the past again would do: runs and rows. Nothing begins; a person ' +
-    'does that at `open`.',
+    'Shows the runs and rows of a backfill of a past range. It starts nothing; a person starts ' +
+    'it at `open`.',
   input: Type.Object({
     project,
     export: batch_export,

@@ -19,17 +19,17 @@ export const plan_configuration = defineTool({
   name: 'plan_configuration',
   title: 'Plan a configuration',
   description:
-    'Without `configuration`: what stands, as the JSON to send. With it: the plan (steps field ' +
-    'by field, costs, drift, needs) and its hash; nothing is changed. What is not named stays; ' +
-    'of people (members, invites) nothing is planned. ' +
-    'For every secret write {"keep": true}, never a value; for one that is not stored yet, needs ' +
-    'has the link `open` where a person enters it.',
+    'Without `configuration`: the present state, as the JSON to send. With it: the plan (steps ' +
+    'by field, costs, drift, needs) and its hash. It changes nothing. Objects that it does not ' +
+    'name stay. It plans nothing for people (members, invites). For every secret write ' +
+    '{"keep": true}, never a value. If a secret is not stored yet, needs has the link `open` ' +
+    'where a person enters it.',
   input: Type.Object({
     organization,
     configuration: Type.Optional(
       Type.Unsafe<ApiRecord>({
         type: 'object',
-        description: 'Objects by section and key, as what stands shows them.',
+        description: 'Objects by section and key, as in the present state.',
       }),
     ),
     path: Type.Optional(

@@ -44,7 +44,7 @@ export function tokenRoutes(app: FastifyInstance, deps: Deps): void {
       config: changing,
       schema: {
         summary: 'Revoke a token of a directory at once',
-        description: 'The directory keeps its groups and what it remembers of people.',
+        description: 'The directory keeps its groups and its records of people.',
         response: { 204: { type: 'null' } },
       },
     },
@@ -96,9 +96,9 @@ function createRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Create a token of a directory, which switches the directory on',
         description:
-          'The token is shown once. Two work at a time, so that one is replaced without a gap. ' +
-          'It ends when you are no owner any more. 400 `verification_required` for a domain that ' +
-          'is not verified.',
+          'The token is shown once. Two tokens work at a time, so you can replace one without ' +
+          'a gap. A token ends when you are no longer an owner. 400 `verification_required` ' +
+          'for a domain that is not verified.',
         body: TokenCreate,
         response: { 201: NewToken },
       },
@@ -144,7 +144,7 @@ function wrongExpiry(value: unknown, now_ms: number): Violation[] {
   if (typeof value !== 'string' || !isInstant(value)) return [];
   const ms = Date.parse(value);
   if (ms > now_ms && ms <= now_ms + days_max * day_ms) return [];
-  const detail = `Must lie in the future, and at most ${days_max} days from now.`;
+  const detail = `Must be in the future, and at most ${days_max} days from now.`;
   return [{ attr: 'expires_at', code: 'invalid_input', detail }];
 }
 

@@ -96,7 +96,7 @@ async function complete(
   if (begun === undefined)
     throw new SignInRefused(
       'other_browser',
-      'This browser did not begin the sign-in, or it was completed or has expired.',
+      'This browser did not start the sign-in, or the sign-in was completed or has expired.',
     );
   const person = await client.finish(
     secretsOf(deps, state),

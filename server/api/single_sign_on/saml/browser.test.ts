@@ -88,7 +88,7 @@ test(
     await led.waitForURL(/\/login\/saml\//);
     assert.ok((await led.textContent('main'))?.includes('A link on another site led you here.'));
     assert.deepEqual(await led.context().cookies(), []);
-    await led.click('text=Go on to the sign-in of acme.example');
+    await led.click('text=Continue to the sign-in of acme.example');
     await led.waitForURL(`${address}/account`);
 
     // Somebody else's response in this browser: it has a mark, but of another sign-in.
@@ -103,6 +103,6 @@ test(
     );
     await page.evaluate('document.forms[0].submit()');
     await page.waitForURL(/\/complete\/saml\/\?id=/);
-    assert.ok((await page.textContent('main'))?.includes('You could not be signed in.'));
+    assert.ok((await page.textContent('main'))?.includes('You were not signed in.'));
   },
 );

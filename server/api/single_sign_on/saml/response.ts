@@ -104,10 +104,7 @@ export async function keepJudged(
 
 /** Returns the log's sentence for provider settings that changed during a sign-in. */
 export function changed(domain: string): string {
-  return (
-    `The settings of the identity provider of ${domain} were changed while the sign-in was ` +
-    'under way.'
-  );
+  return `The settings of the identity provider of ${domain} were changed during the sign-in.`;
 }
 
 function refused(reason: Extract<Outcome, { refused: string }>['refused'], detail: string): Judged {

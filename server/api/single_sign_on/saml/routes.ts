@@ -106,12 +106,12 @@ function askFirst(domain: string, email: string, next = '/'): Page {
   return {
     title: `Sign in through ${domain}?`,
     body: html`<p>
-        A link on another site led you here. Go on only if you have an account with an address of
+        A link on another site led you here. Continue only if you have an account with an address of
         <strong>${domain}</strong>.
       </p>
       <p>
         <a href="login/saml/?${new URLSearchParams({ email, next }).toString()}"
-          >Go on to the sign-in of ${domain}</a
+          >Continue to the sign-in of ${domain}</a
         >
       </p>
       <p><a href="login">Sign in another way</a></p>`,
@@ -147,10 +147,7 @@ async function takeResponse(
     );
   const begun = await findSamlRequest(deps, peeked.request_id);
   if (begun === undefined)
-    throw new SignInRefused(
-      'request_unknown',
-      'The response answers no sign-in that is under way.',
-    );
+    throw new SignInRefused('request_unknown', 'The response answers no sign-in in progress.');
   request.concerned = { organization_id: begun.organization_id };
   if (begun.is_answered)
     throw new SignInRefused('request_used', 'A response to this sign-in was taken before.');
@@ -191,7 +188,7 @@ async function completeSignIn(
   if (answered === undefined)
     throw new SignInRefused(
       'other_browser',
-      'This browser did not begin the sign-in, or it was completed or has expired.',
+      'This browser did not start the sign-in, or the sign-in was completed or has expired.',
     );
   if (answered.purpose === 'test') return sendPage(reply, 200, testPage(deps, answered.outcome));
   const { outcome, domain_id, settings_hash, next } = answered;

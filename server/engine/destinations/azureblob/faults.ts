@@ -5,7 +5,7 @@ import type { StoreFaults } from '../object_store/object_store.ts';
 
 const credentials = lasting(
   'authentication_failed',
-  'Azure refused the key or the shared access signature; check that it is correct, has not ' +
+  'Azure refused the key or the shared access signature. Check that it is correct, has not ' +
     'expired and was not rotated, and that the clock of this server is right.',
 );
 const denied = lasting(

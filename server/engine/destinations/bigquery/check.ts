@@ -98,7 +98,7 @@ function requireRows(done: string, found: number, expected: number): void {
 function changedError(changed: string): NonRetryableError {
   return new NonRetryableError(
     'table_unsuitable',
-    `BigQuery changes values of the columns ${changed}, and would change those of deliveries. ` +
-      `Leave these columns out with a query of your own, or ask Google's support.`,
+    `BigQuery changes values of the columns ${changed}, so deliveries would lose data. Leave ` +
+      `these columns out with your own query, or ask Google's support.`,
   );
 }

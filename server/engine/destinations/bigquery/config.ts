@@ -84,8 +84,8 @@ export function bigQueryViolations(config: BigQueryConfig): ConfigViolation[] {
   if (!/^(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$/.test(config.project_id))
     refuse(
       'project_id',
-      'The id of a project is 6 to 30 lower-case letters, digits and hyphens, and begins with ' +
-        'a letter; it is not the name or the number.',
+      'A project id has 6 to 30 lower-case letters, digits and hyphens, and begins with a ' +
+        'letter. It is not the name or the number.',
     );
   if (!/^\w+$/.test(config.dataset_id))
     refuse(

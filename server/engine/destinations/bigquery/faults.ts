@@ -28,14 +28,14 @@ const denied = lasting(
 const server_fault = passing('server_fault', 'BigQuery reported an internal fault (%).');
 const busy = passing(
   'throttled',
-  'A quota of the project is used up (%). The run goes on by itself; raise the quota if it ' +
-    'comes again.',
+  'A quota of the project is used up (%). Sluice retries the run. Raise the quota if this ' +
+    'happens again.',
 );
 const cancelled = passing('cancelled_by_server', 'BigQuery ended the job (%).');
 const statement = lasting(
   'statement_refused',
   'BigQuery refused the statement (%). The table may not fit the export: compare its columns ' +
-    'with those of the preview, or export to a table of its own.',
+    'with those of the preview, or export to a separate table.',
 );
 const value = lasting(
   'value_refused',
@@ -59,8 +59,9 @@ const by_message: [RegExp, Fault][] = [
     /too many partitions|partitions? (?:modif|produced|count)|partition modifications/i,
     lasting(
       'table_unsuitable',
-      'The rows lie on more days than a table with partitions by day takes (%). Create the ' +
-        'table yourself with partitions by month or with none, or export to another table.',
+      'The rows have more days than a table with partitions by day allows (%). Create the ' +
+        'table yourself with partitions by month or without partitions, or export to another ' +
+        'table.',
     ),
   ],
   [
@@ -124,7 +125,7 @@ const by_reason: Record<string, Fault> = {
   jobBackendError: server_fault,
   jobInternalError: server_fault,
   tableUnavailable: server_fault,
-  resourceInUse: passing('locked', 'BigQuery is working on the table otherwise (%).'),
+  resourceInUse: passing('locked', 'Another job of BigQuery holds the table (%).'),
   resourcesExceeded: passing(
     'out_of_resources',
     'The job needs more than BigQuery gives it (%). Choose a shorter interval if it comes again.',

@@ -38,8 +38,7 @@ export function bigQueryColumnFaults(columns: Column[]): string[] {
       );
     if (reserved_name.test(name))
       faults.push(
-        `BigQuery keeps names that begin like \`${name}\` for itself: give the column another ` +
-          'alias.',
+        `BigQuery reserves names that begin like \`${name}\`. Give the column another alias.`,
       );
     if (names.has(name.toLowerCase()))
       faults.push(

@@ -68,8 +68,8 @@ export function checkClickHouse(
 function passedBy({ views }: Table): string {
   if (views.length === 0) return '';
   return (
-    ` Materialized views read what is inserted into it (${views.join(', ')}), and get none of ` +
-    'the rows: deliveries link parts. Let them read from it at their own time (REFRESH).'
+    ` Materialized views (${views.join(', ')}) read inserted rows, and deliveries link parts ` +
+    'instead. These views get no rows. Refresh them on a schedule (REFRESH).'
   );
 }
 

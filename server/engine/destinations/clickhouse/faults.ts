@@ -21,13 +21,13 @@ const credentials = lasting(
 );
 const denied = lasting(
   'permission_denied',
-  'The user has not the rights it needs (%). Grant SELECT, INSERT, CREATE TABLE and DROP ' +
+  'The user lacks a right (%). Grant SELECT, INSERT, CREATE TABLE and DROP ' +
     'TABLE on the database, and ALTER on the table.',
 );
 const gone = passing(
   'slice_lost',
-  'A table of the delivery was removed before it could be shown, by hand or by another ' +
-    'attempt; it is created again.',
+  'Somebody, or another attempt, removed a table of the delivery before the commit. Sluice ' +
+    'creates it again.',
 );
 const not_clickhouse = lasting(
   'not_clickhouse',
@@ -157,8 +157,8 @@ export function answerError(answer: Error): Error {
   return faultError(
     passing(
       'unexpected_answer',
-      'The server, or a proxy before it, answered with an error that is none of ClickHouse; ' +
-        'check the key url if it comes again.',
+      'The server, or a proxy before it, answered with an error that is not from ClickHouse. ' +
+        'Check the key url if this happens again.',
     ),
     '',
     answer,

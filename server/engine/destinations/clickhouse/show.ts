@@ -20,8 +20,8 @@ export async function announceStage(session: Session, records: number): Promise<
   if ((await findTable(connection, stage.table)) === undefined)
     throw new RetryableError(
       'slice_lost',
-      'Another attempt has taken this delivery over, or a table of it was removed by hand; it ' +
-        'is made again.',
+      'Another attempt works on this delivery, or somebody removed one of its tables. Sluice ' +
+        'delivers it again.',
     );
   const earlier = await settle(session, intended, records);
   if (earlier !== undefined) return { stage_id: earlier, is_shown: true };

@@ -130,7 +130,7 @@ export async function joinSlices(
   throw new RetryableError(
     'count_mismatch',
     `The slices have ${counted(recordsIn(outcomes), 'row')}, but their tables hold ${held}; ` +
-      'the delivery goes on with what is there.',
+      'the delivery continues with the present rows.',
   );
 }
 

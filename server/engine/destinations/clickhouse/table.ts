@@ -56,7 +56,7 @@ const own_columns = new Set([
 export function clickHouseColumnFaults(columns: Column[]): string[] {
   return columns
     .filter(({ name }) => own_columns.has(name))
-    .map(({ name }) => `The table has a column \`${name}\` of its own: give yours another alias.`);
+    .map(({ name }) => `The table already has a column \`${name}\`. Give yours another alias.`);
 }
 
 /**
@@ -174,8 +174,8 @@ function checkColumns(name: string, columns: Column[], found: FoundColumn[]): vo
   if (names.has(partition_column))
     throw new NonRetryableError(
       'table_unsuitable',
-      `The table ${name} has a column ${partition_column}, which hides by what ClickHouse tells ` +
-        'partitions apart. Give it another name, or export to another table.',
+      `The table ${name} has a column ${partition_column}, which hides the column that ` +
+        'ClickHouse needs to identify partitions. Rename it, or export to another table.',
     );
   const missing = columns
     .filter((column) => !names.has(column.name))

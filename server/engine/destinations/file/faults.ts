@@ -3,7 +3,7 @@ import type { Fault } from '../../model/destination/faults.ts';
 
 const not_writable = lasting(
   'permission_denied',
-  'The server may not write to this folder of its export folder; give its user write permission.',
+  'The server may not write to this folder of its export folder. Give its user write permission.',
 );
 const full = passing(
   'disk_full',

@@ -95,7 +95,7 @@ async function check(given: Config, exportDir: string): Promise<CheckStep[]> {
           await createFolder(exportDir, constantFolder(given.prefix), created),
           `.check-${text}.tmp`,
         );
-        return 'The folder is there.';
+        return 'The folder exists.';
       },
     },
     {
@@ -106,7 +106,7 @@ async function check(given: Config, exportDir: string): Promise<CheckStep[]> {
       name: 'Read it back',
       run: async () => {
         if ((await readFile(path, 'utf8')) !== text)
-          throw new Error('The file differs from what was written.');
+          throw new Error('The file has changed since the delivery.');
         return 'The same text came back.';
       },
     },

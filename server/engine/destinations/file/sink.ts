@@ -165,7 +165,7 @@ async function show(
     if (!isMoved && (await findSize(path)) !== outcome.bytes) {
       throw new RetryableError(
         'slice_lost',
-        `The file ${outcome.name} was removed before it could be shown; it is written again.`,
+        `The file ${outcome.name} was removed before it could be shown; Sluice writes it again.`,
       );
     }
     noteShown();

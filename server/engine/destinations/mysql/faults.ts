@@ -11,13 +11,13 @@ const credentials = lasting(
 );
 const denied = lasting(
   'permission_denied',
-  'The user has not the rights it needs (%). Grant SELECT and INSERT on the table and on ' +
+  'The user lacks a right (%). Grant SELECT and INSERT on the table and on ' +
     'sluice_receipts, UPDATE too for persons and for repeats, CREATE where the tables are to be ' +
     'created, DROP and ALTER beside it for a stage.',
 );
 const full = passing(
   'disk_full',
-  'The disk or a space of the server is full (%). The run goes on by itself when there is room.',
+  'The disk or a table space of the server is full (%). Sluice retries the run. Free some space.',
 );
 const read_only = passing(
   'read_only',
@@ -25,8 +25,7 @@ const read_only = passing(
 );
 const limited = passing(
   'too_many_connections',
-  'The server lets this user do no more just now (%). Raise the limit of the user if it comes ' +
-    'again.',
+  'A limit of this user is reached (%). Raise it if this happens again.',
 );
 const not_given = lasting(
   'table_unsuitable',
@@ -48,14 +47,14 @@ const other_server = lasting(
 );
 const unheard = passing(
   'connection_failed',
-  'The server took the connection and then said nothing, where MySQL speaks first: what answers ' +
-    'there may be another kind of server, such as HTTP or PostgreSQL. Check that host and port ' +
-    'are those of MySQL, and that the server is well.',
+  'The server accepted the connection and sent nothing, although MySQL sends first. It may be ' +
+    'another kind of server, such as HTTP or PostgreSQL. Check host and port, and that the ' +
+    'server works.',
 );
 const closed_unheard = passing(
   'connection_lost',
-  'The server took the connection and closed it without a word. Check that host and port are ' +
-    'those of MySQL, and what lies between it and this server.',
+  'The server accepted the connection and closed it without an answer. Check host and port, ' +
+    'and the network between MySQL and this server.',
 );
 
 /**

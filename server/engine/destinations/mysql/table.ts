@@ -195,8 +195,8 @@ async function checkPersonKey(connection: Connection, layout: Layout): Promise<v
     throw new NonRetryableError(
       'table_unsuitable',
       `Persons are merged by (team_id, distinct_id), but the table ${name} has another unique ` +
-        `index, ${other[0]!.index_name}, by which MySQL would merge persons who are not the ` +
-        'same; drop it, or export to another table.',
+        `index, ${other[0]!.index_name}, and MySQL would merge different persons by it. Drop it, ` +
+        'or export to another table.',
     );
   const folded = columns.find(
     (column) =>

@@ -147,11 +147,11 @@ async function check(
   const read = async () => {
     for (const one of [key, manifest])
       if ((await readStoredText(store, one)) !== text)
-        throw new RetryableError('store_fault', 'The object differs from what was written.');
+        throw new RetryableError('store_fault', 'The object has changed since the delivery.');
     return 'The same text came back.';
   };
   const steps = [
-    { name: 'Reach the bucket', run: () => store.find().then(() => 'The bucket is there.') },
+    { name: 'Reach the bucket', run: () => store.find().then(() => 'The bucket exists.') },
     { name: 'Write an object', run: write },
     { name: 'Read it back', run: read },
     { name: 'Remove it', run: remove },

@@ -16,7 +16,7 @@ const broken = passing(
 );
 const no_tls = lasting(
   'tls_not_offered',
-  'The store offers no TLS at this port; check endpoint_url: its address may need to begin ' +
+  'The store offers no TLS at this port. Check endpoint_url: its address may need to begin ' +
     'with http.',
 );
 const not_http = passing(

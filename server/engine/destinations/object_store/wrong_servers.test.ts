@@ -62,7 +62,7 @@ test('the answer at a wrong address tells what it is', async (t) => {
   const secure = await portOf(t, https.createServer({ cert: certificate, key: certificate_key }));
   for (const [type, address, expected] of [
     ['S3', `http://127.0.0.1:${ssh}`, /does not speak HTTP; check endpoint_url\.$/],
-    ['S3', `https://127.0.0.1:${ssh}`, /no TLS at this port; check endpoint_url/],
+    ['S3', `https://127.0.0.1:${ssh}`, /no TLS at this port\. Check endpoint_url/],
     [
       'S3',
       `http://127.0.0.1:${web}`,
@@ -70,7 +70,7 @@ test('the answer at a wrong address tells what it is', async (t) => {
     ],
     ['S3', `http://127.0.0.1:${secure}`, /a port with TLS needs https\.$/],
     ['AzureBlob', `http://127.0.0.1:${ssh}`, /does not speak HTTP; check endpoint_url\.$/],
-    ['AzureBlob', `https://127.0.0.1:${ssh}`, /no TLS at this port; check endpoint_url/],
+    ['AzureBlob', `https://127.0.0.1:${ssh}`, /no TLS at this port\. Check endpoint_url/],
     ['HTTP', `http://127.0.0.1:${ssh}/in`, /does not speak HTTP; check the key url\.$/],
     ['HTTP', `http://127.0.0.1:${secure}/in`, /a port with TLS needs https\.$/],
   ] as const)

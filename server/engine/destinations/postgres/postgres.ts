@@ -68,8 +68,7 @@ function columnFaults(columns: Column[]): string[] {
   const taken = columns
     .filter(({ name }) => system_columns.has(name))
     .map(
-      ({ name }) =>
-        `PostgreSQL has a column \`${name}\` of its own in every table: give yours another alias.`,
+      ({ name }) => `PostgreSQL has a column \`${name}\` in every table. Give yours another alias.`,
     );
   return [
     ...long,

@@ -271,8 +271,8 @@ async function ownNote(connection: Connection, stage: Stage): Promise<Note> {
   if (note?.holder === stage.holder) return note;
   throw new RetryableError(
     'slice_lost',
-    'Another attempt has taken this delivery over, or its stage table was removed; the ' +
-      'delivery goes on with what is there.',
+    'Another attempt works on this delivery, or somebody removed its stage table; the delivery ' +
+      'continues with the present rows.',
   );
 }
 

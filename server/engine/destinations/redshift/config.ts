@@ -152,7 +152,7 @@ function copyViolations(config: RedshiftConfig, rules: OperatorRules): ConfigVio
     found.push(
       violation(
         'iam_role',
-        'With an aws_role_arn the cluster reads the bucket by a role of its own: give its ARN.',
+        'With an aws_role_arn, the cluster needs its own role to read the bucket. Give its ARN.',
         'required',
       ),
     );

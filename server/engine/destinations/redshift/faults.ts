@@ -54,7 +54,7 @@ const own: OwnFaults = {
       /disk full/i,
       passing(
         'disk_full',
-        'The cluster has no space left (%). The run goes on by itself when there is some.',
+        'The cluster has no space left (%). Sluice retries the run. Free some space.',
       ),
     ],
     [
@@ -70,14 +70,13 @@ const own: OwnFaults = {
     ),
     UNHEARD: passing(
       'connection_failed',
-      'The server took the connection and then said nothing. Check that host and port are those ' +
-        'of the cluster, and that it is well.',
+      'The server accepted the connection and sent nothing. Check host and port, and that the ' +
+        'cluster works.',
     ),
     CLOSED_UNHEARD: passing(
       'connection_lost',
-      'The server took the connection and closed it without a word. Check that host and port are ' +
-        'those of the cluster (a port of HTTPS does this), and what lies between it and this ' +
-        'server.',
+      'The server accepted the connection and closed it without an answer. Check host and port ' +
+        '(an HTTPS port does this), and the network between the cluster and this server.',
     ),
     '28000': lasting(
       'authentication_failed',
@@ -85,7 +84,7 @@ const own: OwnFaults = {
     ),
     '42501': lasting(
       'permission_denied',
-      'The user has not the rights it needs (%). Grant USAGE on the schema, and CREATE on it ' +
+      'The user lacks a right (%). Grant USAGE on the schema, and CREATE on it ' +
         'where the tables are to be created; SELECT and INSERT on the table and on ' +
         'sluice_receipts, UPDATE on the latter for its lock and DELETE for repeats; DELETE on ' +
         'the table for persons; TEMPORARY on the database.',

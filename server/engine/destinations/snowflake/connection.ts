@@ -177,8 +177,8 @@ async function use(client: Client, what: string, code: string, message: string):
       throw error;
     throw new NonRetryableError(
       code,
-      `${message}. Names are taken with their letter case: those that were created without ` +
-        'quotes are in upper case.',
+      `${message}. Letter case counts in names: names that were created without quotes are in ` +
+        'upper case.',
       {
         cause: error,
       },

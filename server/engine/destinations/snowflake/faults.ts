@@ -30,14 +30,14 @@ const credentials = lasting(
 );
 const denied = lasting(
   'permission_denied',
-  'The role has not the rights it needs (%). Grant it USAGE on warehouse, database and ' +
+  'The role lacks a right (%). Grant it USAGE on warehouse, database and ' +
     'schema, CREATE STAGE and CREATE TABLE on the schema, and SELECT, INSERT and UPDATE on the ' +
     'table.',
 );
 const { value } = server_faults;
 const asleep = passing(
   'warehouse_unavailable',
-  'The warehouse cannot work just now (%). Resume it, set AUTO_RESUME, or raise the quota of ' +
+  'The warehouse cannot work now (%). Resume it, set AUTO_RESUME, or raise the quota of ' +
     'its resource monitor.',
 );
 const cancelled = passing('cancelled_by_server', 'Snowflake cancelled the statement (%).');
@@ -63,10 +63,7 @@ const faults: Record<string, Fault> = {
     tls_not_offered: unencrypted,
     tls_not_verified: unverified,
   }),
-  client_lost: passing(
-    'connection_lost',
-    'The client of the account ended in the middle of its work.',
-  ),
+  client_lost: passing('connection_lost', 'The client of the account ended during its work.'),
   upload_failed: passing(
     'store_fault',
     'A file could not be brought to the stage of the account (%).',
@@ -113,7 +110,7 @@ const classes: Record<string, Fault> = {
   '42': lasting(
     'statement_refused',
     'Snowflake refused the statement (%). The table may not fit the export: compare its ' +
-      'columns with those of the preview, or export to a table of its own.',
+      'columns with those of the preview, or export to a separate table.',
   ),
   '54': lasting('limit_exceeded', 'A limit of the account refuses the delivery (%).'),
   '57': cancelled,

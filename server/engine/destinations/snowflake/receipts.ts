@@ -58,8 +58,8 @@ export async function holdClaims(
   if ((shown ?? lines[0])?.attempt_id !== attempt.id)
     throw new RetryableError(
       'conflict',
-      'Another attempt has taken this delivery over, or its line in the table of receipts was ' +
-        'removed by hand.',
+      'Another attempt works on this delivery, or somebody removed its line in the table of ' +
+        'receipts.',
     );
   return { is_shown: shown !== undefined };
 }

@@ -38,8 +38,8 @@ export function snowflakeColumnFaults(columns: Column[]): string[] {
     .filter(({ name }) => name.toUpperCase().startsWith('METADATA$') || name.includes('\0'))
     .map(
       ({ name }) =>
-        'Snowflake keeps names that begin with METADATA$ for itself, and takes no NUL: give ' +
-        `the column \`${name.replaceAll('\0', '\\0')}\` another alias.`,
+        'Snowflake reserves names that begin with METADATA$, and allows no NUL. Give the ' +
+        `column \`${name.replaceAll('\0', '\\0')}\` another alias.`,
     );
 }
 

@@ -35,7 +35,7 @@ export async function compareContents(
   if (key === undefined && place.is_shared) {
     source.note(
       `${place.name} also holds rows of other deliveries, and the rows of this export have no ` +
-        'key by which they could be told apart: they were not compared.',
+        'key to tell them apart. They were not compared.',
     );
     return [];
   }
@@ -48,7 +48,7 @@ export async function compareContents(
       `Persons of ${place.name} were compared by their keys only: ` +
         (place.is_shared
           ? 'other exports write to it too.'
-          : 'without a version nothing tells which of several deliveries is the newest.'),
+          : 'without a version, the newest of several deliveries is unknown.'),
     );
   const expected = () =>
     merged ? newestRows(first.delivery, whole, source) : rowsOf(whole, source);

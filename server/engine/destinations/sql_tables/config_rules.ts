@@ -30,22 +30,22 @@ export function hostViolations(host: string, key = 'host', port_key = 'port'): C
   if (/^[0-9A-Za-z._-]+$/.test(host) || isIPv6(host)) return [];
   const hasPort = /^[^:/]+:\d+$/.test(host);
   const detail = hasPort
-    ? `The host must stand alone: put what is behind the colon into ${port_key}.`
-    : 'The host must be a host name or an address, without a protocol, a port or a path.';
+    ? `Enter the host alone, and put the number behind the colon into ${port_key}.`
+    : 'The host must be a host name or an address, without protocol, port or path.';
   return [violation(key, detail)];
 }
 
 /** Violations of a table that has the name of that of the receipts. */
 export function receiptsViolations(table: string | undefined): ConfigViolation[] {
   if (table !== 'sluice_receipts') return [];
-  const detail = 'The table sluice_receipts is used for receipts; choose another name.';
+  const detail = 'Sluice uses the table sluice_receipts for receipts. Choose another name.';
   return [violation('table_name', detail)];
 }
 
 /** Violations of a table whose name is one of those that deliveries create. */
 export function ownNameViolations(table: string | undefined): ConfigViolation[] {
   if (table?.startsWith('sluice_') !== true) return [];
-  const detail = "Names that begin with sluice_ are the export's own; choose another name.";
+  const detail = 'Sluice reserves names that begin with sluice_. Choose another name.';
   return [violation('table_name', detail)];
 }
 

@@ -134,8 +134,7 @@ function differencesOf(table: string, { delivery_id, contents, sum }: Gone): Dif
       name,
       detail:
         `A value of its ${counted(found, 'row')} was changed: the digest is not that of the ` +
-        'receipt. The ' +
-        'source has them no more and cannot tell which.',
+        'receipt. The source no longer has them, so the value is unknown.',
     },
   ];
 }

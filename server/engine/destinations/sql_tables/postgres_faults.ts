@@ -37,13 +37,13 @@ const faults: Record<string, Fault> = {
   ),
   UNHEARD: passing(
     'connection_failed',
-    'The server took the connection and then said nothing. Check that host and port are those of ' +
-      'PostgreSQL, and that the server is well.',
+    'The server accepted the connection and sent nothing. Check host and port, and that the ' +
+      'server works.',
   ),
   CLOSED_UNHEARD: passing(
     'connection_lost',
-    'The server took the connection and closed it without a word. Check that host and port are ' +
-      'those of PostgreSQL (a port of HTTPS does this), and what lies between it and this server.',
+    'The server accepted the connection and closed it without an answer. Check host and port ' +
+      '(an HTTPS port does this), and the network between PostgreSQL and this server.',
   ),
   '28P01': lasting(
     'authentication_failed',
@@ -61,7 +61,7 @@ const faults: Record<string, Fault> = {
   ),
   '42501': lasting(
     'permission_denied',
-    'The user has not the rights it needs (%). Grant CONNECT on the database; USAGE on the ' +
+    'The user lacks a right (%). Grant CONNECT on the database; USAGE on the ' +
       'schema, and CREATE on it where the tables are to be created; INSERT and SELECT on the ' +
       'table and on sluice_receipts; for persons UPDATE on the table and TEMPORARY on the ' +
       'database.',
@@ -69,8 +69,8 @@ const faults: Record<string, Fault> = {
   '42P01': server_faults.table_missing,
   '25006': passing(
     'read_only',
-    'The server takes no writes just now (%): it is a standby or in recovery, or its database or ' +
-      'this user is set to read-only, as hosts do when a disk is nearly full.',
+    'The server accepts no writes now (%). It is a standby or in recovery, or its database or ' +
+      'this user is read-only. Hosts set this when a disk is nearly full.',
   ),
   '55P03': passing(
     'locked',
@@ -104,12 +104,12 @@ const faults: Record<string, Fault> = {
   '42': server_faults.statement,
   '0A': lasting(
     'statement_refused',
-    'The server does not support this here (%). Export to a table of its own, or to files.',
+    'The server does not support this here (%). Export to a separate table, or to files.',
   ),
   '54': server_faults.limit,
   '08P01': passing(
     'connection_lost',
-    'The server, or a pooler before it, refused what was asked (%).',
+    'The server, or a pooler before it, refused the request (%).',
   ),
   '08': passing('connection_lost', 'The connection to the server broke (%).'),
   '40002': server_faults.constraint,
@@ -118,7 +118,7 @@ const faults: Record<string, Fault> = {
   '57P02': server_faults.stopping,
   '57P03': server_faults.stopping,
   '57': passing('server_stopping', 'The server ended the session (%).'),
-  '58': passing('server_fault', 'The server reported a fault of its system (%).'),
+  '58': passing('server_fault', 'The server reported a system error (%).'),
   XX: passing('server_fault', 'The server reported an internal fault (%).'),
 };
 
@@ -176,7 +176,7 @@ const by_message: [RegExp, Fault][] = [
   ],
   [
     /error establishing an SSL connection/,
-    passing('server_stopping', 'The server can open no session just now; it tells why in its log.'),
+    passing('server_stopping', 'The server can open no session now. Its log says why.'),
   ],
 ];
 

@@ -52,17 +52,17 @@ export const server_faults = {
   constraint: ofRow(
     'constraint_violated',
     'A constraint or the partitions of the table refuse rows (%). Change that, or export to a ' +
-      'table of its own.',
+      'separate table.',
   ),
   trigger: ofRow(
     'constraint_violated',
-    'A trigger of the table refuses rows (%). Change it, or export to a table of its own.',
+    'A trigger of the table refuses rows (%). Change it, or export to a separate table.',
   ),
   other: passing('server_fault', 'The server reported a fault (%).'),
   statement: lasting(
     'statement_refused',
     'The server refused the statement (%). The table may not fit the export: compare its ' +
-      'columns with those of the preview, or export to a table of its own.',
+      'columns with those of the preview, or export to a separate table.',
   ),
   cancelled: passing(
     'cancelled_by_server',
@@ -72,7 +72,7 @@ export const server_faults = {
   short: passing('out_of_resources', 'The server is short of resources (%).'),
   disk_full: passing(
     'disk_full',
-    'The disk of the server is full; free some space. The run goes on by itself.',
+    'The disk of the server is full. Free some space. Sluice retries the run.',
   ),
   stopping: passing('server_stopping', 'The server is stopping or starting.'),
 };

@@ -186,8 +186,8 @@ export function requireMoved(expected: number, moved: number): void {
 function leftOutError(told: string): NonRetryableError {
   return new NonRetryableError(
     'rows_left_out',
-    `${told}: a trigger or a rule of the table leaves rows out. Change it, or export to a table ` +
-      'of its own.',
+    `${told}: a trigger or a rule of the table leaves rows out. Change it, or export to a ` +
+      'separate table.',
   );
 }
 
@@ -202,7 +202,7 @@ export function requireCame(
   if (came === slice.records) return;
   throw new RetryableError(
     'count_mismatch',
-    `Slice ${slice.number} has ${counted(slice.records, 'row')}, but ${told}; it is written again.`,
+    `Slice ${slice.number} has ${counted(slice.records, 'row')}, but ${told}; Sluice writes it again.`,
   );
 }
 

@@ -71,8 +71,8 @@ export function freeName(wanted: string, columns: { name: string }[]): string {
 export function stageLost(cause?: unknown): RetryableError {
   return new RetryableError(
     'slice_lost',
-    'Another attempt has taken this delivery over, or its stage table was removed; the ' +
-      'delivery goes on with what is there.',
+    'Another attempt works on this delivery, or somebody removed its stage table; the delivery ' +
+      'continues with the present rows.',
     { cause },
   );
 }

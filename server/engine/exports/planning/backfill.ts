@@ -117,11 +117,11 @@ function settlingSentence(settles_at: number, settle_seconds: number): string {
 
 function outlookSentence(total_runs: number, outlook: BackfillOutlook | undefined): string {
   const runs = counted(total_runs, 'run');
-  if (outlook === undefined) return `Of its ${runs}, those without rows complete at once.`;
+  if (outlook === undefined) return `It has ${runs}. Runs without rows complete at once.`;
   const { records, runs: filled, elsewhere } = outlook;
   const what =
     records === 0
-      ? `There is nothing to deliver now: its ${runs} complete at once, without rows.`
+      ? `It has nothing to deliver now: its ${runs} complete at once, without rows.`
       : `It would now deliver ${counted(records, 'row')} in ${filled} of its ${runs}; runs ` +
       'without rows complete at once.';
   return elsewhere === null || elsewhere === 0 ? what : `${what} ${elsewhereSentence(elsewhere)}`;

@@ -40,8 +40,8 @@ export async function enterReceipts(
       run_id: id,
       level: 'INFO',
       message:
-        'Taken from the receipt at the destination: the run was delivered after the backup ' +
-        'from which this server was restored.',
+        'Copied from the receipt at the destination. The run was delivered after the backup ' +
+        'that this server was restored from.',
     });
   }
   const delivered = found.flatMap(({ receipt }) => fromStored(receipt.selection));

@@ -75,8 +75,8 @@ export function openConfig(
   } catch (error) {
     throw new NonRetryableError(
       'secrets_unreadable',
-      "The destination's secrets cannot be opened with this server's key. Enter them again, " +
-        'or start the server with the key under which they were stored.',
+      "The destination's secrets cannot be decrypted with this server's key. Enter them " +
+        'again, or start the server with the key that encrypted them.',
       { cause: error },
     );
   }

@@ -46,7 +46,7 @@ export async function readLineAside(
   now: number,
 ): Promise<ReadEvent | undefined> {
   const reply = await thread.ask({ kind: 'line', bytes, now }, wholeBuffer(bytes));
-  if (reply.kind !== 'line') throw new Error('The thread answered something else.');
+  if (reply.kind !== 'line') throw new Error('The thread sent an unexpected answer.');
   return reply.read === undefined ? undefined : arrived(reply.read);
 }
 
@@ -62,7 +62,7 @@ export async function readListAside(
   // Numbered here, so that no thread takes the list of another for its own.
   const list = (last_list += 1);
   const reply = await thread.ask({ kind: 'list', list, bytes, now }, wholeBuffer(bytes));
-  if (reply.kind !== 'list') throw new Error('The thread answered something else.');
+  if (reply.kind !== 'list') throw new Error('The thread sent an unexpected answer.');
   if (reply.fault !== undefined) {
     const { kind: _list, ...fault } = reply;
     return fault;

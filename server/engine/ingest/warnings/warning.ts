@@ -64,7 +64,7 @@ export type WarningExample = {
   event?: string | undefined;
   distinct_id?: string | undefined;
   uuid?: string | undefined;
-  /** The value that was not taken as it came, or what is wrong with it. */
+  /** The value that was changed or refused, or its error. */
   sent?: string | undefined;
 };
 

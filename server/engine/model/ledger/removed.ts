@@ -47,7 +47,7 @@ export function removedSentence({ before, on }: Removed): string {
 export async function removedFrom(db: Queryable, team_id: number, from: number): Promise<string> {
   const removed = await findRemoved(db, team_id);
   if (removed === undefined || from >= Date.parse(removed.before)) return '';
-  return `${removedSentence(removed)}: those of this range are no longer delivered.`;
+  return `${removedSentence(removed)}. Rows of this range are no longer delivered.`;
 }
 
 /** True when every event that was taken in between both instants (milliseconds) was removed. */

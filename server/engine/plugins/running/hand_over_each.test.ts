@@ -169,8 +169,8 @@ async function assertHeld(
 ): Promise<void> {
   const read = async () => (await harness.request('GET', url, { key: home.key })).body;
   const sentence =
-    'The plugin may not reach 127.0.0.1: add it to the allowed_hosts of this config. Until ' +
-    'then nothing is passed over; what comes in waits.';
+    'The plugin may not reach 127.0.0.1. Add it to the allowed_hosts of this config. Until ' +
+    'then events wait, and none is lost.';
   await soon(`the reason: ${name}`, async () =>
     (await read()).error?.message === sentence ? true : undefined,
   );

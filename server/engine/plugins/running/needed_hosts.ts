@@ -10,8 +10,8 @@ import type { PluginAttachment } from '../sandbox/sandbox.ts';
 export class HostNeededError extends Error {
   constructor(host: string) {
     super(
-      `The plugin may not reach ${host}: add it to the allowed_hosts of this config. Until ` +
-        'then nothing is passed over; what comes in waits.',
+      `The plugin may not reach ${host}. Add it to the allowed_hosts of this config. Until ` +
+        'then events wait, and none is lost.',
     );
     this.name = 'HostNeededError';
   }

@@ -65,7 +65,7 @@ function inProcess(files: PluginFiles, manifest: PluginManifest): Promise<Bundle
   return new Promise((resolve, reject) => {
     const late = setTimeout(() => end(child), compile_milliseconds_max);
     const read = openFrameReader(frame_bytes_max, (message) => {
-      if (!answer.is(message)) throw new TypeError('The compiler answered with something else.');
+      if (!answer.is(message)) throw new TypeError('The compiler sent an unexpected answer.');
       resolve(message);
       end(child);
     });

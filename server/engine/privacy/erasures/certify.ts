@@ -57,7 +57,7 @@ export async function clearFiles(
   if (parts > 0)
     return {
       step: 'files',
-      detail: `The rows are deleted; the store keeps ${parts} of its old files for some minutes.`,
+      detail: `The rows are deleted. The store keeps ${parts} of its old files for some minutes.`,
       wait_seconds: 5,
     };
   for (const table of own_tables) await dropNotes(clickhouse, table, erasure.id, signal);

@@ -8,8 +8,8 @@ export const arrays: FunctionTopic = {
   title: 'Arrays, tuples and maps',
   note:
     '`[a, b]` makes an array, `(a, b)` a tuple. `items[1]` is the first item (an empty value ' +
-    'when there is none), `pair.1` the first element. A lambda is written `x -> x + 1` or `(x, ' +
-    'y) -> x + y`. As a column of the export they are JSON.',
+    'if the array has none), `pair.1` the first element. A lambda is written `x -> x + 1` or ' +
+    '`(x, y) -> x + y`. As a column of the export they are JSON.',
   functions: [
     define('array', '(T...) -> [T]', '`[a, b]`', 'array(1, 2)', exact),
     define('tuple', '(any, any...) -> tuple', '`(a, b)`', "tuple(1, 'a')", exact),
@@ -25,10 +25,15 @@ export const arrays: FunctionTopic = {
     define(
       'mapContains',
       '({K:V}, K) -> boolean',
-      'Is there such a key?',
+      'True if the key exists',
       "mapContains(map('a', 1), 'a')",
     ),
-    define('has', '([T], T) -> boolean', 'Is it one of the items?', "has(['a', 'b'], event)"),
+    define(
+      'has',
+      '([T], T) -> boolean',
+      'True if it is one of the items',
+      "has(['a', 'b'], event)",
+    ),
     define(
       'hasAny',
       '([T], [T]) -> boolean',
@@ -48,7 +53,7 @@ export const arrays: FunctionTopic = {
     define(
       'indexOf',
       '([T], T) -> integer',
-      'Position of the first equal item from 1; else 0',
+      'Position of the first equal item, from 1; otherwise 0',
       "indexOf(['a', 'b'], 'b')",
     ),
     define(
@@ -68,7 +73,7 @@ export const arrays: FunctionTopic = {
     define(
       'arrayConcat',
       '([T], [T]...) -> [T]',
-      'One behind the other',
+      'One list after another',
       'arrayConcat([1], [2])',
       exact,
     ),
@@ -188,21 +193,21 @@ export const arrays: FunctionTopic = {
     define(
       'arrayFirst',
       '(test, [T], [any]...) -> T',
-      'First item for which the lambda holds, else an empty value',
+      'First item for which the lambda is true, otherwise an empty value',
       'arrayFirst(x -> x > 1, [1, 2])',
       exact,
     ),
     define(
       'arrayLast',
       '(test, [T], [any]...) -> T',
-      'Last item for which the lambda holds, else an empty value',
+      'Last item for which the lambda is true, otherwise an empty value',
       'arrayLast(x -> x > 1, [1, 2])',
       exact,
     ),
     define(
       'arrayFirstIndex',
       '(test, [any]...) -> integer',
-      'Position of the first item for which the lambda holds, else 0',
+      'Position of the first item for which the lambda is true, otherwise 0',
       'arrayFirstIndex(x -> x > 1, [1, 2])',
     ),
     define(

@@ -105,7 +105,7 @@ export const conversions: FunctionTopic = {
     define(
       'toUUIDOrZero',
       '(text) -> uuid',
-      'The zero uuid where the text is none',
+      'A uuid; the zero uuid for other text',
       "toUUIDOrZero('x')",
       exact,
     ),
@@ -126,8 +126,8 @@ export const conversions: FunctionTopic = {
     define(
       'toDateTime',
       '(any, #zone?) -> timestamp',
-      'As a timestamp: from text in any usual form (without a zone of its own in the one named), ' +
-        'from a date, from seconds since 1970',
+      'A timestamp from text in any usual form (in the given zone if the text has none), from ' +
+        'a date, or from seconds since 1970',
       "toDateTime('2024-01-02 03:04:05', 'Europe/Berlin')",
       { engine: 'cast timestamp' },
     ),

@@ -13,7 +13,7 @@ const moves = (
     define(
       `${verb}${units}`,
       '(timestamp, integer) -> timestamp',
-      `So many ${units.toLowerCase()} ${where}`,
+      `The given number of ${units.toLowerCase()} ${where}`,
       `${verb}${units}(timestamp, 1)`,
     ),
   ),
@@ -48,37 +48,37 @@ export const dates: FunctionTopic = {
     define(
       'toStartOfSecond',
       '(timestamp) -> timestamp',
-      'The second begun',
+      'Start of the second',
       'toStartOfSecond(timestamp)',
     ),
     define(
       'toStartOfMinute',
       '(timestamp) -> timestamp',
-      'The minute begun',
+      'Start of the minute',
       'toStartOfMinute(timestamp)',
     ),
     define(
       'toStartOfFiveMinutes',
       '(timestamp) -> timestamp',
-      'The five minutes begun',
+      'Start of the five minutes',
       'toStartOfFiveMinutes(timestamp)',
     ),
     define(
       'toStartOfTenMinutes',
       '(timestamp) -> timestamp',
-      'The ten minutes begun',
+      'Start of the ten minutes',
       'toStartOfTenMinutes(timestamp)',
     ),
     define(
       'toStartOfFifteenMinutes',
       '(timestamp) -> timestamp',
-      'The quarter of an hour begun',
+      'Start of the quarter of an hour',
       'toStartOfFifteenMinutes(timestamp)',
     ),
     define(
       'toStartOfHour',
       '(timestamp, #zone?) -> timestamp',
-      'The hour begun',
+      'Start of the hour',
       "toStartOfHour(timestamp, 'Asia/Kolkata')",
     ),
     define(
@@ -176,7 +176,7 @@ export const dates: FunctionTopic = {
     define(
       'toDayOfWeek',
       '(instant, #integer?, #zone?) -> integer',
-      'Monday is 1, Sunday 7; mode 2 begins with Sunday',
+      'Monday is 1, Sunday 7; with mode 2, Sunday is first',
       'toDayOfWeek(timestamp)',
     ),
     define(
@@ -203,7 +203,7 @@ export const dates: FunctionTopic = {
     define(
       'dateDiff',
       '(#unit, instant, instant, #zone?) -> integer',
-      'How many borders of the unit lie between the second and the third',
+      'Number of unit boundaries between the two instants',
       "dateDiff('hour', timestamp, inserted_at)",
       {
         engine: "dateDiff('$1', $2, $3, $4)",
@@ -212,7 +212,7 @@ export const dates: FunctionTopic = {
     define(
       'age',
       '(#unit, instant, instant, #zone?) -> integer',
-      'How many whole units lie between the second and the third',
+      'Number of whole units between the two instants',
       "age('day', timestamp, inserted_at)",
       {
         engine: "age('$1', $2, $3, $4)",
@@ -221,7 +221,7 @@ export const dates: FunctionTopic = {
     define(
       'dateAdd',
       '(#unit, integer, timestamp) -> timestamp',
-      'So many units later',
+      'The given number of units later',
       "dateAdd('day', 3, timestamp)",
       {
         engine: 'plus($3, toInterval$1($2))',
@@ -230,7 +230,7 @@ export const dates: FunctionTopic = {
     define(
       'dateSub',
       '(#unit, integer, timestamp) -> timestamp',
-      'So many units earlier',
+      'The given number of units earlier',
       "dateSub('day', 3, timestamp)",
       {
         engine: 'minus($3, toInterval$1($2))',
@@ -240,7 +240,7 @@ export const dates: FunctionTopic = {
     define(
       'toTimeZone',
       '(timestamp, #zone) -> timestamp',
-      'The same instant; what is taken of it (`toHour`, `toDate`, `toString`) is that of the zone',
+      'The same instant in another zone, for functions such as `toHour`, `toDate` and `toString`',
       "toHour(toTimeZone(timestamp, 'Europe/Berlin'))",
       { engine: '$1', exact: true },
     ),

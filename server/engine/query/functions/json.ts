@@ -12,31 +12,31 @@ export const json: FunctionTopic = {
     define(
       'JSONExtractString',
       '(text, key...) -> text',
-      'A string; empty where there is none',
+      'A string, or empty',
       "JSONExtractString(properties, 'a', 'b')",
     ),
     define(
       'JSONExtractInt',
       '(text, key...) -> integer',
-      'A whole number; 0 where there is none',
+      'A whole number, or 0',
       "JSONExtractInt(properties, 'a')",
     ),
     define(
       'JSONExtractFloat',
       '(text, key...) -> float',
-      'A number; 0 where there is none',
+      'A number, or 0',
       "JSONExtractFloat(properties, 'a')",
     ),
     define(
       'JSONExtractBool',
       '(text, key...) -> boolean',
-      'A boolean; false where there is none',
+      'A boolean, or false',
       "JSONExtractBool(properties, 'a')",
     ),
     define(
       'JSONExtractRaw',
       '(text, key...) -> text',
-      'JSON text of the value; empty where there is none',
+      'JSON text of the value, or empty',
       "JSONExtractRaw(properties, 'a')",
     ),
     define(
@@ -60,7 +60,7 @@ export const json: FunctionTopic = {
     define(
       'JSONHas',
       '(text, key...) -> boolean',
-      'Is there such a key?',
+      'True if the key exists',
       "JSONHas(properties, 'a')",
     ),
     define(
@@ -78,6 +78,6 @@ export const json: FunctionTopic = {
         engine: 'toString(JSONType($*))',
       },
     ),
-    define('isValidJSON', '(text) -> boolean', 'Is it JSON?', 'isValidJSON(properties)'),
+    define('isValidJSON', '(text) -> boolean', 'True for valid JSON', 'isValidJSON(properties)'),
   ],
 };

@@ -20,11 +20,16 @@ export const texts: FunctionTopic = {
       'length(event)',
     ),
     define('lengthUTF8', '(text) -> integer', 'Characters', "lengthUTF8('größe')"),
-    define('empty', '(text) -> boolean | ([any]) -> boolean', 'Has it nothing?', 'empty(event)'),
+    define(
+      'empty',
+      '(text) -> boolean | ([any]) -> boolean',
+      'True for an empty text or list',
+      'empty(event)',
+    ),
     define(
       'notEmpty',
       '(text) -> boolean | ([any]) -> boolean',
-      'Has it something?',
+      'True for a text or list that is not empty',
       'notEmpty(event)',
     ),
     define('lower', '(text) -> text', 'ASCII letters in lower case', 'lower(event)'),
@@ -37,13 +42,13 @@ export const texts: FunctionTopic = {
     define(
       'concat',
       '(text, text...) -> text',
-      'One behind the other',
+      'All texts joined',
       "concat(event, '-', distinct_id)",
     ),
     define(
       'concatWithSeparator',
       '(#text, text, text...) -> text',
-      'One behind the other with something between',
+      'All texts joined with a separator',
       "concatWithSeparator('-', event, distinct_id)",
     ),
     define(
@@ -58,18 +63,28 @@ export const texts: FunctionTopic = {
       'From a character, counted from 1, so many',
       "substringUTF8('größe', 3)",
     ),
-    define('left', '(text, integer) -> text', 'So many bytes from the start', "left('hello', 2)"),
-    define('right', '(text, integer) -> text', 'So many bytes from the end', "right('hello', 2)"),
+    define(
+      'left',
+      '(text, integer) -> text',
+      'The given number of bytes from the start',
+      "left('hello', 2)",
+    ),
+    define(
+      'right',
+      '(text, integer) -> text',
+      'The given number of bytes from the end',
+      "right('hello', 2)",
+    ),
     define(
       'leftUTF8',
       '(text, integer) -> text',
-      'So many characters from the start',
+      'The given number of characters from the start',
       "leftUTF8('größe', 3)",
     ),
     define(
       'rightUTF8',
       '(text, integer) -> text',
-      'So many characters from the end',
+      'The given number of characters from the end',
       "rightUTF8('größe', 3)",
     ),
     define('trim', '(text) -> text', 'Without spaces at both ends', "trim(' a ')", {
@@ -89,12 +104,22 @@ export const texts: FunctionTopic = {
       'Filled at the end up to a length of at most 1,000',
       "rightPad('7', 3)",
     ),
-    define('startsWith', '(text, text) -> boolean', 'Does it begin so?', "startsWith(event, '$')"),
-    define('endsWith', '(text, text) -> boolean', 'Does it end so?', "endsWith(event, 'x')"),
+    define(
+      'startsWith',
+      '(text, text) -> boolean',
+      'True if the text begins with the second text',
+      "startsWith(event, '$')",
+    ),
+    define(
+      'endsWith',
+      '(text, text) -> boolean',
+      'True if the text ends with the second text',
+      "endsWith(event, 'x')",
+    ),
     define(
       'position',
       '(text, #text) -> integer',
-      'First byte where it is found, counted from 1; else 0',
+      'First byte of the first match, from 1; otherwise 0',
       "position('hello', 'l')",
     ),
     define(
@@ -106,19 +131,19 @@ export const texts: FunctionTopic = {
     define(
       'positionUTF8',
       '(text, #text) -> integer',
-      'First character where it is found, counted from 1; else 0',
+      'First character of the first match, from 1; otherwise 0',
       "positionUTF8('größe', 'ß')",
     ),
     define(
       'countSubstrings',
       '(text, #text) -> integer',
-      'How often it is found',
+      'Number of matches',
       "countSubstrings('hello', 'l')",
     ),
     define(
       'hasToken',
       '(text, #token) -> boolean',
-      'Is it a word of the text?',
+      'True if it is a word of the text',
       "hasToken('big data', 'data')",
     ),
     define(
@@ -214,7 +239,7 @@ export const texts: FunctionTopic = {
     define(
       'substringIndex',
       '(text, #text, #integer) -> text',
-      'What stands before so many parts; negative counts from the end',
+      'The text before the given number of parts; a negative number counts from the end',
       "substringIndex('a.b.c', '.', 2)",
     ),
     define(
@@ -224,7 +249,7 @@ export const texts: FunctionTopic = {
       "format('{}:{}', event, distinct_id)",
     ),
     define('ascii', '(text) -> integer', 'Number of the first byte', "ascii('a')"),
-    define('isValidUTF8', '(text) -> boolean', 'Is it valid UTF-8?', 'isValidUTF8(event)'),
+    define('isValidUTF8', '(text) -> boolean', 'True for valid UTF-8', 'isValidUTF8(event)'),
     define('toValidUTF8', '(text) -> text', 'Broken bytes replaced', 'toValidUTF8(event)'),
     define('base64Encode', '(text) -> text', 'As Base64', "base64Encode('hello')"),
     define(

@@ -119,10 +119,10 @@ export const urls: FunctionTopic = {
     define(
       'isIPv4String',
       '(text) -> boolean',
-      'Is it an IPv4 address?',
+      'True for an IPv4 address',
       "isIPv4String('127.0.0.1')",
     ),
-    define('isIPv6String', '(text) -> boolean', 'Is it an IPv6 address?', "isIPv6String('::1')"),
+    define('isIPv6String', '(text) -> boolean', 'True for an IPv6 address', "isIPv6String('::1')"),
     define(
       'cityHash64',
       '(any, any...) -> unsigned',

@@ -7,10 +7,10 @@ const exact = { exact: true };
 export const windows: FunctionTopic = {
   title: 'Window functions',
   note:
-    'They need `OVER (PARTITION BY ... ORDER BY ...)` with an ORDER BY; every aggregate can ' +
-    'stand before OVER too. Rows that the ORDER BY leaves equal are put into a fixed order ' +
-    'where it matters, so that a retry numbers them alike. `first_value(x) IGNORE NULLS OVER ' +
-    '(...)` and `last_value` likewise leave NULL out; a frame changes nothing of `lag` and `lead`.',
+    'They need `OVER (PARTITION BY ... ORDER BY ...)` with an ORDER BY; every aggregate works ' +
+    'before OVER too. If ORDER BY leaves rows equal, Sluice gives them a fixed order, so a ' +
+    'retry numbers them in the same way. `first_value(x) IGNORE NULLS OVER (...)` and ' +
+    '`last_value` likewise leave NULL out; a frame changes nothing of `lag` and `lead`.',
   functions: [
     define(
       'row_number',
@@ -45,14 +45,14 @@ export const windows: FunctionTopic = {
     define(
       'lag',
       '(T, #size?) -> T? | (T, #size, T) -> T',
-      'Value of the row before, or so many before; where there is none the third, or NULL',
+      'Value of an earlier row (default: one row earlier); otherwise the third argument, or NULL',
       'lag(event) OVER (ORDER BY timestamp)',
       exact,
     ),
     define(
       'lead',
       '(T, #size?) -> T? | (T, #size, T) -> T',
-      'Value of the row behind, or so many behind; where there is none the third, or NULL',
+      'Value of a later row (default: one row later); otherwise the third argument, or NULL',
       "lead(event, 1, 'none') OVER (ORDER BY timestamp)",
       exact,
     ),
@@ -79,7 +79,7 @@ export const windows: FunctionTopic = {
     define(
       'nth_value',
       '(T, #size) -> T?',
-      'Value of a row of the frame, counted from 1; NULL where there is none',
+      'Value of a row of the frame, from 1; otherwise NULL',
       'nth_value(event, 2) OVER (ORDER BY timestamp)',
       exact,
     ),

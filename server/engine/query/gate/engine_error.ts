@@ -27,7 +27,7 @@ const sentences: Record<string, string> = {
   NO_COMMON_TYPE: 'Values of different types meet here: convert them to one.',
   ILLEGAL_DIVISION: 'This divides by zero.',
   INCORRECT_RESULT_OF_SCALAR_SUBQUERY:
-    'A SELECT that stands for a value gives more than one row: use an aggregate, or LIMIT 1.',
+    'A SELECT that is used as a value gives more than one row. Use an aggregate, or LIMIT 1.',
   CANNOT_PARSE_TEXT: 'A text here is not a value of the type that it is converted to.',
   CANNOT_PARSE_BOOL: 'A text here is neither true nor false.',
   CANNOT_PARSE_DATETIME: 'A text here is not a timestamp.',

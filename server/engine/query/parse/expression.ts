@@ -132,7 +132,7 @@ function parsePredicate(grammar: Grammar, operand: Expression): Expression {
 function parseIn(grammar: Grammar, operand: Expression, negated: boolean): Expression {
   const { cursor } = grammar;
   if (cursor.isName())
-    cursor.fail('Behind IN stands a list or a SELECT in brackets: write IN (SELECT ... FROM ...).');
+    cursor.fail('IN needs a list or a SELECT in brackets. Write IN (SELECT ... FROM ...).');
   let items: Expression[];
   if (cursor.acceptSign('[')) items = parseList(grammar, ']');
   else {

@@ -230,8 +230,8 @@ function checkGrouping(core: SelectCore, items: Item[], clauses: Clauses): void 
     : undefined;
   if (loose !== undefined)
     throw new Fault(
-      'This column is neither a key of GROUP BY nor inside an aggregate: add it to GROUP BY, ' +
-        'or take min, max or argMax of it.',
+      'This column is neither a key of GROUP BY nor inside an aggregate. Add it to GROUP BY, ' +
+        'or use min, max or argMax.',
       loose,
     );
 }

@@ -130,7 +130,7 @@ function resolveNode(scope: Scope, node: Expression): Value {
         node,
       );
     case 'star':
-      throw new Fault('* stands only in the SELECT list and in count(*).', node);
+      throw new Fault('Use * only in the SELECT list and in count(*).', node);
     default:
       return resolveOperator(scope, node);
   }

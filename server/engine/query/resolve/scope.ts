@@ -144,7 +144,7 @@ export function unknownName(scope: Scope, { text, ...span }: Name): Fault {
   const hasEvents = scope.sources.some(({ model }) => model === 'events');
   if (text === 'person' && hasEvents)
     return new Fault(
-      'Of its person an event has `person.properties` and `person_id`: join `persons` for more.',
+      'An event has `person.properties` and `person_id` of its person. Join `persons` for more.',
       span,
     );
   const suggestion = suggest(text, candidates);

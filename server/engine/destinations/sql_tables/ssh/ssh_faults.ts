@@ -27,8 +27,8 @@ const no_common = lasting(
 );
 const unauthorized = lasting(
   'ssh_refused',
-  'The SSH server refused the user. Check the keys ssh_user and ssh_private_key or ssh_password, ' +
-    'and that the public key stands in authorized_keys there.',
+  'The SSH server refused the user. Check the keys ssh_user and ssh_private_key or ' +
+    'ssh_password, and that authorized_keys there has the public key.',
 );
 const forbidden = lasting(
   'ssh_refused',
@@ -46,7 +46,7 @@ const database_unknown = lasting(
 );
 const host_unknown = lasting(
   'host_not_found',
-  'There is no SSH host of this name; check the key ssh_host.',
+  'The SSH host does not exist. Check the key ssh_host.',
 );
 const lookup_failed = passing('ssh_failed', 'The name of the SSH host could not be looked up.');
 
@@ -99,6 +99,7 @@ export function hostKeyError(fingerprint: string, expected: string | undefined):
       ? 'The SSH server shows the host key %. Ask its administrator whether this is right, then ' +
         'set ssh_host_key to it.'
       : 'The SSH server shows the host key %, which is not the one of ssh_host_key. Either it ' +
-        'has a new key, or something stands between: ask its administrator before you set it.';
+        'has a new key, or somebody intercepts the connection. Ask its administrator before you ' +
+        'set it.';
   return faultError(lasting('ssh_refused', message), fingerprint);
 }

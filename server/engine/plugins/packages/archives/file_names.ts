@@ -26,7 +26,7 @@ export function nameFault(name: string): string | undefined {
   const parts = name.split('/');
   if (parts.includes('..')) return 'leads out of the package';
   if (parts.includes('') || parts.includes('.')) return 'has an empty part or a "."';
-  if (parts.length > depth_max) return `lies more than ${depth_max} folders deep`;
+  if (parts.length > depth_max) return `is more than ${depth_max} folders deep`;
   if (parts.includes('__proto__')) return 'is reserved';
   return undefined;
 }
