@@ -172,7 +172,7 @@ function Actions({
         done={() =>
           done(`The invite of ${target_email} was withdrawn.`, invites(organization_id, page))
         }
-        button="Take back"
+        button="Withdraw"
         about={`the invite of ${target_email}`}
         tone="danger"
         asks={() => ({

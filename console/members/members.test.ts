@@ -91,7 +91,7 @@ test('a bulk invite names each refused address, and its link leads in', { skip }
   assert.equal(await addresses.inputValue(), 'ada@example.com');
   await page.getByRole('button', { name: 'Invite', exact: true }).click();
   await page.getByText('One was invited.').waitFor();
-  await page.getByRole('button', { name: 'Take back' }).waitFor();
+  await page.getByRole('button', { name: 'Withdraw' }).waitFor();
   await checkEverywhere(page, 'invites');
   const link = await world.server.linkIn('ada@example.com', 'Home');
 

@@ -93,7 +93,7 @@ test('a project is created, gets its zone, and is deleted by its name', { skip }
     await kept.getByText(wrong).waitFor();
   }
   await kept.getByLabel('Days').fill('7');
-  await kept.getByText(/would remove nothing: .* ingested before 20\d\d-/).waitFor();
+  await kept.getByText(/would remove nothing now\. .* ingested before 20\d\d-/).waitFor();
   await kept.getByRole('button', { name: /^Save/ }).click();
   const asked = page.getByRole('dialog', { name: 'Remove older rows?' });
   await checkEverywhere(page, 'project_retention');

@@ -89,7 +89,7 @@ test(
     await page.goto('/login?next=/account');
     await signIn(page, user);
     const part = section(page);
-    await part.getByText('You have none.').waitFor();
+    await part.getByText('You have no passkey.').waitFor();
     await addPasskey(page, 'Laptop <b>');
     assert.equal((await part.locator('.codes li').allTextContents()).length, 10);
     assert.deepEqual(
@@ -125,7 +125,7 @@ test(
     await enforce(false);
     await remove();
     await part.getByText('The passkey was removed.').waitFor();
-    await part.getByText('You have none.').waitFor();
+    await part.getByText('You have no passkey.').waitFor();
     await unplug();
     await checkEverywhere(page, 'no_passkey');
     await leave();

@@ -212,7 +212,7 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   await page.locator('[name=payload__count][aria-invalid=true]').waitFor();
   await page.getByLabel('How many').fill('3');
   await page.getByRole('button', { name: 'Start again' }).click();
-  await page.getByText('waits for its turn').waitFor();
+  await page.getByText('is queued').waitFor();
   await page.getByText('It has counted nothing yet.').waitFor();
 
   // The page shows the changes of the upgrade, and those of going back, before it makes them. A

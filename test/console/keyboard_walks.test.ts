@@ -66,7 +66,7 @@ test('an export is created by keyboard alone', { skip }, async () => {
   );
 });
 
-test('people are invited, and an invite is revoked, by keyboard alone', { skip }, async () => {
+test('people are invited, and an invite is withdrawn, by keyboard alone', { skip }, async () => {
   const { page } = visitor;
   await page.goto(`/organizations/${home.organization.id}/members?tab=invites`);
   await page.getByText('No invite is open.').waitFor();
@@ -76,16 +76,16 @@ test('people are invited, and an invite is revoked, by keyboard alone', { skip }
   await page.keyboard.press('ArrowDown');
   await pressByKey(page, 'Invite');
   await page.getByText('One was invited.').waitFor();
-  await pressByKey(page, 'Take back the invite of ada@example.com');
+  await pressByKey(page, 'Withdraw the invite of ada@example.com');
   await page.getByRole('dialog').waitFor();
   // The focus is where nothing happens by accident.
   assert.equal(await page.evaluate('document.activeElement.textContent'), 'Keep the invite');
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
-  assert.match(await page.evaluate<string>('document.activeElement.textContent'), /^Take back/);
+  assert.match(await page.evaluate<string>('document.activeElement.textContent'), /^Withdraw/);
   await page.keyboard.press('Enter');
   await pressByKey(page, 'Take it back');
-  await page.getByText('was taken back.').waitFor();
+  await page.getByText('was withdrawn.').waitFor();
   await page.getByText('No invite is open.').waitFor();
 });
 
