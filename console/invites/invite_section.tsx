@@ -178,7 +178,7 @@ function Actions({
         asks={() => ({
           title: `Withdraw the invite of ${target_email}?`,
           text: 'Its link stops working at once. You can invite them again.',
-          button: 'Take it back',
+          button: 'Withdraw the invite',
           keep: 'Keep the invite',
         })}
       />

@@ -84,7 +84,7 @@ test('people are invited, and an invite is withdrawn, by keyboard alone', { skip
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   assert.match(await page.evaluate<string>('document.activeElement.textContent'), /^Withdraw/);
   await page.keyboard.press('Enter');
-  await pressByKey(page, 'Take it back');
+  await pressByKey(page, 'Withdraw the invite');
   await page.getByText('was withdrawn.').waitFor();
   await page.getByText('No invite is open.').waitFor();
 });
