@@ -264,7 +264,7 @@ test('an edit keeps secrets, asks for them again, and says what restarts', { ski
     world.server.harness.request('PATCH', path, { key: home.key, body });
   await change({ name: 'Theirs', interval: 'day', destination: { config: { schema: 's' } } });
   await button(page, 'Save the changes').click();
-    await page.getByText('changed “Name”, “Schema” and “Interval” since').waitFor();
+  await page.getByText('changed “Name”, “Schema” and “Interval” since').waitFor();
   await page.getByText('Stored now: “Theirs”.').waitFor();
   assert.equal(await page.getByLabel('Interval').inputValue(), 'day');
   assert.equal((await stored(created.id)).body.name, 'Theirs');
@@ -277,7 +277,7 @@ test('an edit keeps secrets, asks for them again, and says what restarts', { ski
   await fill(page, 'Name', 'Not mine');
   await change({ name: 'Theirs' });
   await button(page, 'Save the changes').click();
-    await page.getByText('changed “Name” since').waitFor();
+  await page.getByText('changed “Name” since').waitFor();
   await button(page, 'Discard what you typed').click();
   await page.locator('input[name=name][value=Theirs]:focus').waitFor();
   await fill(page, 'Name', 'Mine after theirs');

@@ -89,8 +89,8 @@ test('a changed value is named while the source has the row, later its slice', a
     hours.map(
       (rows) =>
         `changed ${table} delivery ... slice 1 A value of its ${rows.toLocaleString('en')} ` +
-          'rows was changed: the digest is not that of the receipt. The source no longer has ' +
-          'them, so the value is unknown.',
+        'rows was changed: the digest is not that of the receipt. The source no longer has ' +
+        'them, so the value is unknown.',
     ),
   );
   await postgres.pool.query(
