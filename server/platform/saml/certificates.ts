@@ -70,7 +70,7 @@ function splitField(text: string): string[] {
     );
   if (blocks.some(([, label]) => label !== 'CERTIFICATE'))
     throw new CertificateRefused(
-      'A block is not a certificate. Each block must begin with -----BEGIN ' + 'CERTIFICATE-----.',
+      'A block is not a certificate. Each must begin with -----BEGIN CERTIFICATE-----.',
     );
   return blocks.map(([, , content]) => content!);
 }
