@@ -68,7 +68,10 @@ export function ProviderForm({ domain, organization_id }: Given) {
         <LongField
           name="saml_x509_cert"
           label={anchor_labels.saml_x509_cert}
-          hint="In PEM format, one below the other. During a key rotation, enter the old and the new one."
+          hint={
+            'In PEM format, one below the other. ' +
+            'During a key rotation, enter the old and the new one.'
+          }
           rows={6}
           defaultValue={textOf('saml_x509_cert')}
         />

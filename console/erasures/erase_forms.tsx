@@ -130,7 +130,8 @@ export function EraseEvents({ project_id }: { project_id: string }) {
         name="filter__properties"
         label="Properties"
         hint={
-          'One per line: plan = trial, seats = 5, paid = true. Quote text that looks like a number: zip = "04109".'
+          'One per line: plan = trial, seats = 5, paid = true. ' +
+          'Quote text that looks like a number: zip = "04109".'
         }
       />
     </Form>

@@ -98,7 +98,10 @@ function ChangeOrganization({ organization }: { organization: OrganizationRow })
       <BoxField
         name="forbids_agent_writes"
         label="Agents may change nothing"
-        hint="Coding assistants may read and plan, whatever their keys allow. A person applies their plans."
+        hint={
+          'Coding assistants may read and plan, whatever their keys allow. ' +
+          'A person applies their plans.'
+        }
         is_on={forbids_agent_writes}
       />
     </Form>

@@ -157,7 +157,10 @@ function RemoveConfig({
   return (
     <TypedForm
       name={plugin.name ?? String(plugin.id)}
-      text="Sluice deletes its settings in this project, its stored data and its log. The plugin stays installed."
+      text={
+        'Sluice deletes its settings in this project, its stored data and its log. ' +
+        'The plugin stays installed.'
+      }
       path={configPath(project_id, config.id)}
       if_match={etagOf(config)}
       done={() => done('This project no longer uses the plugin.', pluginConfigs(project_id))}

@@ -176,7 +176,10 @@ function Uninstall({ plugin, place }: { plugin: PluginRow; place: Place }) {
   return (
     <TypedForm
       name={plugin.name ?? String(plugin.id)}
-      text="Sluice removes it from every project of the organization, with its settings and stored data."
+      text={
+        'Sluice removes it from every project of the organization, ' +
+        'with its settings and stored data.'
+      }
       path={pluginPath(organization_id, collection, String(plugin.id))}
       if_match={etagOf(plugin)}
       done={() =>

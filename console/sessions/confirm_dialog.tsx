@@ -48,7 +48,7 @@ export function ConfirmDialog({ problem, confirmed, close }: Confirming) {
               <>
                 <p>
                   {current.is_partial
-                    ? 'You signed in through a provider, which does not give access to your whole account.'
+                    ? 'You signed in through a provider, which does not open all of your account.'
                     : 'This needs a confirmation from the last 10 minutes.'}
                 </p>
                 <ConfirmForm

@@ -75,7 +75,8 @@ export const tracing_settings = {
     'OTEL_EXPORTER_OTLP_TIMEOUT',
     '10000',
     whole(1, 600_000),
-    'Milliseconds that Sluice waits for an answer of the collector. Exports and requests do not wait.',
+    'Milliseconds that Sluice waits for an answer of the collector. Exports and requests do not ' +
+      'wait.',
   ),
   otel_sampler: setting(
     'OTEL_TRACES_SAMPLER',

@@ -396,7 +396,9 @@ function costOf(
           ledger_ends: true,
           delivered_records,
           open_runs,
-          detail: `The ledger is deleted. ${rows} stay at the destination and no longer count.${runs}`,
+          detail:
+            `The ledger is deleted. ${rows} stay at the destination and no longer ` +
+            `count.${runs}`,
         };
   if (after === undefined || after.revisions === before.revisions) return null;
   return {
@@ -404,6 +406,8 @@ function costOf(
     ledger_ends: false,
     delivered_records,
     open_runs,
-    detail: `The export restarts. ${rows} no longer count, and a backfill delivers them again.${runs}`,
+    detail:
+      `The export restarts. ${rows} no longer count, and a backfill delivers them ` +
+      `again.${runs}`,
   };
 }

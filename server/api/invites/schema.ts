@@ -17,7 +17,8 @@ const invite_fields = {
   target_email: Type.String({
     format: 'email',
     description:
-      'The address of the invited person. The domain is in lower case, and in punycode for other scripts.',
+      'The address of the invited person. The domain is in lower case, and in punycode for ' +
+      'other scripts.',
   }),
   first_name: Type.String(),
   emailing_attempt_made: Type.Boolean({

@@ -125,8 +125,8 @@ function changingRoutes(app: FastifyInstance, deps: Deps, collection: Collection
       schema: {
         summary: `Uninstall ${noun}, with the configs of the organization's projects`,
         description:
-          '409 if a project of another organization has a config of the plugin. Needs the plugins ' +
-          'access level 6.',
+          '409 if a project of another organization has a config of the plugin. Needs the ' +
+          'plugins access level 6.',
         response: { 204: { type: 'null' }, 409: Problem },
       },
     },

@@ -21,7 +21,8 @@ export function planLines(plan: Plan): string[] {
       ...(step.cost === null ? [] : [`    ! ${step.cost.detail}`]),
     ]),
     ...plan.drift.flatMap((drift) => [
-      `? ${drift.path} ${drift.is_deleted ? 'was deleted' : 'was changed'} outside of the configuration${byWhom(drift)}`,
+      `? ${drift.path} ${drift.is_deleted ? 'was deleted' : 'was changed'} ` +
+        `outside of the configuration${byWhom(drift)}`,
       ...drift.changes.map((change) => `    ${changeText(change)}`),
     ]),
     ...plan.left.map(({ path, detail }) => `. ${path} ${oneLine(detail)}`),

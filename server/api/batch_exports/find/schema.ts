@@ -28,7 +28,8 @@ export const FindQuery = Type.Object({
       minLength: 1,
       maxLength: 400,
       description:
-        'A distinct id. Returns its events of one day, the versions of its person, and the merges of the id.',
+        'A distinct id. Returns its events of one day, the versions of its person, and the ' +
+        'merges of the id.',
     }),
   ),
   day: Type.Optional(

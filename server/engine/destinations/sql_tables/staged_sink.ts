@@ -202,7 +202,8 @@ export function requireCame(
   if (came === slice.records) return;
   throw new RetryableError(
     'count_mismatch',
-    `Slice ${slice.number} has ${counted(slice.records, 'row')}, but ${told}; Sluice writes it again.`,
+    `Slice ${slice.number} has ${counted(slice.records, 'row')}, but ${told}; ` +
+      'Sluice writes it again.',
   );
 }
 
