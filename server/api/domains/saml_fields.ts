@@ -20,9 +20,7 @@ export function refuseSignOnUrl(text: string): string | undefined {
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:'))
     return 'Must be a URL that begins with https://.';
   if (url.protocol === 'http:' && !isLoopback(url.hostname))
-    return (
-      'Must begin with https://. ' + 'Over http, everybody on the network could sign in as anybody.'
-    );
+    return 'Must begin with https://. Over http, anybody on the network could sign in as anybody.';
   if (url.username !== '' || url.password !== '')
     return (
       'Leave the user and the password out of the URL: every browser that signs in would see ' +

@@ -213,7 +213,7 @@ test('Ctrl-C before a plan is sent changes nothing; after it all holds or nothin
   assert.equal(late.code, 130);
   assert.match(
     late.err,
-    /The plan was sent, but no answer came: all of it is applied, or nothing\./,
+    /The plan was sent, but no answer came\. It is applied completely or not\./,
   );
   // The server goes on without whoever asked.
   const count = () =>
@@ -245,7 +245,7 @@ test('the command shows every refusal of the server at its place in the files', 
   const named = file('named.yaml', 'projects:\n  bad: { name: Bad }\n  a__b: { name: B }\n');
   assert.match((await config(['plan', named])).err, /named\.yaml:3:3: projects\.a__b: A key has/);
   const marked = file('marked.yaml', 'projects:\n  bad:\n    name: { env: SLUICE_NOT_SET }\n');
-  assert.match((await config(['plan', marked])).err, /marked\.yaml:3:5: .* write \$\{env:NAME\}/);
+  assert.match((await config(['plan', marked])).err, /marked\.yaml:3:5: .* Write \$\{env:NAME\}/);
 });
 
 test('hostile names end no line, no cell and no code span', async () => {
