@@ -46,7 +46,7 @@ test('a project that is referred to has to exist; none is created by mistake', a
     [refused.status, refused.body.errors.map(({ attr }: any) => attr)],
     [400, ['configuration__projects__web']],
   );
-  assert.match(refused.body.detail, /no project with the key web to refer to.*give its name/);
+  assert.match(refused.body.detail, /No project has the key web\..*give its name/);
   // One that nobody manages yet is found by the key that its name would give.
   const found = await config.plan({
     projects: { default_project: { notice_targets: { mail: target } } },

@@ -140,7 +140,7 @@ test('an address elsewhere cannot be taken from, or given to, a person', async (
   const read = await own.scim('GET', `/Users/${user.uuid}`);
   assert.deepEqual([read.status, read.body.active], [200, true]);
   const back = await change(own, user.uuid, { userName: `seen@${at}` });
-  assert.match(back.join(' '), /^400 mutability .*no address of/);
+  assert.match(back.join(' '), /^400 mutability .*no longer an address of/);
   const named = await own.scim('PATCH', `/Users/${user.uuid}`, set({ 'name.givenName': 'Nobody' }));
   assert.deepEqual([named.status, named.body.name], [200, undefined]);
   assert.equal((await change(own, user.uuid, { active: false }))[0], 200);

@@ -143,7 +143,7 @@ test('a change of model or destination checks the stored query, dry runs too', a
     destination: { type: 'Postgres', config },
   });
   assert.deepEqual([destination.status, destination.body.attr], [400, 'custom_query']);
-  assert.match(destination.body.detail, /column `xmin` of its own/);
+  assert.match(destination.body.detail, /column `xmin` in every table/);
   const bad = { ...noop_export, custom_query: 'SELECT evnt FROM events' };
   for (const path of [
     `${projectBase(home)}?validate_only=true`,
@@ -169,7 +169,7 @@ test('names that a destination cannot take are refused before anything is create
   const sql_config = { host: 'example.com', user: 'u', password: 'p', database: 'd' };
   const cases: [string, object, string, RegExp][] = [
     ['Postgres', sql_config, `event AS \`${'ä'.repeat(32)}\``, /at most 63 bytes/],
-    ['Postgres', sql_config, 'event AS ctid', /`ctid` of its own/],
+    ['Postgres', sql_config, 'event AS ctid', /`ctid` in every table/],
     ['MySQL', sql_config, 'event AS `😀`', /beyond U\+FFFF/],
     ['MySQL', sql_config, 'event AS `x `', /blank at the end/],
     ['MySQL', sql_config, 'event AS x, event AS X', /upper from lower case/],
@@ -177,7 +177,7 @@ test('names that a destination cannot take are refused before anything is create
       'ClickHouse',
       { url: 'https://example.com:8443', password: '' },
       'event AS sluice_stage_id, event AS _partition_id',
-      /`sluice_stage_id` of its own/,
+      /already has a column `sluice_stage_id`/,
     ],
   ];
   const taken = new Set<string>();
