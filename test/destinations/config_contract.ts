@@ -86,7 +86,5 @@ function testKeys(contract: Contract): void {
     }
     for (const key of under.definition.secrets)
       assert.ok(key in under.definition.config.properties);
-    for (const [key, value] of Object.entries(under.definition.config.properties))
-      assert.ok('description' in value, `${key} has no description`);
   });
 }

@@ -74,6 +74,6 @@ test('a change of format names the formats that the compression does not fit', a
   });
   assert.match(
     answer.body.detail,
-    /CSV cannot be compressed with lz4; use gzip, brotli, zstd or null/,
+    /CSV cannot be compressed with lz4\. Use gzip, brotli, zstd or null/,
   );
 });

@@ -122,8 +122,8 @@ test('columns that BigQuery cannot have are named', () => {
     [['9lives'], /begin with no digit/],
     [['ñ'], /letters a to z/],
     [['a'.repeat(301)], /another alias/],
-    [['_PARTITIONTIME'], /for itself/],
-    [['_change_type'], /for itself/],
+    [['_PARTITIONTIME'], /reserves names/],
+    [['_change_type'], /reserves names/],
     [['name', 'NAME'], /upper from lower/],
   ];
   for (const [names, pattern] of cases) {
