@@ -13,6 +13,7 @@ import { sshPackage } from './ssh_package.ts';
 const rounds_max = 128;
 const thread_memory_mb_max = 64;
 
+/** An encrypted key, and the passphrase to try. */
 export type KeyQuestion = { private_key: string; passphrase: string };
 /** The same key without encryption; undefined where the passphrase does not open it. */
 export type KeyReply = { opened: string | undefined };
