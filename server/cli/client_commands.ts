@@ -18,7 +18,7 @@ const runs = () => import('./runs/runs.ts');
 export function addClientCommands(
   program: Command,
   wrap: Wrap<Output>,
-  startApi: (flags: object) => Promise<void>,
+  startApi: (...given: unknown[]) => Promise<void>,
 ): void {
   program.commandsGroup(client_group);
   addExports(program, wrap);
@@ -38,7 +38,7 @@ export function addClientCommands(
       .option('--input <file>', 'the whole body, as JSON; - is standard input')
       .action((path?: string, ...given: unknown[]) =>
         path === undefined && Object.keys(given[0] as object).length === 0
-          ? startApi({})
+          ? startApi(...given)
           : wrap(async () => (await import('./client/api_command.ts')).apiCommand)(path, ...given),
       ),
   );
