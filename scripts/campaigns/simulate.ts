@@ -20,6 +20,8 @@ import { anySeed, readOptions } from '../options.ts';
 /** After so many histories another database: this one grows, and its time leaves our calendar. */
 const histories_per_server = 200;
 
+const history_ms_max = 60_000;
+
 /** Events in the lines of a trace. */
 const signs: [string, RegExp][] = [
   ['kills', /is dead$/],
@@ -38,6 +40,8 @@ const { minutes, seed, planted, only, at_once, ...options } = readOptions({
   at_once: availableParallelism(),
 });
 const seconds = options.seconds > 0 ? options.seconds : minutes * 60;
+/** One fault's share: the parent only asks whether it is found. */
+const is_quick = options.seconds > 0;
 process.exitCode = (await (planted ? plantAll() : playMany())) ? 0 : 1;
 
 async function playMany(): Promise<boolean> {
@@ -54,9 +58,10 @@ async function playMany(): Promise<boolean> {
         await simulator?.close();
         simulator = await openSimulator();
       }
-      const { trace, weeks, runs } = await check(simulator, seeds.next(), {
-        is_quick: options.seconds > 0,
-      });
+      const next = seeds.next();
+      const watch = watchHistory(`history ${histories + 1}: Seed ${next}`);
+      const { trace, weeks, runs } = await check(simulator, next, { is_quick });
+      clearTimeout(watch);
       histories += 1;
       add('steps', trace.length);
       add('weeks lived', weeks);
@@ -74,6 +79,15 @@ async function playMany(): Promise<boolean> {
     );
   }
   return true;
+}
+
+/** A history lives for seconds; with a planted fault it may never end, and that is found too. */
+function watchHistory(name: string): NodeJS.Timeout | undefined {
+  if (!is_quick) return undefined;
+  return setTimeout(() => {
+    console.log(`${name}: it does not end`);
+    process.exit(1);
+  }, history_ms_max).unref();
 }
 
 /** Each fault has its share of the time; as many are looked for at once as there are cores. */
