@@ -13,7 +13,7 @@ import { openMySqlCommits } from './mysql_commits.ts';
 import { openPostgresCommits, openRedshiftCommits } from './postgres_commits.ts';
 import { openBigQueryCommits, openSnowflakeCommits } from './warehouse_commits.ts';
 
-/** Of so many answers one comes in a run, others each time; all of them in depth. */
+/** One of this many answers comes in a run, another one each time; in depth all of them. */
 const turns = 8;
 
 let exporting: QueryHarness;

@@ -13,15 +13,15 @@ import { projectBase } from '../factories/batch_exports/batch_exports.ts';
 import type { QueryHarness } from '../factories/batch_exports/query_exports.ts';
 import type { TestOrganization } from '../harness.ts';
 
-/** What the ledger has of a selection when its run has ended. */
+/** The state of a selection in the ledger after its run has ended. */
 type Held = 'delivered' | 'uncertain' | 'nothing';
 
 /** One answer to a COMMIT, and all that follows from it. */
 export type CommitCase = {
   destination: string;
-  /** What the last COMMIT of the run's last attempt was answered, in a few words for people. */
+  /** The answer to the last COMMIT of the run's last attempt, in a few words for people. */
   answer: string;
-  /** What the server did with it. */
+  /** The server's own outcome of the COMMIT. */
   server: 'rolled back' | 'committed';
   run: 'Failed' | 'FailedRetryable' | 'Completed';
   code: string | null;

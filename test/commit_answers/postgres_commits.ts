@@ -15,7 +15,7 @@ type World = {
   run(text: string): Promise<void>;
 };
 
-/** What deferred triggers of the server itself say: its own ERROR, on the real way. */
+/** Errors that deferred triggers of the server raise, on the real connection. */
 const raised: [sql_state: string, Expected][] = [
   ['23514', refused('Failed', 'constraint_violated')],
   ['P0001', refused('Failed', 'constraint_violated')],
@@ -35,7 +35,7 @@ const said = (severity: string, code: string): PostgresRefusal => ({
   message: 'said by a test',
 });
 
-/** What comes between the server and us. */
+/** Faults between the server and Sluice. */
 const struck: [answer: string, Fault, Expected][] = [
   [
     'ERROR P0001 in another language',

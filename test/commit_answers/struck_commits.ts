@@ -1,7 +1,7 @@
 import { records } from './commits.ts';
 import type { CommitCase, CommitScene } from './commits.ts';
 
-/** What follows for the run and the ledger. */
+/** The consequence for the run and the ledger. */
 export type Expected = Pick<CommitCase, 'run' | 'code' | 'ledger'>;
 
 /** The run ends with this code, and its rows are not delivered. */

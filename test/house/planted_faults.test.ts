@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { plantedEnvironment, plantIn } from '../planted/fault.ts';
 import { faults } from '../planted/faults.ts';
 import { withFaultsTable } from '../planted/faults_table.ts';
+import { faults as simulated } from '../simulation/faults.ts';
 import { root } from './source_files.ts';
 
 const run = promisify(execFile);
@@ -20,6 +21,11 @@ test('each planted fault has its place in the code, and a test file that must fi
   }
   const names = faults.map(({ name }) => name);
   assert.equal(new Set(names).size, names.length, 'Give each fault a name of its own.');
+});
+
+test('each fault for the simulation has its place in the code', () => {
+  for (const fault of simulated)
+    assert.notEqual(plantIn(read(fault.path), fault), read(fault.path), fault.name);
 });
 
 test('docs/reliability.md lists the planted faults as they are', () => {

@@ -81,17 +81,12 @@ test('a heading is a noun or a command', () => {
     assert.equal(faultsOfHeading(bad).length, 1, bad);
 });
 
-/** Folders whose comments are still to be rewritten. */
-const unread = /^test\/(?:simulation|commit_answers)\//;
-
 test('comments begin with a verb or a noun', () => {
-  const faults = listSourceFiles()
-    .filter(({ path }) => !unread.test(path))
-    .flatMap(({ path, text }) =>
-      commentsOf(text).flatMap((comment) =>
-        faultsOfComment(comment.text).map((fault) => `${path}:${comment.line} ${fault}`),
-      ),
-    );
+  const faults = listSourceFiles().flatMap(({ path, text }) =>
+    commentsOf(text).flatMap((comment) =>
+      faultsOfComment(comment.text).map((fault) => `${path}:${comment.line} ${fault}`),
+    ),
+  );
   assert.deepEqual(faults, []);
 });
 

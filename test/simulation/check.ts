@@ -48,7 +48,7 @@ async function shrink(simulator: Simulator, seed: number): Promise<string> {
   return JSON.stringify(counterexample?.[0] ?? 'the history did not fail again');
 }
 
-/** What befell somebody, with what was done in the next round. */
+/** Pairs of a fault and an act of the next round. */
 function pairsOf({ rounds }: History): string[] {
   return rounds.slice(0, -1).flatMap(({ fates, blow }, at) => {
     const next = rounds[at + 1]!.acts.map((act) => act.do);

@@ -11,7 +11,7 @@ import type {
 import { NonRetryableError, RetryableError } from '../../server/engine/model/destination/errors.ts';
 import type { KnownError } from '../../server/engine/model/destination/errors.ts';
 
-/** How the destination answers the next delivery that comes to it. */
+/** The destination's treatment of the next delivery. */
 export type Fate =
   | 'shows it'
   | 'does not open'
@@ -24,7 +24,7 @@ export type Fate =
   | 'does not answer'
   | 'shows it late, without an answer';
 
-/** What one delivery has at the destination. */
+/** The state of one delivery at the destination. */
 export type Held = {
   staged: string[] | undefined;
   shown: string[] | undefined;
@@ -55,7 +55,7 @@ let present: SimulatedDestination | undefined;
 
 /**
  * A destination that stages rows and shows them at once, in memory, as its contract says. `type`
- * names two of them: one that knows after `abort` that nothing is shown any more, and one where a
+ * names two of them: one that knows after `abort` that nothing is shown later, and one where a
  * commit without an answer may still be carried out.
  */
 function define(type: string, is_settled_by_abort: boolean): DestinationDefinition<typeof config> {
@@ -114,7 +114,7 @@ async function open(
   const takeFate = (...those: Fate[]) => (those.includes(fates[0]!) ? fates.shift() : undefined);
   await step('open', () => {
     if (takeFate('does not open') !== undefined) throw silent();
-    // Waits for the commit that is under way.
+    // Waits for the commit in progress.
     if (!is_settled_by_abort) return;
     held.late?.();
     held.is_unanswered = false;

@@ -5,13 +5,13 @@ import { process_names } from './world.ts';
 import type { Rhythm } from './world.ts';
 
 const duties = ['watch', 'plan', 'empty', 'backfills', 'claim', 'leftovers'] as const;
-/** What a worker does again and again. */
+/** A duty that a worker repeats. */
 export type Duty = (typeof duties)[number];
 /** Those that every turn has. */
 const usual: readonly Duty[] = ['watch', 'plan', 'backfills', 'claim'];
 const usual_and_empty: readonly Duty[] = ['watch', 'plan', 'empty', 'backfills', 'claim'];
 
-/** What somebody does. Times in intervals of the export, before now. */
+/** An act of a worker, a person or a writer. Times are in intervals of the export, before now. */
 export type Act =
   | { do: 'work'; process: string; duties: readonly Duty[] }
   | { do: 'restart'; process: string }
@@ -28,7 +28,7 @@ export type Act =
   | { do: 'pause' | 'revise' | 'sweep' | 'show late' }
   | { do: 'unpause'; backfill: boolean };
 
-/** What happens at the same time, after some time has passed. */
+/** Acts and faults at the same moment, after some time has passed. */
 export type Round = {
   /** Seconds, intervals of the export, or up to so many seconds after the present one ends. */
   pass: { seconds: number } | { intervals: number } | { beyond: number };

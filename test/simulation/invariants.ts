@@ -116,7 +116,7 @@ function assertDisjoint(runs: Run[]): void {
   }
 }
 
-/** What others left to a run of a backfill that did not deliver it is with another run. */
+/** Checks that another run delivers the parts that others left to a failed run of a backfill. */
 function assertMadeUp(runs: Run[]): void {
   const lost = runs.filter((run) => run.backfill !== null && !isTaken(run));
   for (const run of lost) {

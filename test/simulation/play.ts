@@ -10,7 +10,7 @@ import { ended_statuses, playRound, post, wake } from './steps.ts';
 import { closeWorld, insert, openWorld, process_names } from './world.ts';
 import type { World } from './world.ts';
 
-/** What a history has shown. */
+/** The result of a history. */
 export type Played = { trace: string[]; weeks: number; runs: Record<string, number> };
 
 const calm_rounds_max = 150;
@@ -53,7 +53,7 @@ async function calmDown(world: World): Promise<void> {
   await ask(world, { do: 'unpause', backfill: true });
   // Ends the batch of a writer that died.
   await ask(world, { do: 'insert', age: 0.2, count: 1 });
-  // The interval that is under way ends.
+  // The present interval ends.
   await world.simulator.time.pass(world.length);
   await settle(world);
   await assertReasons(world);
@@ -93,7 +93,7 @@ async function settle(world: World): Promise<void> {
   assert.fail(`After ${calm_rounds_max} rounds without a fault something is still open.`);
 }
 
-/** Whether a run or a backfill is not over, or an interval is due that has no run. */
+/** Tells if a run or a backfill is still open, or a due interval has no run. */
 async function isOpen({ simulator, export_id }: World): Promise<boolean> {
   const settled = simulator.time.now() - simulator.harness.deps.engine.settle_seconds * 1000;
   const open = await simulator.db.row(sql`

@@ -215,7 +215,7 @@ export const running_faults: (PlantedFault & { name: string })[] = [
     is: 'const { endings, unreadable } = signAll(engine, [...empty, ...small]);',
   },
   {
-    name: 'an empty run that goes on with a commit is completed',
+    name: 'an empty run that continues with a commit is completed',
     path: 'server/engine/exports/runs/empty_runs.ts',
     was: 'AND NOT run.needs_worker AND run.committing_at IS NULL',
     is: 'AND run.committing_at IS NULL',
@@ -223,7 +223,7 @@ export const running_faults: (PlantedFault & { name: string })[] = [
   {
     name: 'a retry beside an open retry',
     path: 'server/api/batch_exports/runs/retry.ts',
-    was: "if (state.open) throw conflict('A retry of this run is under way.');",
+    was: "if (state.open) throw conflict('A retry of this run is in progress.');",
     is: '',
   },
   {
@@ -247,7 +247,7 @@ export const running_faults: (PlantedFault & { name: string })[] = [
     is: 'return rest.length > 0',
   },
   {
-    name: 'a retry goes on without the mark of its commit',
+    name: 'a retry continues without the mark of its commit',
     path: 'server/api/batch_exports/runs/retry.ts',
     was: 'receipt = o.receipt, committing_at = o.committing_at,',
     is: 'receipt = o.receipt,',

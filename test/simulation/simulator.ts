@@ -21,9 +21,9 @@ export type Simulator = {
   db: Database;
   /** The sessions of the process of this name, which the next one gets that was not killed. */
   sessionsOf(name: string): Database;
-  /** Ends the sessions of a process that was killed. Returns when they hold nothing any more. */
+  /** Ends the sessions of a process that was killed. Returns when they hold nothing. */
   endSessions(name: string): Promise<void>;
-  /** How many sessions wait for a lock of another one. */
+  /** Counts the sessions that wait for a lock of another one. */
   blocked(): Promise<number>;
   /** A person who asks the API. */
   person: Actor;

@@ -8,9 +8,9 @@ export type SourceRow = { uuid: string; instant: number; inserted_at: number; di
 type Question = { query: string; query_params?: Record<string, unknown> };
 
 /**
- * A store of events of one project in memory, which understands the questions of exports: how many
- * events a condition on their two times has, and which. What else it is asked it does not answer,
- * as a store that is away.
+ * Opens a store in memory with the events of one project. It answers the questions of exports: how
+ * many events match a condition on their two times, and which. Any other question fails as if the
+ * store were away.
  */
 export function openSource(team_id: number): { rows: SourceRow[]; clickhouse: ClickHouse } {
   const rows: SourceRow[] = [];
@@ -54,7 +54,7 @@ export function openSource(team_id: number): { rows: SourceRow[]; clickhouse: Cl
   return { rows, clickhouse: store as unknown as ClickHouse };
 }
 
-/** How many of the events each run of a backfill has, which begin where the intervals in UTC do. */
+/** Counts the events of each run of a backfill. The runs begin where the intervals in UTC do. */
 function countByRun({ query, query_params }: Question, found: SourceRow[]): object[] {
   const by = query.includes('inserted_at AS happened') ? 'inserted_at' : 'instant';
   const day = 24 * 3_600_000;
@@ -119,7 +119,7 @@ function readCondition(text: string, parameters: Record<string, unknown>): Condi
 }
 
 function comparison(text: string, parameters: Record<string, unknown>): Condition {
-  // Whose rows these are was looked at before.
+  // The project of the rows is checked before.
   if (text.startsWith('team_id') || text === '1') return () => true;
   if (text === '0') return () => false;
   const [, column, sign, bound] = /^(\w+) (>=|<) (.*)$/.exec(text)!;

@@ -85,7 +85,7 @@ async function carryOut(world: World, one: Act): Promise<void> {
   if (one.do === 'revise') return revise(world);
 }
 
-/** How a run ends that did not deliver. */
+/** Statuses of a run that ended without a delivery. */
 export const ended_statuses = ['Failed', 'FailedRetryable', 'Cancelled'];
 
 /** One turn of each of these duties of a process, side by side, and of the runs that it takes. */

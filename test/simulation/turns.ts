@@ -2,12 +2,12 @@ import process from 'node:process';
 import timers from 'node:timers/promises';
 import type { Random } from '../chaos/random.ts';
 
-/** How a process is disturbed at one of its steps. */
+/** A disturbance of a process at one of its steps. */
 export type Blow =
-  /** kill -9: before the step, or when it is done and its answer under way. */
+  /** kill -9: before the step, or when it is done and its answer in transit. */
   | 'is killed before'
   | 'is killed after'
-  /** The connection breaks: before the step is asked for, or while its answer is under way. */
+  /** The connection breaks: before the step is asked for, or while its answer is in transit. */
   | 'loses the request'
   | 'loses the answer'
   /** It is believed dead, and continues when it is woken. */
@@ -18,9 +18,9 @@ export type Actor = {
   name: string;
   is_dead: boolean;
   is_asleep: boolean;
-  /** How many transactions of its are open. */
+  /** Number of its open transactions. */
   transactions: number;
-  /** What is to befall it, after so many more steps. */
+  /** The coming disturbance, after so many more steps. */
   blow: { kind: Blow; steps: number } | undefined;
   /** Ends its sessions, as the system does for a process that was killed. */
   bury(): Promise<void>;
@@ -36,7 +36,7 @@ const { setImmediate, setTimeout } = timers;
 
 type Waiting = { actor: Actor; label: string; number: number; enter(): void };
 
-/** A process that was killed hears of nothing any more. */
+/** A killed process hears nothing. */
 const never = new Promise<never>(() => {});
 const lost = () => new Error('Connection terminated unexpectedly');
 /** Real milliseconds after which PostgreSQL is asked first whether a step waits for a lock. */
@@ -44,12 +44,12 @@ const look_ms = 3;
 const stuck_ms_max = 20_000;
 
 /**
- * Gives actors their turns, one step at a time, in an order that the seed says. A step is a
- * statement or a call of the destination. Who waits for a lock of another one, as PostgreSQL says,
- * keeps nobody waiting.
+ * Gives actors their turns, one step at a time, in the order of the seed. A step is a statement or
+ * a call of the destination. PostgreSQL says which actors wait for a lock; the others do not wait
+ * for them.
  */
 export class Turns {
-  /** What happened, a line for each step. */
+  /** A line for each step that happened. */
   readonly trace: string[];
   private readonly random: Random;
   private readonly surroundings: Surroundings;
@@ -137,7 +137,7 @@ export class Turns {
    */
   private async settle(doing: Set<Actor>): Promise<void> {
     const began = Date.now();
-    // Who has begun something and has no step is at work here, for a moment.
+    // Tells if an actor that has begun something waits at no step for a moment.
     const isIdle = (actor: Actor) =>
       !actor.is_dead &&
       !this.under_way.includes(actor) &&
@@ -156,7 +156,7 @@ export class Turns {
     }
   }
 
-  /** Whether every step that is under way waits for a lock; false after a moment. */
+  /** Tells if every step in progress waits for a lock; false after a moment. */
   private async isBlocked(waited_ms: number): Promise<boolean> {
     const { over } = this;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -194,7 +194,7 @@ export class Turns {
     return true;
   }
 
-  /** Nobody who is awake can do anything; false where nothing is under way either. */
+  /** True if every awake actor waits; false also if nothing is in progress. */
   private async unblock(): Promise<boolean> {
     if (this.under_way.length === 0) return false;
     // Somebody waits for a lock of one that is asleep, or PostgreSQL has to end a circle.
@@ -217,8 +217,8 @@ export class Turns {
 }
 
 /**
- * Returns when nobody computes any more: after a turn of the event loop no other one was asked for,
- * and no file, name, thread or connection has to answer.
+ * Returns when all computation has ended: a turn of the event loop asked for no other one, and no
+ * file, name, thread or connection has to answer.
  */
 async function drain(): Promise<void> {
   for (let still = 0; still < 3; still += 1) {
@@ -230,7 +230,7 @@ async function drain(): Promise<void> {
 /** Names of what is asked for and not answered. A wait of a timer, or for data, has others. */
 const requests = /^Immediate$|Req|ConnectWrap|WriteWrap|ShutdownWrap|Job|Work/;
 
-/** What turns need: how many sessions wait for a lock of another one; `onStep` lets time pass. */
+/** Needs of the turns: `blocked` counts sessions that wait for a lock, `onStep` lets time pass. */
 type Surroundings = { blocked(): Promise<number>; onStep(): Promise<void> };
 
 /** Whoever came first may be chance; by name, and each one's own in their order, it is none. */

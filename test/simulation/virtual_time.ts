@@ -54,7 +54,7 @@ const syntax =
 /**
  * Gives the database a time of its own, which passes only when `pass` says so: functions of a
  * schema that stands before `pg_catalog` in the path of every session that opens from now on. The
- * sessions that are open end. Nothing waits for the disk any more, because nobody kills this
+ * sessions that are open end. Nothing waits for the disk, because nobody kills this
  * PostgreSQL.
  */
 export async function openVirtualTime(db: Database): Promise<VirtualTime> {

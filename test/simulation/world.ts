@@ -53,7 +53,7 @@ export type World = {
   destination_type: string;
   /** Milliseconds: what was inserted since is the schedule's. */
   created_at: number;
-  /** Of an interval, milliseconds. */
+  /** Length of an interval in milliseconds. */
   length: number;
   source: ReturnType<typeof openSource>;
   destination: SimulatedDestination;
@@ -62,9 +62,9 @@ export type World = {
   /** Stores the batch that ingestion may have sent before it died. */
   in_transit(): void;
   processes: Map<string, Process>;
-  /** What was begun by those who fell asleep over it. */
+  /** Acts of actors that fell asleep in the middle. */
   begun: Map<Actor, Promise<unknown>>;
-  /** What was answered or noticed that must never be. */
+  /** Answers and observations that must never occur. */
   faults: unknown[];
   /** True when the schedule alone need not deliver everything: a part of it was left out. */
   has_gap: boolean;
@@ -125,7 +125,7 @@ export async function openWorld(
     has_gap: false,
     is_swept: false,
   };
-  // What was there before the export is a backfill's.
+  // Rows from before the export belong to a backfill.
   await insert(
     world,
     [0.1, 0.9, 1.4, 2.6, 3.3].map((intervals) => intervals * world.length),

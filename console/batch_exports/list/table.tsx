@@ -33,7 +33,7 @@ export function ExportTable({ project_id, search, count, chosen, choose }: Given
   useLayoutEffect(() => {
     setTop((list.current?.getBoundingClientRect().top ?? 0) + window.scrollY);
   }, []);
-  // oxlint-disable-next-line react/incompatible-library -- nothing of it is kept between drawings.
+  // oxlint-disable-next-line react/incompatible-library -- renders share no state of it.
   const rows = useWindowVirtualizer({
     count,
     estimateSize: () => row_height,

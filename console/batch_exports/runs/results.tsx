@@ -79,7 +79,7 @@ function Listed({
   renderName: (item: BulkActionItem) => ReactNode;
 }) {
   const place = useRef<HTMLDivElement>(null);
-  // oxlint-disable-next-line react/incompatible-library -- nothing here keeps what it gives.
+  // oxlint-disable-next-line react/incompatible-library -- no result of it is memoized.
   const rows = useVirtualizer({
     count,
     getScrollElement: () => place.current,

@@ -31,7 +31,7 @@ export function RunList({
   useLayoutEffect(() => {
     setTop((list.current?.getBoundingClientRect().top ?? 0) + window.scrollY);
   }, []);
-  // oxlint-disable-next-line react/incompatible-library -- nothing here keeps what it gives.
+  // oxlint-disable-next-line react/incompatible-library -- no result of it is memoized.
   const rows = useWindowVirtualizer({
     count: runs.length,
     estimateSize: () => row_height,

@@ -101,7 +101,7 @@ function addLink(source: JsonObject, status: string, target: Operation, link: Js
   const response = (source['responses'] as JsonObject)[status] as JsonObject | undefined;
   if (response === undefined) return;
   const links = (response['links'] ??= {}) as JsonObject;
-  // Only of links that it found itself does Schemathesis read a `*` as any entry of a list.
+  // Schemathesis reads `*` as any entry of a list only in links that it inferred.
   const told = { is_inferred: true, merge_body: false };
   links[target.id] = { operationId: target.id, 'x-schemathesis': told, ...link };
 }

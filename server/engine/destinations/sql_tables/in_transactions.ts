@@ -68,7 +68,7 @@ export type TransactionalDelivery = Shower & {
   erase?(keys: string[]): Promise<void>;
   /** The table for refused rows. If absent, no rows are set aside. */
   rejected?: RejectedTable;
-  /** Removes the stage, whoever created it. */
+  /** Removes the stage of any attempt. */
   dropStage(): Promise<void>;
   /** Removes what a delivery that is there has left, where that cannot be part of its commit. */
   tidyUp?(): Promise<void>;

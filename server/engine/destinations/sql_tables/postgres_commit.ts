@@ -9,7 +9,7 @@ const unknown_ends = /^(08...|57P..|40003)$/;
 
 /**
  * Judges the error of a COMMIT by the protocol: after an ERROR the transaction is rolled back and
- * the session goes on, FATAL and PANIC end the session and leave the commit open. The server may
+ * the session continues, FATAL and PANIC end the session and leave the commit open. The server may
  * say the severity in its own language; then a session that still answers tells it.
  */
 export async function postgresAnswer(

@@ -64,7 +64,7 @@ export type StagedDelivery = {
    * earlier run, so that the place holds what the newest run signed.
    */
   commit(outcomes: SliceOutcome[], manifest: Manifest): Promise<void>;
-  /** Removes what the delivery has left and does not show, whoever created it. */
+  /** Removes the hidden remains of the delivery, of any attempt. */
   abort(): Promise<void>;
   /**
    * Removes what a delivery that is there has left, where that cannot be part of its commit. The

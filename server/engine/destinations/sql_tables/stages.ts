@@ -15,7 +15,7 @@ export function stagePrefix({ delivery_id }: Delivery): string {
 
 /**
  * A name for the stage of one attempt. The next attempt gives the stage another one, and then the
- * earlier attempt does not find it any more.
+ * earlier attempt no longer finds it.
  */
 export function stageName(delivery: Delivery): string {
   return `${stagePrefix(delivery)}_${randomUUID().slice(0, 8)}`;

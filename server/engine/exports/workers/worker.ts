@@ -95,7 +95,7 @@ export type Duties = {
 };
 
 /**
- * Opens the duties of a worker that does nothing by itself: whoever has them gives each its turns,
+ * Opens the duties of a worker that does nothing by itself: the caller gives each its turns,
  * one at a time. `wake` is told of a duty that has something to do at once.
  */
 export function openDuties(
@@ -199,7 +199,7 @@ function sumOfSlots(runs: ClaimedRun[]): number {
 
 /**
  * Never rejects. The next claim finds a run that ended without a word to the control store, because
- * nobody works on it any more.
+ * no worker has it.
  */
 async function work(
   engine: Engine,

@@ -7,7 +7,7 @@ import { readKey } from './storage.ts';
 const keys_max = 10_000;
 const size_bytes_max = 20 * 1024 * 1024;
 const list_length_max = 1_000;
-/** As much as any other value may be: a list is read and written as a whole. */
+/** The bound of any other value too: a list is read and written as a whole. */
 const list_characters_max = 1_000_000;
 const writes_per_trim = 200;
 
