@@ -11,6 +11,8 @@ const shrink_ms_max = 60_000;
 /** Out of so many seeds the next one is chosen. */
 const candidates = 8;
 const trace_lines_max = 60;
+/** Real milliseconds of the longest history: any other one lasts seconds. */
+const history_ms_max = 180_000;
 
 /** The history of a seed: the same one always. */
 export function historyOf(seed: number): History {
@@ -27,14 +29,32 @@ export async function check(
   { is_quick = false }: { is_quick?: boolean } = {},
 ): Promise<Played> {
   const trace: string[] = [];
+  const ended = new AbortController();
   try {
-    return await play(simulator, historyOf(seed), trace);
+    return await Promise.race([play(simulator, historyOf(seed), trace), stalls(ended.signal)]);
   } catch (error) {
-    const shortest = is_quick ? 'not looked for' : await shrink(simulator, seed);
+    const isQuick = is_quick || error instanceof StalledError;
+    const shortest = isQuick ? 'not looked for' : await shrink(simulator, seed);
     const lines = trace.slice(-trace_lines_max).join('\n');
     const told = `The trace ends with\n${lines}\nShortest history: ${shortest}`;
     throw new Error(`Seed ${seed}: ${String(error)}\n${told}`, { cause: error });
+  } finally {
+    ended.abort();
   }
+}
+
+/** A history that is still played after minutes. Its simulator can play no other one. */
+class StalledError extends Error {}
+
+/** Rejects if the history does not end; virtual time has no part in it. */
+function stalls(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const timer = setTimeout(
+      () => reject(new StalledError(`It does not end within ${history_ms_max / 1000} s.`)),
+      history_ms_max,
+    );
+    signal.addEventListener('abort', () => clearTimeout(timer));
+  });
 }
 
 async function shrink(simulator: Simulator, seed: number): Promise<string> {

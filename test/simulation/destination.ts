@@ -31,6 +31,8 @@ export type Held = {
   late: (() => void) | undefined;
   /** Nobody knows whether a commit will be carried out. */
   is_unanswered: boolean;
+  /** A commit was shown or not answered, so that its runs may be in doubt. */
+  is_doubtful: boolean;
 };
 
 /** A place of the destination: what it shows of each delivery. */
@@ -40,6 +42,8 @@ export type Place = Map<string, Held>;
 export type SimulatedDestination = {
   places: Map<string, Place>;
   fates: Fate[];
+  /** Calls that no engine may make. */
+  faults: unknown[];
   /** Waits for the turn of the process of this name. */
   step<Result>(process: string, label: string, work: () => Promise<Result>): Promise<Result>;
 };
@@ -99,15 +103,7 @@ async function open(
   { delivery_id }: Delivery,
   { export_dir: process }: DestinationDeps,
 ): Promise<Sink> {
-  const place: Place = destination.places.get(name) ?? new Map();
-  destination.places.set(name, place);
-  const held: Held = place.get(delivery_id) ?? {
-    staged: undefined,
-    shown: undefined,
-    late: undefined,
-    is_unanswered: false,
-  };
-  place.set(delivery_id, held);
+  const held = heldOf(destination, name, delivery_id);
   const { fates } = destination;
   const step = <Result>(label: string, work: () => Result) =>
     destination.step(process, `destination ${label}`, async () => work());
@@ -119,13 +115,15 @@ async function open(
     held.late?.();
     held.is_unanswered = false;
   });
+  let has_stage = false;
   return {
     isCommitted: () => step('isCommitted', () => held.shown !== undefined),
     recover: (outcomes) =>
       step('recover', () => {
         if (outcomes.length > 0 && takeFate('loses the stage') !== undefined)
           held.staged = undefined;
-        return held.staged === undefined ? [] : outcomes;
+        has_stage = held.staged !== undefined;
+        return has_stage ? outcomes : [];
       }),
     write: async (_slice, bytes) => {
       const lines = (await readText(bytes)).split('\n').filter(Boolean);
@@ -134,11 +132,17 @@ async function open(
         if (fate === 'fails in a write') throw silent();
         if (fate === 'refuses a row')
           throw new NonRetryableError('permission_denied', 'A row was refused.');
+        has_stage = true;
         held.staged = lines.map((line) => (JSON.parse(line) as { uuid: string }).uuid);
         return { name: 'slice', state: null };
       });
     },
-    commit: () => step('commit', () => commit(held, fates.shift() ?? 'shows it')),
+    commit: (outcomes) =>
+      step('commit', () => {
+        if (!has_stage && held.shown === undefined && outcomes.length > 0)
+          destination.faults.push(new Error('What is lost counts as safe.'));
+        commit(held, fates.shift() ?? 'shows it');
+      }),
     abort: () =>
       step('abort', () => {
         held.staged = undefined;
@@ -146,6 +150,20 @@ async function open(
       }),
     close: async () => undefined,
   };
+}
+
+function heldOf({ places }: SimulatedDestination, name: string, delivery_id: string): Held {
+  const place: Place = places.get(name) ?? new Map();
+  places.set(name, place);
+  const held: Held = place.get(delivery_id) ?? {
+    staged: undefined,
+    shown: undefined,
+    late: undefined,
+    is_unanswered: false,
+    is_doubtful: false,
+  };
+  place.set(delivery_id, held);
+  return held;
 }
 
 function commit(held: Held, fate: Fate): void {
@@ -162,6 +180,7 @@ function commit(held: Held, fate: Fate): void {
   };
   if (fate === 'refuses the commit') throw refused(RetryableError);
   if (fate === 'refuses the commit for good') throw refused(NonRetryableError);
+  held.is_doubtful = true;
   if (fate === 'does not answer') {
     held.is_unanswered = true;
     throw silent();

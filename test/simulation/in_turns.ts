@@ -1,7 +1,8 @@
 import sql from 'sql-template-tag';
 import { isDatabaseError } from '../../server/platform/postgres/database.ts';
 import type { Database, Queryable, Transaction } from '../../server/platform/postgres/database.ts';
-import type { Actor, Turns } from './turns.ts';
+import type { Actor } from './actor.ts';
+import type { Turns } from './turns.ts';
 import { requireVirtual } from './virtual_time.ts';
 
 /**
@@ -57,9 +58,13 @@ async function inTransaction<Result>(
     });
     return Promise.race([opened.promise, whole.then(() => opened.promise)]);
   };
-  actor.transactions += 1;
+  let begun = 0;
   try {
-    const tx = await turns.step(actor, 'BEGIN', open);
+    const tx = await turns.step(actor, 'BEGIN', () => {
+      begun = 1;
+      actor.transactions += 1;
+      return open();
+    });
     let last: Promise<unknown> = Promise.resolve();
     const step: Step = (label, ask) => {
       const asked = last.then(() => turns.step(actor, label, ask));
@@ -82,6 +87,6 @@ async function inTransaction<Result>(
     await rolledBack;
     throw error;
   } finally {
-    actor.transactions -= 1;
+    actor.transactions -= begun;
   }
 }

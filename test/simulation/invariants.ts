@@ -14,13 +14,14 @@ type Run = {
   selection: StoredRectangle[];
   is_marked: boolean;
   is_make_up: boolean;
+  is_cancelling: boolean;
   backfill_id: string | null;
   backfill: Backfill | null;
   from_ms: number;
   to_ms: number;
   created_ms: number;
 };
-type Backfill = { mode: string; selects_by: string; watermark_ms: number };
+type Backfill = { mode: string; selects_by: string; watermark_ms: number; status: string };
 type Ended = Backfill & { revision: number; from_ms: number; to_ms: number };
 
 const open_statuses = ['Starting', 'Running'];
@@ -40,19 +41,33 @@ export async function assertConsistent(world: World): Promise<void> {
   assert.deepEqual(wrong, [], 'what must never be');
   const runs = await listRuns(world);
   assertShown(world, runs);
+  if (!world.is_struck) assertDoubts(world, runs);
+  const left = runs.filter(
+    (run) => isOpen(run) && run.backfill?.status === 'Cancelled' && !run.is_cancelling,
+  );
+  // A run may be retried after its backfill was cancelled.
+  assert.deepEqual(
+    left.filter(({ id, delivery_id }) => id === delivery_id),
+    [],
+    'a cancelled backfill left runs',
+  );
   const revisions = Map.groupBy(runs, ({ revision }) => revision);
   const ledgers = await db.rows<{ revision: number; delivered: StoredRectangle[] | null }>(sql`
     SELECT revision, delivered FROM batch_export_ledgers
     WHERE batch_export_id = ${world.export_id}`);
   const ended = await db.rows<Ended>(sql`
-    SELECT revision, mode, selects_by, ${ms('watermark')} AS watermark_ms,
+    SELECT revision, mode, selects_by, status, ${ms('watermark')} AS watermark_ms,
       ${ms('start_at')} AS from_ms, ${ms('end_at')} AS to_ms FROM batch_export_backfills
     WHERE batch_export_id = ${world.export_id} AND status = 'Completed'`);
+  const { revision: current } = (await db.row<{ revision: number }>(sql`
+    SELECT revision FROM batch_exports WHERE id = ${world.export_id}`))!;
   for (const [revision, own] of revisions) {
     const ledger = ledgers.find((one) => one.revision === revision);
     assertLedger(world, own, fromStored(ledger?.delivered ?? []));
     assertDisjoint(own);
-    assertMadeUp(own);
+    assertDeliveries(own);
+    // A new version of the export plans the intervals of earlier ones again.
+    if (revision === current) assertMadeUp(own);
     if (!world.is_swept)
       assertPlanned(
         world,
@@ -68,10 +83,11 @@ function listRuns({ simulator, export_id }: World): Promise<Run[]> {
   return simulator.db.rows<Run>(sql`
     SELECT run.id, run.revision, run.status, run.delivery_id, run.selection, run.is_make_up,
       run.committing_at IS NOT NULL AS is_marked, run.backfill_id,
+      run.cancel_requested_at IS NOT NULL AS is_cancelling,
       ${ms('run.data_interval_start')} AS from_ms, ${ms('run.data_interval_end')} AS to_ms,
       ${ms('run.created_at')} AS created_ms, CASE WHEN backfill.id IS NOT NULL THEN
         json_build_object('mode', backfill.mode, 'selects_by', backfill.selects_by,
-          'watermark_ms', ${ms('backfill.watermark')}) END AS backfill
+          'watermark_ms', ${ms('backfill.watermark')}, 'status', backfill.status) END AS backfill
     FROM batch_export_runs run LEFT JOIN batch_export_backfills backfill
       ON backfill.id = run.backfill_id
     WHERE run.batch_export_id = ${export_id} ORDER BY run.id`);
@@ -98,6 +114,13 @@ function assertShown({ destination, source }: World, runs: Run[]): void {
   }
 }
 
+/** Where no process was disturbed, a run is in doubt only for what the destination did. */
+function assertDoubts({ destination }: World, runs: Run[]): void {
+  const held = new Map([...destination.places.values()].flatMap((place) => [...place]));
+  for (const { is_marked, delivery_id } of runs.filter((run) => !isCompleted(run)))
+    assert.ok(!is_marked || held.get(delivery_id)?.is_doubtful, 'a doubt has no reason');
+}
+
 /** The ledger has what completed runs have; after a sweep also what empty ones had. */
 function assertLedger({ is_swept }: World, runs: Run[], ledger: Rectangle[]): void {
   const completed = areasOf(runs.filter(isCompleted));
@@ -113,6 +136,30 @@ function assertDisjoint(runs: Run[]): void {
     assert.ok(own.filter(isOpen).length <= 1, 'one delivery is in two runs');
     for (const other of deliveries.slice(0, index))
       assert.deepEqual(intersect(areasOf(own), areasOf(other)), [], 'two deliveries share rows');
+  }
+}
+
+/**
+ * A delivery is in doubt in its latest run, if at all; it completes once; and a backfill plans each
+ * interval once.
+ */
+function assertDeliveries(runs: Run[]): void {
+  for (const own of Map.groupBy(runs, ({ delivery_id }) => delivery_id).values()) {
+    assert.ok(own.filter(isCompleted).length <= 1, 'one delivery was completed twice');
+    const [latest, ...others] = own.toReversed();
+    if (!isCompleted(latest!) && !latest!.is_marked)
+      assert.ok(!others.some(({ is_marked }) => is_marked), 'a retry does not know of a doubt');
+  }
+  const planned = runs.filter(
+    (run) => run.backfill !== null && run.id === run.delivery_id && !run.is_make_up,
+  );
+  for (const own of Map.groupBy(planned, ({ backfill_id }) => backfill_id).values()) {
+    const sorted = own.toSorted((one, other) => one.from_ms - other.from_ms);
+    for (const [index, { from_ms }] of sorted.entries())
+      assert.ok(
+        from_ms >= (sorted[index - 1]?.to_ms ?? from_ms),
+        'a backfill planned an interval twice',
+      );
   }
 }
 

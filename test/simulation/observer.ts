@@ -4,6 +4,8 @@
  */
 export const observer = `
   CREATE TABLE virtual.wrong (what text NOT NULL);
+  /** Attempts that began when nobody wanted their run any more. */
+  CREATE TABLE virtual.unwanted (run_id uuid, attempt int);
   CREATE TABLE virtual.owners (worker_id uuid PRIMARY KEY, name text, heard_at timestamptz);
 
   CREATE FUNCTION virtual.see_run() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -15,7 +17,8 @@ export const observer = `
     BEGIN
       SELECT * INTO owner FROM virtual.owners WHERE worker_id = OLD.worker_id;
       INSERT INTO virtual.wrong SELECT what FROM (VALUES
-        ('a run ended twice', is_over AND NEW.status <> OLD.status),
+        ('a run ended twice', is_over AND (NEW.status, NEW.finished_at) IS DISTINCT FROM
+          (OLD.status, OLD.finished_at)),
         ('an ended run was claimed', is_over AND NEW.attempt <> OLD.attempt),
         ('a run was taken from its worker', OLD.worker_id <> NEW.worker_id),
         ('a claim did not raise the attempt', NEW.worker_id IS NOT NULL
@@ -34,10 +37,16 @@ export const observer = `
         ('a worker changed what another one has', name IN ('A', 'B') AND owner.name <> name
           AND (NEW.status, NEW.committing_at, NEW.receipt, NEW.records_completed) IS DISTINCT FROM
             (OLD.status, OLD.committing_at, OLD.receipt, OLD.records_completed)),
+        ('a cancelled run was written', NEW.records_total_count IS DISTINCT FROM
+          OLD.records_total_count AND EXISTS (SELECT 1 FROM virtual.unwanted
+            WHERE run_id = NEW.id AND attempt = NEW.attempt)),
         ('a worker that lives lost its run', NOT ends AND name IN ('A', 'B')
           AND owner.name <> name AND NEW.worker_id IS NULL
           AND owner.heard_at > virtual.clock_timestamp() - interval '7 s')
       ) AS seen (what, is_so) WHERE is_so;
+      INSERT INTO virtual.unwanted SELECT NEW.id, NEW.attempt WHERE NEW.attempt > OLD.attempt
+        AND NEW.committing_at IS NULL AND (NEW.cancel_requested_at IS NOT NULL
+          OR NEW.revision <> (SELECT revision FROM batch_exports WHERE id = NEW.batch_export_id));
       INSERT INTO virtual.owners SELECT NEW.worker_id, name, virtual.clock_timestamp()
         WHERE NEW.worker_id IS NOT NULL ON CONFLICT DO NOTHING;
       RETURN NULL;
@@ -52,6 +61,8 @@ export const observer = `
           SELECT 1 FROM jsonb_array_elements(NEW.selection) area WHERE extract(epoch FROM coalesce(
             (SELECT settled_until FROM ingestion_states WHERE team_id = NEW.team_id), '-infinity'))
               * 1000 < coalesce((area ->> 'inserted_to')::float8, 'infinity'))),
+        ('an older revision is made up for', NEW.is_make_up AND NEW.revision <>
+          (SELECT revision FROM batch_exports WHERE id = NEW.batch_export_id)),
         ('the schedule did not wait', NEW.backfill_id IS NULL AND NOT NEW.is_make_up
           AND NEW.data_interval_end > virtual.clock_timestamp() - interval '14 s'),
         ('the schedule planned a paused export', NEW.backfill_id IS NULL AND NOT NEW.is_make_up
@@ -71,9 +82,6 @@ export const observer = `
         WHERE OLD.finished_at IS NULL AND NEW.status IN ('Completed', 'Failed') AND EXISTS (
           SELECT 1 FROM batch_export_runs
           WHERE backfill_id = NEW.id AND status IN ('Starting', 'Running'));
-      INSERT INTO virtual.wrong SELECT 'a cancelled backfill left runs'
-        WHERE OLD.finished_at IS NOT NULL AND EXISTS (SELECT 1 FROM batch_export_runs
-          WHERE backfill_id = NEW.id AND status = 'Starting' AND cancel_requested_at IS NULL);
       RETURN NULL;
     END $$;
   CREATE TRIGGER seen AFTER UPDATE ON batch_export_backfills

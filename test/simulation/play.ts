@@ -4,7 +4,8 @@ import { compareRows } from '../chaos/compare.ts';
 import type { Comparison, Expectation } from '../chaos/compare.ts';
 import { assertConsistent } from './invariants.ts';
 import { showLate } from './destination.ts';
-import type { Act, History } from './history.ts';
+import type { Act } from './act.ts';
+import type { History } from './history.ts';
 import type { Simulator } from './simulator.ts';
 import { ended_statuses, playRound, post, wake } from './steps.ts';
 import { closeWorld, insert, openWorld, process_names } from './world.ts';
@@ -14,6 +15,8 @@ import type { World } from './world.ts';
 export type Played = { trace: string[]; weeks: number; runs: Record<string, number> };
 
 const calm_rounds_max = 150;
+/** Intervals before the export: more than one step of a backfill plans. */
+const backfilled_intervals = 40;
 
 /**
  * Plays a history and compares each row. While things go wrong nothing is doubled. When the faults
@@ -64,7 +67,7 @@ async function calmDown(world: World): Promise<void> {
   );
   const { length, created_at } = world;
   await post(world, 'backfill/', {
-    start_at: new Date(created_at - 6 * length).toISOString(),
+    start_at: new Date(created_at - backfilled_intervals * length).toISOString(),
     end_at: new Date(world.simulator.time.now() + length).toISOString(),
     mode: 'missing',
   });

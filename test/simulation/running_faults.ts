@@ -150,14 +150,6 @@ export const running_faults: (PlantedFault & { name: string })[] = [
     is: 'THEN 0 ELSE ${epoch_step}::int END AS attempt',
   },
   {
-    name: 'a claim takes runs of living workers',
-    path: 'server/engine/exports/workers/claims.ts',
-    was:
-      "        AND status IN ('Starting', 'Running') AND worker_id IS NULL FOR " +
-      'NO KEY UPDATE SKIP LOCKED',
-    is: "        AND status IN ('Starting', 'Running') FOR NO KEY UPDATE SKIP LOCKED",
-  },
-  {
     name: 'a claim takes ended runs',
     path: 'server/engine/exports/workers/claims.ts',
     was:

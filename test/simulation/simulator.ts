@@ -7,8 +7,9 @@ import { openHarness } from '../harness.ts';
 import type { Harness, TestOrganization } from '../harness.ts';
 import { addDestinations } from './destination.ts';
 import { inTurns } from './in_turns.ts';
-import { newActor } from './turns.ts';
-import type { Actor, Turns } from './turns.ts';
+import { newActor } from './actor.ts';
+import type { Actor } from './actor.ts';
+import type { Turns } from './turns.ts';
 import { openVirtualTime } from './virtual_time.ts';
 import type { VirtualTime } from './virtual_time.ts';
 

@@ -10,10 +10,15 @@ type Question = { query: string; query_params?: Record<string, unknown> };
 /**
  * Opens a store in memory with the events of one project. It answers the questions of exports: how
  * many events match a condition on their two times, and which. Any other question fails as if the
- * store were away.
+ * store were away, as do the next `lost.looks` ones.
  */
-export function openSource(team_id: number): { rows: SourceRow[]; clickhouse: ClickHouse } {
+export function openSource(team_id: number): {
+  rows: SourceRow[];
+  clickhouse: ClickHouse;
+  lost: { looks: number };
+} {
   const rows: SourceRow[] = [];
+  const lost = { looks: 0 };
   const select = ({ query, query_params = {} }: Question): SourceRow[] => {
     const asked = [query_params['team_id'] ?? query_params['team_ids']].flat().map(Number);
     if (!asked.includes(team_id)) return [];
@@ -44,14 +49,20 @@ export function openSource(team_id: number): { rows: SourceRow[]; clickhouse: Cl
   };
   const store = {
     mode: { kind: 'one_node' },
-    rows: async (question: Question) => answer(question),
+    rows: async (question: Question) => {
+      if (lost.looks > 0) {
+        lost.looks -= 1;
+        throw new Error('The store does not answer.');
+      }
+      return answer(question);
+    },
     exec: async (question: Question) => {
       assert.match(question.query, /FORMAT TSVRaw\s*$/, question.query);
       const lines = select(question).map(({ uuid }) => `${JSON.stringify({ uuid })}\n`);
       return { stream: Readable.from([Buffer.from(lines.join(''))]) };
     },
   };
-  return { rows, clickhouse: store as unknown as ClickHouse };
+  return { rows, lost, clickhouse: store as unknown as ClickHouse };
 }
 
 /** Counts the events of each run of a backfill. The runs begin where the intervals in UTC do. */

@@ -2,26 +2,32 @@ import assert from 'node:assert/strict';
 import sql from 'sql-template-tag';
 import { sweepHistory } from '../../server/engine/exports/runs/sweep_history.ts';
 import { showLate } from './destination.ts';
-import type { Act, Duty, Round } from './history.ts';
-import type { Actor } from './turns.ts';
+import type { Act, Duty, Round } from './act.ts';
+import { inTurns } from './in_turns.ts';
+import { newActor } from './actor.ts';
+import type { Actor } from './actor.ts';
 import { first_monday, insert, openIngestion, processOf } from './world.ts';
 import type { World } from './world.ts';
 
 /** Lets a round happen, until nobody who is awake has anything left to do. */
-export async function playRound(world: World, { pass, acts, fates, blow }: Round): Promise<void> {
-  const { simulator, turns, destination } = world;
+export async function playRound(world: World, round: Round): Promise<void> {
+  const { pass, acts, fates, blow, looks_lost = 0 } = round;
+  const { simulator, turns, destination, source } = world;
   await simulator.time.pass(Math.max(0, Math.round(lengthOf(world, pass))));
   world.in_transit();
   destination.fates.splice(0, Infinity, ...fates);
+  source.lost.looks = looks_lost;
   if (blow !== undefined)
     (blow.process === 'ingestion' ? world.ingestion : processOf(world, blow.process)).actor.blow = {
-      kind: blow.kind,
-      steps: blow.steps,
+      ...blow,
     };
   await turns.play(world.begun, () => {
     for (const one of acts) begin(world, one);
   });
-  for (const { actor } of [world.ingestion, ...world.processes.values()]) actor.blow = undefined;
+  for (const { actor } of [world.ingestion, ...world.processes.values()]) {
+    actor.blow = undefined;
+    world.is_struck ||= actor.is_struck;
+  }
   if (world.ingestion.actor.is_dead) world.ingestion = openIngestion(world);
 }
 
@@ -38,7 +44,7 @@ function begin(world: World, one: Act): void {
   if (one.do === 'wake') return wake(world, one.process);
   const actor = actorOf(world, one);
   if (world.begun.has(actor) || actor.is_asleep) return;
-  const doing = carryOut(world, one);
+  const doing = carryOut(world, one, actor);
   const ended = doing.finally(() => world.begun.delete(actor));
   ended.catch((error: unknown) => {
     if (error instanceof assert.AssertionError) world.faults.push(error);
@@ -47,6 +53,7 @@ function begin(world: World, one: Act): void {
 }
 
 function actorOf(world: World, one: Act): Actor {
+  if (one.do === 'stop') return newActor(`${one.process} stops`);
   if (one.do === 'work' || one.do === 'restart') return processOf(world, one.process).actor;
   if (one.do === 'insert') return world.ingestion.actor;
   return world.simulator.person;
@@ -58,9 +65,10 @@ export function wake(world: World, name: string): void {
   if (known !== undefined) known.actor.is_asleep = false;
 }
 
-async function carryOut(world: World, one: Act): Promise<void> {
+async function carryOut(world: World, one: Act, actor: Actor): Promise<void> {
   if (one.do === 'work') return workOn(world, one.process, one.duties);
   if (one.do === 'restart') return restart(world, one.process);
+  if (one.do === 'stop') return stopInTheMiddle(world, one.process, actor);
   if (one.do === 'insert')
     return insert(
       world,
@@ -90,7 +98,7 @@ export const ended_statuses = ['Failed', 'FailedRetryable', 'Cancelled'];
 
 /** One turn of each of these duties of a process, side by side, and of the runs that it takes. */
 async function workOn(world: World, name: string, wanted: readonly Duty[]): Promise<void> {
-  const { worker, engine } = processOf(world, name);
+  const { worker, engine, actor } = processOf(world, name);
   const turnOf = async (duty: Duty) => {
     try {
       await worker.duties[duty]();
@@ -103,6 +111,11 @@ async function workOn(world: World, name: string, wanted: readonly Duty[]): Prom
   await Promise.all(wanted.map(turnOf));
   while (worker.active.size > 0)
     await Promise.all([...worker.active.values()].map(({ ended }) => ended));
+  if (actor.is_struck) return;
+  const kept = await world.simulator.db.rows(sql`
+    SELECT id FROM batch_export_runs WHERE worker_id = ${worker.worker_id}
+      AND status IN ('Starting', 'Running')`);
+  if (kept.length > 0) world.faults.push(new Error('A worker keeps a run and does nothing.'));
 }
 
 /** A process stops in order, and another one starts in its place. */
@@ -110,6 +123,16 @@ async function restart(world: World, name: string): Promise<void> {
   const process = processOf(world, name);
   await process.stop();
   world.processes.delete(name);
+}
+
+/** A process is told to stop, and ends before its runs and duties do. */
+async function stopInTheMiddle(world: World, name: string, actor: Actor): Promise<void> {
+  const { simulator, turns, processes } = world;
+  const process = processes.get(name);
+  if (process === undefined || process.actor.is_dead) return;
+  await process.stop(inTurns(simulator.sessionsOf(name), actor, turns));
+  process.actor.is_dead = true;
+  world.is_struck = true;
 }
 
 /** Asks the API to change the export; what it refuses with 409 stays undone. */

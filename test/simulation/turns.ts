@@ -1,47 +1,29 @@
 import process from 'node:process';
 import timers from 'node:timers/promises';
 import type { Random } from '../chaos/random.ts';
-
-/** A disturbance of a process at one of its steps. */
-export type Blow =
-  /** kill -9: before the step, or when it is done and its answer in transit. */
-  | 'is killed before'
-  | 'is killed after'
-  /** The connection breaks: before the step is asked for, or while its answer is in transit. */
-  | 'loses the request'
-  | 'loses the answer'
-  /** It is believed dead, and continues when it is woken. */
-  | 'falls asleep';
-
-/** Whoever takes steps: a process, or a request of a person. */
-export type Actor = {
-  name: string;
-  is_dead: boolean;
-  is_asleep: boolean;
-  /** Number of its open transactions. */
-  transactions: number;
-  /** The coming disturbance, after so many more steps. */
-  blow: { kind: Blow; steps: number } | undefined;
-  /** Ends its sessions, as the system does for a process that was killed. */
-  bury(): Promise<void>;
-};
-
-/** An actor that nothing befalls; `bury` ends its sessions. */
-export function newActor(name: string, bury: Actor['bury'] = async () => undefined): Actor {
-  return { name, is_dead: false, is_asleep: false, transactions: 0, blow: undefined, bury };
-}
+import { countDown, isDue } from './actor.ts';
+import type { Actor } from './actor.ts';
 
 /** The real ones: virtual time has others. */
 const { setImmediate, setTimeout } = timers;
 
-type Waiting = { actor: Actor; label: string; number: number; enter(): void };
+type Waiting = {
+  actor: Actor;
+  label: string;
+  number: number;
+  enter(): void;
+  refuse(reason: Error): void;
+};
 
 /** A killed process hears nothing. */
 const never = new Promise<never>(() => {});
 const lost = () => new Error('Connection terminated unexpectedly');
+const over = () => new Error('The history is over.');
 /** Real milliseconds after which PostgreSQL is asked first whether a step waits for a lock. */
 const look_ms = 3;
 const stuck_ms_max = 20_000;
+/** Even chances find few races: mostly somebody is far behind. */
+const speeds = [1, 1, 1, 8];
 
 /**
  * Gives actors their turns, one step at a time, in the order of the seed. A step is a statement or
@@ -56,11 +38,13 @@ export class Turns {
   private waiting: Waiting[] = [];
   private number = 0;
   private is_on = false;
+  private is_over = false;
   /** Actors of steps that were begun and are not over. */
   private under_way: Actor[] = [];
   /** Steps that are over, and whose actors do not know it yet. */
   private answers: { at: number; tell(): void }[] = [];
   private over = 0;
+  private speeds = new Map<Actor, number>();
   private onOver = () => {};
 
   constructor(random: Random, trace: string[], surroundings: Surroundings) {
@@ -73,9 +57,10 @@ export class Turns {
   async step<Result>(actor: Actor, label: string, work: () => Promise<Result>): Promise<Result> {
     if (actor.is_dead) return never;
     if (!this.is_on) return work();
-    await new Promise<void>((enter) => {
+    if (this.is_over) throw over();
+    await new Promise<void>((enter, refuse) => {
       this.number += 1;
-      this.waiting.push({ actor, label, number: this.number, enter });
+      this.waiting.push({ actor, label, number: this.number, enter, refuse });
     });
     return this.begin(actor, label, work);
   }
@@ -86,6 +71,7 @@ export class Turns {
    */
   async play(begun: Map<Actor, Promise<unknown>>, start: () => void): Promise<void> {
     this.is_on = true;
+    this.speeds = new Map();
     start();
     const doing = new Set(begun.keys());
     for (const [actor, end] of begun)
@@ -95,6 +81,13 @@ export class Turns {
     this.is_on = false;
   }
 
+  /** Refuses the steps that still wait, and all that come, so that they hold no lock. */
+  end(): void {
+    this.is_over = true;
+    this.is_on = true;
+    for (const { refuse } of this.waiting.splice(0)) refuse(over());
+  }
+
   private async begin<Result>(
     actor: Actor,
     label: string,
@@ -102,11 +95,12 @@ export class Turns {
   ): Promise<Result> {
     const at = this.trace.push(`${actor.name}: ${label}`) - 1;
     const note = (outcome: string) => (this.trace[at] += ` -> ${outcome}`);
-    const due = actor.blow !== undefined && actor.blow.steps <= 0 ? actor.blow.kind : undefined;
+    const due = isDue(actor.blow) ? actor.blow.kind : undefined;
     // Sleep comes between transactions.
     const kind = due === 'falls asleep' ? undefined : due;
     if (kind !== undefined) {
       actor.blow = undefined;
+      actor.is_struck = true;
       note(kind);
     }
     if (kind === 'loses the request') throw lost();
@@ -172,17 +166,19 @@ export class Turns {
     for (const actor of doing) if (actor.is_dead) await this.bury(actor, doing);
     const awake = this.waiting.filter(({ actor }) => !actor.is_asleep).toSorted(inOrder);
     if (awake.length === 0) return this.unblock();
-    const chosen = this.random.one(awake);
+    const chosen = this.choose(awake);
     const { actor } = chosen;
-    if (actor.blow !== undefined) actor.blow.steps -= 1;
-    const struck = actor.blow !== undefined && actor.blow.steps <= 0 ? actor.blow.kind : undefined;
+    countDown(actor.blow, chosen.label);
+    const struck = isDue(actor.blow) ? actor.blow.kind : undefined;
     if (struck === 'is killed before') {
       await this.bury(actor, doing);
       return true;
     }
     // PostgreSQL ends the transactions of one that idles in them.
     if (struck === 'falls asleep' && actor.transactions === 0) {
+      actor.alarm = actor.blow?.until;
       actor.blow = undefined;
+      actor.is_struck = true;
       actor.is_asleep = true;
       this.trace.push(`${actor.name} falls asleep`);
       return true;
@@ -190,8 +186,30 @@ export class Turns {
     this.waiting = this.waiting.filter((one) => one !== chosen);
     // Now and then, because it costs an answer of PostgreSQL.
     if (this.random.next() < 0.2) await this.surroundings.onStep();
+    this.ring(chosen);
     chosen.enter();
     return true;
+  }
+
+  private ring({ actor: ringer, label }: Waiting): void {
+    for (const { actor } of this.waiting) {
+      if (actor === ringer || actor.alarm === undefined || !label.includes(actor.alarm)) continue;
+      actor.alarm = undefined;
+      actor.is_asleep = false;
+      this.trace.push(`${actor.name} wakes up`);
+    }
+  }
+
+  /** Chooses whose turn it is: in each play everybody has another speed. */
+  private choose(waiting: Waiting[]): Waiting {
+    const speedOf = ({ actor }: Waiting) => {
+      const known = this.speeds.get(actor) ?? this.random.one(speeds);
+      this.speeds.set(actor, known);
+      return known;
+    };
+    const all = waiting.map(speedOf);
+    let at = this.random.next() * all.reduce((sum, speed) => sum + speed, 0);
+    return waiting.find((_, index) => (at -= all[index]!) < 0) ?? waiting.at(-1)!;
   }
 
   /** True if every awake actor waits; false also if nothing is in progress. */
@@ -209,6 +227,7 @@ export class Turns {
 
   private async bury(actor: Actor, doing: Set<Actor>): Promise<void> {
     actor.is_dead = true;
+    actor.is_struck = true;
     doing.delete(actor);
     this.trace.push(`${actor.name} is dead`);
     this.waiting = this.waiting.filter((one) => one.actor !== actor);

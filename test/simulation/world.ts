@@ -21,8 +21,9 @@ import type { SimulatedDestination } from './destination.ts';
 import { inTurns } from './in_turns.ts';
 import type { Simulator } from './simulator.ts';
 import { openSource } from './source.ts';
-import { newActor, Turns } from './turns.ts';
-import type { Actor } from './turns.ts';
+import { newActor } from './actor.ts';
+import type { Actor } from './actor.ts';
+import { Turns } from './turns.ts';
 
 /** The intervals that exports of a simulation have. */
 export type Rhythm = 'every 5 minutes' | 'hour' | 'day' | 'week';
@@ -38,8 +39,8 @@ type Process = {
   actor: Actor;
   engine: Engine;
   worker: Duties;
-  /** It stops in order. */
-  stop(): Promise<void>;
+  /** It stops in order; `db`: its sessions. */
+  stop(db?: Database): Promise<void>;
 };
 
 /** One export, its source and destination, and everybody who has to do with it. */
@@ -68,6 +69,8 @@ export type World = {
   faults: unknown[];
   /** True when the schedule alone need not deliver everything: a part of it was left out. */
   has_gap: boolean;
+  /** True when a process was disturbed. */
+  is_struck: boolean;
   /** True when runs without rows may have been removed. */
   is_swept: boolean;
 };
@@ -91,12 +94,14 @@ export async function openWorld(
   const destination: SimulatedDestination = {
     places: new Map(),
     fates: [],
+    faults: [],
     step: (name, label, work) => {
       const process = world.processes.get(name);
       return process === undefined ? work() : turns.step(process.actor, label, work);
     },
   };
   deliverTo(destination);
+  simulator.letAsk(turns);
   const destination_type = settles ? 'SimulatedSettled' : 'Simulated';
   const random = openRandom(seed, 8);
   Math.random = () => random.next();
@@ -104,7 +109,6 @@ export async function openWorld(
     interval: rhythm,
     destination: { type: destination_type, config: { place: 'place 0' } },
   });
-  simulator.letAsk(turns);
   const world: World = {
     simulator,
     turns,
@@ -121,8 +125,9 @@ export async function openWorld(
     in_transit: () => undefined,
     processes: new Map(),
     begun: new Map(),
-    faults: [],
+    faults: destination.faults,
     has_gap: false,
+    is_struck: false,
     is_swept: false,
   };
   // Rows from before the export belong to a backfill.
@@ -153,6 +158,7 @@ async function forgetWorld({ db }: Simulator): Promise<void> {
     'workers',
     'virtual.owners',
     'virtual.wrong',
+    'virtual.unwanted',
   ])
     await db.text(`DELETE FROM ${table}`);
 }
@@ -179,10 +185,10 @@ export function processOf(world: World, name: string): Process {
     actor,
     engine,
     worker,
-    stop: async () => {
+    stop: async (db = engine.db) => {
       worker.leave();
-      await beginStop(engine.db, worker.worker_id);
-      await leave(engine.db, worker.worker_id, { is_fault: false });
+      await beginStop(db, worker.worker_id);
+      await leave(db, worker.worker_id, { is_fault: false });
     },
   };
   world.processes.set(name, process);
@@ -223,10 +229,15 @@ export async function insert(world: World, ages: number[]): Promise<void> {
   });
 }
 
-/** Ends the world's processes, with the sessions of those that are in the middle of something. */
+/**
+ * Ends the world's processes, with the sessions of those that are in the middle of something, and
+ * the requests of its person: what they hold would keep the next world waiting.
+ */
 export async function closeWorld(world: World): Promise<void> {
   for (const { actor } of [world.ingestion, ...world.processes.values()]) {
     if (world.begun.has(actor)) await actor.bury();
     actor.is_dead = true;
   }
+  world.turns.end();
+  await world.begun.get(world.simulator.person)?.catch(() => undefined);
 }

@@ -1,0 +1,328 @@
+// Length: scenes are read side by side.
+import fc from 'fast-check';
+import { byPerson, fate, work } from './act.ts';
+import type { Act, Duty, Round } from './act.ts';
+import type { Fate } from './destination.ts';
+import type { Blow } from './actor.ts';
+import { process_names } from './world.ts';
+
+/** Steps of a worker at which a disturbance matters, by a part of their labels. */
+const marks = {
+  looked: 'SELECT due.*',
+  claimed: 'WITH waiting AS',
+  opened: 'destination open',
+  written: 'destination write',
+  committed: 'destination commit',
+  ended: 'WITH ended AS',
+  taken: 'WITH wanted AS (',
+  cancelled: 'UPDATE batch_export_runs SET cancel_requested_at',
+  planned: 'UPDATE batch_exports SET planned_until',
+} as const;
+/** Steps from the write of a slice to the mark of the commit. */
+const steps_to_mark = 3;
+
+const nobody = { fates: [], blow: undefined };
+const backfills: readonly Duty[] = ['backfills'];
+const wait = (seconds: number, ...acts: Act[]): Round => ({ pass: { seconds }, acts, ...nobody });
+const long = (intervals: number, ...acts: Act[]): Round => ({
+  pass: { intervals },
+  acts,
+  ...nobody,
+});
+
+const pair = fc.constantFrom(['A', 'B'] as const, ['B', 'A'] as const);
+const name = fc.constantFrom(...process_names);
+const refused_for_good: Fate[] = ['refuses the commit for good', 'refuses the commit for good'];
+
+/** The interval ends, and a process plans its run. */
+const due = (process: string): Round => ({
+  pass: { beyond: 20 },
+  acts: [work(process, ['watch', 'plan'])],
+  ...nobody,
+});
+
+/**
+ * The other workers look for dead ones. A worker that was silent itself for some seconds judges
+ * nobody, so it looks twice.
+ */
+const lookTwice = (process: string, seconds: number): Round[] => [
+  wait(seconds, work(process, ['watch'])),
+  wait(2, work(process, ['watch'])),
+];
+
+/** A disturbance in the middle of a run. */
+const middle = fc.record({
+  after: fc.constantFrom(
+    marks.claimed,
+    marks.opened,
+    marks.written,
+    marks.written,
+    marks.committed,
+    marks.committed,
+    marks.ended,
+  ),
+  steps: fc.integer({ min: 0, max: 4 }),
+});
+
+/** A worker falls asleep or dies in a run; the other one takes over, until it comes back. */
+const takeover = fc
+  .record({
+    names: pair,
+    kind: fc.constantFrom<Blow>('falls asleep', 'falls asleep', 'is killed before'),
+    where: middle,
+    again: fc.option(middle, { nil: undefined }),
+    meanwhile: fc.option(byPerson, { nil: undefined }),
+    fates: fc.array(fate, { maxLength: 2 }),
+  })
+  .map(({ names: [one, other], kind, where, again, meanwhile, fates }): Round[] => [
+    due(one),
+    { ...wait(3, work(one)), fates, blow: { process: one, kind, ...where } },
+    ...lookTwice(other, 9),
+    {
+      ...wait(1, work(other), ...(meanwhile ? [meanwhile] : [])),
+      blow: again && { process: other, kind: 'falls asleep', ...again },
+    },
+    wait(2, { do: 'wake', process: one }, { do: 'wake', process: other }, work(other)),
+  ]);
+
+/** A worker that is only slow: nobody may take its run, and a person may ask for its end. */
+const nap = fc
+  .record({
+    names: pair,
+    where: middle,
+    pause: fc.integer({ min: 9, max: 30 }),
+    meanwhile: fc.oneof(
+      fc.constant<Act>({ do: 'cancel', pick: 0 }),
+      fc.constant<Act>({ do: 'revise' }),
+      byPerson,
+    ),
+  })
+  .map(({ names: [one, other], where, pause, meanwhile }): Round[] => [
+    due(one),
+    {
+      ...wait(pause, work(one)),
+      blow: { process: one, kind: 'falls asleep', ...where },
+    },
+    ...lookTwice(other, 1),
+    wait(1, work(other), meanwhile),
+    wait(1, { do: 'wake', process: one }, work(other)),
+  ]);
+
+/** A worker begins to commit while a person cancels the run, or another worker claims it. */
+const race = fc
+  .record({ names: pair, isCancel: fc.boolean(), pause: fc.integer({ min: 1, max: 7 }) })
+  .map(({ names: [one, other], isCancel, pause }): Round[] => {
+    const until = isCancel ? marks.cancelled : marks.claimed;
+    const asleep = { process: one, kind: 'falls asleep', after: marks.written } as const;
+    const blow = { ...asleep, steps: steps_to_mark, until };
+    return isCancel
+      ? [due(one), { ...wait(9, work(one), { do: 'cancel', pick: 0 }), blow }, wait(1, work(one))]
+      : [
+          due(one),
+          { ...wait(3, work(one)), blow },
+          ...lookTwice(other, 9),
+          wait(pause, work(other, ['claim'])),
+          wait(1, work(other)),
+        ];
+  });
+
+/** A worker is told to stop while its run hangs, or is forgotten before it takes a run and dies. */
+const gone = fc
+  .record({ names: pair, where: middle, stops: fc.boolean() })
+  .map(({ names: [one, other], where, stops }): Round[] =>
+    stops
+      ? [
+          due(one),
+          { ...wait(3, work(one)), blow: { process: one, kind: 'falls asleep', ...where } },
+          wait(1, { do: 'stop', process: one }),
+          wait(1, work(other)),
+        ]
+      : [
+          due(one),
+          ...lookTwice(other, 20),
+          {
+            ...wait(1, work(one, ['claim'])),
+            blow: { process: one, kind: 'is killed before', after: marks.opened, steps: 0 },
+          },
+          ...lookTwice(other, 9),
+          wait(1, work(other), { do: 'cancel', pick: 0 }),
+        ],
+  );
+
+/** The answer to a claim is lost, so that a worker holds runs that it does not know of. */
+const unheard = fc
+  .record({ process: name, steps: fc.integer({ min: 2, max: 3 }) })
+  .map(({ process, steps }): Round[] => [
+    due(process),
+    {
+      ...wait(3, work(process, ['claim'])),
+      blow: { process, kind: 'loses the answer', after: marks.claimed, steps },
+    },
+    wait(3, work(process)),
+  ]);
+
+/** A run ends in doubt; then it is retried, moved away from, or a backfill asks for its rows. */
+const doubt = fc
+  .record({
+    process: name,
+    unanswered: fc.constantFrom<Fate>(
+      'does not answer',
+      'shows it without an answer',
+      'shows it late, without an answer',
+    ),
+    asked: fc.constantFrom<Act['do']>('retry', 'retry', 'revise', 'backfill'),
+    fates: fc.array(fate, { maxLength: 2 }),
+    by: fc.constantFrom('timestamp' as const, 'inserted_at' as const),
+    last: byPerson,
+  })
+  .map(({ process, unanswered, asked, fates, by, last }): Round[] => {
+    const backfill: Act = { do: 'backfill', back: 0, length: 3, by, mode: 'missing' };
+    const next: Act =
+      asked === 'retry'
+        ? { do: 'retry', pick: 0 }
+        : asked === 'revise'
+          ? { do: 'revise' }
+          : backfill;
+    return [
+      due(process),
+      { ...wait(3, work(process)), fates: [unanswered] },
+      {
+        ...wait(9, work(process)),
+        fates: ['refuses the commit for good', 'does not open', 'does not open', 'does not open'],
+      },
+      wait(1, next),
+      { ...wait(20, work(process)), fates: [...refused_for_good.slice(1), ...fates] },
+      wait(9, work(process), last),
+    ];
+  });
+
+/** A run fails for good and is retried, also beside its retry and after that has delivered. */
+const retries = fc
+  .record({ process: name, pick: fc.nat(3), isAll: fc.boolean(), isBeside: fc.boolean() })
+  .map(({ process, pick, isAll, isBeside }): Round[] => {
+    const retry: Act = { do: 'retry', pick };
+    const all: Act = { do: 'backfill', back: 0, length: 2, by: 'timestamp', mode: 'all' };
+    return [
+      due(process),
+      ...(isAll ? [wait(9, work(process)), wait(1, all), wait(20, work(process, backfills))] : []),
+      { ...wait(3, work(process)), fates: refused_for_good },
+      wait(1, retry),
+      ...(isBeside ? [wait(1, retry)] : [wait(5, work(process)), wait(1, retry)]),
+      wait(5, work(process)),
+    ];
+  });
+
+/** The destination refuses a commit, and has lost what was staged when the run comes back. */
+const lostStage = name.map((process): Round[] => [
+  due(process),
+  { ...wait(3, work(process)), fates: ['refuses the commit'] },
+  { ...wait(9, work(process)), fates: ['loses the stage'] },
+]);
+
+/** Two processes plan intervals with and without rows, and somebody pauses the export. */
+const planners = fc
+  .record({
+    pauses: fc.boolean(),
+    looks_lost: fc.constantFrom(0, 0, 1, 3),
+    nth: fc.integer({ min: 1, max: 3 }),
+    pause: fc.integer({ min: 0, max: 6 }),
+  })
+  .map(({ pauses, looks_lost, nth, pause }): Round[] => [
+    long(2),
+    long(2),
+    {
+      pass: { beyond: 20 },
+      acts: [
+        work('A', ['plan']),
+        work('B', ['plan']),
+        ...(pauses ? [{ do: 'pause' as const }] : []),
+      ],
+      fates: [],
+      blow: {
+        process: 'B',
+        kind: 'falls asleep',
+        after: marks.looked,
+        nth,
+        steps: 1,
+        until: marks.planned,
+      },
+      looks_lost,
+    },
+    wait(pause, work('A', ['empty', 'claim']), work('B', ['claim', 'empty'])),
+    wait(1, { do: 'unpause', backfill: true }),
+  ]);
+
+/** A backfill leaves rows to a run of the schedule, or the other way round; then one of them ends. */
+const overlap = fc
+  .record({
+    names: pair,
+    by: fc.constantFrom('timestamp' as const, 'inserted_at' as const),
+    mode: fc.constantFrom('missing' as const, 'missing' as const, 'all' as const),
+    back: fc.constantFrom(-0.6, 0, 0),
+    end: fc.constantFrom<Act>(
+      { do: 'revise' },
+      { do: 'cancel backfill', pick: 0 },
+      { do: 'cancel', pick: 0 },
+      { do: 'cancel', pick: 1 },
+    ),
+    fates: fc.constantFrom<Fate[]>([], ['refuses a row'], refused_for_good),
+  })
+  .map(({ names: [one, other], by, mode, back, end, fates }): Round[] => [
+    long(0.3, { do: 'insert', age: 0.1, count: 2 }),
+    wait(1, { do: 'backfill', back, length: 3, by, mode }),
+    wait(20, work(one, backfills), work(other, backfills)),
+    { pass: { beyond: 20 }, acts: [work(one, ['plan'])], ...nobody },
+    wait(1, end),
+    { ...wait(3, work(other)), fates },
+    wait(9, work(one)),
+  ]);
+
+/** A process sleeps between its look ahead and the plan of a backfill, and runs end meanwhile. */
+const lookAhead = fc
+  .record({
+    names: pair,
+    steps: fc.integer({ min: 1, max: 3 }),
+    after: fc.constantFrom(marks.taken, 'backfill.revision'),
+    mode: fc.constantFrom('missing' as const, 'missing' as const, 'all' as const),
+    fates: fc.constantFrom<Fate[]>([], ['refuses a row'], refused_for_good),
+  })
+  .map(({ names: [one, other], steps, after, mode, fates }): Round[] => [
+    due(other),
+    wait(1, { do: 'backfill', back: 0, length: 3, by: 'inserted_at', mode }),
+    {
+      ...wait(20, work(one, backfills)),
+      blow: { process: one, kind: 'falls asleep', after, steps },
+    },
+    { ...wait(1, work(other)), fates },
+    wait(1, { do: 'wake', process: one }, work(other)),
+  ]);
+
+/** Nobody works for a quarter of a year, and the history is swept. */
+const sweep = name.map((process): Round[] => [
+  due(process),
+  wait(3, work(process)),
+  due(process),
+  wait(3, work(process)),
+  wait(1, { do: 'pause' }),
+  wait(100 * 86_400, { do: 'sweep' }),
+  wait(1, { do: 'unpause', backfill: false }),
+]);
+
+/** Scenes by their names, with their shares. */
+export const scenes = {
+  takeover: { weight: 4, arbitrary: takeover },
+  race: { weight: 2, arbitrary: race },
+  nap: { weight: 4, arbitrary: nap },
+  gone: { weight: 2, arbitrary: gone },
+  unheard: { weight: 1, arbitrary: unheard },
+  doubt: { weight: 4, arbitrary: doubt },
+  retries: { weight: 3, arbitrary: retries },
+  lostStage: { weight: 1, arbitrary: lostStage },
+  planners: { weight: 3, arbitrary: planners },
+  overlap: { weight: 4, arbitrary: overlap },
+  lookAhead: { weight: 3, arbitrary: lookAhead },
+  sweep: { weight: 1, arbitrary: sweep },
+};
+
+/** Rounds in which something happens that chance alone seldom brings about. */
+export const scene: fc.Arbitrary<Round[]> = fc.oneof(...Object.values(scenes));
