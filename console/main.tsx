@@ -9,6 +9,7 @@ import { openRouter } from './router.ts';
 import { styleNonce } from './page/nonce.ts';
 import { cssVariables, theme } from './shell/theme.ts';
 import '@mantine/core/styles.css';
+import './shell/scale.css';
 import './shell/style.css';
 
 const queries = openQueries();

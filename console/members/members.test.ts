@@ -74,7 +74,7 @@ test('a bulk invite names each refused address, and its link leads in', { skip }
   const { page, leave } = await world.visit(home.user);
   await page.goto(`/organizations/${home.organization.id}/members`);
   await page.getByRole('link', { name: 'Invite people' }).click();
-  await page.getByText('No invite is open.').waitFor();
+  await page.getByText('No open invites').waitFor();
   const addresses = page.getByLabel('Addresses');
   await addresses.fill(`Ada <ada@example.com>, nobody\n${home.user.email}`);
   await page.getByRole('button', { name: 'Invite 3 people' }).click();

@@ -5,6 +5,7 @@ import { Outlet, useLocation } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { TyperContext } from '../form/kept.ts';
 import { AroundContext } from '../page/around.ts';
+import { Brand } from '../page/brand.tsx';
 import { PartialNote } from './partial_note.tsx';
 import { account } from '../signed_in/account.ts';
 import { Navigation } from './navigation.tsx';
@@ -31,7 +32,7 @@ export function Frame() {
         <ActionIcon variant="subtle" aria-label="Navigation" onClick={() => setOpenedOn(pathname)}>
           <IconMenu2 size={18} aria-hidden />
         </ActionIcon>
-        <p className="brand">Sluice</p>
+        <Brand />
       </header>
       <Drawer
         opened={opened_on === pathname}

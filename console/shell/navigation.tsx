@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { Brand } from '../page/brand.tsx';
 import { useHome } from '../signed_in/home.ts';
 import { AccountMenu } from './account_menu.tsx';
 import { organization_pages, project_pages } from './pages.ts';
@@ -10,7 +11,7 @@ export function Navigation({ openPalette }: { openPalette: () => void }) {
   const { project_id, organization_id } = useHome();
   return (
     <>
-      <p className="brand">Sluice</p>
+      <Brand />
       <ProjectSwitcher project_id={project_id} />
       <PaletteButton open={openPalette} />
       {project_id !== undefined && (

@@ -30,11 +30,11 @@ export function written(at: string, zone: string): string {
 }
 
 /**
- * The instant in the zone, which it names: `2026-01-31 12:00 Europe/Berlin`. In an hour that the
- * clocks of the zone show twice, UTC follows, which says which of the two it is.
+ * The instant in the zone, which the page names: `2026-01-31 12:00`. In an hour that the clocks of
+ * the zone show twice, UTC follows, which says which of the two it is.
  */
 export function dated(at: string, zone: string): string {
-  const own = `${written(at, zone)} ${zone}`;
+  const own = written(at, zone);
   return isShownTwice(Date.parse(at), zone) ? `${own} (${written(at, 'UTC').slice(11)} UTC)` : own;
 }
 

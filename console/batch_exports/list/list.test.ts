@@ -58,7 +58,7 @@ async function create(home: TestOrganization, name: string): Promise<string> {
 
 test('the list shows the state of each export, and follows changes', { skip }, async () => {
   await goTo(visitor.page, (await newList('Empty')).list);
-  await visitor.page.getByText('No exports yet.').waitFor();
+  await visitor.page.getByText('No exports yet').waitFor();
   await checkEverywhere(visitor.page, 'exports_empty');
 
   const long_name = 'Health '.padEnd(100, 'long');
