@@ -90,9 +90,7 @@ function Row({
         </Link>
       </Table.Th>
       <Table.Td data-label="Destination">{type}</Table.Td>
-      <Table.Td data-label="Exports" className="number">
-        {batch_export_count}
-      </Table.Td>
+      <Table.Td data-label="Exports">{batch_export_count}</Table.Td>
     </Table.Tr>
   );
 }

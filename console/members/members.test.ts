@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { goTo } from '../../test/console/go_to.ts';
+import { checkScale } from '../../test/console/scale.ts';
 import { checkEverywhere } from '../../test/console/visitor.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 
@@ -92,6 +93,7 @@ test('a bulk invite names each refused address, and its link leads in', { skip }
   await page.getByRole('button', { name: 'Invite', exact: true }).click();
   await page.getByText('One was invited.').waitFor();
   await page.getByRole('button', { name: 'Withdraw' }).waitFor();
+  await checkScale(page);
   await checkEverywhere(page, 'invites');
   const link = await world.server.linkIn('ada@example.com', 'Home');
 

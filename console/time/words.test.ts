@@ -38,7 +38,7 @@ test('a date leaves its zone to the head of the page; an hour that a zone has tw
     assert.equal(dated(at, zone), told);
   assert.equal(dated('2026-10-25T00:30:00Z', 'UTC'), '2026-10-25 00:30');
   // Half an hour there.
-  assert.match(dated('2026-04-04T14:45:00Z', 'Australia/Lord_Howe'), /01:45 .* \(14:45 UTC\)$/);
+  assert.match(dated('2026-04-04T14:45:00Z', 'Australia/Lord_Howe'), /01:45 \(14:45 UTC\)$/);
 });
 
 test('each zone creates its clock once, because lists write thousands of instants', (context) => {
