@@ -231,8 +231,12 @@ function InExport({ found }: { found: FoundExport }) {
       </p>
       {slice !== null && (
         <p>
-          In <code>{slice.name ?? 'a file that is not written yet'}</code>, slice {slice.number + 1}
-          : {counted(slice.records, 'row')}
+          {slice.name !== null && (
+            <>
+              In <code>{slice.name}</code>,{' '}
+            </>
+          )}
+          slice {slice.number + 1}: {counted(slice.records, 'row')}
           {slice.bytes !== null && `, ${inBytes(slice.bytes)}`}
         </p>
       )}
