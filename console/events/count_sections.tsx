@@ -92,7 +92,7 @@ function Stored({ counts, range, span }: { counts: Counts; range: Range; span: S
           series={series}
           zone={zone}
           inWords={inNumbers}
-          is_count
+          unit="count"
           choose={stay}
         />
       </div>

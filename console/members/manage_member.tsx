@@ -16,13 +16,29 @@ import { memberPath, members } from './members.ts';
 type Given = { member: MemberRow; organization: OrganizationRow; page: number };
 
 /** The actions on a member: level, sessions, removal; on oneself: leaving. */
-export function ManageMember({ is_oneself, ...given }: Given & { is_oneself: boolean }) {
+export function ManageMember({
+  is_oneself,
+  is_only_owner,
+  ...given
+}: Given & { is_oneself: boolean; is_only_owner: boolean }) {
   return (
     <Panel>
       <h3>
         <bdi>{nameOf(given.member.user)}</bdi>
       </h3>
-      {is_oneself ? (
+      {is_only_owner ? (
+        <p>
+          You are the only owner, so you cannot leave. Make another member an owner first, or delete
+          the organization in its{' '}
+          <Link
+            to="/organizations/$organization_id/settings"
+            params={{ organization_id: given.organization.id }}
+          >
+            settings
+          </Link>
+          .
+        </p>
+      ) : is_oneself ? (
         <Leave {...given} />
       ) : (
         <>
@@ -107,6 +123,7 @@ function Remove(given: Given) {
   return (
     <TypedForm
       name={member.user.email}
+      title={`Remove ${nameOf(member.user)}?`}
       text={
         'Their keys and sessions lose access at once. Everything that they created stays.' +
         (member.directory_token_count > 0 ? ` ${tokensEnding(member)}` : '')

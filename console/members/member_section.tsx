@@ -37,6 +37,8 @@ export function MemberSection({
       <Shown query={query}>
         {({ count, results }) => {
           const chosen = results.find(({ user }) => user.uuid === shown);
+          const is_oneself = chosen !== undefined && chosen.user.uuid === own?.uuid;
+          const owners = results.filter(({ level }) => level === 15);
           return (
             <>
               {chosen !== undefined && (
@@ -44,7 +46,14 @@ export function MemberSection({
                   key={chosen.id}
                   member={chosen}
                   organization={organization}
-                  is_oneself={chosen.user.uuid === own?.uuid}
+                  is_oneself={is_oneself}
+                  // Where all members are on the page, it is known before they try.
+                  is_only_owner={
+                    is_oneself &&
+                    results.length === count &&
+                    owners.length === 1 &&
+                    chosen.level === 15
+                  }
                   page={page}
                 />
               )}

@@ -27,6 +27,11 @@ test('a level is changed and a member removed, who is named by typing', { skip }
   await page.getByText('Page 99 is empty now.').waitFor();
   await page.getByRole('button', { name: 'Go to the last page' }).click();
 
+  // Whoever may not leave learns it before they type anything.
+  await page.getByRole('link', { name: 'Leave' }).click();
+  await page.getByText('You are the only owner').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Leave the organization' }).count(), 0);
+
   await row.getByRole('link', { name: 'Manage' }).click();
   await page.getByRole('link', { name: 'Close' }).click();
   await page.getByLabel('Level').waitFor({ state: 'detached' });
@@ -40,7 +45,7 @@ test('a level is changed and a member removed, who is named by typing', { skip }
 
   await row.getByRole('link', { name: 'Manage' }).click();
   await page.getByRole('button', { name: 'Remove them' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Remove them?' });
+  const dialog = page.getByRole('dialog', { name: `Remove ${hostile}?` });
   await dialog.getByRole('textbox').fill('somebody else');
   const remove = dialog.getByRole('button', { name: 'Remove them' });
   await remove.click();

@@ -12,7 +12,7 @@ export function Navigation({ openPalette }: { openPalette: () => void }) {
   return (
     <>
       <Brand />
-      <ProjectSwitcher project_id={project_id} />
+      <ProjectSwitcher project_id={project_id} openPalette={openPalette} />
       <PaletteButton open={openPalette} />
       {project_id !== undefined && (
         <nav aria-label="Project">

@@ -1,15 +1,32 @@
 import { Menu, UnstyledButton } from '@mantine/core';
-import { IconCheck, IconSelector } from '@tabler/icons-react';
+import { IconCheck, IconSearch, IconSelector } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { organizations } from '../signed_in/organizations.ts';
 
+/** More projects than these are searched for in the command palette. */
+const listed_max = 8;
+
 /** Says which organization and project is looked at, and leads to the others. */
-export function ProjectSwitcher({ project_id }: { project_id: string | undefined }) {
+export function ProjectSwitcher({
+  project_id,
+  openPalette,
+}: {
+  project_id: string | undefined;
+  openPalette: () => void;
+}) {
   const { data } = useQuery(organizations);
   const all = data?.results ?? [];
   const home = all.find(({ teams }) => teams.some(({ id }) => String(id) === project_id));
   const project = home?.teams.find(({ id }) => String(id) === project_id);
+  // Its own organization first.
+  const ordered = all.toSorted((one, two) => Number(two === home) - Number(one === home));
+  const projects = ordered.flatMap(({ teams }) => teams);
+  const others = projects.filter((one) => one !== project);
+  const listed = new Set([...(project === undefined ? [] : [project]), ...others].slice(0, listed_max));
+  const groups = ordered
+    .map(({ id, name, teams }) => ({ id, name, teams: teams.filter((team) => listed.has(team)) }))
+    .filter(({ teams }) => teams.length > 0);
   return (
     <Menu position="bottom-start" width={240} shadow="md">
       <Menu.Target>
@@ -26,7 +43,7 @@ export function ProjectSwitcher({ project_id }: { project_id: string | undefined
         </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown mah={420} style={{ overflowY: 'auto' }}>
-        {all.map(({ id, name, teams }) => (
+        {groups.map(({ id, name, teams }) => (
           <div key={id} role="group" aria-label={name}>
             <Menu.Label>
               <bdi>{name}</bdi>
@@ -45,6 +62,14 @@ export function ProjectSwitcher({ project_id }: { project_id: string | undefined
             ))}
           </div>
         ))}
+        {projects.length > listed.size && (
+          <>
+            <Menu.Divider />
+            <Menu.Item leftSection={<IconSearch size={14} aria-hidden />} onClick={openPalette}>
+              Search all {projects.length.toLocaleString('en')} projects
+            </Menu.Item>
+          </>
+        )}
       </Menu.Dropdown>
     </Menu>
   );

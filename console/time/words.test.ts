@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dated, distance, exactly, written } from './words.ts';
+import { dated, distance, dueIn, exactly, written } from './words.ts';
 
 const now = Date.parse('2026-03-29T12:00:00Z');
 
@@ -14,6 +14,12 @@ test('an instant is told as a distance from now', () => {
     ['2024-01-01T00:00:00Z', '2 yr. ago'],
   ];
   for (const [at, words] of cases) assert.equal(distance(at, now), words, at);
+});
+
+test('what is due is never due now', () => {
+  assert.equal(dueIn('2026-03-29T11:48:00Z', now), 'within a minute');
+  assert.equal(dueIn('2026-03-29T12:00:30Z', now), 'within a minute');
+  assert.equal(dueIn('2026-03-29T12:30:00Z', now), 'in 30 min.');
 });
 
 test('an instant names its zone, and UTC beside another', () => {

@@ -17,6 +17,11 @@ export function distance(at: string, now_ms: number): string {
   return 'now';
 }
 
+/** Returns when something due is done: its distance, or `within a minute` once that is over. */
+export function dueIn(at: string, now_ms: number): string {
+  return Date.parse(at) - now_ms < 60_000 ? 'within a minute' : distance(at, now_ms);
+}
+
 /** The instant in the zone, which it names, and in UTC where that is another. */
 export function exactly(at: string, zone: string): string {
   const own = `${written(at, zone)} ${zone}`;
