@@ -23,7 +23,9 @@ export function ProjectSwitcher({
   const ordered = all.toSorted((one, two) => Number(two === home) - Number(one === home));
   const projects = ordered.flatMap(({ teams }) => teams);
   const others = projects.filter((one) => one !== project);
-  const listed = new Set([...(project === undefined ? [] : [project]), ...others].slice(0, listed_max));
+  const listed = new Set(
+    [...(project === undefined ? [] : [project]), ...others].slice(0, listed_max),
+  );
   const groups = ordered
     .map(({ id, name, teams }) => ({ id, name, teams: teams.filter((team) => listed.has(team)) }))
     .filter(({ teams }) => teams.length > 0);

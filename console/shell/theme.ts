@@ -38,6 +38,7 @@ export const theme = createTheme({
   radius: { sm: '6px', md: '10px' },
   cursorType: 'pointer',
   respectReducedMotion: true,
+  lineHeights: { md: '1.5' },
   fontSizes: { xs: '12px', sm: '13px', md: '14px', lg: '16px', xl: '18px' },
   components: {
     Button: { defaultProps: { size: 'sm' } },

@@ -109,7 +109,7 @@ function axesOf({ range, zone, inWords, unit }: Given, colourOf: Colours): uPlot
   const grid = { stroke: () => colourOf('--line'), width: 1 };
   const axis = {
     stroke: () => colourOf('--mantine-color-dimmed'),
-    font: '11px system-ui',
+    font: '11px Geist, system-ui',
     grid,
     ticks: grid,
   };
