@@ -9,6 +9,7 @@ import { Panel } from '../page/panel.tsx';
 import { useDone } from '../page/section.tsx';
 import { useSignedOut } from '../shell/sign_out.ts';
 import { account } from '../signed_in/account.ts';
+import { forgetMemberships } from '../signed_in/member_of.ts';
 import { levelChoices, levelOf, nameOf } from '../signed_in/member_words.ts';
 import { MemberSessions } from './member_sessions.tsx';
 import { memberPath, members } from './members.ts';
@@ -26,7 +27,7 @@ export function ManageMember({
       <h3>
         <bdi>{nameOf(given.member.user)}</bdi>
       </h3>
-      {is_only_owner ? (
+      {is_oneself && is_only_owner ? (
         <p>
           You are the only owner, so you cannot leave. Make another member an owner first, or delete
           the organization in its{' '}
@@ -156,6 +157,7 @@ function Leave({ member, organization }: Given) {
       }
       path={memberPath(organization.id, '@me')}
       done={async () => {
+        forgetMemberships(member.user.uuid, [organization.id]);
         if (is_only) return signedOut();
         await navigate({ to: '/account' });
         await queries.invalidateQueries();

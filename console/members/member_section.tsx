@@ -37,8 +37,6 @@ export function MemberSection({
       <Shown query={query}>
         {({ count, results }) => {
           const chosen = results.find(({ user }) => user.uuid === shown);
-          const is_oneself = chosen !== undefined && chosen.user.uuid === own?.uuid;
-          const owners = results.filter(({ level }) => level === 15);
           return (
             <>
               {chosen !== undefined && (
@@ -46,14 +44,8 @@ export function MemberSection({
                   key={chosen.id}
                   member={chosen}
                   organization={organization}
-                  is_oneself={is_oneself}
-                  // Where all members are on the page, it is known before they try.
-                  is_only_owner={
-                    is_oneself &&
-                    results.length === count &&
-                    owners.length === 1 &&
-                    chosen.level === 15
-                  }
+                  is_oneself={chosen.user.uuid === own?.uuid}
+                  is_only_owner={results.length === count && isOnlyOwner(chosen, results)}
                   page={page}
                 />
               )}
@@ -83,6 +75,11 @@ export function MemberSection({
       </Shown>
     </Section>
   );
+}
+
+/** Returns true if no other of all members is an owner: the API lets nobody remove this one. */
+function isOnlyOwner(member: MemberRow, all: MemberRow[]): boolean {
+  return member.level === 15 && all.filter(({ level }) => level === 15).length === 1;
 }
 
 /** Returns true if the API lets the signed-in person change the member. */

@@ -4,6 +4,7 @@ import sql from 'sql-template-tag';
 import { goTo } from '../../test/console/go_to.ts';
 import { checkScale } from '../../test/console/scale.ts';
 import { checkEverywhere } from '../../test/console/visitor.ts';
+import { password } from '../../test/factories/people/people.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 
 const world = openConsole();
@@ -111,6 +112,28 @@ test('a bulk invite names each refused address, and its link leads in', { skip }
   await guest.leave();
   await goTo(page, `/organizations/${home.organization.id}/members`);
   await page.getByRole('row').filter({ hasText: 'ada@example.com' }).waitFor();
+  await leave();
+});
+
+test('a removed member learns of which organization', { skip }, async () => {
+  const home = await world.harness.newOrganization({ name: `Home ${hostile}` });
+  const { user } = await world.harness.newMember(home.organization.id, 1);
+  const { page, leave } = await world.visit(user);
+  await page.goto(`/organizations/${home.organization.id}/members`);
+  await page.getByRole('heading', { name: 'Members of' }).waitFor();
+  const told = page.getByText(`You are no longer a member of Home ${hostile}.`);
+  assert.equal(await told.count(), 0);
+  const path = `/api/organizations/${home.organization.id}/members/${user.uuid}/`;
+  assert.equal((await home.ask('DELETE', path)).status, 204);
+  await page.getByRole('link', { name: 'Activity' }).click();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await page.getByLabel('E-mail address').fill(user.email);
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await told.waitFor();
+  await checkEverywhere(page, 'member_removed');
+  await page.getByRole('button', { name: 'Close', exact: true }).click();
+  await told.waitFor({ state: 'detached' });
   await leave();
 });
 

@@ -1,4 +1,4 @@
-import { useLayoutEffect, useId, useRef } from 'react';
+import { useEffect, useId, useLayoutEffect, useRef } from 'react';
 import type { ReactNode } from 'react';
 
 /** Something to decide before anything else; Escape closes it without a decision. */
@@ -12,7 +12,7 @@ export function Dialog({
   title: string;
   /** True if the title is for screen readers alone. */
   is_quiet?: boolean;
-  /** True for ways to elsewhere at the edge of the window: a link in it, or a press beside it, closes it. */
+  /** True for ways to elsewhere, which close it, as a press beside it does. */
   is_drawer?: boolean;
   close: () => void;
   children: ReactNode;
@@ -25,15 +25,19 @@ export function Dialog({
     dialog.showModal();
     return () => dialog.close();
   }, []);
+  useEffect(() => {
+    const dialog = place.current!;
+    const press = ({ target }: MouseEvent) => {
+      // Beside it is the dialog itself; a link may lead to the page that is shown.
+      if (target === dialog || (target instanceof Element && target.closest('a') !== null)) close();
+    };
+    if (is_drawer) dialog.addEventListener('click', press);
+    return () => dialog.removeEventListener('click', press);
+  }, [is_drawer, close]);
   return (
     <dialog
       ref={place}
       className={is_drawer ? 'drawer' : 'dialog'}
-      // Also where a link leads to the page that is shown. Beside it is the dialog itself.
-      onClick={({ target }) => {
-        if (!is_drawer || !(target instanceof Element)) return;
-        if (target === place.current || target.closest('a') !== null) close();
-      }}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();

@@ -7,6 +7,7 @@ import { TyperContext } from '../form/kept.ts';
 import { AroundContext } from '../page/around.ts';
 import { Brand } from '../page/brand.tsx';
 import { Dialog } from '../page/dialog.tsx';
+import { LostNote } from './lost_note.tsx';
 import { PartialNote } from './partial_note.tsx';
 import { account } from '../signed_in/account.ts';
 import { Navigation } from './navigation.tsx';
@@ -54,6 +55,7 @@ export function Frame() {
         <TyperContext value={own?.uuid}>
           <Outage />
           <PartialNote />
+          <LostNote />
           <AroundContext value="frame">
             <Outlet />
           </AroundContext>

@@ -2,6 +2,7 @@ import { Menu, UnstyledButton } from '@mantine/core';
 import { IconCheck, IconSearch, IconSelector } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
 import { organizations } from '../signed_in/organizations.ts';
 
 /** More projects than these are searched for in the command palette. */
@@ -19,16 +20,7 @@ export function ProjectSwitcher({
   const all = data?.results ?? [];
   const home = all.find(({ teams }) => teams.some(({ id }) => String(id) === project_id));
   const project = home?.teams.find(({ id }) => String(id) === project_id);
-  // Its own organization first.
-  const ordered = all.toSorted((one, two) => Number(two === home) - Number(one === home));
-  const projects = ordered.flatMap(({ teams }) => teams);
-  const others = projects.filter((one) => one !== project);
-  const listed = new Set(
-    [...(project === undefined ? [] : [project]), ...others].slice(0, listed_max),
-  );
-  const groups = ordered
-    .map(({ id, name, teams }) => ({ id, name, teams: teams.filter((team) => listed.has(team)) }))
-    .filter(({ teams }) => teams.length > 0);
+  const { groups, left_out } = listed(all, home, project);
   return (
     <Menu position="bottom-start" width={240} shadow="md">
       <Menu.Target>
@@ -64,15 +56,31 @@ export function ProjectSwitcher({
             ))}
           </div>
         ))}
-        {projects.length > listed.size && (
+        {left_out > 0 && (
           <>
             <Menu.Divider />
             <Menu.Item leftSection={<IconSearch size={14} aria-hidden />} onClick={openPalette}>
-              Search all {projects.length.toLocaleString('en')} projects
+              Search {left_out.toLocaleString('en')} more projects
             </Menu.Item>
           </>
         )}
       </Menu.Dropdown>
     </Menu>
   );
+}
+
+/** Chooses the first projects, the present one and its organization before all others. */
+function listed(
+  all: OrganizationRow[],
+  home: OrganizationRow | undefined,
+  project: OrganizationRow['teams'][number] | undefined,
+) {
+  const ordered = all.toSorted((one, two) => Number(two === home) - Number(one === home));
+  const projects = ordered.flatMap(({ teams }) => teams);
+  const others = projects.filter((one) => one !== project);
+  const first = [...(project === undefined ? [] : [project]), ...others].slice(0, listed_max);
+  const groups = ordered
+    .map(({ id, name, teams }) => ({ id, name, teams: teams.filter((one) => first.includes(one)) }))
+    .filter(({ teams }) => teams.length > 0);
+  return { groups, left_out: projects.length - first.length };
 }

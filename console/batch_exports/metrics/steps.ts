@@ -10,9 +10,9 @@ export const steps_of = {
   /** No values exist between two whole numbers. */
   count: powers([1, 2, 5]),
   seconds: [
-    ...[0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30],
-    ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60),
-    ...[1, 2, 3, 6, 12].map((hours) => hours * hour),
-    ...powers([1, 2, 5]).map((days) => days * day),
-  ],
+    [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30],
+    [1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60),
+    [1, 2, 3, 6, 12].map((hours) => hours * hour),
+    powers([1, 2, 5]).map((days) => days * day),
+  ].flat(),
 };

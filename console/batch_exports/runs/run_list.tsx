@@ -27,7 +27,6 @@ export function RunList({
   has_more: boolean;
   is_waiting: boolean;
   more: () => void;
-  /** True if a filter may hide runs. */
   is_narrowed: boolean;
 }) {
   const list = useRef<HTMLDivElement>(null);

@@ -131,7 +131,7 @@ test('a search needs all its fields; an unknown export is 404', async () => {
 test('an erased record is told as erased', async () => {
   const { harness } = delivering;
   const home = await harness.newOrganization();
-  const team_id = home.project.id as number;
+  const team_id = home.project.id;
   const find = async (query: string) =>
     (await home.ask('GET', `/api/projects/${team_id}/find/?${query}`)).body.detail as string;
   const asked_by_uuid = `uuid=${crypto.randomUUID()}`;
