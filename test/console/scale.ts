@@ -21,7 +21,8 @@ export async function checkScale(page: Page): Promise<void> {
     const seen = [...document.querySelectorAll(${JSON.stringify(controls)})]
       .map((one) => ({ one, ...one.getBoundingClientRect().toJSON() }))
       .filter(({ width, height }) => width > 0 && height > 0);
-    const isOnScale = (height) => ${JSON.stringify(heights)}.some((one) => Math.abs(one - height) < 0.6);
+    const isOnScale = (height) =>
+      ${JSON.stringify(heights)}.some((one) => Math.abs(one - height) < 0.6);
     const isRow = (one) => {
       const { display, flexDirection } = getComputedStyle(one);
       return display === 'flex' && flexDirection === 'row';
@@ -39,7 +40,8 @@ export async function checkScale(page: Page): Promise<void> {
           .slice(index + 1)
           .filter((b) => rowOf(a.one) !== null && rowOf(a.one) === rowOf(b.one))
           .filter((b) => a.top < b.bottom && b.top < a.bottom && Math.abs(a.top - b.top) > 1)
-          .map((b) => nameOf(a.one) + ' at ' + a.top + ' beside ' + nameOf(b.one) + ' at ' + b.top)),
+          .map((b) =>
+            nameOf(a.one) + ' at ' + a.top + ' beside ' + nameOf(b.one) + ' at ' + b.top)),
     ];
   })()`);
   assert.deepEqual(faults, [], page.url());
