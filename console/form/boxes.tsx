@@ -1,7 +1,7 @@
 import { Checkbox, TextInput } from '@mantine/core';
 import { useState } from 'react';
 
-/** Of more boxes than these some are shown, and the others searched. */
+/** The most boxes that are all shown; more are searched. */
 const unsearched_max = 20;
 const shown_max = 12;
 

@@ -25,7 +25,7 @@ test('of many projects few are shown, and all are found by name', { skip }, asyn
   await search.fill('shop 23');
   await boxes.first().check();
   assert.equal(await boxes.count(), 1);
-  // What is ticked stays in sight, and what is searched for is not sent.
+  // A ticked box stays in sight, and Enter does not send the form.
   await search.fill('shop 01');
   assert.equal(await boxes.count(), 2);
   await search.press('Enter');

@@ -4,7 +4,7 @@ import { findErased } from '../../../engine/ingest/persons/erased_ids.ts';
 import { findRemoved, removedSentence } from '../../../engine/model/ledger/removed.ts';
 import { counted } from '../../../platform/counted.ts';
 
-/** What was asked for: an event by its uuid, or the records of a distinct id on a day. */
+/** The request: an event by its uuid, or the records of a distinct id on a day. */
 type Asked = { uuid?: string; distinct_id?: string; day?: string };
 
 /**
