@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { goTo } from '../../test/console/go_to.ts';
 import { checkScale } from '../../test/console/scale.ts';
-import { checkEverywhere } from '../../test/console/visitor.ts';
-import { password } from '../../test/factories/people/people.ts';
+import { checkEverywhere, giveSession } from '../../test/console/visitor.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 
 const world = openConsole();
@@ -118,7 +117,8 @@ test('a bulk invite names each refused address, and its link leads in', { skip }
 test('a removed member learns of which organization', { skip }, async () => {
   const home = await world.harness.newOrganization({ name: `Home ${hostile}` });
   const { user } = await world.harness.newMember(home.organization.id, 1);
-  const { page, leave } = await world.visit(user);
+  const visitor = await world.visit(user);
+  const { page, leave } = visitor;
   await page.goto(`/organizations/${home.organization.id}/members`);
   await page.getByRole('heading', { name: 'Members of' }).waitFor();
   const told = page.getByText(`You are no longer a member of Home ${hostile}.`);
@@ -127,9 +127,9 @@ test('a removed member learns of which organization', { skip }, async () => {
   assert.equal((await home.ask('DELETE', path)).status, 204);
   await page.getByRole('link', { name: 'Activity' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-  await page.getByLabel('E-mail address').fill(user.email);
-  await page.getByLabel('Password', { exact: true }).fill(password);
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  // Signed in again, they are led to the page that they were on.
+  await giveSession(visitor, world.server, user);
+  await page.reload();
   await told.waitFor();
   await checkEverywhere(page, 'member_removed');
   await page.getByRole('button', { name: 'Close', exact: true }).click();
