@@ -8,7 +8,8 @@ import { openQueries } from './http/reading.ts';
 import { openRouter } from './router.ts';
 import { styleNonce } from './page/nonce.ts';
 import { cssVariables, theme } from './shell/theme.ts';
-import '@mantine/core/styles.css';
+import './shell/mantine.css';
+import './shell/scale.css';
 import './shell/style.css';
 
 const queries = openQueries();
@@ -23,6 +24,8 @@ createRoot(document.getElementById('console')!).render(
         cssVariablesResolver={cssVariables}
         defaultColorScheme="auto"
         getStyleNonce={styleNonce}
+        // All variables come from here, those with Mantine's own values as well.
+        deduplicateCssVariables={false}
       >
         <RouterProvider router={router} />
       </MantineProvider>

@@ -152,7 +152,7 @@ test('the map is used by keyboard alone, and its table has the same', { skip }, 
   await page.waitForURL((url) => url.searchParams.get('from') !== before);
   await goTo(page, pageOf(gaps.keys, view));
   const row = page.getByRole('row').filter({ hasText: 'the schedule was moved past it' });
-  assert.match((await row.textContent())!, /2026-01-01 01:00 UTC2026-01-01 02:00 UTC1/);
+  assert.match((await row.textContent())!, /2026-01-01 01:002026-01-01 02:001/);
   await row.getByRole('button').click();
   await page.getByRole('button', { name: 'Deliver 10 rows' }).waitFor();
   await page.getByLabel('Which slots').selectOption('All');
@@ -204,7 +204,7 @@ test('runs are filtered, and a failed one is retried', { skip }, async () => {
   await page.getByLabel('Status').selectOption('Failed');
   await page.waitForURL('**/runs?status=failed');
   await rows.nth(1).waitFor({ state: 'detached' });
-  assert.match((await rows.textContent())!, /2026-01-01 01:00 UTC.*Failed.*<script>/);
+  assert.match((await rows.textContent())!, /2026-01-01 01:00.*Failed.*<script>/);
   if (is_deep) await checkEverywhere(page, 'export_runs');
   const asked: string[] = [];
   page.on('request', (request) => asked.push(request.url().slice(-7)));

@@ -6,6 +6,7 @@ import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { destinationTypes } from '../destinations/destinations.ts';
 import { pathOf } from '../http/reading.ts';
 import { OnlyFor } from '../signed_in/only_for.tsx';
+import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
 import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';
@@ -30,9 +31,9 @@ export function ConnectionsPage() {
         {({ count, results }) => (
           <>
             {count === 0 ? (
-              <p className="empty">
-                No connections yet. Create one to use the same credential in many exports.
-              </p>
+              <Empty title="No connections yet">
+                A connection is a credential that many exports use. Create one, and rotate it once.
+              </Empty>
             ) : (
               <Rows columns={['Name', 'Destination', 'Exports']}>
                 {results.map((one) => (
@@ -89,9 +90,7 @@ function Row({
         </Link>
       </Table.Th>
       <Table.Td data-label="Destination">{type}</Table.Td>
-      <Table.Td data-label="Exports" className="number">
-        {batch_export_count}
-      </Table.Td>
+      <Table.Td data-label="Exports">{batch_export_count}</Table.Td>
     </Table.Tr>
   );
 }

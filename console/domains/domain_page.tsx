@@ -13,6 +13,8 @@ import { Rows } from '../page/rows.tsx';
 import { Section, useDone } from '../page/section.tsx';
 import { NoSuch, Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
+import { useNow } from '../time/now.ts';
+import { dueIn } from '../time/words.ts';
 import { waitingFields } from './anchor_words.ts';
 import type { AnchorField } from './anchor_words.ts';
 import { directoryOf } from './directory.ts';
@@ -134,26 +136,14 @@ function Proof({ domain: { id, verification }, organization_id }: Given) {
   const { state, reason, answers, last_checked_at, next_check_at } = verification;
   const { word, tone } = proof_states[state];
   const done = useDone();
+  const now_ms = useNow();
   return (
     <>
       <p className={tone}>{word}</p>
       <p>{reason}</p>
       <p className="muted">
-        {last_checked_at === null ? (
-          'Not checked yet'
-        ) : (
-          <>
-            Looked up <Instant at={last_checked_at} />
-          </>
-        )}
-        ,{' '}
-        {next_check_at === null ? (
-          'and the server no longer checks it'
-        ) : (
-          <>
-            the next look is due <Instant at={next_check_at} />
-          </>
-        )}
+        Last check: {last_checked_at === null ? 'not yet' : <Instant at={last_checked_at} />}. Next
+        check: {next_check_at === null ? 'never' : dueIn(next_check_at, now_ms)}.
       </p>
       <Answers answers={answers} reason={reason} />
       <OnlyFor organization_id={organization_id}>

@@ -7,6 +7,7 @@ import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { pathOf } from '../http/reading.ts';
 import { OnlyFor } from '../signed_in/only_for.tsx';
+import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
 import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';
@@ -31,9 +32,9 @@ export function DomainsPage() {
         {({ count, results }) => (
           <>
             {count === 0 ? (
-              <p className="empty">
-                No domain is claimed. Prove one to let its people sign in through your provider.
-              </p>
+              <Empty title="No domains yet">
+                Claim your domain and prove it, so that its people sign in through your provider.
+              </Empty>
             ) : (
               <Rows columns={['Domain', 'Proof', 'Last looked up', 'Sign-in']}>
                 {results.map((domain) => (

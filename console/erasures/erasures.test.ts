@@ -30,7 +30,7 @@ test('a person is erased once that was typed, and the page shows the proof', { s
     { event: 'paid', distinct_id: 'bob@x.org' },
   ]);
   await goTo(page, `/projects/${home.project.id}/erasures`);
-  await page.getByText('Nothing was erased yet.').waitFor();
+  await page.getByText('No erasures yet').waitFor();
   await page.getByText('Erase persons').click();
   await page.getByRole('button', { name: 'Erase these persons' }).click();
   await page.locator('[name=distinct_ids][aria-invalid=true]').waitFor();

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { pathOf } from '../http/reading.ts';
 import { OnlyFor } from '../signed_in/only_for.tsx';
+import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
 import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';
@@ -35,7 +36,9 @@ export function ErasuresPage() {
           {({ count, results }) => (
             <>
               {count === 0 ? (
-                <p className="empty">Nothing was erased yet.</p>
+                <Empty title="No erasures yet">
+                  An erasure shows its progress here, and its certificate when it ends.
+                </Empty>
               ) : (
                 <Rows columns={['What', 'Asked for', 'State', 'Copies']}>
                   {results.map((erasure) => (

@@ -1,9 +1,11 @@
 import { Table } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useContext, useMemo } from 'react';
+import { Suspense, useContext, useMemo } from 'react';
+import type { ComponentProps } from 'react';
 import type { IngestionWarningRow } from '../../server/api/ingestion_warnings/schema.ts';
-import { Chart } from '../batch_exports/metrics/chart.tsx';
+import type { Chart as DrawnChart } from '../batch_exports/metrics/chart.tsx';
+import { loadedLater } from '../page/load_page.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section, Seldom } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
@@ -71,6 +73,13 @@ const inNumbers = (value: number) =>
   value.toLocaleString('en', { notation: 'compact', maximumFractionDigits: 1 });
 const stay = () => undefined;
 
+/** A third of the page's code, for what stands below its table. */
+const Chart = loadedLater(() => import('../batch_exports/metrics/chart.tsx'), 'Chart', NoChart);
+
+function NoChart({ title }: ComponentProps<typeof DrawnChart>) {
+  return <p>{title}: the chart could not be loaded. Load the page again in the browser.</p>;
+}
+
 function Stored({ counts, range, span }: { counts: Counts; range: Range; span: Span }) {
   const zone = useContext(ZoneContext);
   const { at, series, total, values } = useMemo(() => {
@@ -80,21 +89,23 @@ function Stored({ counts, range, span }: { counts: Counts; range: Range; span: S
   const busiest = Math.max(0, ...values);
   return (
     <>
-      <p>
+      <p className="lead">
         {total.toLocaleString('en')} {total === 1 ? 'event' : 'events'} stored in this{' '}
         {range.label.toLowerCase()}, {busiest.toLocaleString('en')} in the busiest {range.interval}.
       </p>
       <div className="charts">
-        <Chart
-          title="Events stored"
-          range={span}
-          at={at}
-          series={series}
-          zone={zone}
-          inWords={inNumbers}
-          is_count
-          choose={stay}
-        />
+        <Suspense fallback={<div className="chart_room" />}>
+          <Chart
+            title="Events stored"
+            range={span}
+            at={at}
+            series={series}
+            zone={zone}
+            inWords={inNumbers}
+            unit="count"
+            choose={stay}
+          />
+        </Suspense>
       </div>
     </>
   );

@@ -60,8 +60,8 @@ function Ways({
   const Icon = has_arrived ? IconCircleCheck : IconCircleDashed;
   return (
     <Section title="Get events in">
-      <p role="status" className={`with_icon ${has_arrived ? 'good' : 'muted'}`}>
-        <Icon size={16} aria-hidden />{' '}
+      <p role="status" className={`with_icon lead ${has_arrived ? 'good' : 'muted'}`}>
+        <Icon size={18} aria-hidden />{' '}
         {has_arrived ? 'Events arrive' : 'Waiting for your first event'}
       </p>
       {key === undefined && (

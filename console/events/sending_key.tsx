@@ -25,7 +25,6 @@ export function SendingKey({
         await done('The key is in the commands below. It is not shown again.', api_keys);
       }}
       button="Create a send-only key"
-      tone="plain"
     />
   );
 }

@@ -1,6 +1,7 @@
-import { Checkbox, Fieldset, NativeSelect, PasswordInput, TextInput } from '@mantine/core';
+import { Fieldset, NativeSelect, PasswordInput, TextInput } from '@mantine/core';
 import { useId } from 'react';
 import type { HTMLAttributes } from 'react';
+import { Boxes } from './boxes.tsx';
 import { useFault } from './context.ts';
 
 type Common = {
@@ -171,19 +172,13 @@ export function ChoicesField({
   const fault_id = useId();
   return (
     <Fieldset legend={label} variant="unstyled" aria-describedby={fault_id}>
-      <div className="choices">
-        {options.map((option) => (
-          <Checkbox
-            key={option.value}
-            name={name}
-            value={option.value}
-            label={option.label}
-            defaultChecked={chosen.includes(option.value)}
-            aria-invalid={error !== false}
-            aria-describedby={fault_id}
-          />
-        ))}
-      </div>
+      <Boxes
+        name={name}
+        options={options}
+        chosen={chosen}
+        is_wrong={error !== false}
+        described_by={fault_id}
+      />
       <p className="fault" id={fault_id}>
         {error}
       </p>

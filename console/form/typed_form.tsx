@@ -9,11 +9,14 @@ import { Form } from './form.tsx';
  */
 export function TypedForm<To extends Route<'DELETE'>>({
   name,
+  title,
   text,
   ...given
 }: {
   /** The text to type. */
   name: string;
+  /** The question, where the button does not name what it is about. */
+  title?: string;
   /** The consequence, with the loss in numbers. */
   text: ReactNode;
   path: Path<To>;
@@ -29,7 +32,7 @@ export function TypedForm<To extends Route<'DELETE'>>({
       method="DELETE"
       tone="danger"
       asks={() => ({
-        title: `${given.button}?`,
+        title: title ?? `${given.button}?`,
         text,
         button: given.button,
         keep: 'Cancel',

@@ -1,7 +1,7 @@
 import { addressOf } from './address.ts';
 import { confirmPerson, isUnconfirmed } from './confirming.ts';
 import type { Answer, Body, Method, Path, Route } from './path.ts';
-import { isSignedOut, problemOf, unheard, unreached } from './problem.ts';
+import { isOutage, isSignedOut, problemOf, unheard, unreached } from './problem.ts';
 import type { Problem } from './problem.ts';
 import { noteRenewal, watchRenewals } from './renewals.ts';
 
@@ -86,6 +86,18 @@ export async function whyNotServed(): Promise<Problem | undefined> {
   const answer = await fetch(addressOf('/'), { headers, cache: 'no-store' }).catch(() => undefined);
   if (answer === undefined) return unreached();
   return answer.ok ? undefined : problemOf(answer.status, undefined);
+}
+
+/**
+ * Why the server does not answer within the time; undefined if it does, whatever it says of its
+ * stores. Never throws.
+ */
+export async function whySilent(wait_ms: number): Promise<Problem | undefined> {
+  const sent: RequestInit = { cache: 'no-store', signal: AbortSignal.timeout(wait_ms) };
+  const answer = await fetch(addressOf('/healthz'), sent).catch(() => undefined);
+  if (answer === undefined) return unreached();
+  const problem = problemOf(answer.status, undefined);
+  return isOutage(problem) ? problem : undefined;
 }
 
 async function send(method: Method, path: Path, sent: Sent): Promise<Response | undefined> {

@@ -8,6 +8,7 @@ import { Form } from '../form/form.tsx';
 import { levelWord, nameOf } from '../signed_in/member_words.ts';
 import { useIsAdministrator } from '../signed_in/only_for.tsx';
 import { CopyButton } from '../page/copy_button.tsx';
+import { Empty } from '../page/empty.tsx';
 import { Pages } from '../page/pages.tsx';
 import { Panel } from '../page/panel.tsx';
 import { ManagedMark } from '../configuration/managed_mark.tsx';
@@ -47,7 +48,11 @@ export function InviteSection({
       <Shown query={query}>
         {({ count, results }) => (
           <>
-            {count === 0 && <p>No invite is open.</p>}
+            {count === 0 && (
+              <Empty title="No open invites">
+                Invite people by their address. They get a link that works for 3 days.
+              </Empty>
+            )}
             {count > 0 && (
               <Rows columns={['Address', 'Level', 'State', 'Invited by', 'Sent', 'Change']}>
                 {results.map((invite) => (

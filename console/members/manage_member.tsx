@@ -9,6 +9,7 @@ import { Panel } from '../page/panel.tsx';
 import { useDone } from '../page/section.tsx';
 import { useSignedOut } from '../shell/sign_out.ts';
 import { account } from '../signed_in/account.ts';
+import { forgetMemberships } from '../signed_in/member_of.ts';
 import { levelChoices, levelOf, nameOf } from '../signed_in/member_words.ts';
 import { MemberSessions } from './member_sessions.tsx';
 import { memberPath, members } from './members.ts';
@@ -16,13 +17,29 @@ import { memberPath, members } from './members.ts';
 type Given = { member: MemberRow; organization: OrganizationRow; page: number };
 
 /** The actions on a member: level, sessions, removal; on oneself: leaving. */
-export function ManageMember({ is_oneself, ...given }: Given & { is_oneself: boolean }) {
+export function ManageMember({
+  is_oneself,
+  is_only_owner,
+  ...given
+}: Given & { is_oneself: boolean; is_only_owner: boolean }) {
   return (
     <Panel>
       <h3>
         <bdi>{nameOf(given.member.user)}</bdi>
       </h3>
-      {is_oneself ? (
+      {is_oneself && is_only_owner ? (
+        <p>
+          You are the only owner, so you cannot leave. Make another member an owner first, or delete
+          the organization in its{' '}
+          <Link
+            to="/organizations/$organization_id/settings"
+            params={{ organization_id: given.organization.id }}
+          >
+            settings
+          </Link>
+          .
+        </p>
+      ) : is_oneself ? (
         <Leave {...given} />
       ) : (
         <>
@@ -107,6 +124,7 @@ function Remove(given: Given) {
   return (
     <TypedForm
       name={member.user.email}
+      title={`Remove ${nameOf(member.user)}?`}
       text={
         'Their keys and sessions lose access at once. Everything that they created stays.' +
         (member.directory_token_count > 0 ? ` ${tokensEnding(member)}` : '')
@@ -139,6 +157,7 @@ function Leave({ member, organization }: Given) {
       }
       path={memberPath(organization.id, '@me')}
       done={async () => {
+        forgetMemberships(member.user.uuid, [organization.id]);
         if (is_only) return signedOut();
         await navigate({ to: '/account' });
         await queries.invalidateQueries();

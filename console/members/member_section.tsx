@@ -45,6 +45,7 @@ export function MemberSection({
                   member={chosen}
                   organization={organization}
                   is_oneself={chosen.user.uuid === own?.uuid}
+                  is_only_owner={results.length === count && isOnlyOwner(chosen, results)}
                   page={page}
                 />
               )}
@@ -74,6 +75,11 @@ export function MemberSection({
       </Shown>
     </Section>
   );
+}
+
+/** Returns true if no other of all members is an owner: the API lets nobody remove this one. */
+function isOnlyOwner(member: MemberRow, all: MemberRow[]): boolean {
+  return member.level === 15 && all.filter(({ level }) => level === 15).length === 1;
 }
 
 /** Returns true if the API lets the signed-in person change the member. */

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { goTo } from '../../test/console/go_to.ts';
-import { checkEverywhere } from '../../test/console/visitor.ts';
+import { checkScale } from '../../test/console/scale.ts';
+import { checkEverywhere, giveSession } from '../../test/console/visitor.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 
 const world = openConsole();
@@ -26,6 +27,11 @@ test('a level is changed and a member removed, who is named by typing', { skip }
   await page.getByText('Page 99 is empty now.').waitFor();
   await page.getByRole('button', { name: 'Go to the last page' }).click();
 
+  // Whoever may not leave learns it before they type anything.
+  await page.getByRole('link', { name: 'Leave' }).click();
+  await page.getByText('You are the only owner').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Leave the organization' }).count(), 0);
+
   await row.getByRole('link', { name: 'Manage' }).click();
   await page.getByRole('link', { name: 'Close' }).click();
   await page.getByLabel('Level').waitFor({ state: 'detached' });
@@ -39,7 +45,7 @@ test('a level is changed and a member removed, who is named by typing', { skip }
 
   await row.getByRole('link', { name: 'Manage' }).click();
   await page.getByRole('button', { name: 'Remove them' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Remove them?' });
+  const dialog = page.getByRole('dialog', { name: `Remove ${hostile}?` });
   await dialog.getByRole('textbox').fill('somebody else');
   const remove = dialog.getByRole('button', { name: 'Remove them' });
   await remove.click();
@@ -74,7 +80,7 @@ test('a bulk invite names each refused address, and its link leads in', { skip }
   const { page, leave } = await world.visit(home.user);
   await page.goto(`/organizations/${home.organization.id}/members`);
   await page.getByRole('link', { name: 'Invite people' }).click();
-  await page.getByText('No invite is open.').waitFor();
+  await page.getByText('No open invites').waitFor();
   const addresses = page.getByLabel('Addresses');
   await addresses.fill(`Ada <ada@example.com>, nobody\n${home.user.email}`);
   await page.getByRole('button', { name: 'Invite 3 people' }).click();
@@ -92,6 +98,7 @@ test('a bulk invite names each refused address, and its link leads in', { skip }
   await page.getByRole('button', { name: 'Invite', exact: true }).click();
   await page.getByText('One was invited.').waitFor();
   await page.getByRole('button', { name: 'Withdraw' }).waitFor();
+  await checkScale(page);
   await checkEverywhere(page, 'invites');
   const link = await world.server.linkIn('ada@example.com', 'Home');
 
@@ -104,6 +111,29 @@ test('a bulk invite names each refused address, and its link leads in', { skip }
   await guest.leave();
   await goTo(page, `/organizations/${home.organization.id}/members`);
   await page.getByRole('row').filter({ hasText: 'ada@example.com' }).waitFor();
+  await leave();
+});
+
+test('a removed member learns of which organization', { skip }, async () => {
+  const home = await world.harness.newOrganization({ name: `Home ${hostile}` });
+  const { user } = await world.harness.newMember(home.organization.id, 1);
+  const visitor = await world.visit(user);
+  const { page, leave } = visitor;
+  await page.goto(`/organizations/${home.organization.id}/members`);
+  await page.getByRole('heading', { name: 'Members of' }).waitFor();
+  const told = page.getByText(`You are no longer a member of Home ${hostile}.`);
+  assert.equal(await told.count(), 0);
+  const path = `/api/organizations/${home.organization.id}/members/${user.uuid}/`;
+  assert.equal((await home.ask('DELETE', path)).status, 204);
+  await page.getByRole('link', { name: 'Activity' }).click();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  // Signed in again, they are led to the page that they were on.
+  await giveSession(visitor, world.server, user);
+  await page.reload();
+  await told.waitFor();
+  await checkEverywhere(page, 'member_removed');
+  await page.getByRole('button', { name: 'Close', exact: true }).click();
+  await told.waitFor({ state: 'detached' });
   await leave();
 });
 

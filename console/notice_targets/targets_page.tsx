@@ -9,6 +9,7 @@ import { ChoicesField, SecretField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { pathOf } from '../http/reading.ts';
 import { Command } from '../page/command.tsx';
+import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
 import { Panel } from '../page/panel.tsx';
 import { Rows } from '../page/rows.tsx';
@@ -35,10 +36,10 @@ export function TargetsPage() {
         <Shown query={query}>
           {({ count, results }) =>
             count === 0 ? (
-              <p className="empty">
-                No targets yet. Until you create one, Sluice mails notices to the administrators of
-                the organization, if the server has a mail relay.
-              </p>
+              <Empty title="No targets yet">
+                Until you create one, Sluice mails notices to the administrators of the
+                organization, if the server has a mail relay.
+              </Empty>
             ) : (
               <Rows columns={['To', 'Kind', 'Of what', 'Of which exports', 'State']}>
                 {results.map((target) => (

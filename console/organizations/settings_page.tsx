@@ -13,6 +13,7 @@ import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { ZoneField } from '../projects/zone_field.tsx';
 import { account } from '../signed_in/account.ts';
+import { forgetMemberships } from '../signed_in/member_of.ts';
 import { organizationOf, organizationPath } from '../signed_in/organization.ts';
 import { organizations } from '../signed_in/organizations.ts';
 import { pathTo } from '../http/path.ts';
@@ -166,6 +167,8 @@ function DeleteOrganization({ organization }: { organization: OrganizationRow })
       path={organizationPath(organization.id)}
       if_match={etagOf(organization)}
       done={async () => {
+        const own = queries.getQueryData(account.queryKey);
+        if (own !== undefined) forgetMemberships(own.uuid, [organization.id]);
         await navigate({ to: '/account' });
         await queries.invalidateQueries();
       }}

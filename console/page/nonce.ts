@@ -4,6 +4,3 @@ const nonce = document.querySelector<HTMLElement>('meta[property=csp-nonce]')?.n
 export function styleNonce(): string {
   return nonce;
 }
-
-// The library that locks scrolling under dialogs reads it by this name.
-Object.assign(globalThis, { __webpack_nonce__: nonce });

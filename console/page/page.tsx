@@ -1,8 +1,11 @@
-import { useEffect } from 'react';
+import { useContext, useEffect } from 'react';
 import type { ReactNode } from 'react';
 import { useActions } from './actions.ts';
 import type { PageAction } from './actions.ts';
 import { AsCurl, curl } from './as_curl.tsx';
+import { Brand } from './brand.tsx';
+import { useHasDates } from '../time/dates.ts';
+import { ZoneContext } from '../time/instant.tsx';
 
 /**
  * The middle of the console: its title, which is the tab's too, the actions on the whole, and the
@@ -32,6 +35,7 @@ export function Page({
           <bdi>{title}</bdi>
         </h1>
         <div className="page_actions">
+          <Zone />
           {actions}
           {request !== undefined && <AsCurl path={request} />}
         </div>
@@ -41,12 +45,18 @@ export function Page({
   );
 }
 
+/** Names the zone of all dates on the page, once. */
+function Zone() {
+  const zone = useContext(ZoneContext);
+  return useHasDates() ? <span className="page_zone">Times in {zone}</span> : undefined;
+}
+
 /** A page of its own before somebody is signed in: one narrow column. */
 export function PlainPage({ title, children }: { title: string; children?: ReactNode }) {
   useTitle(title);
   return (
     <main className="plain">
-      <p className="brand">Sluice</p>
+      <Brand />
       <h1>{title}</h1>
       {children}
     </main>

@@ -113,7 +113,7 @@ export function Refusal({
 /** A quiet placeholder while something is read for the first time. */
 export function Waiting() {
   return (
-    <div role="status" aria-label="Loading" className="waiting">
+    <div role="status" aria-label="Loading" className="loading">
       {[90, 75, 85, 60].map((width) => (
         <Skeleton key={width} height={14} width={`${width}%`} />
       ))}

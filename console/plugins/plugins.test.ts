@@ -63,7 +63,7 @@ const manifest = JSON.stringify({
 test('own code is sent, set up, and switched on', { skip }, async () => {
   const { page } = visitor;
   await goTo(page, `/projects/${home.project.id}/plugins`);
-  await page.getByText(/as they arrive\. None is installed\./).waitFor();
+  await page.getByText(/as they arrive\. Install one/).waitFor();
   // The plugins to install are shown at once, but no filter while none is installed.
   await page.getByText(`Listed ${hostile}`).waitFor();
   assert.equal(await page.getByLabel('Which plugins').count(), 0);

@@ -5,6 +5,7 @@ import type { PluginConfigRow } from '../../server/api/plugin_configs/schema.ts'
 import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { pathOf } from '../http/reading.ts';
+import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
 import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';
@@ -67,11 +68,11 @@ function Plugins({ organization_id, collection, purpose }: Given & { purpose: st
         {({ count, results }) => (
           <>
             {count === 0 ? (
-              <p className="empty">
+              <Empty title={show === undefined ? 'No plugins yet' : 'No unused plugins'}>
                 {show === undefined
-                  ? `${purpose} None is installed.`
+                  ? `${purpose} Install one from the catalogue, or send your own code.`
                   : 'Every plugin of the organization is on in some project.'}
-              </p>
+              </Empty>
             ) : (
               <Rows columns={['Name', 'What it does', 'Version', 'In this project']}>
                 {results.map((plugin) => (

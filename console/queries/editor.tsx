@@ -72,6 +72,7 @@ function openEditor(parent: HTMLElement, latest: { current: Given }): EditorView
         }),
         linter((editor) => findFaults(editor, latest.current.validate), { delay: 400 }),
         EditorView.lineWrapping,
+        EditorView.domEventHandlers({ beforeinput: typeOver }),
         EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false' }),
         EditorView.updateListener.of(({ docChanged, state }) => {
           if (docChanged) latest.current.change(state.doc.toString());
@@ -79,6 +80,17 @@ function openEditor(parent: HTMLElement, latest: { current: Given }): EditorView
       ],
     }),
   });
+}
+
+/**
+ * Writes over what is selected. The browser would keep the colour of the selected text by a style
+ * attribute, which the policy of the page forbids.
+ */
+function typeOver({ inputType, data }: InputEvent, editor: EditorView): boolean {
+  const { state } = editor;
+  if (inputType !== 'insertText' || data === null || state.selection.main.empty) return false;
+  editor.dispatch(state.replaceSelection(data), { userEvent: 'input.type', scrollIntoView: true });
+  return true;
 }
 
 const keywords = keywordCompletionSource(StandardSQL, true);

@@ -90,6 +90,7 @@ function Remove({ organization_id, member: { uuid, email } }: OfMember) {
   return (
     <TypedForm
       name={email}
+      title={`Remove ${email}?`}
       text="Their keys and sessions stop working here at once. Everything that they created stays."
       path={memberPath(organization_id, uuid)}
       done={() => done(`${email} was removed.`, securityOf(organization_id))}

@@ -79,7 +79,7 @@ test('an owner asks all members for single sign-on, and exempts some', { skip },
   await press(`End exemption of ${outside.email}`);
   await members.getByText(`${outside.email} is no longer exempt.`).waitFor();
   await press(`Remove ${outside.email}`);
-  const removal = page.getByRole('dialog', { name: 'Remove?' });
+  const removal = page.getByRole('dialog', { name: `Remove ${outside.email}?` });
   await removal.getByRole('textbox').fill(outside.email);
   await removal.getByRole('button', { name: 'Remove' }).click();
   await members.getByText(`${outside.email} was removed.`).waitFor();

@@ -34,7 +34,7 @@ const cases: [string, string][] = [
   ],
   [
     `Mozilla/5.0 (X11; Linux x86_64) ${webkit} HeadlessChrome/126.0.0.0 Safari/537.36`,
-    'Chrome without a window 126 on Linux',
+    'Headless Chrome 126 on Linux',
   ],
   ['Mozilla/5.0 (X11; Linux x86_64) Something', 'A browser on Linux'],
   ['curl/8.5.0', 'curl 8'],

@@ -5,7 +5,7 @@ const browsers: [RegExp, string][] = [
   [/\bVivaldi\/(\d+)/, 'Vivaldi'],
   [/\bSamsungBrowser\/(\d+)/, 'Samsung Internet'],
   [/\b(?:Firefox|FxiOS)\/(\d+)/, 'Firefox'],
-  [/\bHeadlessChrome\/(\d+)/, 'Chrome without a window'],
+  [/\bHeadlessChrome\/(\d+)/, 'Headless Chrome'],
   [/\bCriOS\/(\d+)/, 'Chrome'],
   [/\bChrom(?:e|ium)\/(\d+)/, 'Chrome'],
   [/\bVersion\/(\d+)(?:\.\d+)* (?:Mobile\/\w+ )?Safari\//, 'Safari'],

@@ -1,3 +1,4 @@
+import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { ErrorComponentProps } from '@tanstack/react-router';
 import { Problem } from '../http/problem.ts';
@@ -28,9 +29,9 @@ export function CouldNotBeShown({ error, reset }: ErrorComponentProps) {
         </p>
       )}
       <p>
-        <button type="button" onClick={reset}>
+        <Button variant="default" onClick={reset}>
           Try again
-        </button>
+        </Button>
       </p>
     </PlainPage>
   );

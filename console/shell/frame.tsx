@@ -1,10 +1,13 @@
-import { ActionIcon, Drawer } from '@mantine/core';
+import { ActionIcon, CloseButton } from '@mantine/core';
 import { IconMenu2 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Outlet, useLocation } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { TyperContext } from '../form/kept.ts';
 import { AroundContext } from '../page/around.ts';
+import { Brand } from '../page/brand.tsx';
+import { Dialog } from '../page/dialog.tsx';
+import { LostNote } from './lost_note.tsx';
 import { PartialNote } from './partial_note.tsx';
 import { account } from '../signed_in/account.ts';
 import { Navigation } from './navigation.tsx';
@@ -31,30 +34,28 @@ export function Frame() {
         <ActionIcon variant="subtle" aria-label="Navigation" onClick={() => setOpenedOn(pathname)}>
           <IconMenu2 size={18} aria-hidden />
         </ActionIcon>
-        <p className="brand">Sluice</p>
+        <Brand />
       </header>
-      <Drawer
-        opened={opened_on === pathname}
-        onClose={() => setOpenedOn(undefined)}
-        title="Navigation"
-        size={260}
-        // Also where the link leads to the page that is shown.
-        onClick={({ target }) => {
-          if (target instanceof Element && target.closest('a') !== null) setOpenedOn(undefined);
-        }}
-        closeButtonProps={{ 'aria-label': 'Close the navigation' }}
-      >
-        <Navigation
-          openPalette={() => {
-            setOpenedOn(undefined);
-            open();
-          }}
-        />
-      </Drawer>
+      {opened_on === pathname && (
+        <Dialog title="Navigation" is_drawer close={() => setOpenedOn(undefined)}>
+          <CloseButton
+            className="drawer_close"
+            aria-label="Close the navigation"
+            onClick={() => setOpenedOn(undefined)}
+          />
+          <Navigation
+            openPalette={() => {
+              setOpenedOn(undefined);
+              open();
+            }}
+          />
+        </Dialog>
+      )}
       <main className="main" id="main" tabIndex={-1} ref={main}>
         <TyperContext value={own?.uuid}>
           <Outage />
           <PartialNote />
+          <LostNote />
           <AroundContext value="frame">
             <Outlet />
           </AroundContext>

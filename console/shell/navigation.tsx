@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { Brand } from '../page/brand.tsx';
 import { useHome } from '../signed_in/home.ts';
 import { AccountMenu } from './account_menu.tsx';
 import { organization_pages, project_pages } from './pages.ts';
@@ -10,8 +11,8 @@ export function Navigation({ openPalette }: { openPalette: () => void }) {
   const { project_id, organization_id } = useHome();
   return (
     <>
-      <p className="brand">Sluice</p>
-      <ProjectSwitcher project_id={project_id} />
+      <Brand />
+      <ProjectSwitcher project_id={project_id} openPalette={openPalette} />
       <PaletteButton open={openPalette} />
       {project_id !== undefined && (
         <nav aria-label="Project">

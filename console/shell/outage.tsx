@@ -1,32 +1,45 @@
 import { useQueryClient } from '@tanstack/react-query';
 import type { Query, QueryClient } from '@tanstack/react-query';
-import { useState, useSyncExternalStore } from 'react';
+import { useEffect, useState, useSyncExternalStore } from 'react';
 import { isOutage } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
 import { BusyButton } from '../page/busy_button.tsx';
 import { Refusal } from '../page/shown.tsx';
+import { serverAway, watchServer } from './heartbeat.ts';
 
-/** Says once that the server gives no answers, and that what is on the screen may be old by it. */
+/**
+ * Says once that the server gives no answers, and that what is on the screen may be old by it:
+ * within 3 s, before anything was asked for in vain. What is good news loses its colour meanwhile.
+ */
 export function Outage() {
   const queries = useQueryClient();
-  const problem = useSyncExternalStore(
+  const found = useSyncExternalStore(
     (tell) => queries.getQueryCache().subscribe(tell),
     () => findOutage(queries),
   );
+  const away = useSyncExternalStore(watchServer, serverAway);
+  const is_away = away !== undefined;
+  useEffect(() => {
+    if (is_away) return () => void queries.invalidateQueries({ refetchType: 'active' });
+    return undefined;
+  }, [is_away, queries]);
   const [is_asking, setAsking] = useState(false);
+  const problem = found ?? away;
   if (problem === undefined) return undefined;
   const press = () => {
     setAsking(true);
     void queries
-      .refetchQueries({ type: 'active', predicate: isHit })
+      .refetchQueries({ type: 'active', ...(found === undefined ? {} : { predicate: isHit }) })
       .finally(() => setAsking(false));
   };
   return (
-    <Refusal problem={problem} title="These values may be old">
-      <BusyButton size="compact-sm" is_busy={is_asking} press={press}>
-        Try again
-      </BusyButton>
-    </Refusal>
+    <div className="outage">
+      <Refusal problem={problem} title="These values may be old">
+        <BusyButton size="compact-sm" is_busy={is_asking} press={press}>
+          Try again
+        </BusyButton>
+      </Refusal>
+    </div>
   );
 }
 

@@ -1,15 +1,26 @@
 import { Menu, UnstyledButton } from '@mantine/core';
-import { IconCheck, IconSelector } from '@tabler/icons-react';
+import { IconCheck, IconSearch, IconSelector } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
 import { organizations } from '../signed_in/organizations.ts';
 
+/** More projects than these are searched for in the command palette. */
+const listed_max = 8;
+
 /** Says which organization and project is looked at, and leads to the others. */
-export function ProjectSwitcher({ project_id }: { project_id: string | undefined }) {
+export function ProjectSwitcher({
+  project_id,
+  openPalette,
+}: {
+  project_id: string | undefined;
+  openPalette: () => void;
+}) {
   const { data } = useQuery(organizations);
   const all = data?.results ?? [];
   const home = all.find(({ teams }) => teams.some(({ id }) => String(id) === project_id));
   const project = home?.teams.find(({ id }) => String(id) === project_id);
+  const { groups, left_out } = listed(all, home, project);
   return (
     <Menu position="bottom-start" width={240} shadow="md">
       <Menu.Target>
@@ -26,7 +37,7 @@ export function ProjectSwitcher({ project_id }: { project_id: string | undefined
         </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown mah={420} style={{ overflowY: 'auto' }}>
-        {all.map(({ id, name, teams }) => (
+        {groups.map(({ id, name, teams }) => (
           <div key={id} role="group" aria-label={name}>
             <Menu.Label>
               <bdi>{name}</bdi>
@@ -45,7 +56,31 @@ export function ProjectSwitcher({ project_id }: { project_id: string | undefined
             ))}
           </div>
         ))}
+        {left_out > 0 && (
+          <>
+            <Menu.Divider />
+            <Menu.Item leftSection={<IconSearch size={14} aria-hidden />} onClick={openPalette}>
+              Search {left_out.toLocaleString('en')} more projects
+            </Menu.Item>
+          </>
+        )}
       </Menu.Dropdown>
     </Menu>
   );
+}
+
+/** Chooses the first projects, the present one and its organization before all others. */
+function listed(
+  all: OrganizationRow[],
+  home: OrganizationRow | undefined,
+  project: OrganizationRow['teams'][number] | undefined,
+) {
+  const ordered = all.toSorted((one, two) => Number(two === home) - Number(one === home));
+  const projects = ordered.flatMap(({ teams }) => teams);
+  const others = projects.filter((one) => one !== project);
+  const first = [...(project === undefined ? [] : [project]), ...others].slice(0, listed_max);
+  const groups = ordered
+    .map(({ id, name, teams }) => ({ id, name, teams: teams.filter((one) => first.includes(one)) }))
+    .filter(({ teams }) => teams.length > 0);
+  return { groups, left_out: projects.length - first.length };
 }

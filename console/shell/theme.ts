@@ -28,17 +28,21 @@ const dark: MantineColorsTuple = [
   '#0c0f12',
 ];
 
-/** The look of the console: the fonts of the system, small and dense, one colour for actions. */
+/** The look of the console: one type, small and dense, one colour for actions. */
 export const theme = createTheme({
   colors: { ink, dark },
   primaryColor: 'ink',
   primaryShade: { light: 8, dark: 8 },
+  fontFamily: "Geist, system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
   defaultRadius: 'sm',
+  radius: { sm: '6px', md: '10px' },
   cursorType: 'pointer',
   respectReducedMotion: true,
+  lineHeights: { md: '1.5' },
   fontSizes: { xs: '12px', sm: '13px', md: '14px', lg: '16px', xl: '18px' },
   components: {
     Button: { defaultProps: { size: 'sm' } },
+    Checkbox: { defaultProps: { radius: 4 } },
     TextInput: { defaultProps: { size: 'sm' } },
     PasswordInput: { defaultProps: { size: 'sm' } },
     NativeSelect: { defaultProps: { size: 'sm' } },

@@ -1,4 +1,5 @@
 import { createContext, useContext } from 'react';
+import { useDrawnDate } from './dates.ts';
 import { useNow } from './now.ts';
 import { dated, distance, exactly } from './words.ts';
 
@@ -7,11 +8,12 @@ export const ZoneContext = createContext('UTC');
 
 /**
  * An instant for people: how far it is from now, or with `is_exact` the date and hour; pointing at
- * it tells both, in the zone of the project and in UTC.
+ * it tells both, in the zone of the project and in UTC. The head of the page names the zone.
  */
 export function Instant({ at, is_exact = false }: { at: string; is_exact?: boolean }) {
   const zone = useContext(ZoneContext);
   const words = distance(at, useNow());
+  useDrawnDate(is_exact);
   return (
     <time dateTime={at} title={`${exactly(at, zone)} (${words})`}>
       {is_exact ? dated(at, zone) : words}

@@ -17,6 +17,11 @@ export function distance(at: string, now_ms: number): string {
   return 'now';
 }
 
+/** Returns when something due is done: its distance, or `within a minute` once that is over. */
+export function dueIn(at: string, now_ms: number): string {
+  return Date.parse(at) - now_ms < 60_000 ? 'within a minute' : distance(at, now_ms);
+}
+
 /** The instant in the zone, which it names, and in UTC where that is another. */
 export function exactly(at: string, zone: string): string {
   const own = `${written(at, zone)} ${zone}`;
@@ -30,11 +35,11 @@ export function written(at: string, zone: string): string {
 }
 
 /**
- * The instant in the zone, which it names: `2026-01-31 12:00 Europe/Berlin`. In an hour that the
- * clocks of the zone show twice, UTC follows, which says which of the two it is.
+ * The instant in the zone, which the page names: `2026-01-31 12:00`. In an hour that the clocks of
+ * the zone show twice, UTC follows, which says which of the two it is.
  */
 export function dated(at: string, zone: string): string {
-  const own = `${written(at, zone)} ${zone}`;
+  const own = written(at, zone);
   return isShownTwice(Date.parse(at), zone) ? `${own} (${written(at, 'UTC').slice(11)} UTC)` : own;
 }
 

@@ -76,13 +76,17 @@ function reach({ metadata, dependencies }: Bill, names: string[]): Set<string> {
   return reached;
 }
 
-/** The packages that modules of the console import. */
+/** The packages that modules and styles of the console name. */
 function consolePackages(): string[] {
   const folder = join(root, 'console');
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((path) => /\.tsx?$/.test(path) && !/\.test\.tsx?$/.test(path))
+    .filter((path) => /\.(?:tsx?|css)$/.test(path) && !/\.test\.tsx?$/.test(path))
     .flatMap((path) =>
-      [...readFileSync(join(folder, path), 'utf8').matchAll(/(?:from|import)\s*\(?'([^'.][^']*)'/g)]
+      [
+        ...readFileSync(join(folder, path), 'utf8').matchAll(
+          /(?:from|import|url)\s*\(?'([^'.][^']*)'/g,
+        ),
+      ]
         .map(([, specifier]) => specifier!.split('/'))
         .map(([first, second]) => (first!.startsWith('@') ? `${first}/${second}` : first!)),
     );

@@ -1,18 +1,29 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { root } from '../house/source_files.ts';
 
-/** Most JavaScript of a first view, whichever it is, and of what a later view adds; gzip, in KB. */
+/**
+ * Most of a first view (JavaScript and type, and styles), whichever it is, and most JavaScript that
+ * a later view adds; gzip, in KB.
+ */
 const first_view_kb_max = 250;
+const first_styles_kb_max = 20;
 const later_view_kb_max = 80;
 /** The editor of queries comes when a query is written, whichever view that is on. */
 const editor = 'queries/editor.tsx';
 const editor_kb_max = 125;
 
-type Chunk = { file: string; isEntry?: boolean; imports?: string[]; dynamicImports?: string[] };
+type Chunk = {
+  file: string;
+  isEntry?: boolean;
+  imports?: string[];
+  dynamicImports?: string[];
+  css?: string[];
+  assets?: string[];
+};
 
 const dist = join(root, 'console/dist');
 const manifest = JSON.parse(readFileSync(join(dist, '.vite/manifest.json'), 'utf8')) as Record<
@@ -29,7 +40,15 @@ function filesWith(name: string, found = new Set<string>()): Set<string> {
   return found;
 }
 
-/** The size of each script that was asked for: most views share most of theirs. */
+/** The styles that come with a chunk and what it imports, and the type that they name. */
+function looksWith(name: string, found = new Set<string>()): Set<string> {
+  const { imports = [], css = [], assets = [] } = manifest[name]!;
+  for (const file of [...css, ...assets.filter((one) => one.endsWith('.woff2'))]) found.add(file);
+  for (const other of imports) looksWith(other, found);
+  return found;
+}
+
+/** The size of each file that was asked for: most views share most of theirs. */
 const sizes = new Map<string, number>();
 
 function kilobytes(files: Iterable<string>): number {
@@ -49,13 +68,45 @@ const frame = 'shell/frame.tsx';
 // Each view is loaded by a dynamic import of the entry, most of them inside of the frame.
 const views = manifest[entry]!.dynamicImports!.filter((name) => name !== frame);
 const around = new Set([...filesWith(entry), ...filesWith(frame)]);
+const looks = new Set([...looksWith(entry), ...looksWith(frame)]);
 
-test('a first view loads at most 250 KB of JavaScript, whichever it is', () => {
+test('a first view loads at most 250 KB of JavaScript and type, whichever it is', () => {
   assert.ok(views.length >= 5, 'The views are found.');
+  const type = [...looks].filter((file) => file.endsWith('.woff2'));
+  assert.equal(type.length, 1, 'The type is found.');
+  assert.ok(sizeOf(type[0]!) < 60);
   const heavy = views
-    .map((name) => [name, Math.round(kilobytes(new Set([...around, ...filesWith(name)])))] as const)
+    .map((name) => {
+      const files = [...around, ...type, ...filesWith(name)];
+      return [name, Math.round(kilobytes(new Set(files)))] as const;
+    })
     .filter(([, size]) => size > first_view_kb_max);
   assert.deepEqual(heavy, []);
+});
+
+test('a first view loads at most 20 KB of styles', () => {
+  for (const name of views) {
+    const styles = [...looks, ...looksWith(name)].filter((file) => file.endsWith('.css'));
+    const size = kilobytes(new Set(styles));
+    assert.ok(size <= first_styles_kb_max, `${name}: ${size} KB`);
+  }
+});
+
+test('every part of Mantine that the console uses brings its styles', () => {
+  const parts = (ending: string) =>
+    readdirSync(join(dist, 'assets'))
+      .filter((name) => name.endsWith(ending) && !name.startsWith('reference'))
+      .flatMap((name) =>
+        readFileSync(join(dist, 'assets', name), 'utf8').match(/\bm_[0-9a-f]{6,8}\b/g),
+      );
+  const styled = new Set(parts('.css'));
+  const used = new Set(parts('.js'));
+  assert.ok(used.size > 50, 'The parts are found.');
+  assert.deepEqual(
+    [...used].filter((part) => !styled.has(part)),
+    [],
+    'console/shell/mantine.css',
+  );
 });
 
 test('a later view adds at most 80 KB of JavaScript, with all that it loads later still', () => {

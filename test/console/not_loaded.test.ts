@@ -74,7 +74,7 @@ test(
     await told.waitFor();
     await page.unroute('**/*');
     await page.evaluate("dispatchEvent(new Event('online'))");
-    await page.getByRole('heading', { name: 'Erasures' }).waitFor();
+    await page.getByRole('heading', { name: 'Erasures', level: 1 }).waitFor();
     forgetFailures(visitor!);
   },
 );
@@ -125,6 +125,21 @@ test('a query editor or palette that does not load leaves the page usable', { sk
   await page.getByRole('textbox', { name: 'Query' }).fill('SELECT 1');
   // The field is there before the browser has said that the editor is not.
   await eventually('The editor is not asked for.', () => complaints.length > before);
+  forgetFailures(visitor!);
+});
+
+test('a server that goes away is told of within 3 s, and its return heals', { skip }, async () => {
+  const { page } = await typeSomewhere();
+  const name = page.getByRole('textbox', { name: 'Name' });
+  const told = page.getByText('These values may be old');
+  await page.route('**/*', (route) => route.abort('connectionrefused'));
+  const gone_at = performance.now();
+  await told.waitFor();
+  const told_after_ms = performance.now() - gone_at;
+  assert.ok(told_after_ms < 4_000, `told after ${told_after_ms} ms`);
+  await page.unroute('**/*');
+  await told.waitFor({ state: 'detached' });
+  assert.equal(await name.inputValue(), 'Typed before');
   forgetFailures(visitor!);
 });
 

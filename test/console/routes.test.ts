@@ -8,6 +8,7 @@ import { root } from '../house/source_files.ts';
 import type { TestOrganization } from '../harness.ts';
 import { openConsole } from './open_console.ts';
 import { goTo, untilAnswered } from './go_to.ts';
+import { checkScale } from './scale.ts';
 import { checkEverywhere, untilInPage } from './visitor.ts';
 import type { Visitor } from './visitor.ts';
 
@@ -162,17 +163,22 @@ for (const [routes, who] of [
   [signed_in, 'somebody'],
 ] as const)
   for (const [name, { path, heading }] of Object.entries(routes))
-    test(`${name}, where ${who} is signed in, keeps the rules of axe-core`, { skip }, async () => {
-      const { page, complaints } = await visitRoutes(who);
-      await goTo(
-        page,
-        path.replaceAll(/\$\w+/g, (name) => ids[name]!),
-      );
-      await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
-      await untilAnswered(page);
-      await checkEverywhere(page, name, ['narrow', 'wide']);
-      assert.deepEqual(complaints, []);
-    });
+    test(
+      `${name}, where ${who} is signed in, keeps the rules of axe-core and the scale`,
+      { skip },
+      async () => {
+        const { page, complaints } = await visitRoutes(who);
+        await goTo(
+          page,
+          path.replaceAll(/\$\w+/g, (name) => ids[name]!),
+        );
+        await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
+        await untilAnswered(page);
+        await checkEverywhere(page, name, ['narrow', 'wide']);
+        await checkScale(page);
+        assert.deepEqual(complaints, []);
+      },
+    );
 
 test('an address that was cut off leads on', { skip }, async () => {
   const { page } = await visitRoutes('somebody');

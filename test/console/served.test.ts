@@ -72,10 +72,10 @@ test('a request for data, or for the API, gets no page', async () => {
 test('files are kept for ever, and come compressed as the browser takes them', async () => {
   const assets = assetsOf(await get('/', html));
   assert.ok(
-    assets.some((path) => path.endsWith('.js')) && assets.some((path) => path.endsWith('.css')),
+    ['.js', '.css', '.woff2'].every((ending) => assets.some((path) => path.endsWith(ending))),
   );
   for (const path of assets) {
-    assert.match(path, /-[\w-]{8}\.(?:js|css|svg)$/, 'the name has the hash');
+    assert.match(path, /-[\w-]{8}\.(?:js|css|svg|woff2)$/, 'the name has the hash');
     const { status, headers } = await get(path);
     assert.deepEqual(
       [status, headers['cache-control'], headers['vary'], headers['content-encoding']],

@@ -9,7 +9,6 @@ import { Page } from '../../page/page.tsx';
 import { Sentence } from '../../page/sentence.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
-import { exactly } from '../../time/words.ts';
 import { counted, inBytes } from '../../page/quantities.ts';
 import { ReceiptLink } from '../runs/receipt_link.tsx';
 import { exportIds } from '../export_context.ts';
@@ -156,7 +155,6 @@ function Results({ search }: { search: FindSearch }) {
 }
 
 function Record({ record }: { record: FoundRecord }) {
-  const zone = useContext(ZoneContext);
   const { uuid, event, distinct_id, person_version, timestamp, inserted_at, exports } = record;
   return (
     <section className="part found">
@@ -170,8 +168,12 @@ function Record({ record }: { record: FoundRecord }) {
             <code>{uuid}</code> of <bdi>{distinct_id}</bdi>,{' '}
           </>
         )}
-        {timestamp !== null && <>happened {exactly(timestamp, zone)}, </>}
-        stored {exactly(inserted_at, zone)}
+        {timestamp !== null && (
+          <>
+            happened <Instant at={timestamp} is_exact />,{' '}
+          </>
+        )}
+        stored <Instant at={inserted_at} is_exact />
       </p>
       {exports.length === 0 ? (
         <p>This project has no export.</p>
@@ -231,8 +233,12 @@ function InExport({ found }: { found: FoundExport }) {
       </p>
       {slice !== null && (
         <p>
-          In <code>{slice.name ?? 'a file that is not written yet'}</code>, slice {slice.number + 1}
-          : {counted(slice.records, 'row')}
+          {slice.name !== null && (
+            <>
+              In <code>{slice.name}</code>,{' '}
+            </>
+          )}
+          slice {slice.number + 1}: {counted(slice.records, 'row')}
           {slice.bytes !== null && `, ${inBytes(slice.bytes)}`}
         </p>
       )}

@@ -5,6 +5,7 @@ import sql from 'sql-template-tag';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { inDepth, is_deep } from '../../../test/depth.ts';
 import { goTo } from '../../../test/console/go_to.ts';
+import { checkScale } from '../../../test/console/scale.ts';
 import { checkEverywhere, untilInPage } from '../../../test/console/visitor.ts';
 import type { Visitor } from '../../../test/console/visitor.ts';
 import { completed, endedRun, failed } from '../../../test/factories/batch_exports/ended_runs.ts';
@@ -58,7 +59,7 @@ async function create(home: TestOrganization, name: string): Promise<string> {
 
 test('the list shows the state of each export, and follows changes', { skip }, async () => {
   await goTo(visitor.page, (await newList('Empty')).list);
-  await visitor.page.getByText('No exports yet.').waitFor();
+  await visitor.page.getByText('No exports yet').waitFor();
   await checkEverywhere(visitor.page, 'exports_empty');
 
   const long_name = 'Health '.padEnd(100, 'long');
@@ -161,6 +162,7 @@ test('many are paused, resumed and deleted, also those not on the screen', { ski
   await button('Select all').click();
   await page.getByText('31 exports of 31 selected').waitFor();
   assert.ok((await page.getByRole('row').count()) < 31);
+  await checkScale(page);
   if (is_deep) await checkEverywhere(page, 'exports_selected');
   await button('Pause 31 exports').click();
   await page.waitForURL(/action=/);

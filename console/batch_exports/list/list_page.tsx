@@ -4,6 +4,7 @@ import { Link, getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Problem } from '../../http/problem.ts';
 import { pathOf } from '../../http/reading.ts';
+import { Empty } from '../../page/empty.tsx';
 import { Page } from '../../page/page.tsx';
 import { Refusal, Shown } from '../../page/shown.tsx';
 import { BulkBar, BulkProgress } from './bulk.tsx';
@@ -35,7 +36,7 @@ export function ListPage() {
       <Shown query={query}>
         {(page) =>
           isEmpty(page) ? (
-            <NoExports />
+            <NoExports project_id={project_id} />
           ) : (
             <>
               <Filters search={search} counts={page.counts} change={change} />
@@ -59,12 +60,16 @@ function isEmpty({ counts }: OverviewPage): boolean {
   return Object.values(counts).every((count) => count === 0);
 }
 
-function NoExports() {
+function NoExports({ project_id }: { project_id: string }) {
+  const way = (
+    <Link to="/projects/$project_id/exports/new" params={{ project_id }} className="act">
+      Create the first export
+    </Link>
+  );
   return (
-    <div className="empty">
-      <p>No exports yet.</p>
-      <p>An export delivers events or persons to a destination, on a schedule.</p>
-    </div>
+    <Empty title="No exports yet" way={way}>
+      An export delivers the events or persons of this project to a destination, on a schedule.
+    </Empty>
   );
 }
 

@@ -5,6 +5,7 @@ import { written } from '../../time/words.ts';
 import { ticksOf } from '../slots/axis.ts';
 import type { Span } from '../slots/boundaries.ts';
 import type { Series } from './metrics.ts';
+import { steps_of } from './steps.ts';
 import 'uplot/dist/uPlot.min.css';
 
 const height = 150;
@@ -13,10 +14,6 @@ const tick_width = 90;
 const dots_max = 60;
 /** A shorter way is a click. */
 const drag_width_min = 4;
-/** Steps between two lines of an axis that counts. */
-const whole_steps = Array.from({ length: 16 }, (_, digits) =>
-  [1, 2, 5].map((step) => step * 10 ** digits),
-).flat();
 const colours = ['--mantine-color-anchor', '--warn'];
 
 /** The input of a chart. */
@@ -27,19 +24,19 @@ type Given = {
   series: Series[];
   zone: string;
   inWords: (value: number) => string;
-  /** True for counts: no values exist between two whole numbers. */
-  is_count?: boolean;
+  /** The values, by which the steps between two lines are round. */
+  unit: keyof typeof steps_of;
   choose: (from: number, to: number) => void;
 };
 
 /** Series over time; dragging along it chooses a range. */
 export function Chart(given: Given) {
-  const { title, range, at, series, zone, inWords, is_count = false, choose } = given;
+  const { title, range, at, series, zone, inWords, unit, choose } = given;
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const element = place.current!;
     const colourOf = (name: string) => getComputedStyle(element).getPropertyValue(name);
-    const shown = { title, range, at, series, zone, inWords, is_count, choose };
+    const shown = { title, range, at, series, zone, inWords, unit, choose };
     const chart = new uPlot(
       { width: element.clientWidth, height, ...optionsOf(shown, colourOf) },
       [at, ...series.map(({ values }) => values)],
@@ -55,7 +52,7 @@ export function Chart(given: Given) {
       observer.disconnect();
       chart.destroy();
     };
-  }, [title, range, at, series, zone, inWords, is_count, choose]);
+  }, [title, range, at, series, zone, inWords, unit, choose]);
   return (
     <section className="chart">
       <h2>{title}</h2>
@@ -108,11 +105,11 @@ function optionsOf(given: Given, colourOf: Colours): Omit<uPlot.Options, 'width'
   };
 }
 
-function axesOf({ range, zone, inWords, is_count }: Given, colourOf: Colours): uPlot.Axis[] {
+function axesOf({ range, zone, inWords, unit }: Given, colourOf: Colours): uPlot.Axis[] {
   const grid = { stroke: () => colourOf('--line'), width: 1 };
   const axis = {
     stroke: () => colourOf('--mantine-color-dimmed'),
-    font: '11px system-ui',
+    font: '11px Geist, system-ui',
     grid,
     ticks: grid,
   };
@@ -126,7 +123,7 @@ function axesOf({ range, zone, inWords, is_count }: Given, colourOf: Colours): u
     {
       ...axis,
       size: 72,
-      ...(is_count ? { incrs: whole_steps } : {}),
+      incrs: steps_of[unit],
       values: (_chart, values) => values.map((value) => inWords(value)),
     },
   ];

@@ -5,6 +5,7 @@ import { useCallback, useContext, useMemo, useState } from 'react';
 import type { MetricPoint } from '../../../server/api/batch_exports/metrics/schema.ts';
 import { useExport } from '../export_context.ts';
 import { inBytes, inTime } from '../../page/quantities.ts';
+import { Empty } from '../../page/empty.tsx';
 import { Seldom } from '../../page/section.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
@@ -64,7 +65,7 @@ export function MetricsPage() {
       <Shown query={query}>
         {({ results }) =>
           results.length === 0 ? (
-            <p className="empty">No runs were planned in this time.</p>
+            <Empty title="No runs were planned in this time">Choose a longer time above.</Empty>
           ) : (
             <Charts results={results} range={range} zone={zone} choose={choose} />
           )
@@ -98,21 +99,28 @@ function Charts({
           title="Rows delivered"
           series={charts.rows}
           inWords={inNumbers}
-          is_count
+          unit="count"
         />
         <Chart
           {...common}
           title="Bytes delivered"
           series={charts.bytes}
           inWords={inBytes}
-          is_count
+          unit="count"
         />
-        <Chart {...common} title="Duration" series={charts.duration} inWords={inTime} />
+        <Chart
+          {...common}
+          title="Duration"
+          series={charts.duration}
+          inWords={inTime}
+          unit="seconds"
+        />
         <Chart
           {...common}
           title="Delay from the end of the interval"
           series={charts.delay}
           inWords={inTime}
+          unit="seconds"
         />
       </div>
       <Seldom summary="The same as a table">

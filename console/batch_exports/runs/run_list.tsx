@@ -2,6 +2,7 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { Link } from '@tanstack/react-router';
 import { memo, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
+import { Empty } from '../../page/empty.tsx';
 import { useRowsAround } from '../../page/printing.ts';
 import { useExport } from '../export_context.ts';
 import { counted, inBytes } from '../../page/quantities.ts';
@@ -20,11 +21,13 @@ export function RunList({
   has_more,
   is_waiting,
   more,
+  is_narrowed,
 }: {
   runs: BatchExportRun[];
   has_more: boolean;
   is_waiting: boolean;
   more: () => void;
+  is_narrowed: boolean;
 }) {
   const list = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
@@ -44,7 +47,7 @@ export function RunList({
   useEffect(() => {
     if (has_more && !is_waiting && last >= runs.length - 20) more();
   }, [has_more, is_waiting, last, runs.length, more]);
-  if (runs.length === 0) return <p className="empty">No runs match.</p>;
+  if (runs.length === 0) return <NoRuns is_narrowed={is_narrowed} />;
   return (
     <div role="table" aria-label="Runs" aria-rowcount={has_more ? -1 : runs.length + 1}>
       <div role="row" aria-rowindex={1} className="run_row run_head">
@@ -71,6 +74,17 @@ export function RunList({
       </div>
       {is_waiting && <p className="muted">Reading more…</p>}
     </div>
+  );
+}
+
+function NoRuns({ is_narrowed }: { is_narrowed: boolean }) {
+  return is_narrowed ? (
+    <Empty title="No runs match">Choose another status, or a longer time.</Empty>
+  ) : (
+    <Empty title="No runs yet">
+      Each interval of the export gets a run once its data are final. A backfill starts runs at
+      once.
+    </Empty>
   );
 }
 

@@ -42,6 +42,7 @@ export function RunsPage() {
             has_more={hasNextPage}
             is_waiting={isFetchingNextPage}
             more={() => void fetchNextPage()}
+            is_narrowed={Object.values(search).some((value) => value !== undefined)}
           />
         </>
       )}

@@ -143,7 +143,7 @@ function stack(shares: Float32Array, heights: Float32Array, first: number): void
 function paintAxis(context: CanvasRenderingContext2D, picture: Picture, colourOf: ColourOf): void {
   const { width, view, zones } = picture;
   const xOf = scaleOf(picture);
-  context.font = '11px system-ui, sans-serif';
+  context.font = '11px Geist, system-ui, sans-serif';
   context.textBaseline = 'middle';
   const most = Math.floor(width / tick_width);
   zones.forEach((zone, index) => {

@@ -7,7 +7,7 @@ import { built_console, readAsset } from './build.ts';
 import { consoleHeaders, createNonce, reference_headers } from './policy.ts';
 
 const asset_route = hiddenRoute({
-  200: ['text/javascript', 'text/css', 'image/svg+xml'],
+  200: ['text/javascript', 'text/css', 'image/svg+xml', 'font/woff2'],
   404: [problem],
 });
 const reference_route = hiddenRoute({ 200: ['text/html'], 503: ['text/html'] });

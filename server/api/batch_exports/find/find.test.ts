@@ -10,6 +10,7 @@ import {
   until,
   withEvents,
 } from '../../../../test/factories/batch_exports/delivering_harness.ts';
+import { rememberErased } from '../../../engine/ingest/persons/erased_ids.ts';
 import type { FoundExport, FoundRecord } from './schema.ts';
 
 const delivering = aroundTests(openDeliveringHarness);
@@ -125,6 +126,33 @@ test('a search needs all its fields; an unknown export is 404', async () => {
     assert.deepEqual([(await find(query!)).status, (await find(query!)).body.attr], [400, attr]);
   const uuid = crypto.randomUUID();
   assert.equal((await find(`uuid=${uuid}&batch_export=${uuid}`)).status, 404);
+});
+
+test('an erased record is told as erased', async () => {
+  const { harness } = delivering;
+  const home = await harness.newOrganization();
+  const team_id = home.project.id;
+  const find = async (query: string) =>
+    (await home.ask('GET', `/api/projects/${team_id}/find/?${query}`)).body.detail as string;
+  const asked_by_uuid = `uuid=${crypto.randomUUID()}`;
+  const asked_by_id = (id: string) => `distinct_id=${id}&day=2026-01-01`;
+  assert.doesNotMatch(await find(asked_by_uuid), /eras/);
+  const { db, secrets } = harness.deps;
+  const erasure_id = crypto.randomUUID();
+  await db.run(sql`
+    INSERT INTO erasures (id, organization_id, team_id, kind, late_events, asked, status, step,
+      removed_at, finished_at)
+    VALUES (${erasure_id}, ${home.organization.id}, ${team_id}, 'persons', 'refuse', '{}',
+      'Completed', 'done', '2026-02-03T04:05:06Z', now())`);
+  await rememberErased(db, secrets, { team_id, erasure_id, late_events: 'refuse' }, ['gone']);
+  const possible =
+    /Or it was erased: this project has 1 erasure, the latest at 2026-02-03T04:05:06/;
+  assert.match(await find(asked_by_uuid), possible);
+  assert.match(await find(asked_by_id('here')), possible);
+  assert.equal(
+    await find(asked_by_id('gone')),
+    'The store has no events of "gone" on 2026-01-01. An erasure deleted the data of this person.',
+  );
 });
 
 test('a person is found by the versions that were stored on the day', async () => {

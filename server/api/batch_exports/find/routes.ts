@@ -1,8 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
-import { findRemoved, removedSentence } from '../../../engine/model/ledger/removed.ts';
-import type { Removed } from '../../../engine/model/ledger/removed.ts';
 import type { Engine } from '../../../engine/exports/engine.ts';
 import { row_tables } from '../../../engine/model/removals/delete_rows.ts';
 import { caughtUpForAnswer } from '../../../platform/clickhouse/topology/caught_up.ts';
@@ -10,6 +8,7 @@ import { isoInstant } from '../../../platform/clock.ts';
 import { counted } from '../../../platform/counted.ts';
 import { invalid, missing } from '../../../platform/http/errors.ts';
 import { query } from '../../../platform/http/lists/query.ts';
+import { absentSentence } from './absent.ts';
 import { judge } from './judge.ts';
 import { FindQuery, Found, records_max } from './schema.ts';
 import type { FoundRecord } from './schema.ts';
@@ -64,7 +63,10 @@ async function answerFound(engine: Engine, request: FastifyRequest) {
     records.push({ ...shown(record), exports: judged });
   }
   return {
-    detail: sentence(asked, found.length, await findRemoved(engine.db, team_id)),
+    detail:
+      found.length > 0
+        ? `${counted(Math.min(found.length, records_max), 'record')} found.`
+        : await absentSentence(engine, team_id, asked),
     timezone,
     records,
     has_more_records: found.length > records_max,
@@ -137,18 +139,4 @@ function receiptUrl(
     `${server.context.config.public_url}/api/projects/${project}/batch_exports/` +
     `${batch_export}/runs/${run}/receipt/`
   );
-}
-
-function sentence(
-  { uuid, distinct_id, day }: Asked,
-  count: number,
-  removed: Removed | undefined,
-): string {
-  if (count > 0) return `${counted(Math.min(count, records_max), 'record')} found.`;
-  const refused =
-    'It was not sent to this project, or was refused: the answer to its request said why.' +
-    (removed === undefined ? '' : ` Or it is gone: ${removedSentence(removed)}.`);
-  return uuid === undefined
-    ? `The store has no events of ${JSON.stringify(distinct_id)} on ${day}. ${refused}`
-    : `No event ${uuid} is stored. ${refused}`;
 }

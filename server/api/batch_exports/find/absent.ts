@@ -1,0 +1,40 @@
+import sql from 'sql-template-tag';
+import type { Engine } from '../../../engine/exports/engine.ts';
+import { findErased } from '../../../engine/ingest/persons/erased_ids.ts';
+import { findRemoved, removedSentence } from '../../../engine/model/ledger/removed.ts';
+import { counted } from '../../../platform/counted.ts';
+
+/** The request: an event by its uuid, or the records of a distinct id on a day. */
+type Asked = { uuid?: string; distinct_id?: string; day?: string };
+
+/**
+ * Tells a person why nothing was found: for certain if the person was erased, else each cause that
+ * is possible in this project. An erasure keeps no uuids, so an event may have been a part of any.
+ */
+export async function absentSentence(
+  { db, secrets }: Pick<Engine, 'db' | 'secrets'>,
+  team_id: number,
+  { uuid, distinct_id = '', day }: Asked,
+): Promise<string> {
+  const absent =
+    uuid === undefined
+      ? `The store has no events of ${JSON.stringify(distinct_id)} on ${day}.`
+      : `No event ${uuid} is stored.`;
+  if (uuid === undefined && (await findErased(db, secrets, team_id, [distinct_id])).length > 0)
+    return `${absent} An erasure deleted the data of this person.`;
+  const removed = await findRemoved(db, team_id);
+  const erased = await db.row<{ count: number; latest: string | null }>(sql`
+    SELECT count(*)::integer AS count, max(removed_at) AS latest FROM erasures
+    WHERE team_id = ${team_id} AND removed_at IS NOT NULL`);
+  return [
+    absent,
+    'It was not sent to this project, or was refused: the answer to its request said why.',
+    ...(removed === undefined ? [] : [`Or it is gone: ${removedSentence(removed)}.`]),
+    ...(erased === undefined || erased.latest === null
+      ? []
+      : [
+          `Or it was erased: this project has ${counted(erased.count, 'erasure')}, the latest at ` +
+            `${erased.latest}.`,
+        ]),
+  ].join(' ');
+}

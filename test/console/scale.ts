@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+
+/** Heights of what is pressed or filled in, as `console/shell/scale.css` has them. */
+const heights = [28, 32];
+const controls = [
+  '.mantine-Button-root',
+  '.act',
+  '.mantine-Input-input:not(textarea)',
+  '.mantine-ActionIcon-root:not(.mantine-PasswordInput-visibilityToggle)',
+].join(', ');
+
+/**
+ * Fails where a button or a field has a height of its own, or stands higher or lower than another
+ * in its row.
+ */
+export async function checkScale(page: Page): Promise<void> {
+  const faults = await page.evaluate<string[]>(`(() => {
+    const nameOf = (one) =>
+      (one.getAttribute('aria-label') ?? one.labels?.[0]?.textContent ?? one.textContent).trim();
+    const seen = [...document.querySelectorAll(${JSON.stringify(controls)})]
+      .map((one) => ({ one, ...one.getBoundingClientRect().toJSON() }))
+      .filter(({ width, height }) => width > 0 && height > 0);
+    const isOnScale = (height) =>
+      ${JSON.stringify(heights)}.some((one) => Math.abs(one - height) < 0.6);
+    const isRow = (one) => {
+      const { display, flexDirection } = getComputedStyle(one);
+      return display === 'flex' && flexDirection === 'row';
+    };
+    const rowOf = (one) => {
+      const { parentElement: parent } = one;
+      return parent === null || isRow(parent) ? parent : rowOf(parent);
+    };
+    return [
+      ...seen
+        .filter(({ height }) => !isOnScale(height))
+        .map(({ one, height }) => nameOf(one) + ' is ' + height + ' px high'),
+      ...seen.flatMap((a, index) =>
+        seen
+          .slice(index + 1)
+          .filter((b) => rowOf(a.one) !== null && rowOf(a.one) === rowOf(b.one))
+          .filter((b) => a.top < b.bottom && b.top < a.bottom && Math.abs(a.top - b.top) > 1)
+          .map((b) =>
+            nameOf(a.one) + ' at ' + a.top + ' beside ' + nameOf(b.one) + ' at ' + b.top)),
+    ];
+  })()`);
+  assert.deepEqual(faults, [], page.url());
+}
