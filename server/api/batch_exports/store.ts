@@ -262,7 +262,13 @@ export function updateBatchExport(
       UPDATE batch_exports e SET (${listed('')}) = (${listed('n.')}), last_updated_at = now(),
         schedule_changed_at = CASE WHEN (e."interval", e.paused, e.start_at, e.end_at,
           e.revision) IS DISTINCT FROM (n."interval", n.paused, n.start_at, n.end_at, n.revision)
-          THEN now() ELSE e.schedule_changed_at END
+          THEN now() ELSE e.schedule_changed_at END,
+        delivery_changed_at = CASE WHEN (e.model, e.custom_query, e.destination_type,
+          e.destination_config, e.destination_secrets, e.connection_id, e.rejected_rows,
+          e.rejected_rows_max, e.rejected_percent_max) IS DISTINCT FROM (n.model, n.custom_query,
+          n.destination_type, n.destination_config, n.destination_secrets, n.connection_id,
+          n.rejected_rows, n.rejected_rows_max, n.rejected_percent_max)
+          THEN now() ELSE e.delivery_changed_at END
       FROM (VALUES (${valuesOf(next)})) n (${listed('')})
       WHERE e.id = ${id} AND (${listed('e.')}) IS DISTINCT FROM (${listed('n.')})`),
   );
