@@ -11,6 +11,7 @@ import { AsCurl, curl } from './as_curl.tsx';
 export function Page({
   title,
   part,
+  attention = 0,
   actions,
   request,
   children,
@@ -18,12 +19,15 @@ export function Page({
   title: string;
   /** Distinguishes pages with the same title in the browser's tab and history. */
   part?: string | undefined;
+  /** How many things on the page need attention: the number stands in the tab's title. */
+  attention?: number | undefined;
   actions?: ReactNode;
   /** The path of the API that the page is read from, to be shown as a command. */
   request?: string | undefined;
   children: ReactNode;
 }) {
-  useTitle(part === undefined ? title : `${part}, ${title}`);
+  const place = part === undefined ? title : `${part}, ${title}`;
+  useTitle(attention === 0 ? place : `(${attention.toLocaleString('en')}) ${place}`);
   useActions(request === undefined ? [] : [copyOf(request)]);
   return (
     <>

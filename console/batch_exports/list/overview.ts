@@ -44,6 +44,11 @@ export function overviewOf(project_id: string, export_id: string) {
   });
 }
 
+/** Reads how many exports of a project are in which state. */
+export function stateCounts(project_id: string) {
+  return reading(overviewPath(project_id, { limit: 1, slots: 0 }));
+}
+
 /** Returns the path of a project's overview. */
 function overviewPath(project_id: string, query: Query<typeof overview>) {
   return pathTo(overview, { project_id }, query);
@@ -51,7 +56,7 @@ function overviewPath(project_id: string, query: Query<typeof overview>) {
 
 /** The API says what is wrong with an address that somebody wrote. */
 function queryOf({ action: _action, ...search }: ListSearch, limit: number, offset: number) {
-  return { ...search, limit, offset } as Query<typeof overview>;
+  return { ordering: 'health', ...search, limit, offset } as Query<typeof overview>;
 }
 
 /** The ids of all exports that fit, at most as many as one action names; or why not. */
