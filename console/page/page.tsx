@@ -19,7 +19,7 @@ export function Page({
   title: string;
   /** Distinguishes pages with the same title in the browser's tab and history. */
   part?: string | undefined;
-  /** How many things on the page need attention: the number stands in the tab's title. */
+  /** Number of things on the page that need attention, for the tab's title. */
   attention?: number | undefined;
   actions?: ReactNode;
   /** The path of the API that the page is read from, to be shown as a command. */

@@ -1,9 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { stateCounts } from '../batch_exports/list/overview.ts';
-import { attentionOf } from '../batch_exports/list/standing.ts';
 import { useHome } from '../signed_in/home.ts';
 import { AccountMenu } from './account_menu.tsx';
+import { attentionOf, stateCounts } from './attention.ts';
 import { organization_pages, project_pages } from './pages.ts';
 import { PaletteButton } from './palette/opener.tsx';
 import { ProjectSwitcher } from './project_switcher.tsx';

@@ -80,7 +80,7 @@ test('the list shows the state of each export, and follows changes', { skip }, a
   assert.ok((await failing.textContent())!.includes('Failing since now'));
   assert.ok((await failing.textContent())!.includes(`1 interval, 0 rows waiting. ${hostile}`));
   assert.ok((await failing.textContent())!.includes('380'));
-  // What needs attention is a number in the navigation and in the tab.
+  // The number of exports that need attention is in the navigation and in the tab.
   await page.getByRole('link', { name: 'Exports 1 need attention' }).waitFor();
   assert.match(await page.title(), /^\(1\) Exports/);
   const chips = page.getByRole('group', { name: 'States' });
@@ -104,6 +104,7 @@ test('the list shows the state of each export, and follows changes', { skip }, a
   // The export's own page says the same.
   await failing.getByRole('link').click();
   await page.locator('.standing').getByText('events to File, every hour').waitFor();
+  await page.locator('.standing').getByText('Failing').waitFor();
   const standing = (await page.locator('.standing').textContent())!;
   assert.match(standing, /^Failing since 20.* UTC: 1 interval, 0 rows waiting\. /);
   assert.ok(standing.includes(hostile));

@@ -44,11 +44,6 @@ export function overviewOf(project_id: string, export_id: string) {
   });
 }
 
-/** Reads how many exports of a project are in which state. */
-export function stateCounts(project_id: string) {
-  return reading(overviewPath(project_id, { limit: 1, slots: 0 }));
-}
-
 /** Returns the path of a project's overview. */
 function overviewPath(project_id: string, query: Query<typeof overview>) {
   return pathTo(overview, { project_id }, query);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ExportOverview } from '../../../server/api/batch_exports/overview/schema.ts';
-import { attentionOf, behindWord, health_codes, standings, troubleOf } from './standing.ts';
+import { behindWord, health_codes, standings, troubleOf } from './standing.ts';
 
 const since = '2026-01-01T01:00:00.000000Z';
 const none = {
@@ -50,11 +50,4 @@ test('below the name stands what the server says, without the start of the state
   assert.equal(behindWord(told('failing', `Failing since ${since}.`)), ` since ${since}.`);
   // A sentence of another version of the server is shown whole.
   assert.equal(behindWord(told('failing', 'It failed.')), ': It failed.');
-});
-
-test('what somebody has to look at is counted: no retry, no pause by a person', () => {
-  const counts = Object.fromEntries(health_codes.map((code) => [code, 1])) as Parameters<
-    typeof attentionOf
-  >[0];
-  assert.equal(attentionOf(counts), 4);
 });

@@ -39,14 +39,6 @@ export const standings: Record<HealthCode, Standing> = {
 /** The states in the order of `standings`. */
 export const health_codes = Object.keys(standings) as HealthCode[];
 
-/** Counts the exports that somebody has to look at. */
-export function attentionOf(counts: Record<HealthCode, number>): number {
-  return health_codes.reduce(
-    (sum, code) => sum + (standings[code].tone === 'bad' ? counts[code] : 0),
-    0,
-  );
-}
-
 /** Returns the rest of the server's sentence behind the word of the state. */
 export function behindWord({ code, detail }: ExportOverview['health']): string {
   const { word } = standings[code];
@@ -54,8 +46,8 @@ export function behindWord({ code, detail }: ExportOverview['health']): string {
 }
 
 /**
- * Returns the sentences that a row of the list shows below the name, without the start of the state,
- * which stands beside its word; undefined for a state without a trouble.
+ * Returns the sentences that a row of the list shows below the name; undefined for a state without
+ * a trouble. They lack the start of the state, which stands beside its word.
  */
 export function troubleOf(health: ExportOverview['health']): string | undefined {
   const { tone } = standings[health.code];

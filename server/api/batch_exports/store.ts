@@ -9,8 +9,6 @@ import type { Interval } from '../../engine/exports/planning/interval.ts';
 import type { RecordPlace } from '../../platform/http/caller/access.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
-import { locking } from '../../platform/postgres/locking.ts';
-import { instant_column } from '../../platform/postgres/instant.ts';
 import { managedBy } from '../managed/store.ts';
 import { alias_columns } from './aliases.ts';
 import { isInPlace, next_run, own_config, pageOfPlace } from './place.ts';
@@ -134,8 +132,17 @@ const field_types = {
 } as const satisfies Record<keyof ExportFields, string>;
 const fields = Object.keys(field_types) as (keyof ExportFields)[];
 
-const listed = (prefix: 'e.' | 'n.' | '') =>
-  raw(fields.map((name) => `${prefix}"${name}"`).join(', '));
+const listed = (prefix: 'e.' | 'n.' | '', names = fields) =>
+  raw(names.map((name) => `${prefix}"${name}"`).join(', '));
+
+const schedule_fields: typeof fields = ['interval', 'paused', 'start_at', 'end_at', 'revision'];
+const delivery_fields = fields.filter((name) =>
+  /^(model|custom_query|destination_|connection_|rejected_)/.test(name),
+);
+/** Now if one of the fields differs between `e` and `n`, else the instant that is stored. */
+const whenChanged = (column: string, names: typeof fields) =>
+  sql`CASE WHEN (${listed('e.', names)}) IS DISTINCT FROM (${listed('n.', names)}) THEN now()
+    ELSE e.${raw(column)} END`;
 
 /** The values of the fields, in their order and each of its type. */
 function valuesOf(row: ExportFields): Sql {
@@ -260,15 +267,8 @@ export function updateBatchExport(
   return tx.row<BatchExport>(
     writtenOnWire(sql`
       UPDATE batch_exports e SET (${listed('')}) = (${listed('n.')}), last_updated_at = now(),
-        schedule_changed_at = CASE WHEN (e."interval", e.paused, e.start_at, e.end_at,
-          e.revision) IS DISTINCT FROM (n."interval", n.paused, n.start_at, n.end_at, n.revision)
-          THEN now() ELSE e.schedule_changed_at END,
-        delivery_changed_at = CASE WHEN (e.model, e.custom_query, e.destination_type,
-          e.destination_config, e.destination_secrets, e.connection_id, e.rejected_rows,
-          e.rejected_rows_max, e.rejected_percent_max) IS DISTINCT FROM (n.model, n.custom_query,
-          n.destination_type, n.destination_config, n.destination_secrets, n.connection_id,
-          n.rejected_rows, n.rejected_rows_max, n.rejected_percent_max)
-          THEN now() ELSE e.delivery_changed_at END
+        schedule_changed_at = ${whenChanged('schedule_changed_at', schedule_fields)},
+        delivery_changed_at = ${whenChanged('delivery_changed_at', delivery_fields)}
       FROM (VALUES (${valuesOf(next)})) n (${listed('')})
       WHERE e.id = ${id} AND (${listed('e.')}) IS DISTINCT FROM (${listed('n.')})`),
   );
@@ -278,28 +278,4 @@ export function updateBatchExport(
 export async function markDeleted(tx: Transaction, id: string): Promise<void> {
   await tx.run(sql`UPDATE batch_exports SET deleted_at = now(), last_updated_at = now(),
     connection_id = NULL WHERE id = ${id}`);
-}
-
-/** A project that an export goes to, and the control store's clock in milliseconds. */
-export type TargetProject = { id: number; timezone: string; instant: number };
-
-/**
- * The project that a new export goes to: the wanted one, else the oldest; undefined when the
- * organization has no such project, and the control store's clock in milliseconds. With `lock` it
- * cannot be deleted until the transaction ends.
- */
-export function findTargetProject(
-  db: Queryable,
-  place: Place,
-  wanted: number | undefined,
-  lock?: 'lock',
-): Promise<TargetProject | undefined> {
-  const team = place.team_id ?? wanted ?? null;
-  // PostgreSQL would refuse the number as a text that is none.
-  if (team !== null && !Number.isSafeInteger(team)) return Promise.resolve(undefined);
-  return db.row(sql`
-    SELECT p.id, p.timezone, ${instant_column} FROM projects p
-    WHERE p.organization_id = ${place.organization_id}
-      AND (${team}::bigint IS NULL OR p.id = ${team}::bigint)
-    ORDER BY p.created_at, p.id LIMIT 1 ${locking(lock, 'FOR SHARE')}`);
 }

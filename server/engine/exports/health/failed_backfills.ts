@@ -4,7 +4,7 @@ import { deliveredOf } from '../../model/ledger/ledger.ts';
 import { fromStored, subtract, unionOf } from '../../model/ledger/rectangles.ts';
 import type { StoredRectangle } from '../../model/ledger/rectangles.ts';
 
-/** So many failed runs of an export are looked at, the newest first. */
+/** Number of failed runs of an export that are looked at, the newest first. */
 const looked_max = 200;
 
 /**

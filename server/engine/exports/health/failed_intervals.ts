@@ -69,8 +69,8 @@ function withSpan(failed: Failed) {
   return { id: failed.id, revision: failed.revision, within: [area] };
 }
 
-/** How many failed intervals of an export are counted at most. */
-export const counted_intervals_max = 10_000;
+/** Number of failed intervals of an export that are counted at most. */
+const counted_intervals_max = 10_000;
 
 /** Failed intervals that nothing retries at present, and their rows; null: not all were counted. */
 export type FailedCount = { intervals: number; rows: number | null };

@@ -15,7 +15,7 @@ export async function beginLacking(tx: Transaction, id: string, revision: number
     WHERE batch_export_id = ${id} AND revision = ${revision} AND status = 'Completed'`))!;
   if (rows === 0) return;
   const { from, until } = spanOf(await earlierAreas(tx, id, revision + 1));
-  // What was lacking before still is, with the rows of the revision that ends.
+  // Rows that were lacking before still are, with those of the revision that ends.
   await tx.run(sql`
     INSERT INTO batch_export_health AS h (batch_export_id, revision, consecutive_failures,
       is_failing, is_late, is_volume_unusual, lacks_since, lacks_rows, lacks_from, lacks_until)

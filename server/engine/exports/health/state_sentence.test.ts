@@ -39,7 +39,8 @@ const failed_interval = {
   latest_error: 'Refused',
   retry_run_id: null,
 };
-const missing = `events ingested from ${since} to ${next} are missing, because their run failed: Refused.`;
+const missing =
+  `events ingested from ${since} to ${next} are missing, because their run failed: ` + 'Refused.';
 const delivered = `The newest delivered interval ended at ${until}.`;
 
 const cases: [facts: Partial<StateFacts>, sentence: string][] = [
@@ -89,7 +90,8 @@ const cases: [facts: Partial<StateFacts>, sentence: string][] = [
   ],
   [
     { code: 'unusual_volume' },
-    `Unusual volume since ${since}: the newest run delivered an unusual number of rows. ${delivered}`,
+    `Unusual volume since ${since}: the newest run delivered an unusual number of rows. ` +
+      delivered,
   ],
   [{ code: 'running', open_runs: 2 }, `Running since ${since}: 2 runs in progress. ${delivered}`],
   [

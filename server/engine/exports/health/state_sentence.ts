@@ -15,14 +15,14 @@ export type MissingSinceChange = {
   until: string | null;
 };
 
-/** What the state of an export is said with. Instants are ISO 8601. */
+/** Facts with which the state of an export is said. Instants are ISO 8601. */
 export type StateFacts = {
   code: HealthCode;
   since: string | null;
   /** Intervals of the schedule that are due and not delivered, and their rows if known. */
   intervals: number;
   rows_waiting: number | null;
-  /** How many attempts have failed of the run that Sluice retries; null without one. */
+  /** Failed attempts of the run that Sluice retries; null without one. */
   attempt: number | null;
   next_try_at: string | null;
   cause: string | null;
@@ -120,7 +120,7 @@ function retried({ attempt, cause }: StateFacts): string[] {
   return attempt === null ? [] : [`A run is retried, after attempt ${attempt} failed: ${cause}`];
 }
 
-/** What the export lacks, a sentence for each kind. */
+/** Lists what the export lacks, a sentence for each kind. */
 function gapsOf(facts: StateFacts): string[] {
   const { failed_interval, missing_since_change, backfill_error, records_rejected } = facts;
   return [
