@@ -15,8 +15,7 @@ import { rhythmOf, storedSchedule } from './pause.ts';
 import type { Schedule } from './schedule.ts';
 import type { BatchExport, NewBatchExport } from './schema.ts';
 import { insertBatchExport } from './store.ts';
-import type { NewRow } from './store.ts';
-import type { TargetProject } from './target_project.ts';
+import type { NewRow, TargetProject } from './store.ts';
 
 /**
  * Adds an export that was checked to its project, and gives it on the wire and as it is stored. It

@@ -25,9 +25,13 @@ import { changeBatchExport } from './patch.ts';
 import type { HowToChange } from './body/changed_export.ts';
 import type { Mount } from '../../platform/http/caller/mount.ts';
 import { BatchExport, BatchExportPatch, BatchExportReplacement, NewBatchExport } from './schema.ts';
-import { findBatchExport, listBatchExports, selectBatchExport } from './store.ts';
+import {
+  findBatchExport,
+  findTargetProject,
+  listBatchExports,
+  selectBatchExport,
+} from './store.ts';
 import type { ListedExport } from './store.ts';
-import { findTargetProject } from './target_project.ts';
 
 const new_revision =
   "The export restarts if you change the model, the query, the destination's type, or a key " +

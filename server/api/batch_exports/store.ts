@@ -9,8 +9,11 @@ import type { Interval } from '../../engine/exports/planning/interval.ts';
 import type { RecordPlace } from '../../platform/http/caller/access.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { locking } from '../../platform/postgres/locking.ts';
+import { instant_column } from '../../platform/postgres/instant.ts';
 import { managedBy } from '../managed/store.ts';
 import { alias_columns } from './aliases.ts';
+import { changed_at } from './changed_at.ts';
 import { isInPlace, next_run, own_config, pageOfPlace } from './place.ts';
 import type { Place } from '../../platform/http/caller/mount.ts';
 import { run_text } from './runs/fields.ts';
@@ -132,17 +135,8 @@ const field_types = {
 } as const satisfies Record<keyof ExportFields, string>;
 const fields = Object.keys(field_types) as (keyof ExportFields)[];
 
-const listed = (prefix: 'e.' | 'n.' | '', names = fields) =>
-  raw(names.map((name) => `${prefix}"${name}"`).join(', '));
-
-const schedule_fields: typeof fields = ['interval', 'paused', 'start_at', 'end_at', 'revision'];
-const delivery_fields = fields.filter((name) =>
-  /^(model|custom_query|destination_|connection_|rejected_)/.test(name),
-);
-/** Now if one of the fields differs between `e` and `n`, else the instant that is stored. */
-const whenChanged = (column: string, names: typeof fields) =>
-  sql`CASE WHEN (${listed('e.', names)}) IS DISTINCT FROM (${listed('n.', names)}) THEN now()
-    ELSE e.${raw(column)} END`;
+const listed = (prefix: 'e.' | 'n.' | '') =>
+  raw(fields.map((name) => `${prefix}"${name}"`).join(', '));
 
 /** The values of the fields, in their order and each of its type. */
 function valuesOf(row: ExportFields): Sql {
@@ -267,8 +261,7 @@ export function updateBatchExport(
   return tx.row<BatchExport>(
     writtenOnWire(sql`
       UPDATE batch_exports e SET (${listed('')}) = (${listed('n.')}), last_updated_at = now(),
-        schedule_changed_at = ${whenChanged('schedule_changed_at', schedule_fields)},
-        delivery_changed_at = ${whenChanged('delivery_changed_at', delivery_fields)}
+        ${changed_at}
       FROM (VALUES (${valuesOf(next)})) n (${listed('')})
       WHERE e.id = ${id} AND (${listed('e.')}) IS DISTINCT FROM (${listed('n.')})`),
   );
@@ -278,4 +271,28 @@ export function updateBatchExport(
 export async function markDeleted(tx: Transaction, id: string): Promise<void> {
   await tx.run(sql`UPDATE batch_exports SET deleted_at = now(), last_updated_at = now(),
     connection_id = NULL WHERE id = ${id}`);
+}
+
+/** A project that an export goes to, and the control store's clock in milliseconds. */
+export type TargetProject = { id: number; timezone: string; instant: number };
+
+/**
+ * The project that a new export goes to: the wanted one, else the oldest; undefined when the
+ * organization has no such project, and the control store's clock in milliseconds. With `lock` it
+ * cannot be deleted until the transaction ends.
+ */
+export function findTargetProject(
+  db: Queryable,
+  place: Place,
+  wanted: number | undefined,
+  lock?: 'lock',
+): Promise<TargetProject | undefined> {
+  const team = place.team_id ?? wanted ?? null;
+  // PostgreSQL would refuse the number as a text that is none.
+  if (team !== null && !Number.isSafeInteger(team)) return Promise.resolve(undefined);
+  return db.row(sql`
+    SELECT p.id, p.timezone, ${instant_column} FROM projects p
+    WHERE p.organization_id = ${place.organization_id}
+      AND (${team}::bigint IS NULL OR p.id = ${team}::bigint)
+    ORDER BY p.created_at, p.id LIMIT 1 ${locking(lock, 'FOR SHARE')}`);
 }

@@ -11,7 +11,7 @@ import { conflict, invalid, notFound } from '../../platform/http/errors.ts';
 import { movedSecrets } from '../../platform/http/bodies/moved_secrets.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { newWebhookSecret } from '../../platform/outbound/standard_webhooks.ts';
-import { findTargetProject } from '../batch_exports/target_project.ts';
+import { findTargetProject } from '../batch_exports/store.ts';
 import { isPutOut, putOut } from '../deactivation/store.ts';
 import { wrongFields } from './input.ts';
 import { NoticeTargetCreate, NoticeTargetPatch } from './schema.ts';

@@ -6,7 +6,7 @@ import type { Place } from '../../../platform/http/caller/mount.ts';
 import { aliasViolations } from '../aliases.ts';
 import type { Meant } from '../aliases.ts';
 import { BatchExportReplacement, NewBatchExport } from '../schema.ts';
-import { findTargetProject } from '../target_project.ts';
+import { findTargetProject } from '../store.ts';
 import { checkedInput } from './input.ts';
 import type { Sink } from './destination_check.ts';
 import { checkContent } from './query_check.ts';
