@@ -105,15 +105,9 @@ function factsOf(
     since: row.since,
     ...waitingOf(row, next_run, beside),
     attempt: retrying?.attempt ?? null,
-    next_try_at:
-      retrying === null
-        ? code === 'failing'
-          ? (next_run?.due_at ?? null)
-          : null
-        : retrying.next_try_at,
+    ...nextTryOf(row, next_run),
     cause: causeOf(row, beside.failed_interval),
     changed_at: changedAt(row),
-    is_trying: retrying !== null && retrying.next_try_at === null,
     failed_interval: beside.failed_interval,
     missing_since_change:
       lacks_since === null
@@ -124,8 +118,7 @@ function factsOf(
             from: row.lacks_from,
             until: row.lacks_until,
           },
-    backfill_error:
-      row.backfill_failed_since === null ? null : (row.latest_error ?? 'No error was kept.'),
+    backfill_error: backfillErrorOf(row),
     records_rejected: row.records_rejected,
     records_by_backfills: row.records_by_backfills,
     delivered_until: row.delivered_until,
@@ -133,6 +126,24 @@ function factsOf(
     next_due_at: next_run?.due_at ?? null,
     pause_detail: row.pause_reason?.detail ?? null,
   };
+}
+
+/** Returns when a failure is tried again: by the run that waits, else by the next one planned. */
+function nextTryOf(
+  { code, retrying, open_intervals }: OverviewRow,
+  next_run: ExportOverview['next_run'],
+): Pick<StateFacts, 'next_try_at' | 'is_trying'> {
+  if (retrying !== null)
+    return { next_try_at: retrying.next_try_at, is_trying: retrying.next_try_at === null };
+  if (code !== 'failing') return { next_try_at: null, is_trying: false };
+  const is_trying = open_intervals > 0;
+  return { next_try_at: is_trying ? null : (next_run?.due_at ?? null), is_trying };
+}
+
+/** Returns why a backfill failed: of a failing export the latest error is that of its schedule. */
+function backfillErrorOf({ code, backfill_failed_since, latest_error }: OverviewRow) {
+  if (backfill_failed_since === null) return null;
+  return code === 'failing' || latest_error === null ? 'Its run says why.' : latest_error;
 }
 
 /** Counts the intervals that are due and not delivered, and their rows where all were counted. */

@@ -161,8 +161,13 @@ test('a change after a failure says that it was not tried yet', async () => {
     ),
     health.detail,
   );
+  // A run that is open tries it, before the next one of the schedule is due.
+  const retry = await insertRunRow(harness, id, { hour: 2 });
+  const trying = (await told()).health;
+  assert.equal(trying.next_try_at, null);
+  assert.match(trying.detail, /have not been tried yet\. Sluice is trying again now\.$/);
+  await end(retry, { status: 'Failed', ...down });
   // A name or a pause is nothing that an attempt would show.
-  await endedRun(harness, id, failed, { hour: 2 });
   await change({ name: 'Another' });
   assert.equal((await told()).health.changed_at, null);
 });
