@@ -9,13 +9,13 @@ import { ManagedNote } from '../configuration/managed_note.tsx';
 import { AroundContext } from '../page/around.ts';
 import { Page } from '../page/page.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Instant } from '../time/instant.tsx';
 import { by_dates } from './backfills/by_dates.ts';
 import { intervals } from './form/draft.ts';
 import { ExportContext, exportIds, exportPath } from './export_context.ts';
 import { oneExport } from './one_export.ts';
 import { useWhenChanged } from './following.ts';
-import { Health } from './list/health.tsx';
+import { HealthSentence } from './list/health.tsx';
+import { NextRun } from './list/next_run.tsx';
 import { overviewOf } from './list/overview.ts';
 import { NoSuchExport } from './no_such_export.tsx';
 import { useReadAnew } from './read_anew.ts';
@@ -175,20 +175,22 @@ function requestOf(row: BatchExport, pathname: string): Path {
 /** Shows the state of the export in a line: as in the list, read again with every change. */
 function Standing({ row }: { row: BatchExport }) {
   const queries = useQueryClient();
-  const { model, custom_query, destination, interval, next_run } = row;
+  const { model, custom_query, destination, interval } = row;
   const overview = overviewOf(String(row.team_id), row.id);
   const health = useQuery(overview).data?.results[0];
   useWhenChanged(row, () => queries.invalidateQueries({ queryKey: overview.queryKey }));
   return (
     <p className="standing">
-      <span>{health === undefined ? '…' : <Health row={health} />}</span>
+      <span className="standing_sentence">
+        {health === undefined ? '…' : <HealthSentence row={health} />}
+      </span>
       <span className="muted">
         {custom_query === null ? model : 'a query'} to {destination.type},{' '}
         {intervals[interval].toLowerCase()}
       </span>
-      {next_run !== null && (
+      {health !== undefined && health.next_run !== null && (
         <span className="muted">
-          next run <Instant at={next_run.data_interval_end} />
+          next run <NextRun row={health} />
         </span>
       )}
     </p>

@@ -223,7 +223,7 @@ test('the page of a run has its receipt, its files and its log', { skip }, async
   const { id, run_id } = await withFailure('told');
   const { page } = visitor;
   await goTo(page, pageOf(id, `/runs/${run_id}`));
-  await page.getByText(`Failed: ${hostile}`).waitFor();
+  await page.getByText(`Failed: ${hostile}`, { exact: true }).waitFor();
   const log = page.getByRole('list', { name: 'Log, newest first' });
   await log.getByText('It began.').waitFor();
   await page.getByLabel('Level').selectOption('Errors');

@@ -14,6 +14,7 @@ import { ZoneContext } from '../time/instant.tsx';
 export function Page({
   title,
   part,
+  attention = 0,
   actions,
   request,
   children,
@@ -21,12 +22,15 @@ export function Page({
   title: string;
   /** Distinguishes pages with the same title in the browser's tab and history. */
   part?: string | undefined;
+  /** Number of things on the page that need attention, for the tab's title. */
+  attention?: number | undefined;
   actions?: ReactNode;
   /** The path of the API that the page is read from, to be shown as a command. */
   request?: string | undefined;
   children: ReactNode;
 }) {
-  useTitle(part === undefined ? title : `${part}, ${title}`);
+  const place = part === undefined ? title : `${part}, ${title}`;
+  useTitle(attention === 0 ? place : `(${attention.toLocaleString('en')}) ${place}`);
   useActions(request === undefined ? [] : [copyOf(request)]);
   return (
     <>

@@ -1,10 +1,25 @@
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Brand } from '../page/brand.tsx';
 import { useHome } from '../signed_in/home.ts';
 import { AccountMenu } from './account_menu.tsx';
+import { attentionOf, stateCounts } from './attention.ts';
 import { organization_pages, project_pages } from './pages.ts';
 import { PaletteButton } from './palette/opener.tsx';
 import { ProjectSwitcher } from './project_switcher.tsx';
+
+/** The number of exports that somebody has to look at. */
+function Attention({ project_id }: { project_id: string }) {
+  const { data } = useQuery(stateCounts(project_id));
+  const count = data === undefined ? 0 : attentionOf(data.counts);
+  if (count === 0) return undefined;
+  return (
+    <span className="place_count">
+      {count.toLocaleString('en')}
+      <span className="unseen"> need attention</span>
+    </span>
+  );
+}
 
 /** The ways to every page: which project, its pages, and what is one's own. */
 export function Navigation({ openPalette }: { openPalette: () => void }) {
@@ -20,6 +35,7 @@ export function Navigation({ openPalette }: { openPalette: () => void }) {
             <Link key={to} className="place" to={to} params={{ project_id }}>
               <Icon size={17} stroke={1.6} aria-hidden />
               {label}
+              {label === 'Exports' && <Attention project_id={project_id} />}
             </Link>
           ))}
         </nav>

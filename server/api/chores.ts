@@ -4,6 +4,7 @@ import { removeProjects } from '../engine/model/removals/remove_projects.ts';
 import { sweepNotes } from '../engine/privacy/erasures/certify.ts';
 import { workErasures } from '../engine/privacy/erasures/work.ts';
 import { judgeFreshness } from '../engine/exports/health/freshness.ts';
+import { noteStates } from '../engine/exports/health/state.ts';
 import { sendDueNotices } from '../engine/notices/send.ts';
 import { sweepRefusedEvents } from '../engine/ingest/warnings/refused_event_store.ts';
 import { sweepWarnings } from '../engine/ingest/warnings/store.ts';
@@ -51,9 +52,9 @@ export function choresOf(deps: Deps): Chore[] {
       work: () => judgeFreshness({ ...deps, settle_seconds: deps.config.settle_seconds }),
     },
     {
-      name: 'look at how late exports are planned',
+      name: 'look at how late exports are planned, and in which states they are',
       interval_ms: 10_000,
-      work: () => notePlannerLag(deps.engine),
+      work: () => Promise.all([notePlannerLag(deps.engine), noteStates(deps.engine)]),
     },
     {
       name: 'work on bulk actions',

@@ -9,6 +9,7 @@ export type Metrics = {
   bytes_exported: Counter<'destination'>;
   runs_active: Gauge;
   planner_lag_seconds: Gauge;
+  batch_exports: Gauge<'state'>;
   events_taken: Counter<'outcome'>;
   ingestion_warnings: Counter<'protocol' | 'reason'>;
   single_sign_ons: Counter<'way' | 'outcome'>;
@@ -65,6 +66,12 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
     planner_lag_seconds: new Gauge({
       name: 'sluice_planner_lag_seconds',
       help: 'How late the oldest due export is; API processes look too, which plan none.',
+      registers,
+    }),
+    batch_exports: new Gauge({
+      name: 'sluice_batch_exports',
+      help: 'Batch exports of the server by state, as the overview has it; API processes look.',
+      labelNames: ['state'],
       registers,
     }),
     ...ingestionCounters(registers),

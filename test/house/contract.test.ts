@@ -56,6 +56,7 @@ const additions: Record<string, string[]> = {
     'delivery_id',
     'error_code',
     'kind',
+    'next_try_at',
     'records_rejected',
     'steps',
   ],

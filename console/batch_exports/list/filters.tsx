@@ -1,10 +1,8 @@
 import { NativeSelect, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import type { HealthCode } from '../../../server/api/batch_exports/overview/schema.ts';
 import { destinationTypes } from '../../destinations/destinations.ts';
 import { model_choices } from '../form/draft.ts';
-import { healths } from './standing.ts';
 import type { ListSearch } from './overview.ts';
 
 /** After so many milliseconds without a key the search is asked for. */
@@ -13,15 +11,13 @@ const search_after_ms = 300;
 /** Filters and order of the list, in the address. */
 export function Filters({
   search,
-  counts,
   change,
 }: {
   search: ListSearch;
-  counts: Record<HealthCode, number> | undefined;
   change: (changes: ListSearch) => void;
 }) {
   const types = useQuery(destinationTypes);
-  const choice = (name: 'health' | 'model' | 'destination_type' | 'ordering') => ({
+  const choice = (name: 'model' | 'destination_type' | 'ordering') => ({
     value: search[name] ?? '',
     onChange: ({ currentTarget: { value } }: { currentTarget: { value: string } }) =>
       change({ [name]: value }),
@@ -29,17 +25,6 @@ export function Filters({
   return (
     <div className="export_filters" role="search">
       <SearchField value={search.search ?? ''} set={(text) => change({ search: text })} />
-      <NativeSelect
-        aria-label="Health"
-        {...choice('health')}
-        data={[
-          { value: '', label: 'Any health' },
-          ...Object.entries(healths).map(([value, { word }]) => ({
-            value,
-            label: `${word} (${(counts?.[value as HealthCode] ?? 0).toLocaleString('en')})`,
-          })),
-        ]}
-      />
       <NativeSelect
         aria-label="Model"
         {...choice('model')}
@@ -57,9 +42,9 @@ export function Filters({
         aria-label="Order"
         {...choice('ordering')}
         data={[
-          { value: '', label: 'Newest first' },
+          { value: '', label: 'Worst first' },
+          { value: '-created_at', label: 'Newest first' },
           { value: 'created_at', label: 'Oldest first' },
-          { value: 'health', label: 'Worst first' },
           { value: 'name', label: 'Name' },
           { value: '-name', label: 'Name, backwards' },
         ]}

@@ -1,25 +1,76 @@
-import type { ExportOverview } from '../../../server/api/batch_exports/overview/schema.ts';
+import {
+  IconActivity,
+  IconCircleCheckFilled,
+  IconCircleDashed,
+  IconCircleHalf2,
+  IconCircleXFilled,
+  IconClockExclamation,
+  IconHourglass,
+  IconPlayerPauseFilled,
+  IconPlayerPlayFilled,
+  IconPlayerStopFilled,
+  IconRefresh,
+} from '@tabler/icons-react';
+import type {
+  ExportOverview,
+  HealthCode,
+} from '../../../server/api/batch_exports/overview/schema.ts';
 import { Sentence } from '../../page/sentence.tsx';
 import { Instant } from '../../time/instant.tsx';
-import { standingOf } from './standing.ts';
+import { behindWord, standings } from './standing.ts';
+import type { Shape } from './standing.ts';
+import './health.css';
 
-/** Shows the health of an export: in a word, since when, and why. */
-export function Health({ row }: { row: ExportOverview }) {
-  const { word, tone, at, why } = standingOf(row);
+const shapes: Record<Shape, typeof IconActivity> = {
+  cross: IconCircleXFilled,
+  stop: IconPlayerStopFilled,
+  turn: IconRefresh,
+  clock: IconClockExclamation,
+  half: IconCircleHalf2,
+  wave: IconActivity,
+  play: IconPlayerPlayFilled,
+  glass: IconHourglass,
+  pause: IconPlayerPauseFilled,
+  check: IconCircleCheckFilled,
+  dashes: IconCircleDashed,
+};
+
+/** Shows a state of an export by its word, its shape and its colour. */
+export function StateWord({ code }: { code: HealthCode }) {
+  const { word, tone, shape } = standings[code];
+  const Mark = shapes[shape];
+  return (
+    <span className={`state ${tone}`}>
+      <Mark size={15} aria-hidden />
+      {word}
+    </span>
+  );
+}
+
+/** Shows the state of an export in a list: its word, and since when or as of when. */
+export function Health({ row: { health, delivered_until } }: { row: ExportOverview }) {
+  const { code, since } = health;
+  const [before, at] = code === 'up_to_date' ? ['as of ', delivered_until] : ['since ', since];
   return (
     <>
-      <span className={tone}>{word}</span>
-      {at !== undefined && (
+      <StateWord code={code} />
+      {at !== null && (
         <span className="muted">
-          {at.before}
-          <Instant at={at.instant} />
+          {' '}
+          {before}
+          <Instant at={at} />
         </span>
       )}
-      {why !== undefined && (
-        <span className="export_why muted" title={why}>
-          <Sentence text={why} />
-        </span>
-      )}
+    </>
+  );
+}
+
+/** Shows the state of an export in the sentence of the server. */
+export function HealthSentence({ row: { health } }: { row: ExportOverview }) {
+  return (
+    <>
+      <StateWord code={health.code} />
+      <Sentence text={behindWord(health)} />
     </>
   );
 }

@@ -73,12 +73,19 @@ test('the list shows the state of each export, and follows changes', { skip }, a
   await manageByCode(world.harness, home, id);
   await goTo(page, list);
   const row = page.getByRole('row').filter({ hasText: `Events ${hostile}` });
-  assert.match((await row.textContent())!, /Waiting for its first run.*events.*File.*Every hour/);
+  assert.match((await row.textContent())!, /Waiting for the first run.*events.*File.*Every hour/);
   const managed = { name: 'Managed by the configuration warehouse' };
   await row.getByRole('img', managed).waitFor();
   assert.equal(await page.getByRole('img', managed).count(), 1);
   const failing = page.getByRole('row').filter({ hasText: 'Second' });
-  assert.ok((await failing.textContent())!.includes(`Failing, now${hostile}`));
+  assert.ok((await failing.textContent())!.includes('Failing since now'));
+  assert.ok((await failing.textContent())!.includes(`1 interval, 0 rows waiting. ${hostile}`));
+  assert.ok((await failing.textContent())!.includes('380'));
+  // The number of exports that need attention is in the navigation and in the tab.
+  await page.getByRole('link', { name: 'Exports 1 need attention' }).waitFor();
+  assert.match(await page.title(), /^\(1\) Exports/);
+  const chips = page.getByRole('group', { name: 'States' });
+  assert.equal(await chips.textContent(), 'Failing 1Waiting for the first run 1');
   await failing
     .getByRole('img', { name: 'Rows of the latest 5 runs: at most 130, now 0' })
     .waitFor();
@@ -97,9 +104,11 @@ test('the list shows the state of each export, and follows changes', { skip }, a
 
   // The export's own page says the same.
   await failing.getByRole('link').click();
-  await page.locator('.standing').getByText(/^<img/).waitFor();
   await page.locator('.standing').getByText('events to File, every hour').waitFor();
-  assert.ok((await page.locator('.standing').textContent())!.startsWith(`Failing, now${hostile}`));
+  await page.locator('.standing').getByText('Failing').waitFor();
+  const standing = (await page.locator('.standing').textContent())!;
+  assert.match(standing, /^Failing since 20.* UTC: 1 interval, 0 rows waiting\. /);
+  assert.ok(standing.includes(hostile));
   await checkEverywhere(page, 'export_failing');
 });
 
@@ -115,7 +124,7 @@ test('a long list draws only the exports in the window, and finds them all', { s
   const count = inDepth(300, 10_000);
   const { home, page, list } = await newList('Many');
   await addCopies(await create(home, 'The first of all'), count - 1);
-  await goTo(page, list);
+  await goTo(page, `${list}?ordering=-created_at`);
   await page.getByText(`Copy ${count - 1}`, { exact: true }).waitFor();
   await page.getByText(`${count.toLocaleString('en')} exports`).waitFor();
   assert.ok((await page.getByRole('row').count()) < 60);
@@ -137,8 +146,19 @@ test('a long list draws only the exports in the window, and finds them all', { s
   await page.reload();
   await page.getByText('The first of all').waitFor();
   assert.equal(await page.getByLabel('Search by name').inputValue(), 'first OF');
-  await page.getByLabel('Health').selectOption('failing');
+  await page.getByRole('button', { name: 'Save view' }).click();
+  await page.getByLabel('Name of the view').fill('Mine');
+  await page.getByRole('button', { name: 'Save view' }).click();
+  const view = page.getByRole('button', { name: 'Mine' });
+  await goTo(page, list);
+  await view.click();
+  await page.getByText('1 export', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Remove view' }).click();
+  await view.waitFor({ state: 'detached' });
+  await goTo(page, `${list}?health=failing`);
   await page.getByText('No exports match.').waitFor();
+  await page.getByRole('button', { name: /^Failing 0/ }).click();
+  await page.getByText(`${count.toLocaleString('en')} exports`).waitFor();
   // The page names the faults of its address.
   await goTo(page, `${list}?health=weather`);
   await page.getByRole('alert').filter({ hasText: 'health: Must be one of' }).waitFor();
@@ -158,7 +178,7 @@ test('many are paused, resumed and deleted, also those not on the screen', { ski
     await workBulkActions(world.harness.deps);
     await page.getByRole('region', { name: 'Many exports' }).getByText(detail).waitFor();
   };
-  await goTo(page, list);
+  await goTo(page, `${list}?ordering=-created_at`);
   await button('Select all').click();
   await page.getByText('31 exports of 31 selected').waitFor();
   assert.ok((await page.getByRole('row').count()) < 31);

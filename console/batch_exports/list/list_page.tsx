@@ -6,12 +6,15 @@ import { Problem } from '../../http/problem.ts';
 import { pathOf } from '../../http/reading.ts';
 import { Empty } from '../../page/empty.tsx';
 import { Page } from '../../page/page.tsx';
+import { attentionOf } from '../../shell/attention.ts';
 import { Refusal, Shown } from '../../page/shown.tsx';
 import { BulkBar, BulkProgress } from './bulk.tsx';
+import { Chips } from './chips.tsx';
 import { Filters } from './filters.tsx';
 import { ids_max, matchingIds, overviewPage } from './overview.ts';
 import type { ListSearch, OverviewPage } from './overview.ts';
 import { ExportTable } from './table.tsx';
+import { Views } from './views.tsx';
 import { counted } from '../../page/quantities.ts';
 import './list.css';
 
@@ -32,14 +35,29 @@ export function ListPage() {
     </Link>
   );
   return (
-    <Page title="Exports" request={pathOf(list)} actions={create}>
+    <Page
+      title="Exports"
+      attention={query.data && attentionOf(query.data.counts)}
+      request={pathOf(list)}
+      actions={create}
+    >
       <Shown query={query}>
         {(page) =>
           isEmpty(page) ? (
             <NoExports project_id={project_id} />
           ) : (
             <>
-              <Filters search={search} counts={page.counts} change={change} />
+              <Chips
+                chosen={search.health}
+                counts={page.counts}
+                choose={(health) => change({ health })}
+              />
+              <Filters search={search} change={change} />
+              <Views
+                project_id={project_id}
+                search={search}
+                show={(view) => void navigate({ search: view, replace: true })}
+              />
               <Exports
                 // A choice under other filters would be invisible.
                 key={JSON.stringify({ ...search, action: '' })}

@@ -51,7 +51,7 @@ function overviewPath(project_id: string, query: Query<typeof overview>) {
 
 /** The API says what is wrong with an address that somebody wrote. */
 function queryOf({ action: _action, ...search }: ListSearch, limit: number, offset: number) {
-  return { ...search, limit, offset } as Query<typeof overview>;
+  return { ordering: 'health', ...search, limit, offset } as Query<typeof overview>;
 }
 
 /** The ids of all exports that fit, at most as many as one action names; or why not. */

@@ -6,15 +6,17 @@ import { useLayoutEffect, useRef, useState } from 'react';
 import type { ExportOverview } from '../../../server/api/batch_exports/overview/schema.ts';
 import { ManagedMark } from '../../configuration/managed_mark.tsx';
 import { useRowsAround } from '../../page/printing.ts';
-import { Instant } from '../../time/instant.tsx';
+import { Sentence } from '../../page/sentence.tsx';
 import { intervals } from '../form/draft.ts';
 import { Health } from './health.tsx';
+import { NextRun } from './next_run.tsx';
 import { overviewPage, page_size } from './overview.ts';
 import type { ListSearch } from './overview.ts';
 import { Sparkline } from './sparkline.tsx';
+import { troubleOf } from './standing.ts';
 
 const row_height = 44;
-const columns = ['Name', 'Health', 'Rows', 'Next run', 'From', 'To', 'Interval'];
+const columns = ['Name', 'State', 'Rows in 24 h', 'Next run', 'From', 'To', 'Interval'];
 
 type Given = {
   project_id: string;
@@ -113,8 +115,10 @@ function Row({
   is_chosen: boolean;
   choose: Given['choose'];
 }) {
-  const { id, team_id, name, model, destination_type, interval, health, next_run, records } = row;
+  const { id, team_id, name, model, destination_type, interval, health, records, records_day } =
+    row;
   const params = { project_id: String(team_id), export_id: id };
+  const trouble = troubleOf(health);
   return (
     <>
       <span role="cell">
@@ -134,15 +138,21 @@ function Row({
       <span role="cell" className="export_health" title={health.detail}>
         <Health row={row} />
       </span>
-      <span role="cell" className="export_wide">
+      <span role="cell" className="export_wide export_records" data-label="Rows in 24 h">
+        <span className="number">{(records_day ?? 0).toLocaleString('en')}</span>
         <Sparkline records={records} />
       </span>
       <span role="cell" data-label="Next run">
-        {next_run === null ? <span className="muted">none</span> : <Instant at={next_run.due_at} />}
+        <NextRun row={row} />
       </span>
       <span role="cell">{model}</span>
       <span role="cell">{destination_type}</span>
       <span role="cell">{intervals[interval]}</span>
+      {trouble !== undefined && (
+        <span role="cell" className="export_trouble">
+          <Sentence text={trouble} />
+        </span>
+      )}
     </>
   );
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { storeConfig } from '../../engine/model/destination/stored_config.ts';
 import type { Engine } from '../../engine/exports/engine.ts';
+import { beginLacking } from '../../engine/exports/health/lacking.ts';
 import { recountBackfills } from '../../engine/exports/planning/backfill.ts';
 import { writeRunLog } from '../../engine/model/run_log.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
@@ -108,6 +109,7 @@ async function startRevision(
   row: LockedExport,
 ): Promise<void> {
   next.revision = row.revision + 1;
+  await beginLacking(tx, row.id, row.revision);
   const cancelled = await requestCancels(tx, row.id);
   const starts = cancelled
     .filter((run) => run.is_scheduled)

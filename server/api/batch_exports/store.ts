@@ -13,6 +13,7 @@ import { locking } from '../../platform/postgres/locking.ts';
 import { instant_column } from '../../platform/postgres/instant.ts';
 import { managedBy } from '../managed/store.ts';
 import { alias_columns } from './aliases.ts';
+import { changed_at } from './changed_at.ts';
 import { isInPlace, next_run, own_config, pageOfPlace } from './place.ts';
 import type { Place } from '../../platform/http/caller/mount.ts';
 import { run_text } from './runs/fields.ts';
@@ -260,9 +261,7 @@ export function updateBatchExport(
   return tx.row<BatchExport>(
     writtenOnWire(sql`
       UPDATE batch_exports e SET (${listed('')}) = (${listed('n.')}), last_updated_at = now(),
-        schedule_changed_at = CASE WHEN (e."interval", e.paused, e.start_at, e.end_at,
-          e.revision) IS DISTINCT FROM (n."interval", n.paused, n.start_at, n.end_at, n.revision)
-          THEN now() ELSE e.schedule_changed_at END
+        ${changed_at}
       FROM (VALUES (${valuesOf(next)})) n (${listed('')})
       WHERE e.id = ${id} AND (${listed('e.')}) IS DISTINCT FROM (${listed('n.')})`),
   );

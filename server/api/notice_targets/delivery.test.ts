@@ -60,7 +60,7 @@ test('a webhook gets each change once, signed, however many processes send', asy
   assert.deepEqual(data.project, { id: home.project.id, name: 'Default project', timezone: 'UTC' });
   assert.deepEqual(
     [data.run.id, data.run.status, data.run.error_code, data.detail],
-    [run, 'Failed', failed.code, `A run of the export has failed: ${failed.message}`],
+    [run, 'Failed', failed.code, `Failing: a run of the export failed. ${failed.message}`],
   );
   assert.equal(JSON.parse(requests[1]!.body).data.recovered_from, 'failing');
   const { last_attempt } = await state();

@@ -7,6 +7,8 @@ const health_moods: Partial<Record<string, Mood>> = {
   waiting: 'quiet',
   paused: 'quiet',
   ended: 'quiet',
+  running: 'busy',
+  retrying: 'busy',
   unusual_volume: 'busy',
 };
 const run_moods: Partial<Record<string, Mood>> = {
@@ -53,6 +55,8 @@ export function exportColumns(output: Output): Column<ExportOverview>[] {
     },
     { title: 'delivered until', text: (one) => shownInstant(output, one.delivered_until) },
     { title: 'id', text: ({ id }) => id },
+    { title: 'since', text: ({ health }) => shownInstant(output, health.since) },
+    { title: 'cause', text: ({ health }) => health.cause },
   ];
 }
 

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { health_codes } from '../../../engine/exports/health/state.ts';
 import { intervals } from '../../../engine/exports/planning/interval.ts';
 import { PageQuery, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { nullable } from '../../../platform/nullable.ts';
@@ -8,21 +9,6 @@ import { model_names } from '../../../engine/model/models/model.ts';
 import { ManagedBy } from '../../managed/schema.ts';
 import { NextRun } from '../schema.ts';
 import { run_statuses } from '../runs/schema.ts';
-
-/** States of an export, the worst first. */
-export const health_codes = [
-  'failing',
-  'paused_automatically',
-  'late',
-  'incomplete',
-  'unusual_volume',
-  'paused',
-  'waiting',
-  'up_to_date',
-  'ended',
-] as const;
-/** One of `health_codes`. */
-export type HealthCode = (typeof health_codes)[number];
 
 const slots_default = 24;
 const slots_max = 100;
@@ -75,6 +61,52 @@ const FailedInterval = Type.Object(
       'delivered since, independent of `delivered_until`; null without one.',
   },
 );
+const Health = Type.Object({
+  code: Type.Enum([...health_codes], {
+    description: 'The worst state that applies; a pause comes before all others.',
+  }),
+  detail: Type.String({ description: 'The same in sentences, with what to do.' }),
+  since: nullable(
+    instant(
+      'Start of the present state: of `failing` and `retrying` the first attempt after the last ' +
+        'success. Null: not known, or up to date.',
+    ),
+  ),
+  intervals: Type.Integer({
+    description:
+      'Intervals of the schedule that are due and not delivered: failed, in progress, or not ' +
+      'planned yet.',
+  }),
+  rows_waiting: nullable(
+    Type.Integer({ description: 'Rows of these intervals; null: not all were counted yet.' }),
+  ),
+  attempt: nullable(
+    Type.Integer({ description: 'Failed attempts of the run in `retrying`; null without one.' }),
+  ),
+  next_try_at: nullable(
+    instant('When the destination is tried again after a failure; null: now, or nothing failed.'),
+  ),
+  cause: nullable(Type.String({ description: 'The error behind the state.' })),
+  changed_at: nullable(
+    instant('When the settings were changed after the latest failure; they were not tried since.'),
+  ),
+  missing_since_change: nullable(
+    Type.Object(
+      {
+        since: instant('When the export was changed.'),
+        rows: nullable(Type.Integer({ description: 'Null once some were delivered again.' })),
+        from: nullable(instant('Earliest insertion time; null without a bound.')),
+        until: nullable(instant('Latest insertion time; null without a bound.')),
+      },
+      {
+        description:
+          'Rows that were delivered before a change of destination, model or query, and that ' +
+          'nothing has delivered again; null without any.',
+      },
+    ),
+  ),
+});
+
 /** One export at a glance. */
 export const ExportOverview = Type.Object(
   {
@@ -86,11 +118,7 @@ export const ExportOverview = Type.Object(
     interval: Type.Enum([...intervals]),
     paused: Type.Boolean(),
     created_at: instant('When it was created.'),
-    health: Type.Object({
-      code: Type.Enum([...health_codes]),
-      detail: Type.String({ description: 'The same in a sentence, with what happened.' }),
-      since: nullable(instant('Time of the pause, or of the last failure; null otherwise.')),
-    }),
+    health: Health,
     delivered_until: nullable(
       instant('End of the newest interval that its schedule has delivered; null before the first.'),
     ),
@@ -127,8 +155,8 @@ export const ExportOverview = Type.Object(
         },
         {
           description:
-            'The earliest run of its schedule in progress that has failed before; its rows are ' +
-            'missing, independent of `delivered_until`. Null without one.',
+            'The earliest run in progress that has failed before; its rows are missing, ' +
+            'independent of `delivered_until`. Null without one.',
         },
       ),
     ),
@@ -136,12 +164,20 @@ export const ExportOverview = Type.Object(
     records: Type.Array(Type.Integer(), {
       description: 'Rows of the latest completed runs of the schedule, oldest first.',
     }),
+    records_day: nullable(
+      Type.Integer({
+        description:
+          'Rows that runs planned in the last 24 hours have delivered; null with `slots=0`.',
+      }),
+    ),
     managed_by: ManagedBy,
   },
   { title: 'ExportOverview' },
 );
 /** One export at a glance. */
 export type ExportOverview = Static<typeof ExportOverview>;
+/** A state of an export. */
+export type HealthCode = ExportOverview['health']['code'];
 
 /** The answer of `overview/`. */
 export const Overview = Type.Object(

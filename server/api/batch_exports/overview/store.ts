@@ -1,13 +1,16 @@
 import sql, { empty, join } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
+import type { FreshnessRule } from '../../../engine/exports/health/freshness.ts';
 import type { PauseReason } from '../../../engine/exports/health/pause_automatically.ts';
+import { countStates, health_codes, stateOf } from '../../../engine/exports/health/state.ts';
+import type { HealthCode } from '../../../engine/exports/health/state.ts';
+import { isoInstant } from '../../../platform/clock.ts';
 import type { Page } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { managedBy } from '../../managed/store.ts';
 import { isInPlace, next_run, pageOfPlace } from '../place.ts';
 import type { Place } from '../../../platform/http/caller/mount.ts';
-import { health_codes } from './schema.ts';
-import type { ExportOverview, HealthCode } from './schema.ts';
+import type { ExportOverview } from './schema.ts';
 
 /** Filters and order of the overview. */
 export type OverviewWanted = {
@@ -20,31 +23,41 @@ export type OverviewWanted = {
   slots: number;
 };
 
-/** An export with what its sentence is made of. */
-export type OverviewRow = Omit<ExportOverview, 'health' | 'next_run' | 'failed_interval'> & {
-  code: HealthCode;
-  revision: number;
-  next_run: Omit<NonNullable<ExportOverview['next_run']>, 'due_at'> | null;
-  last_paused_at: string | null;
-  pause_reason: PauseReason | null;
-  failed_at: string | null;
-  latest_error: string | null;
+/** The run that is retried, and how its latest attempt ended. */
+type Retrying = NonNullable<ExportOverview['retrying']> & {
+  attempt: number;
+  /** Null while a worker has it. */
+  next_try_at: string | null;
+  tried_at: string;
 };
 
-/** SQL for the state of export `e` with health `h`; one of `health_codes`. */
-const code = sql`CASE
-  WHEN e.paused AND e.pause_reason IS NOT NULL THEN 'paused_automatically'
-  WHEN e.paused THEN 'paused'
-  WHEN h.is_failing THEN 'failing'
-  WHEN h.is_late THEN 'late'
-  WHEN h.is_incomplete AND h.revision = e.revision THEN 'incomplete'
-  WHEN h.is_volume_unusual THEN 'unusual_volume'
-  WHEN e.next_run_at IS NULL THEN 'ended'
-  WHEN h.delivered_until IS NULL THEN 'waiting'
-  ELSE 'up_to_date' END`;
+/** An export with what its state is said with. */
+export type OverviewRow = Omit<
+  ExportOverview,
+  'health' | 'next_run' | 'failed_interval' | 'retrying'
+> & {
+  code: HealthCode;
+  since: string | null;
+  revision: number;
+  next_run: Omit<NonNullable<ExportOverview['next_run']>, 'due_at'> | null;
+  pause_reason: PauseReason | null;
+  retrying: Retrying | null;
+  /** Intervals of the schedule whose runs are open, and their rows where all were counted. */
+  open_intervals: number;
+  open_rows: number | null;
+  /** Its latest run that failed, of a backfill where only that is missing. */
+  failed_at: string | null;
+  latest_error: string | null;
+  delivery_changed_at: string | null;
+  lacks_since: string | null;
+  lacks_rows: number | null;
+  lacks_from: string | null;
+  lacks_until: string | null;
+  backfill_failed_since: string | null;
+  records_rejected: number | null;
+};
 
-const health = sql`LEFT JOIN batch_export_health h ON h.batch_export_id = e.id`;
-const with_health = sql`batch_exports e ${health}`;
+const day_ms = 24 * 3_600_000;
 
 /** The first two are read from batch_exports_by_project, the next from batch_exports_by_name. */
 const orders: Record<OverviewWanted['ordering'], (code: Sql) => Sql> = {
@@ -88,7 +101,7 @@ export function worstOf(
   return { health, page: { limit, offset: offset - skipped } };
 }
 
-function conditions({ health: codes, ...wanted }: OverviewWanted): Sql {
+function conditions(code: Sql, { health: codes, ...wanted }: OverviewWanted): Sql {
   const { search, model, destination_type, batch_export } = wanted;
   return join(
     [
@@ -103,77 +116,113 @@ function conditions({ health: codes, ...wanted }: OverviewWanted): Sql {
   );
 }
 
+/** The latest, open, retried and failed runs of export `e` of the page. */
+const runs_beside = sql`
+  LEFT JOIN LATERAL (
+    SELECT json_build_object('id', r.id, 'status', r.status, 'created_at',
+      wire_instant(r.created_at), 'finished_at', wire_instant(r.finished_at)) AS run
+    FROM batch_export_runs r WHERE r.batch_export_id = e.id
+    ORDER BY r.created_at DESC, r.id DESC LIMIT 1) latest ON true
+  CROSS JOIN LATERAL (
+    SELECT count(*) AS runs, count(DISTINCT r.data_interval_end) FILTER (WHERE of_schedule)
+        AS intervals,
+      CASE WHEN bool_and(r.records_total_count IS NOT NULL) FILTER (WHERE of_schedule)
+        THEN sum(r.records_total_count) FILTER (WHERE of_schedule)::bigint END AS rows
+    FROM batch_export_runs r CROSS JOIN LATERAL (SELECT r.backfill_id IS NULL
+      AND r.replaces IS NULL AND NOT r.is_make_up AND r.revision = e.revision) kind (of_schedule)
+    WHERE r.batch_export_id = e.id AND r.status IN ('Starting', 'Running')) open
+  LEFT JOIN LATERAL (
+    SELECT json_build_object('run_id', r.id, 'data_interval_start',
+      wire_instant(r.data_interval_start), 'data_interval_end',
+      wire_instant(r.data_interval_end), 'since',
+      wire_instant(coalesce(r.started_at, r.created_at)), 'latest_error', r.latest_error,
+      'attempt', r.failures, 'tried_at', wire_instant(r.last_updated_at),
+      'next_try_at', CASE WHEN r.worker_id IS NULL THEN wire_instant(r.due_at) END) AS run
+    FROM batch_export_runs r WHERE r.batch_export_id = e.id
+      AND r.status IN ('Starting', 'Running') AND r.latest_error IS NOT NULL
+    ORDER BY r.data_interval_start, r.id LIMIT 1) retrying ON true
+  LEFT JOIN LATERAL (
+    SELECT r.finished_at AS failed_at, r.latest_error FROM batch_export_runs r
+    WHERE r.batch_export_id = e.id AND r.status IN ('Failed', 'FailedRetryable')
+      AND CASE WHEN e.code = 'failing' THEN r.backfill_id IS NULL
+        ELSE e.backfill_failed_since IS NOT NULL AND r.backfill_id IS NOT NULL END
+    ORDER BY r.created_at DESC, r.id DESC LIMIT 1) failed ON true`;
+
 /**
  * One page of exports. The page is chosen first, by an index unless the order is that of health;
  * only of its exports the runs are looked at: the latest from batch_export_runs_by_export, the open
  * ones and what is tried again from batch_export_runs_taken, the rows from
  * batch_export_runs_compared.
  */
-export function listOverview(place: Place, wanted: OverviewWanted, page: Page): Sql {
+export function listOverview(
+  rule: FreshnessRule,
+  place: Place,
+  wanted: OverviewWanted,
+  page: Page,
+): Sql {
+  const { joined, joined_to_many, code, since } = stateOf(rule);
+  const isOfMany = wanted.ordering === 'health' || wanted.health !== undefined;
   const order = orders[wanted.ordering](code);
   const order_of_fields = orders[wanted.ordering](sql`e.code`);
-  const fields = sql`e.*, ${code} AS code, h.delivered_until`;
-  const condition = conditions(wanted);
-  const chosen = { fields, joined: health, condition, order, order_of_fields };
+  const fields = sql`e.*, ${code} AS code, ${since} AS since, h.delivered_until, h.lacks_since,
+    h.lacks_rows, h.lacks_from, h.lacks_until,
+    CASE WHEN h.revision = e.revision THEN h.backfill_failed_since END AS backfill_failed_since,
+    coalesce(h.is_rejecting AND h.revision = e.revision, false) AS is_rejecting`;
+  const condition = conditions(code, wanted);
+  const chosen = {
+    fields,
+    // Each project of an organization is read by itself.
+    joined: isOfMany && place.team_id !== undefined ? joined_to_many : joined,
+    condition,
+    order,
+    order_of_fields,
+  };
+  const day_ago = isoInstant(rule.clock.now() - day_ms);
   return sql`
     WITH page AS MATERIALIZED (${pageOfPlace(place, chosen, page)})
     SELECT e.id, e.team_id, e.revision, e.name, e.model, e.destination_type, e."interval", e.paused,
-      e.created_at, e.code, e.delivered_until, e.last_paused_at, e.pause_reason,
+      e.created_at, e.code, e.since, e.delivered_until, e.pause_reason, e.delivery_changed_at,
+      e.lacks_since, e.lacks_rows, e.lacks_from, e.lacks_until, e.backfill_failed_since,
       CASE WHEN e.delivered_until IS NULL THEN (
         SELECT coalesce(sum(r.records_completed), 0)::bigint FROM batch_export_runs r
         WHERE r.batch_export_id = e.id AND r.revision = e.revision AND r.status = 'Completed'
           AND r.backfill_id IS NOT NULL) END AS records_by_backfills,
       ${next_run} AS next_run,
-      (SELECT count(*) FROM batch_export_runs r WHERE r.batch_export_id = e.id
-        AND r.status IN ('Starting', 'Running')) AS open_runs,
+      open.runs AS open_runs, open.intervals AS open_intervals, open.rows AS open_rows,
       latest.run AS latest_run, retrying.run AS retrying, failed.failed_at, failed.latest_error,
+      CASE WHEN e.is_rejecting THEN (
+        SELECT r.records_rejected FROM batch_export_runs r
+        WHERE r.batch_export_id = e.id AND r.revision = e.revision AND r.status = 'Completed'
+          AND r.backfill_id IS NULL AND r.records_rejected > 0
+        ORDER BY r.created_at DESC, r.id DESC LIMIT 1) END AS records_rejected,
       to_jsonb(ARRAY(SELECT newest.records FROM (
         SELECT coalesce(r.records_completed, 0) AS records, r.data_interval_start
         FROM batch_export_runs r WHERE r.batch_export_id = e.id AND r.revision = e.revision
           AND r.status = 'Completed' AND r.backfill_id IS NULL AND r.id = r.delivery_id
         ORDER BY r.data_interval_start DESC LIMIT ${wanted.slots}) newest
         ORDER BY newest.data_interval_start)) AS records,
+      CASE WHEN ${wanted.slots} > 0 THEN (
+        SELECT coalesce(sum(r.records_completed), 0)::bigint FROM batch_export_runs r
+        WHERE r.batch_export_id = e.id AND r.created_at > ${day_ago}::timestamptz
+          AND r.status = 'Completed') END AS records_day,
       ${managedBy('batch_export', sql`e.id`)} AS managed_by
     FROM page e
-    LEFT JOIN LATERAL (
-      SELECT json_build_object('id', r.id, 'status', r.status, 'created_at',
-        wire_instant(r.created_at), 'finished_at', wire_instant(r.finished_at)) AS run
-      FROM batch_export_runs r WHERE r.batch_export_id = e.id
-      ORDER BY r.created_at DESC, r.id DESC LIMIT 1) latest ON true
-    LEFT JOIN LATERAL (
-      SELECT json_build_object('run_id', r.id, 'data_interval_start',
-        wire_instant(r.data_interval_start), 'data_interval_end',
-        wire_instant(r.data_interval_end), 'since',
-        wire_instant(coalesce(r.started_at, r.created_at)), 'latest_error', r.latest_error) AS run
-      FROM batch_export_runs r WHERE r.batch_export_id = e.id AND r.revision = e.revision
-        AND r.status IN ('Starting', 'Running') AND r.backfill_id IS NULL AND r.replaces IS NULL
-        AND r.latest_error IS NOT NULL
-      ORDER BY r.data_interval_start, r.id LIMIT 1) retrying ON true
-    LEFT JOIN LATERAL (
-      SELECT r.finished_at AS failed_at, r.latest_error FROM batch_export_runs r
-      WHERE e.code = 'failing' AND r.batch_export_id = e.id
-        AND r.status IN ('Failed', 'FailedRetryable')
-      ORDER BY r.created_at DESC, r.id DESC LIMIT 1) failed ON true
+    ${runs_beside}
     ORDER BY ${order_of_fields}`;
 }
 
 /** The number of the exports that fit. */
-export function countOverview(place: Place, wanted: OverviewWanted): Sql {
-  return sql`SELECT count(*) AS count FROM ${with_health}
-    WHERE ${isInPlace(place)} AND ${conditions(wanted)}`;
+export function countOverview(rule: FreshnessRule, place: Place, wanted: OverviewWanted): Sql {
+  const { joined_to_many, code } = stateOf(rule);
+  return sql`SELECT count(*) AS count FROM batch_exports e ${joined_to_many}
+    WHERE ${isInPlace(place)} AND ${conditions(code, wanted)}`;
 }
 
 /** Counts the place's exports by state. */
-export async function countHealth(
+export function countHealth(
   db: Queryable,
+  rule: FreshnessRule,
   place: Place,
 ): Promise<Record<HealthCode, number>> {
-  const rows = await db.rows<{ code: HealthCode; count: number }>(sql`
-    SELECT ${code} AS code, count(*) AS count FROM ${with_health} WHERE ${isInPlace(place)}
-    GROUP BY 1`);
-  const none = Object.fromEntries(health_codes.map((one) => [one, 0]));
-  return Object.assign(
-    none,
-    Object.fromEntries(rows.map((row) => [row.code, row.count])),
-  ) as Record<HealthCode, number>;
+  return countStates(db, rule, isInPlace(place));
 }

@@ -44,6 +44,12 @@ const fields: Record<keyof BatchExportRun, Field> = {
   delivery_id: { value: sql`r.delivery_id`, kind: 'word' },
   bytes_completed: { value: sql`r.bytes_completed`, kind: 'number' },
   error_code: { value: sql`r.error_code`, kind: 'text', isNullable: true },
+  next_try_at: {
+    value: sql`CASE WHEN r.status = 'Running' AND r.worker_id IS NULL
+      AND r.latest_error IS NOT NULL THEN r.due_at END`,
+    kind: 'instant',
+    isNullable: true,
+  },
   steps: { value: sql`r.steps`, kind: 'steps' },
 };
 const entries = Object.entries(fields);

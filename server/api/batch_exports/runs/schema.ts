@@ -117,6 +117,12 @@ export const BatchExportRun = Type.Object(
       description: 'Bytes that are safe at the destination, after compression.',
     }),
     error_code: nullable(Type.String({ description: 'Short name of the latest error.' })),
+    next_try_at: nullable(
+      instant(
+        'When a worker may take the run again after a failed attempt, which `latest_error` is ' +
+          'about. Null while a worker has it, before the first failure, and after its end.',
+      ),
+    ),
     steps: Type.Array(AttemptSteps, {
       description:
         `The latest ${remembered_attempts_max} attempts at the run, oldest first, with the time ` +

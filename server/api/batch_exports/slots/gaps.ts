@@ -9,6 +9,9 @@ import type { Scheduled } from './store.ts';
 
 /** The state of a slot, and its reason. */
 export type SlotKind = { state: SlotState; reason: SlotReason | null };
+/** Time in which the workers plan what is due, also after the schedule was changed. */
+const planning_ms = 60_000;
+
 /** Slots without a run of the schedule that are alike, milliseconds. */
 export type Gap = SlotKind & { from: number; to: number; slots: number };
 
@@ -65,6 +68,7 @@ function causesOf(scheduled: Scheduled, settle_ms: number): number[] {
     ...own.flatMap((at) => (at === null ? [] : [Date.parse(at)])),
     now,
     now - settle_ms,
+    now - settle_ms - planning_ms,
   ];
   return causes.filter(Number.isFinite).sort((one, other) => one - other);
 }
@@ -89,8 +93,11 @@ function kindOfSlot(scheduled: Scheduled, settle_ms: number, from: number, to: n
     return { state: 'outside', reason: 'after_end' };
   if (isCovered(taken, from, to)) return { state: 'under_way', reason: null };
   if (to + settle_ms > now) return { state: 'waiting', reason: null };
-  if (from >= Date.parse(scheduled.planned_until))
-    return missing(scheduled.paused ? 'paused' : 'not_planned');
+  if (from >= Date.parse(scheduled.planned_until)) {
+    if (scheduled.paused) return missing('paused');
+    const due = Math.max(to + settle_ms, Date.parse(scheduled.schedule_changed_at));
+    return due + planning_ms > now ? { state: 'waiting', reason: null } : missing('not_planned');
+  }
   if (to <= Date.parse(scheduled.created_at)) return missing('made_later');
   // A slot is planned when it has settled; what was not by the pause was left out too.
   if (pauses.some((pause) => to > pause.from - settle_ms && to <= pause.to))

@@ -33,7 +33,7 @@ async function exportFrom(created: number, planned: number) {
   const home = await harness.newOrganization();
   const { id } = await newExport(home);
   await harness.deps.db.run(sql`UPDATE batch_exports SET created_at = ${at(created)},
-    planned_until = ${at(planned)} WHERE id = ${id}`);
+    planned_until = ${at(planned)}, schedule_changed_at = ${at(created)} WHERE id = ${id}`);
   const url = `${projectBase(home)}${id}/`;
   return {
     home,
@@ -135,6 +135,19 @@ test('an earlier revision is a reason; the future waits', async () => {
   const ahead = await home.ask('GET', `${url}slots/?before=${soon}`);
   assert.equal(ahead.body.ranges.at(-1).state, 'waiting');
   assert.match(ahead.body.ranges.at(-1).detail, /15 seconds/);
+});
+
+test('right after a change of the schedule its slots wait for the workers', async () => {
+  const { id, slots } = await exportFrom(0, 4);
+  const state = async () => told((await slots(4, 6)).ranges);
+  assert.deepEqual(await state(), ['4-6 missing not_planned']);
+  const changed = (ago: number) =>
+    harness.deps.db.run(sql`UPDATE batch_exports
+      SET schedule_changed_at = now() - make_interval(secs => ${ago}) WHERE id = ${id}`);
+  await changed(20);
+  assert.deepEqual(await state(), ['4-6 waiting']);
+  await changed(70);
+  assert.deepEqual(await state(), ['4-6 missing not_planned']);
 });
 
 test('parts of event time make a slot delivered only together', async () => {

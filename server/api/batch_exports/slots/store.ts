@@ -20,6 +20,7 @@ export type Schedule = {
   end_at: string | null;
   paused: boolean;
   planned_until: string;
+  schedule_changed_at: string;
   /** The present instant of the control store, ms. */
   now: number;
 };
@@ -65,7 +66,7 @@ export function inOneLook<Result>(
 export async function findSchedule(tx: Transaction, id: string): Promise<Schedule | undefined> {
   const row = await tx.row<Omit<Schedule, 'now'>>(sql`
     SELECT id, team_id, revision, "interval", timezone, created_at, start_at, end_at, paused,
-      planned_until FROM batch_exports WHERE id = ${id}`);
+      planned_until, schedule_changed_at FROM batch_exports WHERE id = ${id}`);
   return row === undefined ? undefined : { ...row, now: await databaseInstant(tx) };
 }
 

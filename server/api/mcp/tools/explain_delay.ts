@@ -9,7 +9,6 @@ import { isGap, shownRange } from './list_slots.ts';
 
 /** Number of entries of each kind: the newest tell why. */
 const shown_max = 5;
-const search_characters_max = 200;
 
 /** Everything that says why an export is late or has gaps, in one answer. */
 export const explain_delay = defineTool({
@@ -45,16 +44,15 @@ export const explain_delay = defineTool({
   },
 });
 
-/** The export as the overview has it, which finds by name. */
+/** The export as the overview has it. */
 async function glanceOf(
   api: ApiCall,
   project_id: number | undefined,
   { id, name }: ApiRecord,
 ): Promise<ApiRecord> {
   const answer = await read(api, `${projectPath(project_id)}overview/`, {
-    search: String(name).slice(0, search_characters_max),
+    batch_export: String(id),
     slots: 0,
-    limit: 1_000,
   });
-  return entriesOf(answer).find((entry) => entry['id'] === id) ?? { id, name };
+  return entriesOf(answer)[0] ?? { id, name };
 }

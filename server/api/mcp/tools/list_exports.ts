@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { health_codes } from '../../../engine/exports/health/state.ts';
 import { entriesOf, pick, read } from '../api_call.ts';
 import {
   default_limit,
@@ -39,9 +40,7 @@ export const list_exports = defineTool({
     health: Type.Optional(
       Type.String({
         maxLength: 200,
-        description:
-          'Only these, with commas: failing, paused_automatically, late, incomplete, ' +
-          'unusual_volume, paused, waiting, up_to_date, ended.',
+        description: `Only these, with commas: ${health_codes.join(', ')}.`,
       }),
     ),
     search: Type.Optional(Type.String({ maxLength: 200, description: 'Part of the name.' })),

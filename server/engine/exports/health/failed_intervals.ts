@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import { isoInstant } from '../../../platform/clock.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { deliveredOf } from '../../model/ledger/ledger.ts';
-import { coveredSpans } from '../../model/ledger/spans.ts';
+import { coveredSpans, multirangeText } from '../../model/ledger/spans.ts';
 import type { Span } from '../../model/ledger/spans.ts';
 
 /**
@@ -69,6 +69,60 @@ function withSpan(failed: Failed) {
   return { id: failed.id, revision: failed.revision, within: [area] };
 }
 
+/** Number of failed intervals of an export that are counted at most. */
+const counted_intervals_max = 10_000;
+
+/** Failed intervals that nothing retries at present, and their rows; null: not all were counted. */
+export type FailedCount = { intervals: number; rows: number | null };
+
+/**
+ * Counts the intervals that `findFailedIntervals` would find one after another, from the earliest
+ * on, without those that a run retries at present.
+ */
+export async function countFailedIntervals(
+  db: Queryable,
+  exports: { id: string; revision: number; earliest: FailedInterval }[],
+): Promise<Map<string, FailedCount>> {
+  if (exports.length === 0) return new Map();
+  const wanted = exports.map(({ id, revision, earliest }) => ({
+    id,
+    revision,
+    from: earliest.data_interval_start,
+  }));
+  const delivered = await deliveredOf(
+    db,
+    exports.map(({ id, revision, earliest }) => {
+      const { within } = withSpan({ ...earliest, id, revision });
+      return { id, revision, within: within.map((area) => ({ ...area, inserted_to: Infinity })) };
+    }),
+  );
+  const covered = wanted.map(({ id }) => multirangeText(coveredSpans(delivered.get(id) ?? [])));
+  const rows = await db.rows<FailedCount & { id: string }>(sql`
+    WITH wanted AS MATERIALIZED (
+      SELECT id, revision, from_at, covered::tstzmultirange AS covered
+      FROM unnest(${wanted.map(({ id }) => id)}::uuid[],
+        ${wanted.map(({ revision }) => revision)}::int[],
+        ${wanted.map(({ from }) => from)}::timestamptz[], ${covered}::text[])
+        AS wanted (id, revision, from_at, covered))
+    SELECT wanted.id, count(*) AS intervals,
+      CASE WHEN bool_and(failed.rows IS NOT NULL) THEN sum(failed.rows)::bigint END AS rows
+    FROM wanted CROSS JOIN LATERAL (
+      SELECT DISTINCT ON (r.data_interval_start, r.data_interval_end) r.records_total_count AS rows
+      FROM batch_export_runs r
+      WHERE ${is_failed} AND r.data_interval_start >= wanted.from_at
+        AND NOT tstzrange(r.data_interval_start, r.data_interval_end) <@ wanted.covered
+        AND NOT EXISTS (SELECT FROM batch_export_runs other WHERE ${is_same_interval}
+          AND other.status IN ('Completed', 'Starting', 'Running'))
+      ORDER BY r.data_interval_start, r.data_interval_end, r.created_at DESC
+      LIMIT ${counted_intervals_max}) failed
+    GROUP BY wanted.id`);
+  return new Map(rows.map(({ id, ...count }) => [id, count]));
+}
+
+const is_failed = sql`r.batch_export_id = wanted.id AND r.revision = wanted.revision
+  AND r.status IN ('Failed', 'FailedRetryable', 'TimedOut', 'Terminated')
+  AND r.backfill_id IS NULL AND NOT r.is_make_up`;
+
 const is_same_interval = sql`other.batch_export_id = r.batch_export_id
   AND other.revision = r.revision AND other.data_interval_start = r.data_interval_start
   AND other.data_interval_end = r.data_interval_end`;
@@ -91,9 +145,7 @@ function listEarliest(
         (SELECT other.id FROM batch_export_runs other WHERE ${is_same_interval}
           AND other.status IN ('Starting', 'Running') LIMIT 1) AS retry_run_id
       FROM batch_export_runs r
-      WHERE r.batch_export_id = wanted.id AND r.revision = wanted.revision
-        AND r.status IN ('Failed', 'FailedRetryable', 'TimedOut', 'Terminated')
-        AND r.backfill_id IS NULL AND NOT r.is_make_up AND r.data_interval_start >= wanted.from_at
+      WHERE ${is_failed} AND r.data_interval_start >= wanted.from_at
         AND NOT EXISTS (SELECT FROM batch_export_runs other
           WHERE ${is_same_interval} AND other.status = 'Completed')
       ORDER BY r.data_interval_start, r.created_at DESC LIMIT 1) failed`);

@@ -4,9 +4,11 @@ import type { Interval } from '../planning/interval.ts';
 import type { Notice, NoticeRun } from '../../notices/notice.ts';
 import { writeNotices } from '../../notices/write_notice.ts';
 import type { ClaimedRun, RunEnd } from '../../model/run.ts';
+import { findFailedBackfills } from './failed_backfills.ts';
 import { findFailedIntervals } from './failed_intervals.ts';
-import { healthAfterRun } from './health.ts';
+import { healthAfterRun, healthInRevision } from './health.ts';
 import type { ConditionChange, Health } from './health.ts';
+import { lessenLacking } from './lacking.ts';
 import { pauseAutomatically } from './pause_automatically.ts';
 import { listComparableRows, listHealth, putHealths } from './store.ts';
 import { hasVolume } from './has_volume.ts';
@@ -45,7 +47,7 @@ export type FollowedRun = {
  * Follows runs of different exports that have just ended into the health of these exports, in the
  * same transaction: notices for what has changed, and the automatic pause after too many failures
  * in a row. Runs of earlier revisions and of deleted exports are left out; those of backfills and
- * of erasures say only whether an interval is still missing. The caller holds the locks on the
+ * of erasures say only what is still missing. The caller holds the locks on the
  * exports' rows; comes last, because it may append to the activity log, and then of one run only.
  */
 export async function followRuns(
@@ -62,7 +64,11 @@ export async function followRuns(
     tx,
     present.map(({ run }) => run),
   );
-  const followed = await listIncomplete(tx, present, before);
+  await lessenLacking(
+    tx,
+    present.filter(({ end }, at) => end.status === 'Completed' && before[at]!.lacks_earlier),
+  );
+  const followed = await listFollowed(tx, present, before);
   if (followed.length === 0) return;
   const after = followed.map((one) => ({
     one,
@@ -70,7 +76,11 @@ export async function followRuns(
   }));
   await putHealths(
     tx,
-    after.map(({ one, health }) => ({ ...health, batch_export_id: one.ended.run.batch_export_id })),
+    after.map(({ one: { ended: of }, health }) => ({
+      ...health,
+      batch_export_id: of.run.batch_export_id,
+      run_id: of.run.id,
+    })),
   );
   const notices = after.flatMap(({ one: { ended: of }, changes }) =>
     changes.map((change) => ({
@@ -88,46 +98,64 @@ const isOfSchedule = ({ run }: FollowedRun): boolean =>
   run.backfill_id === null && run.replaces === null;
 const hasFailed = ({ end: { status } }: FollowedRun): boolean =>
   status === 'Failed' || status === 'FailedRetryable';
+const isFailedBackfill = (one: FollowedRun): boolean =>
+  one.run.backfill_id !== null && hasFailed(one);
 
-/** A run that has ended, its export's health before it, and whether an interval is missing now. */
-type Followed = { ended: FollowedRun; before: Health; is_incomplete: boolean };
+/** A run that has ended, its export's health before it, and what is missing now. */
+type Followed = {
+  ended: FollowedRun;
+  before: Health;
+  is_incomplete: boolean;
+  lacks_backfilled: boolean;
+};
 
 /**
- * Lists the runs that may change whether an interval is missing. If no run has failed before, and
- * this one has not, no interval is missing and none is searched.
+ * Lists the runs that may change what is missing. If no run has failed before, and this one has
+ * not, nothing is missing and nothing is searched.
  */
-async function listIncomplete(
+async function listFollowed(
   tx: Transaction,
   ended: FollowedRun[],
   healths: Health[],
 ): Promise<Followed[]> {
   const followed = ended
-    .map((one, index) => ({ ended: one, before: healths[index]! }))
+    .map((one, at) => ({
+      ended: one,
+      before: healthInRevision(healths[at]!, one.run.revision),
+    }))
     .filter(
-      ({ ended: one, before }) =>
-        isOfSchedule(one) || (before.is_incomplete && before.revision === one.run.revision),
+      ({ ended: one, before: { is_incomplete, lacks_backfilled } }) =>
+        isOfSchedule(one) || is_incomplete || lacks_backfilled || isFailedBackfill(one),
     );
-  const looked = followed.filter(
-    ({ ended: one, before }) => hasFailed(one) || before.is_failing || before.is_incomplete,
-  );
+  const looked = (isLooked: (one: FollowedRun, before: Health) => boolean) =>
+    followed
+      .filter(({ ended: one, before }) => isLooked(one, before))
+      .map(({ ended: { run } }) => ({ id: run.batch_export_id, revision: run.revision }));
   const missing = await findFailedIntervals(
     tx,
-    looked.map(({ ended: { run } }) => ({ id: run.batch_export_id, revision: run.revision })),
+    looked((one, { is_failing, is_incomplete }) => hasFailed(one) || is_failing || is_incomplete),
+  );
+  const backfills = await findFailedBackfills(
+    tx,
+    looked((one, { lacks_backfilled }) => lacks_backfilled || isFailedBackfill(one)),
   );
   return followed.map((one) => ({
     ...one,
     is_incomplete: missing.has(one.ended.run.batch_export_id),
+    lacks_backfilled: backfills.has(one.ended.run.batch_export_id),
   }));
 }
 
 function healthAfter(
-  { ended, before, is_incomplete }: Followed,
+  { ended, before, is_incomplete, lacks_backfilled }: Followed,
   volume: VolumeJudgement | undefined,
 ): ReturnType<typeof healthAfterRun> {
-  if (!isOfSchedule(ended)) return { health: { ...before, is_incomplete }, changes: [] };
+  if (!isOfSchedule(ended))
+    return { health: { ...before, is_incomplete, lacks_backfilled }, changes: [] };
   const { run, end, is_make_up, records_completed, records_rejected } = ended;
   return healthAfterRun(before, {
     is_incomplete,
+    lacks_backfilled,
     status: end.status,
     revision: run.revision,
     // A make-up run of a backfill has the backfill's interval, which says nothing about the
@@ -206,20 +234,21 @@ function sentenceOf(
 ): string {
   if (condition === 'failing') {
     return has_begun
-      ? `A run of the export has failed: ${run.latest_error}`
-      : 'A run of the export has completed again after failures.';
+      ? `Failing: a run of the export failed. ${run.latest_error}`
+      : 'No longer failing: a run of the export has completed.';
   }
   if (condition === 'rejecting')
     return has_begun
-      ? `The destination refused ${counted(run.records_rejected, 'row')} of a run. They are set ` +
-          'aside beside the table, each with the reason; the others were delivered.'
-      : 'The destination took all rows of a run again.';
+      ? `Partly delivered: the destination refused ${counted(run.records_rejected, 'row')} of a ` +
+          'run. They are set aside beside the table, each with the reason; the others were ' +
+          'delivered.'
+      : 'The destination accepted all rows of a run again.';
   const usual =
     `${volume?.usual.low} to ${volume?.usual.high} are usual for runs like it (median ` +
     `${volume?.usual.median} of ${volume?.usual.runs})`;
   if (has_begun)
     return (
-      `A run of the export has delivered ${counted(run.records_completed ?? 0, 'row')}, where ` +
+      `Unusual volume: a run has delivered ${counted(run.records_completed ?? 0, 'row')}, where ` +
       `${usual}. ` +
       (run.records_rejected === 0
         ? 'Every row at the source was delivered: look at what sends the events.'

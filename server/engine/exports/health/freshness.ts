@@ -13,7 +13,9 @@ import { getHealth, putHealth } from './store.ts';
 const run_seconds = 600;
 const exports_per_call_max = 500;
 
-type Judge = Pick<Engine, 'db' | 'clock' | 'log' | 'settle_seconds'>;
+/** Parts by which lateness is judged. */
+export type FreshnessRule = Pick<Engine, 'clock' | 'settle_seconds'>;
+type Judge = FreshnessRule & Pick<Engine, 'db' | 'log'>;
 
 /**
  * Returns the greatest age of an export's newest delivered interval by the general rule, in
@@ -24,7 +26,7 @@ function freshnessLimit(interval: Interval, settle_seconds: number): number {
 }
 
 /** The limit of export `e` in seconds: its own, else that of its rhythm. */
-function limitOf(judge: Judge): Sql {
+function limitOf(judge: FreshnessRule): Sql {
   const limits = intervals.map(
     (interval) =>
       sql`WHEN ${interval} THEN ${freshnessLimit(interval, judge.settle_seconds)}::float8`,
@@ -37,6 +39,14 @@ const fresh_since = sql`greatest(h.delivered_until, e.schedule_changed_at, e.sta
 /** An export that plans nothing has nothing to deliver. */
 const is_watched = sql`(NOT e.paused AND e.next_run_at IS NOT NULL)`;
 
+/** SQL about export `e` with health `h` at this moment: whether it is late, and since when. */
+export function lateness(judge: FreshnessRule): { is_late: Sql; late_since: Sql } {
+  const now = isoInstant(judge.clock.now());
+  const late_since = sql`(${fresh_since} + make_interval(secs => ${limitOf(judge)}))`;
+  const is_late = sql`(${is_watched} AND ${late_since} < ${now}::timestamptz)`;
+  return { is_late, late_since };
+}
+
 /**
  * Finds the exports that have become late, and those that no longer are, and tells of each once;
  * gives how many there were. Late is an active export whose newest delivered interval ended longer
@@ -45,9 +55,7 @@ const is_watched = sql`(NOT e.paused AND e.next_run_at IS NOT NULL)`;
  * same time.
  */
 export async function judgeFreshness(judge: Judge): Promise<number> {
-  const now = isoInstant(judge.clock.now());
-  const isLate = sql`(${is_watched} AND ${fresh_since} < ${now}::timestamptz - make_interval(secs =>
-    ${limitOf(judge)}))`;
+  const { is_late: isLate } = lateness(judge);
   // Materialized, because PostgreSQL expects that half of them have changed: under the LIMIT it
   // would read both tables by their indexes, row by row, and mostly goes through all of them.
   const changed = await judge.db.rows<{ id: string }>(sql`
@@ -105,12 +113,12 @@ function noticeOf(
   if (!is_late)
     return {
       event: 'recovered',
-      detail: `The export is up to date again. ${state}`,
+      detail: `No longer late. ${state}`,
       run: null,
       facts: { recovered_from: 'late', ...facts },
     };
   const detail =
-    `The export is late. ${state} ${freshness_seconds} seconds are allowed. Look at its latest ` +
-    'runs and at the workers.';
+    `Late. ${state} It may be ${freshness_seconds} seconds old. Look at the latest runs and at ` +
+    'the workers.';
   return { event: 'late', detail, run: null, facts };
 }

@@ -29,6 +29,7 @@ function follow(steps: Step[]): { changes: string[]; health: Health } {
       delivered_until: end,
       is_volume_unusual: volume,
       is_incomplete: missing,
+      lacks_backfilled: false,
       has_rows,
       has_rejected: rejected,
     });

@@ -2,8 +2,9 @@ import type { RunEnd } from '../../model/run.ts';
 
 /**
  * The health of an export. Failures, volume and `is_incomplete` (an interval of its schedule failed
- * for good, and nothing has delivered it since) concern `revision`; `delivered_until` is the end of
- * the newest interval that its schedule has delivered (ISO 8601).
+ * for good, and nothing has delivered it since) concern `revision`, like `lacks_backfilled` (the
+ * same of the rows of a backfill). `delivered_until` is the end of the newest interval that its
+ * schedule has delivered (ISO 8601).
  */
 export type Health = {
   revision: number;
@@ -14,6 +15,9 @@ export type Health = {
   is_incomplete: boolean;
   /** The destination refused rows of its newest run, which were set aside. */
   is_rejecting: boolean;
+  lacks_backfilled: boolean;
+  /** The revision lacks what earlier ones delivered; only `lacking.ts` changes it. */
+  lacks_earlier: boolean;
   delivered_until: string | null;
 };
 
@@ -38,6 +42,7 @@ export type EndedRun = {
   delivered_until: string | null;
   is_volume_unusual: boolean | undefined;
   is_incomplete: boolean;
+  lacks_backfilled: boolean;
   has_rows: boolean;
   has_rejected: boolean;
 };
@@ -52,7 +57,23 @@ export function newHealth(revision: number): Health {
     is_volume_unusual: false,
     is_incomplete: false,
     is_rejecting: false,
+    lacks_backfilled: false,
+    lacks_earlier: false,
     delivered_until: null,
+  };
+}
+
+/** The health as it is carried into a revision: failing until one of its runs completes. */
+export function healthInRevision(before: Health, revision: number): Health {
+  if (revision === before.revision) return before;
+  return {
+    ...before,
+    revision,
+    consecutive_failures: 0,
+    is_volume_unusual: false,
+    is_incomplete: false,
+    is_rejecting: false,
+    lacks_backfilled: false,
   };
 }
 
@@ -68,18 +89,12 @@ export function healthAfterRun(
   run: EndedRun,
 ): { health: Health; changes: ConditionChange[] } {
   if (run.status === 'Cancelled') return { health: before, changes: [] };
-  const { is_incomplete } = run;
-  const current =
-    run.revision === before.revision
-      ? { ...before, is_incomplete }
-      : {
-          ...before,
-          revision: run.revision,
-          consecutive_failures: 0,
-          is_volume_unusual: false,
-          is_rejecting: false,
-          is_incomplete,
-        };
+  const { is_incomplete, lacks_backfilled } = run;
+  const current = {
+    ...healthInRevision(before, run.revision),
+    is_incomplete,
+    lacks_backfilled,
+  };
   if (run.status !== 'Completed') {
     const health = {
       ...current,
@@ -105,8 +120,8 @@ export function healthAfterRun(
  */
 export function deliveredSentence(delivered_until: string | null): string {
   return delivered_until === null
-    ? 'Its schedule has not delivered anything yet.'
-    : `The newest interval that it has delivered ended at ${delivered_until}.`;
+    ? 'The schedule has not delivered anything yet.'
+    : `The newest delivered interval ended at ${delivered_until}.`;
 }
 
 function changesBetween(before: Health, after: Health): ConditionChange[] {

@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 import { Temporal } from 'temporal-polyfill';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import type { Interval } from '../planning/interval.ts';
@@ -30,7 +31,8 @@ export async function listHealth(
 ): Promise<Health[]> {
   const rows = await tx.rows<Health & { batch_export_id: string }>(sql`
     SELECT batch_export_id, revision, consecutive_failures, is_failing, is_late, is_volume_unusual,
-      is_incomplete, is_rejecting, delivered_until FROM batch_export_health
+      is_incomplete, is_rejecting, backfill_failed_since IS NOT NULL AS lacks_backfilled,
+      lacks_since IS NOT NULL AS lacks_earlier, delivered_until FROM batch_export_health
     WHERE batch_export_id = ANY (${exports.map((one) => one.batch_export_id)}::uuid[])`);
   const known = new Map(rows.map(({ batch_export_id, ...health }) => [batch_export_id, health]));
   return exports.map(
@@ -43,25 +45,41 @@ export async function putHealth(tx: Transaction, exportId: string, health: Healt
   await putHealths(tx, [{ batch_export_id: exportId, ...health }]);
 }
 
-/** Stores the health of exports under the caller's locks. */
+/**
+ * Stores the health of exports under the caller's locks. What begins now has begun with the end of
+ * the run, a failure with its first attempt; `lacks_earlier` stays.
+ */
 export async function putHealths(
   tx: Transaction,
-  healths: (Health & { batch_export_id: string })[],
+  healths: (Health & { batch_export_id: string; run_id?: string })[],
 ): Promise<void> {
+  const since = (is_so: Sql, known: Sql, begun = sql`now()`) =>
+    sql`CASE WHEN ${is_so} THEN coalesce(${known}, ${begun}) END`;
   await tx.run(sql`
     INSERT INTO batch_export_health (batch_export_id, revision, consecutive_failures, is_failing,
-      is_late, is_volume_unusual, is_incomplete, is_rejecting, delivered_until)
-    SELECT batch_export_id, revision, consecutive_failures, is_failing, is_late, is_volume_unusual,
-      is_incomplete, is_rejecting, delivered_until
-    FROM jsonb_to_recordset(${JSON.stringify(healths)}::jsonb) AS health (batch_export_id uuid,
-      revision int, consecutive_failures int, is_failing boolean, is_late boolean,
+      is_late, is_volume_unusual, is_incomplete, is_rejecting, delivered_until, failing_since,
+      incomplete_since, unusual_since, rejecting_since, backfill_failed_since)
+    SELECT n.batch_export_id, n.revision, n.consecutive_failures, n.is_failing, n.is_late,
+      n.is_volume_unusual, n.is_incomplete, n.is_rejecting, n.delivered_until,
+      ${since(sql`n.is_failing`, sql`h.failing_since`, sql`coalesce(r.started_at, now())`)},
+      ${since(sql`n.is_incomplete`, sql`h.incomplete_since`)},
+      ${since(sql`n.is_volume_unusual`, sql`h.unusual_since`)},
+      ${since(sql`n.is_rejecting`, sql`h.rejecting_since`)},
+      ${since(sql`n.lacks_backfilled`, sql`h.backfill_failed_since`)}
+    FROM jsonb_to_recordset(${JSON.stringify(healths)}::jsonb) AS n (batch_export_id uuid,
+      run_id uuid, revision int, consecutive_failures int, is_failing boolean, is_late boolean,
       is_volume_unusual boolean, is_incomplete boolean, is_rejecting boolean,
-      delivered_until timestamptz)
+      lacks_backfilled boolean, delivered_until timestamptz)
+    LEFT JOIN batch_export_health h ON h.batch_export_id = n.batch_export_id
+    LEFT JOIN batch_export_runs r ON n.is_failing AND r.id = n.run_id
     ON CONFLICT (batch_export_id) DO UPDATE SET revision = excluded.revision,
       consecutive_failures = excluded.consecutive_failures, is_failing = excluded.is_failing,
       is_late = excluded.is_late, is_volume_unusual = excluded.is_volume_unusual,
       is_incomplete = excluded.is_incomplete, is_rejecting = excluded.is_rejecting,
-      delivered_until = excluded.delivered_until`);
+      delivered_until = excluded.delivered_until, failing_since = excluded.failing_since,
+      incomplete_since = excluded.incomplete_since, unusual_since = excluded.unusual_since,
+      rejecting_since = excluded.rejecting_since,
+      backfill_failed_since = excluded.backfill_failed_since`);
 }
 
 /**

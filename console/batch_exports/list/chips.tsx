@@ -1,0 +1,40 @@
+import type { HealthCode } from '../../../server/api/batch_exports/overview/schema.ts';
+import { StateWord } from './health.tsx';
+import { health_codes } from './standing.ts';
+
+/** The states that the project's exports have, each with its number and as a filter. */
+export function Chips({
+  chosen,
+  counts,
+  choose,
+}: {
+  /** Codes separated by commas, as in the address. */
+  chosen: string | undefined;
+  counts: Record<HealthCode, number>;
+  choose: (codes: string) => void;
+}) {
+  const codes = chosen?.split(',') ?? [];
+  const shown = health_codes.filter((code) => counts[code] > 0 || codes.includes(code));
+  const toggled = (code: HealthCode) =>
+    health_codes.filter((one) => codes.includes(one) !== (one === code)).join();
+  return (
+    <div className="chips" role="group" aria-label="States">
+      {shown.map((code) => (
+        <button
+          key={code}
+          type="button"
+          className="chip"
+          aria-pressed={codes.includes(code)}
+          onClick={() => choose(toggled(code))}
+        >
+          <StateWord code={code} /> {counts[code].toLocaleString('en')}
+        </button>
+      ))}
+      {codes.length > 0 && (
+        <button type="button" className="chip" onClick={() => choose('')}>
+          Show all
+        </button>
+      )}
+    </div>
+  );
+}
