@@ -19,7 +19,7 @@ const slanted_back = 'M10 6L2 -2M10 10L-2 -2M6 10L-2 2';
 const bars = 'M2 -1V9M6 -1V9';
 const levels = 'M-1 2H9M-1 6H9';
 const crosses = 'M2 2L6 6M6 2L2 6';
-const dots = 'M3.6 4H4.4';
+const dots = 'M4 4H4.01';
 
 const kind = (label: string, colour: string, shown: Partial<Kind> = {}): Kind => ({
   label,
