@@ -1,3 +1,4 @@
+// Length: one world of exports, each of which a test repairs in another way.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';

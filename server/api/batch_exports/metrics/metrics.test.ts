@@ -174,11 +174,8 @@ test('by the time of its data a backfill lies where its rows belong', async () =
     WHERE batch_export_id = ${created.id}`);
   const points = async (query: string) => {
     const { results, by } = (await metrics(home, created.id, query)).body;
-    const told = results.map((point: { start_at: string; rows: number }) => [
-      point.start_at.slice(0, 13),
-      point.rows,
-    ]);
-    return [by, ...told];
+    type Point = { start_at: string; rows: number };
+    return [by, ...results.map(({ start_at, rows }: Point) => [start_at.slice(0, 13), rows])];
   };
   const range = '&after=2026-03-01T03:00:00Z&before=2026-03-01T05:00:00Z';
   assert.deepEqual(await points(`?by=data_interval_start${range}`), [
