@@ -27,8 +27,12 @@ export function firstDelivery<One extends Run>(
     now - Date.parse(created_at) > new_for_ms
   )
     return undefined;
-  const scheduled = by_schedule.reduce((sum, one) => sum + rowsOf(one), 0);
-  return { run, rows: backfilled + scheduled };
+  // What is told of the backfill may be a moment older than its runs.
+  return { run, rows: Math.max(backfilled + rowsOfAll(by_schedule), rowsOfAll(filled)) };
+}
+
+function rowsOfAll(runs: Run[]): number {
+  return runs.reduce((sum, one) => sum + rowsOf(one), 0);
 }
 
 function rowsOf({ records_completed }: Run): number {

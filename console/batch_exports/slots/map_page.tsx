@@ -63,6 +63,8 @@ function SlotsPage({ backfills }: { backfills: Backfill[] }) {
     () => [schedule.lane, events.lane].filter((lane) => lane !== undefined),
     [schedule.lane, events.lane],
   );
+  // One that comes later does not take the map away while it is read.
+  const [lanes_min] = useState(backfills.length > 0 ? 2 : 1);
   const lines = useLines(row.created_at, slotLength(row));
   const { rhythm } = schedule;
   const beside = {
@@ -73,7 +75,7 @@ function SlotsPage({ backfills }: { backfills: Backfill[] }) {
   const parts = useParts(beside.lanes, rhythm, beside.view);
   const zones = useMemo(() => (zone === 'UTC' ? ['UTC'] : [zone, 'UTC']), [zone]);
   const problem = schedule.error ?? events.error;
-  if (rhythm === undefined || lanes.length < (backfills.length > 0 ? 2 : 1))
+  if (rhythm === undefined || lanes.length < lanes_min)
     return problem === null ? <Waiting /> : <Refusal problem={problem} />;
   return (
     <>
