@@ -115,7 +115,7 @@ test('from the link of the terminal to the first completed export', { skip }, as
     files.some((name) => name.includes('.parquet')),
     files.join(),
   );
-  // What was delivered is on the map, and nothing is said to be missing (C-01).
+  // The map has all that was delivered, and calls nothing missing (C-01).
   const legend = page.getByRole('list', { name: 'Slots in view' });
   await legend.getByText('Delivered 24').waitFor();
   assert.doesNotMatch((await legend.textContent())!, /Missing/);

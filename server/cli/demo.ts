@@ -110,8 +110,8 @@ async function plantGap(
   await call('POST', `${exportPath}/backfills/${id}/cancel/`, {});
   const [start, end] = [from, from + hour_ms].map((at) => new Date(at).toISOString().slice(0, 16));
   say(
-    `  gap        the demo leaves out ${start} to ${end!.slice(11)} UTC on purpose: the map offers ` +
-      'to repair it',
+    `  gap        the demo leaves out ${start} to ${end!.slice(11)} UTC on purpose: the map ` +
+      'offers to repair it',
   );
 }
 

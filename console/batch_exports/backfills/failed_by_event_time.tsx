@@ -11,9 +11,10 @@ export const FailedByEventTime = memo(function FailedByEventTime() {
   const { data } = useQuery(latestBackfills(ids));
   const failed = (data?.results ?? []).filter((one) => one.by === 'timestamp' && hasFailed(one));
   if (failed.length === 0) return undefined;
+  const told = counted(failed.length, 'backfill');
   return (
     <p className="note" role="note">
-      <strong className="bad">{counted(failed.length, 'backfill')} by event time failed.</strong>{' '}
+      <strong className="bad">{told} by event time failed.</strong>{' '}
       <Link
         to="/projects/$project_id/exports/$export_id/runs"
         params={{ project_id: String(row.team_id), export_id: row.id }}

@@ -27,7 +27,7 @@ export function firstDelivery<One extends Run>(
     now - Date.parse(created_at) > new_for_ms
   )
     return undefined;
-  // What is told of the backfill may be a moment older than its runs.
+  // The count of the backfill may be a moment older than its runs.
   return { run, rows: Math.max(backfilled + rowsOfAll(by_schedule), rowsOfAll(filled)) };
 }
 

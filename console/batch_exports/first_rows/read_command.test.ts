@@ -9,8 +9,8 @@ const of = (type: string, name: string, config: Record<string, unknown> = {}) =>
 
 test('files are read by what their names end with', () => {
   assert.equal(
-    of('File', 'events/day=2026-11-29/a-0000.parquet'),
-    'duckdb -c "SELECT * FROM read_parquet(\'exports/events/day=2026-11-29/a-0000.parquet\') LIMIT 10"',
+    of('File', 'events/day=29/a-0.parquet'),
+    'duckdb -c "SELECT * FROM read_parquet(\'exports/events/day=29/a-0.parquet\') LIMIT 10"',
   );
   assert.equal(of('File', 'a.jsonl'), 'head exports/a.jsonl');
   assert.equal(of('File', 'a.jsonl.gz'), 'gzip -dc exports/a.jsonl.gz | head');

@@ -8,7 +8,7 @@ export type Delivered = {
   folder: string | undefined;
 };
 
-/** How people say where rows are. */
+/** Names the place of rows for people. */
 export function placeOf({ type, config, name, folder }: Delivered): string {
   if (type === 'File' && folder !== undefined) return `${folder}/${name}`;
   const scheme = { S3: 's3', GCS: 'gs' }[type];

@@ -5,7 +5,7 @@ export type Kind = {
   label: string;
   /** The variable of its colour; empty: it is not drawn. */
   colour: string;
-  /** Lines over the colour, in a tile of 8 x 8, as an SVG path; and the variable of their colour. */
+  /** Lines over the colour, as an SVG path in a tile of 8 x 8, and the variable of their colour. */
   lines: string;
   ink: string;
   /** It has the mark of a failure before its delivery. */

@@ -7,7 +7,7 @@ export type ColourOf = (variable: string) => string;
 /** The sign of a slot that was delivered after retries, in a tile of 8 x 8. */
 export const mark_path = 'M1.5 0H6.5L4 4Z';
 
-/** What each drawn kind is filled with. */
+/** The fill of each drawn kind. */
 export type Fills = Partial<Record<KindName, string | CanvasPattern>>;
 
 /** Returns the fill of each drawn kind; its lines repeat after so many pixels. */

@@ -46,7 +46,7 @@ export function destinationRoutes(app: FastifyInstance, { config }: Pick<Deps, '
   );
 }
 
-/** The folder from where the server was started if it lies below, so that commands there find it. */
+/** The folder as commands find it where the server was started. */
 function shownFolder(path: string): string {
   const below = relative(process.cwd(), path);
   return below === '' || below.startsWith('..') || isAbsolute(below) ? path : below;

@@ -99,7 +99,7 @@ for (const host of hostile) {
   });
 }
 
-test('a refusal names the setting to write, without telling the address behind a name', async () => {
+test('a refusal names the setting to write, and not the address behind a name', async () => {
   const names: Record<string, string> = { localhost: '127.0.0.1', inside: '10.1.2.3' };
   const resolve = async (host: string) => [{ address: names[host]!, family: 4 }];
   const changeFor = async (allow: string[], host: string) => {

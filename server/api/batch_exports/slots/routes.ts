@@ -31,8 +31,8 @@ export function slotRoutes(app: FastifyInstance, engine: Engine, { base, within 
     summary: 'What became of the slots of a batch export, as ranges',
     description:
       `A slot is an interval of insertion time that should have a run, in the export's current ` +
-      `interval; with \`by=timestamp\` an interval of event time. Adjacent equal slots are one range. At most ${slots_max} slots and ` +
-      `${days_max} days; a longer range is 400.`,
+      `interval; with \`by=timestamp\` an interval of event time. Adjacent equal slots are one ` +
+      `range. At most ${slots_max} slots and ${days_max} days; a longer range is 400.`,
     querystring: SlotsQuery,
     response: { 200: Slots },
   };

@@ -117,7 +117,7 @@ function withDetail(
 function eventTimeSentence(state: SlotState): string {
   if (state === 'waiting') return 'A backfill will deliver it.';
   if (state !== 'delivered') return states[state];
-  return 'A backfill delivered the events of this time. The schedule delivers those that come late.';
+  return 'A backfill delivered the events of this time. The schedule delivers later arrivals.';
 }
 
 function stateSentence(state: SlotState, settle_seconds: number): string {

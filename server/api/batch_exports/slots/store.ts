@@ -257,7 +257,7 @@ function runEdges(
       FROM (SELECT judged.*, has_failed AND state = 'delivered' AS needed_retries FROM judged) run
       WINDOW side AS (ORDER BY end_at, start_at)
     )
-    SELECT id, state, needed_retries, start_at, end_at, begins, is_last, number, end_before, id_before,
-      completed, total, records_completed, records_total_count
+    SELECT id, state, needed_retries, start_at, end_at, begins, is_last, number, end_before,
+      id_before, completed, total, records_completed, records_total_count
     FROM marked WHERE begins OR is_last ORDER BY end_at, start_at LIMIT ${limit + 1}`;
 }

@@ -205,7 +205,7 @@ function groupsBetween(wanted: TimelineWanted, keyset: Keyset, from: Sql, to: Sq
 /** Run `r` was delivered, and not at its first attempt. */
 const needed_retries = sql`r.status = 'Completed' AND r.failures > 0`;
 
-/** Returns the error of the latest attempt at a run that failed. Leans on batch_export_logs_by_run. */
+/** Returns the error of a run's latest failed attempt. Uses batch_export_logs_by_run. */
 function causeOf(run: Sql): Sql {
   return sql`(SELECT regexp_replace(line.message, ${failed_attempt}, '')
     FROM batch_export_logs line WHERE line.run_id = ${run} AND line.message ~ ${failed_attempt}

@@ -148,7 +148,7 @@ test('runs of a day that are alike are one entry; pages meet without gap, both w
   assert.ok(statementCount() - begun <= others, `${statementCount() - begun}, not ${others}`);
 });
 
-test('an outage that is over leaves an entry: from when to when, attempts, cause, rows', async () => {
+test('an outage that is over leaves an entry with times, attempts, cause and rows', async () => {
   const { id, timeline } = await withExport();
   const { db, engine } = harness.deps;
   const at = (clock: string) => `2026-01-05T${clock}:00Z`;
