@@ -16,7 +16,15 @@ export const export_frame_route = createRoute({
 export const export_map_route = createRoute({
   getParentRoute: () => export_frame_route,
   path: '/',
-  validateSearch: textsOf(['from', 'to', 'selected_from', 'selected_to', 'backfill', 'show']),
+  validateSearch: textsOf([
+    'from',
+    'to',
+    'selected_from',
+    'selected_to',
+    'selected_by',
+    'backfill',
+    'show',
+  ]),
   component: loadedPage(() => import('./slots/map_page.tsx'), 'MapPage'),
 });
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
@@ -105,17 +105,29 @@ test('from the link of the terminal to the first completed export', { skip }, as
   await checkEverywhere(page, 'first_day_event');
 
   await pressByKey(page, 'Create the first export');
-  await page.waitForURL('**/projects/1/exports/*/runs');
+  await page.waitForURL(/\/projects\/1\/exports\/[^/]+$/);
   await page.getByRole('heading', { name: 'First export, hourly' }).waitFor();
-  const run = page.getByRole('row').filter({ hasText: '3 rows' });
-  await run.getByText('Completed').waitFor({ timeout: wait_ms_max });
+  const arrived = page.getByRole('region', { name: 'First rows' });
+  await arrived.getByText('Your first 3 rows arrived').waitFor({ timeout: wait_ms_max });
   assert.ok(performance.now() - began < wait_ms_max);
   const files = await readdir(join(folder, 'exports/events'), { recursive: true });
   assert.ok(
     files.some((name) => name.includes('.parquet')),
     files.join(),
   );
-  if (is_deep) await checkEverywhere(page, 'first_day_done');
+  // The map has all that was delivered, and calls nothing missing (C-01).
+  const legend = page.getByRole('list', { name: 'Slots in view' });
+  await legend.getByText('Delivered 24').waitFor();
+  assert.doesNotMatch((await legend.textContent())!, /Missing/);
+  // The path is the real one.
+  const path = (await arrived.locator('p code').textContent())!;
+  assert.ok((await stat(resolve(path))).size > 0);
+  await arrived.getByText(`read_parquet('${path}')`).waitFor();
+  await checkEverywhere(page, 'first_day_done');
+  await arrived.getByRole('button', { name: 'Close' }).click();
+  await page.reload();
+  await legend.getByText('Delivered 24').waitFor();
+  assert.equal(await arrived.count(), 0);
 
   // The link is used up: another visitor opens nothing with it.
   await leave();

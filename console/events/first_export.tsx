@@ -44,7 +44,7 @@ export function FirstExport({ project_id, newest }: Given) {
   const leave = async (export_id: string) => {
     await done('The export was created.', list);
     const params = { project_id, export_id };
-    await navigate({ to: '/projects/$project_id/exports/$export_id/runs', params });
+    await navigate({ to: '/projects/$project_id/exports/$export_id', params });
   };
   return (
     <Section title="Your first export">

@@ -9,11 +9,13 @@ import { issueKey } from './key.ts';
 import { UserError } from './user_error.ts';
 import { counted } from '../platform/counted.ts';
 
-const export_name = 'Web shop demo, hourly';
+const export_name = 'Web shop demo, with a gap to repair';
 const day_ms = 24 * 3_600_000;
 const hour_ms = 3_600_000;
 const events_total = 20_000;
 const runs_shown_max = 5;
+/** The hour that the demo leaves out lies so many hours before the present one. */
+const gap_hours = 7;
 
 type Run = {
   id: string;
@@ -25,9 +27,10 @@ type Call = (method: string, path: string, body?: unknown) => Promise<Record<str
 
 /**
  * The first minute: fills the owner's first project with a believable web shop, exports it hourly
- * to the export folder, backfills the last day and prints what came of it. Everything goes through
- * the server's own API with a key of an hour, so each step is one that a user could take. Repeated,
- * it creates no second export and doubles no event.
+ * to the export folder, backfills the last day but for one hour and prints what came of it. That
+ * hour is really left out: its backfill is cancelled, and the console offers to repair it.
+ * Everything goes through the server's own API with a key of an hour, so each step is one that a
+ * user could take. Repeated, it creates no second export and no second gap, and doubles no event.
  */
 export async function runDemo(
   server: RunningServer,
@@ -59,32 +62,67 @@ export async function runDemo(
   const created = await findOrCreateExport(call, base);
   const exportPath = `${base}/batch_exports/${created.id}`;
   say(`  export     ${created.id} (hourly, Parquet with zstd, under ${config.export_dir})`);
-  const answer = await call('POST', `${exportPath}/backfill/`, {
-    start_at: new Date(hour - day_ms).toISOString(),
-    end_at: new Date(hour).toISOString(),
-  });
-  const backfill = answer['backfill'] as { id: string };
+  const gap_from = hour - gap_hours * hour_ms;
+  if (created.is_new) await plantGap(call, exportPath, gap_from, say);
+  // Again, the gap is repaired or is no longer one.
+  const spans = created.is_new
+    ? [
+        [hour - day_ms, gap_from],
+        [gap_from + hour_ms, hour],
+      ]
+    : [[hour - day_ms, hour]];
+  const backfills: string[] = [];
+  for (const [from, to] of spans) backfills.push(await startBackfill(call, exportPath, from!, to!));
   say(
     '  backfill   the last 24 hours; it starts once the new rows are final ' +
       `(${config.settle_seconds} s)`,
   );
-  const runs = await followBackfill(call, exportPath, backfill.id, say);
+  const runs: Run[] = [];
+  for (const id of backfills) runs.push(...(await followBackfill(call, exportPath, id, say)));
   tellDelivered(runs, say);
   for (const run of runs.filter((one) => (one.records_completed ?? 0) > 0).slice(0, runs_shown_max))
     await showRun(call, exportPath, run, say);
   say('');
   say('Look further:');
+  say(`  ${server.address}/projects/${project.id}/exports/${created.id}  (the map)`);
   say(`  find ${config.export_dir}/demo -type f | head`);
   say(`  curl -H 'Authorization: Bearer <your key>' ${server.address}${exportPath}/runs/`);
   say(`  curl -H 'Authorization: Bearer <your key>' ${server.address}${exportPath}/logs/`);
   say(`  ${commandLine('verify')}`);
 }
 
-async function findOrCreateExport(call: Call, base: string): Promise<{ id: string }> {
+async function startBackfill(call: Call, exportPath: string, from: number, to: number) {
+  const answer = await call('POST', `${exportPath}/backfill/`, {
+    start_at: new Date(from).toISOString(),
+    end_at: new Date(to).toISOString(),
+  });
+  return (answer['backfill'] as { id: string }).id;
+}
+
+/** Asks for the backfill of one hour, and takes it back before a run of it has begun. */
+async function plantGap(
+  call: Call,
+  exportPath: string,
+  from: number,
+  say: (line: string) => void,
+): Promise<void> {
+  const id = await startBackfill(call, exportPath, from, from + hour_ms);
+  await call('POST', `${exportPath}/backfills/${id}/cancel/`, {});
+  const [start, end] = [from, from + hour_ms].map((at) => new Date(at).toISOString().slice(0, 16));
+  say(
+    `  gap        the demo leaves out ${start} to ${end!.slice(11)} UTC on purpose: the map ` +
+      'offers to repair it',
+  );
+}
+
+async function findOrCreateExport(
+  call: Call,
+  base: string,
+): Promise<{ id: string; is_new: boolean }> {
   const page = await call('GET', `${base}/batch_exports/?limit=1000`);
   const listed = page['results'] as { id: string; name: string }[];
   const existing = listed.find((item) => item.name === export_name);
-  if (existing !== undefined) return existing;
+  if (existing !== undefined) return { id: existing.id, is_new: false };
   const created = await call('POST', `${base}/batch_exports/`, {
     name: export_name,
     model: 'events',
@@ -98,7 +136,7 @@ async function findOrCreateExport(call: Call, base: string): Promise<{ id: strin
       },
     },
   });
-  return created as { id: string };
+  return { id: created['id'] as string, is_new: true };
 }
 
 function tellDelivered(runs: Run[], say: (line: string) => void): void {

@@ -14,6 +14,7 @@ import { ZoneContext } from '../../time/instant.tsx';
 import { useNow } from '../../time/now.ts';
 import { exactly } from '../../time/words.ts';
 import type { Span } from '../slots/boundaries.ts';
+import type { Picked } from '../slots/clocks.ts';
 import { slotAt } from '../slots/boundaries.ts';
 import { isoInstant } from '../slots/slots.ts';
 import { by_dates } from './by_dates.ts';
@@ -25,8 +26,8 @@ import { RepairProgress } from './repair_progress.tsx';
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/');
 
 type Given = {
-  selection: Span | undefined;
-  setSelection: (selection: Span) => void;
+  selection: Picked | undefined;
+  setSelection: (selection: Picked) => void;
   close: () => void;
 };
 
@@ -39,7 +40,8 @@ export const Repair = memo(function Repair(given: Given) {
   if (backfill !== undefined && backfill !== by_dates)
     return <RepairProgress id={backfill} close={given.close} />;
   if (given.selection === undefined && backfill === undefined) return undefined;
-  return <Asked {...given} is_by_dates={backfill === by_dates} />;
+  const by = given.selection?.by ?? 'inserted_at';
+  return <Asked key={by} {...given} by={by} is_by_dates={backfill === by_dates} />;
 });
 
 type Choice = Pick<Repaired, 'mode' | 'by'>;
@@ -50,13 +52,19 @@ const modes: { value: Choice['mode']; label: string }[] = [
 ];
 
 const times: { value: Choice['by']; label: string }[] = [
-  { value: 'inserted_at', label: 'Ingestion time, as on the map' },
+  { value: 'inserted_at', label: 'Ingestion time' },
   { value: 'timestamp', label: 'Event time' },
 ];
 
-function Asked({ selection, setSelection, close, is_by_dates }: Given & { is_by_dates: boolean }) {
+function Asked({
+  selection,
+  setSelection,
+  close,
+  by,
+  is_by_dates,
+}: Given & { by: Choice['by']; is_by_dates: boolean }) {
   const section = useRef<HTMLElement>(null);
-  const [choice, setChoice] = useState<Choice>({ mode: 'missing', by: 'inserted_at' });
+  const [choice, setChoice] = useState<Choice>({ mode: 'missing', by });
   const of = keyOf(selection);
   const [typed, setTyped] = useState<{ of: string; span: Partial<Span> }>();
   // Typed text that is no span yet; a new selection replaces it.
@@ -65,7 +73,7 @@ function Asked({ selection, setSelection, close, is_by_dates }: Given & { is_by_
   const set = (span: Partial<Span>) => {
     const is_span = span.from !== undefined && span.to !== undefined && span.from < span.to;
     setTyped(is_span ? undefined : { of, span });
-    if (is_span) setSelection({ from: span.from!, to: span.to! });
+    if (is_span) setSelection({ from: span.from!, to: span.to!, by });
   };
   useEffect(() => {
     if (is_by_dates) section.current!.querySelector('input')?.focus();

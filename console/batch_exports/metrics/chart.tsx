@@ -59,7 +59,7 @@ export function Chart(given: Given) {
       <div
         ref={place}
         role="img"
-        aria-label={`${title} over time; the table below has the same values values`}
+        aria-label={`${title} over time; the table below has the same values`}
       />
     </section>
   );

@@ -5,9 +5,13 @@ import { isoInstant } from '../slots/slots.ts';
 import { pathTo } from '../../http/path.ts';
 import type { ExportIds } from '../export_context.ts';
 
-/** Rows, bytes, durations and delays of the runs that were planned in the range. */
+/**
+ * Rows, bytes, durations and delays of the runs with data of the range: a backfill lies where its
+ * rows belong, and not at the moment in which somebody asked for it.
+ */
 export function metricsOf(ids: ExportIds, { from, to }: Span, interval: 'run' | 'hour' | 'day') {
-  const query = { after: isoInstant(from), before: isoInstant(to), interval };
+  const by = 'data_interval_start' as const;
+  const query = { after: isoInstant(from), before: isoInstant(to), interval, by };
   return reading(pathTo('/api/projects/:project_id/batch_exports/:id/metrics/', ids, query));
 }
 
@@ -23,7 +27,7 @@ export type Charts = {
   delay: Series[];
 };
 
-/** The points as charts: one instant for all that were planned then, the kinds side by side. */
+/** The points as charts: one instant for all that have it, the kinds side by side. */
 export function chartsOf(points: MetricPoint[]): Charts {
   const by_instant = new Map<number, MetricPoint[]>();
   for (const point of points) {

@@ -4,6 +4,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useCallback, useContext, useMemo, useState } from 'react';
 import type { MetricPoint } from '../../../server/api/batch_exports/metrics/schema.ts';
 import { useExport } from '../export_context.ts';
+import { latestBackfills } from '../backfills/backfills.ts';
 import { inBytes, inTime } from '../../page/quantities.ts';
 import { Empty } from '../../page/empty.tsx';
 import { Seldom } from '../../page/section.tsx';
@@ -22,13 +23,30 @@ const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/me
 const lengths = lengths_of_time.filter(({ label }) => label !== 'Hour');
 const point_words = { run: 'each point is a run', hour: 'by the hour', day: 'by the day (UTC)' };
 
-/** Rows, bytes, duration and delay of the runs over time. */
+/** The charts of an export, once it is known where its data begin. */
 export function MetricsPage() {
+  const { row, ids } = useExport();
+  return (
+    <Shown query={useQuery(latestBackfills(ids))}>
+      {({ results }) => (
+        <ChartsPage
+          begun={Math.min(...[row, ...results].map((one) => Date.parse(beginningOf(one))))}
+        />
+      )}
+    </Shown>
+  );
+}
+
+const beginningOf = (one: { start_at: string | null; created_at: string | null }) =>
+  one.start_at ?? one.created_at ?? '';
+
+/** Rows, bytes, duration and delay of the runs over the time of their data. */
+function ChartsPage({ begun }: { begun: number }) {
   const { row, ids } = useExport();
   const zone = useContext(ZoneContext);
   const { from = '', to = '' } = route.useSearch();
   const navigate = route.useNavigate();
-  const [first] = useState(() => firstRange(now(), Date.parse(row.created_at)));
+  const [first] = useState(() => firstRange(now(), begun));
   const range = useMemo(() => {
     const wanted = { from: Date.parse(from), to: Date.parse(to) };
     return wanted.from < wanted.to ? wanted : first;
@@ -59,13 +77,13 @@ export function MetricsPage() {
           }}
         />
         <span className="muted">
-          Planned {start} to {end}, {point_words[points]}. Drag along a chart to look closer.
+          Data of {start} to {end}, {point_words[points]}. Drag along a chart to look closer.
         </span>
       </div>
       <Shown query={query}>
         {({ results }) =>
           results.length === 0 ? (
-            <Empty title="No runs were planned in this time">Choose a longer time above.</Empty>
+            <Empty title="No runs have data of this time">Choose a longer time above.</Empty>
           ) : (
             <Charts results={results} range={range} zone={zone} choose={choose} />
           )
@@ -140,7 +158,7 @@ function Points({ results }: { results: MetricPoint[] }) {
       <Table className="cards">
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>Planned</Table.Th>
+            <Table.Th>Data from</Table.Th>
             <Table.Th>Kind</Table.Th>
             <Table.Th className="number">Rows</Table.Th>
             <Table.Th className="number">Bytes</Table.Th>
@@ -151,7 +169,7 @@ function Points({ results }: { results: MetricPoint[] }) {
         <Table.Tbody>
           {newest.map((point) => (
             <Table.Tr key={`${point.start_at} ${point.kind} ${point.run}`}>
-              <Table.Td data-label="Planned">
+              <Table.Td data-label="Data from">
                 <Instant at={point.start_at} is_exact />
               </Table.Td>
               <Table.Td data-label="Kind">{point.kind.replace('_', ' ')}</Table.Td>

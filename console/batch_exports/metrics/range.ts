@@ -21,9 +21,12 @@ export function endOfHour(now: number): number {
   return Math.ceil(now / hour_ms) * hour_ms;
 }
 
-/** The range to begin with: the last month, or the day or week in which the export was created. */
-export function firstRange(now: number, created_at: number): Span {
+/**
+ * The range to begin with: about the last day, week or month; the shortest that has all data. A
+ * day that was delivered an hour ago is still a day.
+ */
+export function firstRange(now: number, begun: number): Span {
   const to = endOfHour(now);
-  const length = [day_ms, 7 * day_ms].find((length_ms) => to - length_ms <= created_at);
-  return { from: to - (length ?? 30 * day_ms), to };
+  const length = [day_ms, 7 * day_ms].find((length_ms) => to - 1.1 * length_ms <= begun);
+  return { from: length === undefined ? to - 30 * day_ms : Math.min(to - length, begun), to };
 }

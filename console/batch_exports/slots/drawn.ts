@@ -1,6 +1,7 @@
 import type { SlotRange } from '../../../server/api/batch_exports/slots/schema.ts';
 import type { Span } from './boundaries.ts';
 import { kindOf, kind_names } from './kinds.ts';
+import type { Clock, Picked } from './clocks.ts';
 
 /** The ranges as they are painted: where each begins and ends, and the number of its kind. */
 export type Drawn = { ranges: SlotRange[]; from: Float64Array; to: Float64Array; kind: Uint8Array };
@@ -57,12 +58,12 @@ export function columnShares(drawn: Drawn, view: Span, columns: number): Float32
 }
 
 /** The part of a range in a span of time, and its number of slots. */
-export type Part = Span & { range: SlotRange; kind: number; slots: number; is_cut: boolean };
+export type Part = Picked & { range: SlotRange; kind: number; slots: number; is_cut: boolean };
 
 /**
  * Returns the part of each range in the span, in their order; a cut range has its share of slots.
  */
-export function partsIn(drawn: Drawn, span: Span): Part[] {
+export function partsIn({ by, drawn }: { by: Clock; drawn: Drawn }, span: Span): Part[] {
   const parts: Part[] = [];
   for (let index = firstEndingAfter(drawn, span.from); index < drawn.to.length; index += 1) {
     const [start, end] = [drawn.from[index]!, drawn.to[index]!];
@@ -71,7 +72,7 @@ export function partsIn(drawn: Drawn, span: Span): Part[] {
     const range = drawn.ranges[index]!;
     const slots = Math.max(1, Math.round((range.slots * (to - from)) / (end - start)));
     const kind = drawn.kind[index]!;
-    parts.push({ range, kind, from, to, slots, is_cut: from > start || to < end });
+    parts.push({ by, range, kind, from, to, slots, is_cut: from > start || to < end });
   }
   return parts;
 }

@@ -1,39 +1,51 @@
 import type { SlotRange } from '../../../server/api/batch_exports/slots/schema.ts';
 
-/** A kind of slot on the map: what it is called, its colour, and whether it is hatched. */
+/** A kind of slot on the map: its name, and how it is drawn on the canvas and in the legend. */
 export type Kind = {
   label: string;
-  /** The class of its sign in the legend, and the colour that it is painted in. */
-  sign: string;
+  /** The variable of its colour; empty: it is not drawn. */
   colour: string;
-  is_hatched: boolean;
+  /** Lines over the colour, as an SVG path in a tile of 8 x 8, and the variable of their colour. */
+  lines: string;
+  ink: string;
+  /** It has the mark of a failure before its delivery. */
+  is_marked: boolean;
   /** Somebody may want to do something about it. */
   is_trouble: boolean;
 };
 
-const kind = (label: string, sign: string, colour: string, shown: Partial<Kind> = {}): Kind => ({
+const slanted = 'M-2 6L6 -2M-2 10L10 -2M2 10L10 2';
+const slanted_back = 'M10 6L2 -2M10 10L-2 -2M6 10L-2 2';
+const bars = 'M2 -1V9M6 -1V9';
+const levels = 'M-1 2H9M-1 6H9';
+const crosses = 'M2 2L6 6M6 2L2 6';
+const dots = 'M4 4H4.01';
+
+const kind = (label: string, colour: string, shown: Partial<Kind> = {}): Kind => ({
   label,
-  sign,
   colour,
-  is_hatched: false,
+  lines: '',
+  ink: '--page',
+  is_marked: false,
   is_trouble: false,
   ...shown,
 });
-const hatched = { is_hatched: true };
-const trouble = { is_trouble: true };
-const gap = { is_hatched: true, is_trouble: true };
+const gap = (label: string, lines: string, ink: string) =>
+  kind(label, '--map-quiet', { lines, ink, is_trouble: true });
 
-/** The painted kinds, from the bottom of a column to its top. */
+/** The painted kinds, from the bottom of a column to its top; the names of `kindOf`. */
 export const kinds = {
-  outside: kind('Outside of the schedule', 'outside', '--panel'),
-  waiting: kind('Waiting', 'waiting', '--line'),
-  delivered: kind('Delivered', 'delivered', '--delivered'),
-  under_way: kind('Under way', 'under_way', '--mantine-color-anchor'),
-  made_later: kind('Missing: before the export was created', 'made_later', '--line', hatched),
-  paused: kind('Missing: paused', 'paused', '--warn', gap),
-  missing: kind('Missing', 'missing', '--bad', gap),
-  in_doubt: kind('In doubt', 'in_doubt', '--warn', trouble),
-  failed: kind('Failed', 'failed', '--bad', trouble),
+  not_asked: kind('No backfill', ''),
+  outside: kind('Outside the schedule', '--map-quiet'),
+  before: kind('Before this export', '--map-quiet', { lines: dots, ink: '--map-dots' }),
+  waiting: kind('Waiting', '--map-waiting'),
+  delivered: kind('Delivered', '--map-delivered'),
+  retried: kind('Delivered after retries', '--map-delivered', { is_marked: true }),
+  under_way: kind('In progress', '--map-busy', { lines: levels }),
+  paused: gap('Missing: paused', bars, '--map-warn'),
+  missing: gap('Missing', slanted, '--map-bad'),
+  in_doubt: kind('Uncertain', '--map-warn', { lines: slanted_back, is_trouble: true }),
+  failed: kind('Failed', '--map-bad', { lines: crosses, is_trouble: true }),
 } as const satisfies Record<string, Kind>;
 
 /** The name of a kind. */
@@ -42,15 +54,24 @@ export type KindName = keyof typeof kinds;
 /** The names in the order of a column. */
 export const kind_names = Object.keys(kinds) as KindName[];
 
+type Judged = Pick<SlotRange, 'state' | 'reason' | 'needed_retries'>;
+
 /** Returns the painted kind of a range. */
-export function kindOf({ state, reason }: Pick<SlotRange, 'state' | 'reason'>): KindName {
-  if (state !== 'missing') return state;
-  return reason === 'paused' || reason === 'made_later' ? reason : 'missing';
+export function kindOf({ state, reason, needed_retries }: Judged): KindName {
+  if (needed_retries) return 'retried';
+  if (reason === 'made_later') return 'before';
+  if (reason === 'no_backfill') return 'not_asked';
+  return state === 'missing' && reason === 'paused' ? 'paused' : state;
+}
+
+/** True for slots that a backfill can be asked for. */
+export function isSelectable({ state, reason }: Pick<SlotRange, 'state' | 'reason'>): boolean {
+  return state === 'outside' ? reason === 'made_later' : state !== 'waiting';
 }
 
 const reason_words: Record<NonNullable<SlotRange['reason']>, string> = {
   paused: 'the export was paused',
-  made_later: 'the export was created later',
+  made_later: '',
   not_planned: 'not planned: the server was down or is behind',
   earlier_revision: 'delivered before the export was changed',
   cancelled: 'its run was cancelled',
@@ -58,10 +79,18 @@ const reason_words: Record<NonNullable<SlotRange['reason']>, string> = {
   schedule_changed: 'the schedule was moved past it',
   before_start: 'before the start of the export',
   after_end: 'after the end of the export',
+  no_backfill: '',
 };
 
+/** Says why slots are missing or outside, as a sentence; empty where the state says it. */
+export function reasonSentence({ reason }: Pick<SlotRange, 'reason'>): string {
+  const words = reason === null ? '' : reason_words[reason];
+  return words === '' ? '' : `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+}
+
 /** Says the state of a range's slots in a few words. */
-export function inWords({ state, reason }: Pick<SlotRange, 'state' | 'reason'>): string {
-  const { label } = kinds[state];
-  return reason === null ? label : `${label.split(':')[0]}: ${reason_words[reason]}`;
+export function inWords(range: Judged): string {
+  const { label } = kinds[kindOf(range)];
+  const words = range.reason === null ? '' : reason_words[range.reason];
+  return words === '' ? label : `${label.split(':')[0]}: ${words}`;
 }

@@ -4,7 +4,9 @@ import { watchTheme } from '../../page/theme_change.ts';
 import { slotAt, slotLength } from './boundaries.ts';
 import type { Rhythm, Span } from './boundaries.ts';
 import { rangeAt } from './drawn.ts';
-import type { Drawn } from './drawn.ts';
+import type { Picked } from './clocks.ts';
+import { laneAt } from './lanes.ts';
+import type { Lane } from './lanes.ts';
 import { heightOf, paint, paintMarks } from './paint.ts';
 import type { Picture } from './paint.ts';
 import { moved, showing, zoomed } from './view.ts';
@@ -13,21 +15,22 @@ type Given = {
   view: Span;
   setView: (view: Span) => void;
   rhythm: Rhythm;
-  drawn: Drawn;
+  lanes: readonly Lane[];
   /** The slot that is pointed at, by whatever means. */
-  cursor: Span | undefined;
-  setCursor: (cursor: Span) => void;
-  selection: Span | undefined;
-  setSelection: (selection: Span | undefined) => void;
+  cursor: Picked | undefined;
+  setCursor: (cursor: Picked) => void;
+  selection: Picked | undefined;
+  setSelection: (selection: Picked | undefined) => void;
   zones: readonly string[];
+  lines: Picture['lines'];
 };
 
 /** One step of the wheel or of a key. */
 const zoom_step = 1.5;
 
 /**
- * The slots as a picture. The pointer and the arrow keys go from slot to slot; dragging, or the
- * arrows with shift, select; the wheel, plus and minus zoom.
+ * The slots as a picture, a lane for each clock. The pointer and the arrow keys go from slot to
+ * slot; dragging, or the arrows with shift, select; the wheel, plus and minus zoom.
  */
 export function SlotMap(given: Given) {
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -37,11 +40,11 @@ export function SlotMap(given: Given) {
   useWheel(canvas, given);
   const hint = useId();
   return (
-    <>
+    <div className="map_place">
       <canvas
         ref={canvas}
         className="slot_map"
-        style={{ height: heightOf(given.zones) }}
+        style={{ height: heightOf(given) }}
         tabIndex={0}
         // oxlint-disable-next-line jsx-a11y/no-interactive-element-to-noninteractive-role -- keys
         role="application"
@@ -50,11 +53,11 @@ export function SlotMap(given: Given) {
         {...useDragging(given)}
         onKeyDown={(event) => pressed(event, given)}
       />
-      <p id={hint} className="muted small">
-        Arrow keys go from slot to slot, with Shift they select; drag selects too. + and - or the
-        wheel zoom, Page Up and Page Down move. The table below has the same.
+      <p id={hint} className="map_hint small">
+        Arrow keys go from slot to slot and between the clocks, with Shift they select; drag selects
+        too. + and - or the wheel zoom, Page Up and Page Down move. The table below has the same.
       </p>
-    </>
+    </div>
   );
 }
 
@@ -71,12 +74,12 @@ function useWidth(canvas: RefObject<HTMLCanvasElement | null>, tell: (width: num
 function usePainted(
   canvas: RefObject<HTMLCanvasElement | null>,
   width: number,
-  { view, rhythm, drawn, selection, cursor, zones }: Given,
+  { view, rhythm, lanes, selection, cursor, zones, lines }: Given,
 ) {
   const slots = useRef<HTMLCanvasElement>(undefined);
   const shown = useMemo(
-    () => ({ width, view, rhythm, drawn, zones }),
-    [width, view, rhythm, drawn, zones],
+    () => ({ width, view, rhythm, lanes, zones, lines }),
+    [width, view, rhythm, lanes, zones, lines],
   );
   const painted = useRef<{ shown: typeof shown; ratio: number }>(undefined);
   useEffect(() => {
@@ -113,8 +116,9 @@ function usePainted(
 }
 
 /** The context of a canvas that is as large as the picture; to set a size takes time. */
-function sized(canvas: HTMLCanvasElement, { width, ratio, zones }: Picture) {
-  const [wide, high] = [Math.round(width * ratio), Math.round(heightOf(zones) * ratio)];
+function sized(canvas: HTMLCanvasElement, picture: Picture) {
+  const { width, ratio } = picture;
+  const [wide, high] = [Math.round(width * ratio), Math.round(heightOf(picture) * ratio)];
   if (canvas.width !== wide) canvas.width = wide;
   if (canvas.height !== high) canvas.height = high;
   return canvas.getContext('2d')!;
@@ -141,17 +145,18 @@ function useWheel(canvas: RefObject<HTMLCanvasElement | null>, { view, setView, 
 }
 
 /** Both spans and what is between them. */
-function around(one: Span, other: Span): Span {
-  return { from: Math.min(one.from, other.from), to: Math.max(one.to, other.to) };
+function around(one: Picked, other: Span): Picked {
+  return { by: one.by, from: Math.min(one.from, other.from), to: Math.max(one.to, other.to) };
 }
 
-function useDragging({ view, rhythm, cursor, setCursor, setSelection }: Given) {
-  const began = useRef<Span>(undefined);
+function useDragging({ view, rhythm, lanes, cursor, setCursor, setSelection }: Given) {
+  const began = useRef<Picked>(undefined);
   return useMemo(() => {
-    const under = (event: PointerEvent<HTMLCanvasElement>): Span => {
-      const { left, width } = event.currentTarget.getBoundingClientRect();
+    const under = (event: PointerEvent<HTMLCanvasElement>): Picked => {
+      const { left, top, width } = event.currentTarget.getBoundingClientRect();
       const share = Math.min(Math.max((event.clientX - left) / width, 0), 0.999_999);
-      return slotAt(rhythm, view.from + share * (view.to - view.from));
+      const { by } = laneAt(lanes, event.clientY - top);
+      return { ...slotAt(rhythm, view.from + share * (view.to - view.from)), by };
     };
     return {
       onPointerDown: (event: PointerEvent<HTMLCanvasElement>) => {
@@ -162,7 +167,7 @@ function useDragging({ view, rhythm, cursor, setCursor, setSelection }: Given) {
       },
       onPointerMove: (event: PointerEvent<HTMLCanvasElement>) => {
         const slot = under(event);
-        if (slot.from !== cursor?.from) setCursor(slot);
+        if (slot.from !== cursor?.from || slot.by !== cursor.by) setCursor(slot);
         if (began.current !== undefined && slot.from !== began.current.from)
           setSelection(around(began.current, slot));
       },
@@ -173,7 +178,7 @@ function useDragging({ view, rhythm, cursor, setCursor, setSelection }: Given) {
       },
       onPointerCancel: () => (began.current = undefined),
     };
-  }, [view, rhythm, cursor, setCursor, setSelection]);
+  }, [view, rhythm, lanes, cursor, setCursor, setSelection]);
 }
 
 function pressed(event: KeyboardEvent, given: Given): void {
@@ -186,6 +191,8 @@ function pressed(event: KeyboardEvent, given: Given): void {
 const keys: Partial<Record<string, (given: Given, is_selecting: boolean) => void>> = {
   ArrowRight: (given, is_selecting) => step(given, 1, is_selecting),
   ArrowLeft: (given, is_selecting) => step(given, -1, is_selecting),
+  ArrowUp: (given) => changeLane(given, -1),
+  ArrowDown: (given) => changeLane(given, 1),
   '+': (given) => zoom(given, 1 / zoom_step),
   '=': (given) => zoom(given, 1 / zoom_step),
   '-': (given) => zoom(given, zoom_step),
@@ -194,10 +201,12 @@ const keys: Partial<Record<string, (given: Given, is_selecting: boolean) => void
   Home: (given) => go(given, slotAt(given.rhythm, given.view.from), false),
   End: (given) => go(given, slotAt(given.rhythm, given.view.to - 1), false),
   ' ': ({ cursor, setSelection }) => setSelection(cursor),
-  Enter: ({ cursor, drawn, setSelection }) => {
-    const range = cursor === undefined ? undefined : rangeAt(drawn, cursor.from);
-    if (range !== undefined)
-      setSelection({ from: Date.parse(range.start_at), to: Date.parse(range.end_at) });
+  Enter: ({ cursor, lanes, setSelection }) => {
+    const lane = lanes.find(({ by }) => by === cursor?.by);
+    const range = lane === undefined ? undefined : rangeAt(lane.drawn, cursor!.from);
+    if (range === undefined) return;
+    const [from, to] = [Date.parse(range.start_at), Date.parse(range.end_at)];
+    setSelection({ from, to, by: lane!.by });
   },
   Escape: ({ setSelection }) => setSelection(undefined),
 };
@@ -214,17 +223,23 @@ function step(given: Given, direction: 1 | -1, is_selecting: boolean): void {
   else go(given, slotAt(rhythm, direction > 0 ? cursor.to : cursor.from - 1), is_selecting);
 }
 
+function changeLane(given: Given, direction: 1 | -1): void {
+  const { cursor, lanes } = given;
+  const lane = lanes[lanes.findIndex(({ by }) => by === cursor?.by) + direction];
+  if (cursor !== undefined && lane !== undefined) given.setCursor({ ...cursor, by: lane.by });
+}
+
 function go(given: Given, slot: Span, is_selecting: boolean): void {
-  const { cursor, selection, view } = given;
-  given.setCursor(slot);
+  const { cursor, selection, view, lanes } = given;
+  const by = cursor?.by ?? lanes[0]!.by;
+  given.setCursor({ ...slot, by });
   if (showing(view, slot) !== view) given.setView(showing(view, slot));
   if (!is_selecting || cursor === undefined) return;
   // The end at the cursor moves, unless nothing was selected.
-  const moves_end = selection !== undefined && selection.to === cursor.to;
-  const moves_start = selection !== undefined && selection.from === cursor.from;
-  if (moves_end && slot.to > selection.from + 1)
-    given.setSelection({ from: selection.from, to: slot.to });
-  else if (moves_start && slot.from < selection.to)
-    given.setSelection({ from: slot.from, to: selection.to });
+  const own = selection?.by === by ? selection : undefined;
+  const moves_end = own !== undefined && own.to === cursor.to;
+  const moves_start = own !== undefined && own.from === cursor.from;
+  if (moves_end && slot.to > own.from + 1) given.setSelection({ ...own, to: slot.to });
+  else if (moves_start && slot.from < own.to) given.setSelection({ ...own, from: slot.from });
   else given.setSelection(around(cursor, slot));
 }

@@ -1,15 +1,22 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useCallback, useContext, useDeferredValue, useEffect, useMemo, useState } from 'react';
-import { ByEventTime } from '../backfills/by_event_time.tsx';
+import type { Backfill } from '../../../server/api/batch_exports/backfills/schema.ts';
+import { latestBackfills } from '../backfills/backfills.ts';
+import { FailedByEventTime } from '../backfills/failed_by_event_time.tsx';
 import { Repair } from '../backfills/repair.tsx';
+import { FirstRows } from '../first_rows/first_rows.tsx';
 import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
 import { MayBeOld, Refusal, Waiting } from '../../page/shown.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
-import { slotLength, slotsTouched } from './boundaries.ts';
+import { useNow } from '../../time/now.ts';
+import { slotAt, slotLength, slotsTouched } from './boundaries.ts';
 import type { Rhythm, Span } from './boundaries.ts';
 import { drawnOf, partsIn } from './drawn.ts';
-import type { Drawn, Part } from './drawn.ts';
+import type { Part } from './drawn.ts';
+import { Gap } from './gap.tsx';
+import type { Clock, Picked } from './clocks.ts';
+import type { Lane } from './lanes.ts';
 import { Legend } from './legend.tsx';
 import { SlotMap } from './map.tsx';
 import { RangeTable } from './range_table.tsx';
@@ -20,42 +27,71 @@ import { Toolbar } from './toolbar.tsx';
 import { askedFor, serves } from './view.ts';
 import type { ExportIds } from '../export_context.ts';
 
-/**
- * The map of an export's slots, and what can be done about those that are missing. The map follows
- * the hand; what is read beside it may come a picture later.
- */
+/** The map of an export, once it is known which clocks it has. */
 export function MapPage() {
+  const { ids } = useExport();
+  const { data, error } = useQuery(latestBackfills(ids));
+  if (data === undefined) return error === null ? <Waiting /> : <Refusal problem={error} />;
+  return (
+    <>
+      <FirstRows backfills={data.results} />
+      <SlotsPage backfills={data.results.filter(({ by }) => by === 'timestamp')} />
+    </>
+  );
+}
+
+/**
+ * The map of an export's slots, by the clock of its schedule and, where a backfill went by it, by
+ * that of the events; and what can be done about slots that are missing. The map follows the hand;
+ * what is read beside it may come a picture later.
+ */
+function SlotsPage({ backfills }: { backfills: Backfill[] }) {
   const { row, ids } = useExport();
   const zone = useContext(ZoneContext);
   const { view, setView, selection, setSelection } = usePosition(
     slotLength(row),
-    Date.parse(row.start_at ?? row.created_at),
+    Math.min(
+      Date.parse(row.start_at ?? row.created_at),
+      ...backfills.map(({ start_at }) => Date.parse(start_at)),
+    ),
   );
   const close = useCallback(() => setSelection(undefined), [setSelection]);
-  const [cursor, setCursor] = useState<Span>();
-  const { drawn, rhythm, query } = useSlots(ids, view, row.interval);
+  const [cursor, setCursor] = useState<Picked>();
+  const schedule = useSlots(ids, view, row.interval, 'inserted_at', true);
+  const events = useSlots(ids, view, row.interval, 'timestamp', backfills.length > 0);
+  const lanes = useMemo(
+    () => [schedule.lane, events.lane].filter((lane) => lane !== undefined),
+    [schedule.lane, events.lane],
+  );
+  // One that comes later does not take the map away while it is read.
+  const [lanes_min] = useState(backfills.length > 0 ? 2 : 1);
+  const lines = useLines(row.created_at, slotLength(row));
+  const { rhythm } = schedule;
   const beside = {
-    drawn: useDeferredValue(drawn) ?? drawn,
+    lanes: useDeferredValue(lanes),
     view: useDeferredValue(view),
     selection: useDeferredValue(selection),
   };
-  const parts = useParts(beside.drawn, rhythm, beside.view);
+  const parts = useParts(beside.lanes, rhythm, beside.view);
   const zones = useMemo(() => (zone === 'UTC' ? ['UTC'] : [zone, 'UTC']), [zone]);
-  if (drawn === undefined || rhythm === undefined)
-    return query.error === null ? <Waiting /> : <Refusal problem={query.error} />;
+  const problem = schedule.error ?? events.error;
+  if (rhythm === undefined || lanes.length < lanes_min)
+    return problem === null ? <Waiting /> : <Refusal problem={problem} />;
   return (
     <>
       <Toolbar view={view} setView={setView} slot_ms={slotLength(row)} />
-      <MayBeOld problem={query.error} />
+      <MayBeOld problem={problem} />
+      <Gap parts={parts} is_repairing={selection !== undefined} />
+      <SlotMap
+        {...{ view, setView, rhythm, lanes, cursor, setCursor, selection, setSelection }}
+        {...{ zones, lines }}
+      />
       {zones.length > 1 && (
         <p className="muted small">Clocks under the map: {zones.join(', then ')}.</p>
       )}
-      <SlotMap
-        {...{ view, setView, rhythm, drawn, cursor, setCursor, selection, setSelection, zones }}
-      />
       <Legend parts={parts} />
-      <ByEventTime />
-      <SlotReadout cursor={cursor} drawn={drawn} setSelection={setSelection} />
+      <FailedByEventTime />
+      <SlotReadout cursor={cursor ?? latestOf(parts, rhythm)} {...{ lanes, setSelection }} />
       <Repair
         // One that is there already does not wait for its picture.
         selection={beside.selection ?? selection}
@@ -66,39 +102,72 @@ export function MapPage() {
   );
 }
 
-/** Returns the visible part of each range, by whole slots. */
-function useParts(drawn: Drawn | undefined, rhythm: Rhythm | undefined, view: Span): Part[] {
+/** The instants that a reader of the map looks for. */
+function useLines(created_at: string, slot_ms: number) {
+  // Less often than the clock moves, so that the picture is not painted for nothing.
+  const step = Math.max(60_000, slot_ms / 60);
+  const at = Math.floor(useNow() / step) * step;
   return useMemo(
-    () =>
-      drawn === undefined || rhythm === undefined ? [] : partsIn(drawn, slotsTouched(rhythm, view)),
-    [drawn, rhythm, view],
+    () => [
+      { at: Date.parse(created_at), text: 'export created' },
+      { at, text: 'now' },
+    ],
+    [created_at, at],
   );
 }
 
-/** The slots around the view; those of the last view stay until there are others. */
-function useSlots(ids: ExportIds, view: Span, interval: Rhythm['interval']) {
+/** The latest delivered slot in view: what a page shows while nobody points at another. */
+function latestOf(parts: Part[], rhythm: Rhythm): Picked | undefined {
+  const delivered = parts.filter(({ range }) => range.state === 'delivered');
+  const [latest] = delivered.toSorted((one, other) => other.to - one.to);
+  return latest && { ...slotAt(rhythm, latest.to - 1), by: latest.by };
+}
+
+/** Returns the visible part of each range, by whole slots. */
+function useParts(lanes: readonly Lane[], rhythm: Rhythm | undefined, view: Span): Part[] {
+  return useMemo(
+    () =>
+      rhythm === undefined
+        ? []
+        : lanes.flatMap((lane) => partsIn(lane, slotsTouched(rhythm, view))),
+    [lanes, rhythm, view],
+  );
+}
+
+/** The slots around the view by a clock; those of the last view stay until there are others. */
+function useSlots(
+  ids: ExportIds,
+  view: Span,
+  interval: Rhythm['interval'],
+  by: Clock,
+  enabled: boolean,
+) {
   const slot_ms = slotLength({ interval });
   const [last, setLast] = useState(() => askedFor(view, slot_ms));
   const asked = serves(last, view, slot_ms) ? last : askedFor(view, slot_ms);
   if (asked !== last && serves(asked, view, slot_ms)) setLast(asked);
-  const query = useInfiniteQuery({
-    ...slotsOf(ids, asked),
+  const { data, error, hasNextPage, isFetching, fetchNextPage, refetch } = useInfiniteQuery({
+    ...slotsOf(ids, asked, by),
     placeholderData: (before) => before,
+    enabled,
   });
-  const { data, hasNextPage, isFetching, fetchNextPage, refetch } = query;
-  useRunsFollowed(refetch);
+  const changed = useCallback(() => (enabled ? refetch() : undefined), [enabled, refetch]);
+  useRunsFollowed(changed);
   useEffect(() => {
     if (hasNextPage && !isFetching) void fetchNextPage();
   }, [hasNextPage, isFetching, fetchNextPage]);
   const pages = data?.pages;
-  const drawn = useMemo(
-    () => (pages === undefined ? undefined : drawnOf(pages.flatMap(({ ranges }) => ranges))),
-    [pages],
+  const lane = useMemo(
+    () =>
+      pages === undefined
+        ? undefined
+        : { by, drawn: drawnOf(pages.flatMap(({ ranges }) => ranges)) },
+    [pages, by],
   );
   const timezone = pages?.[0]?.timezone;
   const rhythm = useMemo(
     () => (timezone === undefined ? undefined : { interval, timezone }),
     [interval, timezone],
   );
-  return { drawn, rhythm, query };
+  return { lane, rhythm, error };
 }

@@ -3,7 +3,12 @@ import type { Rhythm, Span } from './boundaries.ts';
 import { columnShares, firstEndingAfter } from './drawn.ts';
 import type { Drawn } from './drawn.ts';
 import { kind_names, kinds } from './kinds.ts';
-import type { KindName } from './kinds.ts';
+import { clock_names } from './clocks.ts';
+import type { Picked } from './clocks.ts';
+import { bottomOf, placesOf } from './lanes.ts';
+import type { Lane, Place } from './lanes.ts';
+import { fillsOf } from './tiles.ts';
+import type { ColourOf, Fills } from './tiles.ts';
 import { ticksOf } from './axis.ts';
 
 /** All that the picture of the slots is made of; sizes in pixels of CSS. */
@@ -12,29 +17,34 @@ export type Picture = {
   ratio: number;
   view: Span;
   rhythm: Rhythm;
-  drawn: Drawn;
+  lanes: readonly Lane[];
   /** The zones whose clocks stand under it, each in a line of its own. */
   zones: readonly string[];
+  /** Instants that are lines through the lanes, with their names. */
+  lines: readonly { at: number; text: string }[];
 };
 
 /** The marks on the map. */
-export type Marks = { selection: Span | undefined; cursor: Span | undefined };
+export type Marks = { selection: Picked | undefined; cursor: Picked | undefined };
 
-/** A colour by the name of its variable in the theme. */
-export type ColourOf = (variable: string) => string;
-
-/** The height of the slots, and of a line of the axis. */
-const band = 96;
-const line = 18;
+/** The height of a line of the axis. */
+const line = 20;
 /** A slot that is wider than this is a box of its own; else a column of pixels has several. */
 const box_width_min = 4;
 /** Height of trouble in pixels, however small its share of a column. */
-const trouble_height_min = 6;
-const tick_width = 72;
+const trouble_height_min = 8;
+/** A mark of a column stands above the lane, so that it hides no trouble. */
+const mark_height = 5;
+/** Slots that are wider than this have larger lines over their colour. */
+const fine_width_max = 24;
+const tick_width = 76;
+/** The label of a lane has the left of the row in which lines have their names. */
+const labels_width = 170;
+const font = '12px Geist, system-ui, sans-serif';
 
 /** The height of the whole picture. */
-export function heightOf(zones: readonly string[]): number {
-  return band + zones.length * line + 4;
+export function heightOf({ lanes, zones }: Pick<Picture, 'lanes' | 'zones'>): number {
+  return bottomOf(lanes.length) + zones.length * line + 6;
 }
 
 /** Paints slots and axis. Its time goes with the width and the ranges, not with the slots. */
@@ -43,82 +53,117 @@ export function paint(
   picture: Picture,
   colourOf: ColourOf,
 ): void {
-  const { width, ratio, view, rhythm } = picture;
+  const { width, ratio, view, rhythm, lanes } = picture;
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, width, heightOf(picture.zones));
-  const fills = fillsOf(context, colourOf, ratio);
+  context.clearRect(0, 0, width, heightOf(picture));
+  context.font = font;
+  context.textBaseline = 'middle';
   const slot_width = (slotLength(rhythm) / (view.to - view.from)) * width;
-  if (slot_width >= box_width_min) paintBoxes(context, picture, fills);
-  else paintColumns(context, picture, fills);
+  const fills = fillsOf(context, colourOf, ratio, slot_width > fine_width_max ? 16 : 8);
+  const places = placesOf(lanes.length);
+  for (const [index, { by, drawn }] of lanes.entries()) {
+    const place = places[index]!;
+    if (lanes.length > 1) {
+      context.fillStyle = colourOf('--mantine-color-dimmed');
+      context.fillText(clock_names[by], 0, place.top - 15);
+    }
+    const lane = { ...place, drawn, mark: colourOf('--map-mark') };
+    if (slot_width >= box_width_min) paintBoxes(context, picture, lane, fills);
+    else paintColumns(context, picture, lane, fills);
+  }
+  paintLines(context, picture, colourOf);
   paintAxis(context, picture, colourOf);
 }
 
-type Fills = Record<KindName, string | CanvasPattern>;
-
-function fillsOf(context: CanvasRenderingContext2D, colourOf: ColourOf, ratio: number): Fills {
-  const fills = Object.entries(kinds).map(([name, { colour, is_hatched }]) => [
-    name,
-    is_hatched ? hatch(context, colourOf(colour), ratio) : colourOf(colour),
-  ]);
-  return Object.fromEntries(fills) as Fills;
-}
-
-/** Slanted lines, so that what is missing is told from what failed without its colour. */
-function hatch(context: CanvasRenderingContext2D, colour: string, ratio: number) {
-  const size = 6 * ratio;
-  const tile = document.createElement('canvas');
-  [tile.width, tile.height] = [size, size];
-  const pen = tile.getContext('2d')!;
-  pen.strokeStyle = colour;
-  pen.lineWidth = 2 * ratio;
-  for (const shift of [-size, 0, size]) {
-    pen.moveTo(shift - 1, size + 1);
-    pen.lineTo(shift + size + 1, -1);
-  }
-  pen.stroke();
-  const pattern = context.createPattern(tile, 'repeat')!;
-  pattern.setTransform(new DOMMatrix().scale(1 / ratio));
-  return pattern;
-}
-
-function paintBoxes(context: CanvasRenderingContext2D, picture: Picture, fills: Fills): void {
-  const { drawn, view, rhythm } = picture;
+/** A lane in its place. */
+type Placed = Place & { drawn: Drawn; mark: string };
+function paintBoxes(
+  context: CanvasRenderingContext2D,
+  picture: Picture,
+  { drawn, top, height, mark }: Placed,
+  fills: Fills,
+): void {
+  const { view, rhythm } = picture;
   const xOf = scaleOf(picture);
   for (let index = firstEndingAfter(drawn, view.from); index < drawn.to.length; index += 1) {
-    const [from, to] = [Math.max(drawn.from[index]!, view.from), drawn.to[index]!];
+    const [from, to] = [drawn.from[index]!, drawn.to[index]!];
     if (from >= view.to) return;
-    context.fillStyle = fills[kind_names[drawn.kind[index]!]!];
-    for (let slot = slotAt(rhythm, from); slot.from < Math.min(to, view.to);) {
-      const [left, right] = [xOf(slot.from), xOf(slot.to)];
-      context.fillRect(left + 0.5, 0, Math.max(1, right - left - 1), band);
+    const name = kind_names[drawn.kind[index]!]!;
+    const fill = fills[name];
+    if (fill === undefined) continue;
+    context.fillStyle = fill;
+    const end = Math.min(to, view.to);
+    for (let slot = slotAt(rhythm, Math.max(from, view.from)); slot.from < end;) {
+      // A backfill can begin and end within a slot.
+      const left = xOf(Math.max(slot.from, from));
+      const right = xOf(Math.min(slot.to, to));
+      const gap = right - left > 12 ? 2 : 1;
+      const wide = Math.max(1, right - left - gap);
+      context.beginPath();
+      context.roundRect(left + gap / 2, top, wide, height, wide > 8 ? 3 : 0);
+      context.fill();
+      if (kinds[name].is_marked) {
+        paintMark(context, mark, left + gap / 2 + wide / 2, top, Math.min(wide, 14));
+        context.fillStyle = fill;
+      }
       slot = slotAt(rhythm, slot.to);
     }
   }
 }
 
-function paintColumns(context: CanvasRenderingContext2D, picture: Picture, fills: Fills): void {
-  const { drawn, view, width } = picture;
+function paintMark(
+  context: CanvasRenderingContext2D,
+  colour: string,
+  middle: number,
+  top: number,
+  size: number,
+): void {
+  context.fillStyle = colour;
+  context.beginPath();
+  context.moveTo(middle - size / 2, top);
+  context.lineTo(middle + size / 2, top);
+  context.lineTo(middle, top + size * 0.75);
+  context.fill();
+}
+
+function paintColumns(
+  context: CanvasRenderingContext2D,
+  { view, width }: Picture,
+  { drawn, top, height, mark }: Placed,
+  fills: Fills,
+): void {
   const columns = Math.ceil(width);
   const shares = columnShares(drawn, view, columns);
   const heights = new Float32Array(shares.length);
   for (let column = 0; column < columns; column += 1)
-    stack(shares, heights, column * kind_names.length);
+    stack(shares, heights, column * kind_names.length, height);
   // By kind and then by column: a canvas is slow to change its colour.
   kind_names.forEach((name, kind) => {
-    context.fillStyle = fills[name];
+    const fill = fills[name];
+    if (fill === undefined) return;
+    context.fillStyle = fill;
     for (let column = 0; column < columns; column += 1) {
       const first = column * kind_names.length;
-      const height = heights[first + kind]!;
-      if (height === 0) continue;
+      const high = heights[first + kind]!;
+      if (high === 0) continue;
       let below = 0;
       for (let other = 0; other < kind; other += 1) below += heights[first + other]!;
-      context.fillRect(column, band - below - height, 1, height);
+      context.fillRect(column, top + height - below - high, 1, high);
     }
   });
+  const marked = kind_names.findIndex((name) => kinds[name].is_marked);
+  context.fillStyle = mark;
+  for (let column = 0; column < columns; column += 1) {
+    const share = shares[column * kind_names.length + marked]!;
+    if (share === 0) continue;
+    context.globalAlpha = Math.min(1, 0.3 + 4 * share);
+    context.fillRect(column - 0.5, top - mark_height - 1, 2, mark_height);
+  }
+  context.globalAlpha = 1;
 }
 
 /** The heights of a column: its shares, but trouble is high enough to be seen. */
-function stack(shares: Float32Array, heights: Float32Array, first: number): void {
+function stack(shares: Float32Array, heights: Float32Array, first: number, band: number): void {
   let calm = 0;
   let trouble = 0;
   kind_names.forEach((name, kind) => {
@@ -140,21 +185,39 @@ function stack(shares: Float32Array, heights: Float32Array, first: number): void
   });
 }
 
-function paintAxis(context: CanvasRenderingContext2D, picture: Picture, colourOf: ColourOf): void {
-  const { width, view, zones } = picture;
+/** Paints instants that matter as lines through all lanes, each with its name on top. */
+function paintLines(context: CanvasRenderingContext2D, picture: Picture, colourOf: ColourOf): void {
+  const { view, width, lanes, lines } = picture;
   const xOf = scaleOf(picture);
-  context.font = '11px Geist, system-ui, sans-serif';
-  context.textBaseline = 'middle';
+  const bottom = bottomOf(lanes.length);
+  context.fillStyle = colourOf('--mantine-color-text');
+  let free_until = width;
+  for (const { at, text } of lines.toSorted((one, other) => other.at - one.at)) {
+    if (at <= view.from || at >= view.to) continue;
+    const x = Math.round(xOf(at));
+    context.fillRect(x, 14, 1, bottom - 14);
+    const wide = context.measureText(text).width;
+    const left = Math.max(0, Math.min(x - wide / 2, free_until - wide));
+    if (left + wide > free_until || (lanes.length > 1 && left < labels_width)) continue;
+    context.fillText(text, left, 7);
+    free_until = left - 12;
+  }
+}
+
+function paintAxis(context: CanvasRenderingContext2D, picture: Picture, colourOf: ColourOf): void {
+  const { width, view, zones, lanes } = picture;
+  const xOf = scaleOf(picture);
   const most = Math.floor(width / tick_width);
   zones.forEach((zone, index) => {
-    const top = band + index * line;
+    const top = bottomOf(lanes.length) + 4 + index * line;
     for (const { at, text } of ticksOf(view, zone, most)) {
       const x = Math.round(xOf(at)) + 0.5;
       if (x + tick_width / 2 > width) continue;
-      context.fillStyle = colourOf('--line');
-      context.fillRect(x - 0.5, top, 1, 6);
-      context.fillStyle = colourOf('--mantine-color-dimmed');
-      context.fillText(text, x + 4, top + line / 2 + 2);
+      const is_day = text.includes('-');
+      context.fillStyle = colourOf('--map-tick');
+      context.fillRect(x - 0.5, top, 1, is_day ? 14 : 7);
+      context.fillStyle = colourOf(is_day ? '--mantine-color-text' : '--mantine-color-dimmed');
+      context.fillText(text, x + 5, top + line / 2);
     }
   });
 }
@@ -167,20 +230,25 @@ export function paintMarks(
   colourOf: ColourOf,
 ): void {
   const xOf = scaleOf(picture);
+  const places = placesOf(picture.lanes.length);
+  const placeOf = (by: Picked['by']) =>
+    places[picture.lanes.findIndex((lane) => lane.by === by)] ?? places[0]!;
   const colour = colourOf('--mantine-color-text');
-  const frame = ({ from, to }: Span, thickness: number) => {
+  const frame = ({ from, to, by }: Picked, thickness: number) => {
+    const { top, height } = placeOf(by);
     const [left, right] = [xOf(from), xOf(to)];
     context.lineWidth = thickness;
     context.strokeStyle = colour;
     const inset = thickness / 2;
     const wide = Math.max(right - left, 3) - thickness;
-    context.strokeRect(left + inset, inset, wide, band - thickness);
+    context.strokeRect(left + inset, top + inset, wide, height - thickness);
   };
   if (selection !== undefined) {
-    const { from, to } = selection;
+    const { from, to, by } = selection;
+    const { top, height } = placeOf(by);
     context.globalAlpha = 0.16;
     context.fillStyle = colour;
-    context.fillRect(xOf(from), 0, xOf(to) - xOf(from), band);
+    context.fillRect(xOf(from), top, xOf(to) - xOf(from), height);
     context.globalAlpha = 1;
     frame(selection, 2);
   }

@@ -2,6 +2,8 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { now } from '../../time/now.ts';
 import type { Span } from './boundaries.ts';
+import { clockOf } from './clocks.ts';
+import type { Picked } from './clocks.ts';
 import { isoInstant } from './slots.ts';
 import { firstView, readView } from './view.ts';
 
@@ -10,7 +12,7 @@ const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/')
 const rest_ms = 250;
 
 /** The state ahead of the address. `selection` is null for none. */
-type Ahead = { view?: Span; selection?: Span | null };
+type Ahead = { view?: Span; selection?: Picked | null };
 
 /** The search of the address. */
 type Search = Partial<Record<string, string>>;
@@ -19,8 +21,8 @@ type Search = Partial<Record<string, string>>;
 export type Position = {
   view: Span;
   setView: (view: Span) => void;
-  selection: Span | undefined;
-  setSelection: (selection: Span | undefined) => void;
+  selection: Picked | undefined;
+  setSelection: (selection: Picked | undefined) => void;
 };
 
 /**
@@ -28,14 +30,16 @@ export type Position = {
  * the export's first slot was.
  */
 export function usePosition(slot_ms: number, begun: number): Position {
-  const { from = '', to = '', selected_from = '', selected_to = '', ...rest } = route.useSearch();
+  const search = route.useSearch();
+  const { from = '', to = '', selected_from = '', selected_to = '', selected_by, ...rest } = search;
   const navigate = route.useNavigate();
   const is_followed = rest.backfill !== undefined;
   const [ahead, setAhead] = useAhead();
   const selected = useMemo(() => {
-    const span = { from: Date.parse(selected_from), to: Date.parse(selected_to) };
+    const by = clockOf(selected_by);
+    const span = { from: Date.parse(selected_from), to: Date.parse(selected_to), by };
     return span.from < span.to ? span : undefined;
-  }, [selected_from, selected_to]);
+  }, [selected_from, selected_to, selected_by]);
   const [first] = useState(() => firstView(slot_ms, now(), begun, selected));
   const settled = useMemo(() => readView(from, to, slot_ms) ?? first, [from, to, slot_ms, first]);
   const setView = useCallback(
@@ -43,7 +47,7 @@ export function usePosition(slot_ms: number, begun: number): Position {
     [setAhead],
   );
   const setSelection = useCallback(
-    (selection: Span | undefined) => {
+    (selection: Picked | undefined) => {
       setAhead((before) => ({ ...before, selection: selection ?? null }));
       // An earlier repair makes room at once; a later one stays.
       if (is_followed)
@@ -85,10 +89,11 @@ function withoutBackfill({ backfill: _backfill, ...rest }: Search): Search {
 function searchWith(before: Search, { view, selection }: Ahead): Search {
   const shown = view && { from: isoInstant(view.from), to: isoInstant(view.to) };
   if (selection === undefined) return { ...before, ...shown };
-  const { selected_from: _from, selected_to: _to, ...rest } = before;
+  const { selected_from: _from, selected_to: _to, selected_by: _by, ...rest } = before;
   const selected = selection && {
     selected_from: isoInstant(selection.from),
     selected_to: isoInstant(selection.to),
+    ...(selection.by === 'timestamp' ? { selected_by: selection.by } : {}),
   };
   return { ...rest, ...shown, ...selected };
 }

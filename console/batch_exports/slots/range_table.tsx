@@ -3,9 +3,11 @@ import { getRouteApi } from '@tanstack/react-router';
 import { memo, useContext, useState } from 'react';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
-import type { Span } from './boundaries.ts';
 import type { Part } from './drawn.ts';
-import { inWords, kind_names, kinds } from './kinds.ts';
+import { inWords, isSelectable, kind_names, kinds } from './kinds.ts';
+import { clock_names } from './clocks.ts';
+import type { Picked } from './clocks.ts';
+import { Sign } from './sign.tsx';
 import { isoInstant } from './slots.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/');
@@ -20,7 +22,7 @@ export const RangeTable = memo(function RangeTable({
   setSelection,
 }: {
   parts: Part[];
-  setSelection: (selection: Span) => void;
+  setSelection: (selection: Picked) => void;
 }) {
   const { show } = route.useSearch();
   const navigate = route.useNavigate();
@@ -70,9 +72,11 @@ export const RangeTable = memo(function RangeTable({
 });
 
 function listedOf(parts: Part[], has_all: boolean): Part[] {
-  const isListed = ({ kind, range }: Part) =>
-    has_all || kinds[kind_names[kind]!].is_trouble || range.state === 'missing';
-  return parts.filter(isListed).toReversed();
+  const isListed = ({ kind }: Part) => {
+    const { is_trouble, colour } = kinds[kind_names[kind]!];
+    return is_trouble || (has_all && colour !== '');
+  };
+  return parts.filter(isListed).toSorted((one, other) => other.from - one.from);
 }
 
 function Parts({
@@ -80,10 +84,11 @@ function Parts({
   setSelection,
 }: {
   parts: Part[];
-  setSelection: (selection: Span) => void;
+  setSelection: (selection: Picked) => void;
 }) {
   // The server counts the rows of a range as a whole.
   const is_more = parts.some(({ is_cut, range }) => is_cut && range.records_completed > 0);
+  const has_clocks = parts.some(({ by }) => by !== parts[0]?.by);
   const rows_heading = is_more ? 'Rows, also of slots out of view' : 'Rows';
   return (
     <Table className="cards">
@@ -91,6 +96,7 @@ function Parts({
         <Table.Tr>
           <Table.Th>From</Table.Th>
           <Table.Th>To</Table.Th>
+          {has_clocks && <Table.Th>Clock</Table.Th>}
           <Table.Th className="number">Slots</Table.Th>
           <Table.Th>State</Table.Th>
           <Table.Th className="number">{rows_heading}</Table.Th>
@@ -101,7 +107,10 @@ function Parts({
       </Table.Thead>
       <Table.Tbody>
         {parts.map((part) => (
-          <PartRow key={part.range.start_at} {...{ part, rows_heading, setSelection }} />
+          <PartRow
+            key={`${part.by} ${part.range.start_at}`}
+            {...{ part, has_clocks, rows_heading, setSelection }}
+          />
         ))}
       </Table.Tbody>
     </Table>
@@ -109,13 +118,15 @@ function Parts({
 }
 
 function PartRow({
-  part: { range, kind, from, to, slots },
+  part: { by, range, kind, from, to, slots },
+  has_clocks,
   rows_heading,
   setSelection,
 }: {
   part: Part;
+  has_clocks: boolean;
   rows_heading: string;
-  setSelection: (selection: Span) => void;
+  setSelection: (selection: Picked) => void;
 }) {
   const zone = useContext(ZoneContext);
   const start_at = isoInstant(from);
@@ -127,20 +138,25 @@ function PartRow({
       <Table.Td data-label="To">
         <Instant at={isoInstant(to)} is_exact />
       </Table.Td>
+      {has_clocks && <Table.Td data-label="Clock">{clock_names[by]}</Table.Td>}
       <Table.Td data-label="Slots" className="number">
         {slots.toLocaleString('en')}
       </Table.Td>
       <Table.Td data-label="State">
         <span>
-          <span className={`sign ${kinds[kind_names[kind]!].sign}`} aria-hidden /> {inWords(range)}
+          <Sign kind={kind_names[kind]!} /> {inWords(range)}
         </span>
       </Table.Td>
       <Table.Td data-label={rows_heading} className="number">
         {range.records_completed.toLocaleString('en')}
       </Table.Td>
       <Table.Td data-label="">
-        {range.state !== 'outside' && range.state !== 'waiting' && (
-          <Button size="compact-xs" variant="default" onClick={() => setSelection({ from, to })}>
+        {isSelectable(range) && (
+          <Button
+            size="compact-xs"
+            variant="default"
+            onClick={() => setSelection({ from, to, by })}
+          >
             Select<span className="unseen"> the slots from {exactly(start_at, zone)}</span>
           </Button>
         )}

@@ -6,14 +6,17 @@ import type { BatchExportRun } from '../../../server/api/batch_exports/runs/sche
 import { useExport } from '../export_context.ts';
 import { receiptOf } from '../runs/runs.ts';
 import { run_states } from '../state.ts';
+import { latestBackfills } from '../backfills/backfills.ts';
 import { ReceiptLink } from '../runs/receipt_link.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
 import { Sentence } from '../../page/sentence.tsx';
-import type { Span } from './boundaries.ts';
 import { rangeAt } from './drawn.ts';
-import type { Drawn } from './drawn.ts';
-import { inWords } from './kinds.ts';
+import { inWords, isSelectable, kindOf } from './kinds.ts';
+import { clock_names } from './clocks.ts';
+import type { Picked } from './clocks.ts';
+import type { Lane } from './lanes.ts';
+import { Sign } from './sign.tsx';
 import { isoInstant, runsOfSlot } from './slots.ts';
 import { counted } from '../../page/quantities.ts';
 import type { ExportIds } from '../export_context.ts';
@@ -24,16 +27,17 @@ const rest_ms = 150;
 /** Shows the slot under the pointer: its state and reason, its run, rows and receipt. */
 export function SlotReadout({
   cursor,
-  drawn,
+  lanes,
   setSelection,
 }: {
-  cursor: Span | undefined;
-  drawn: Drawn;
-  setSelection: (selection: Span) => void;
+  cursor: Picked | undefined;
+  lanes: readonly Lane[];
+  setSelection: (selection: Picked) => void;
 }) {
   const zone = useContext(ZoneContext);
   const rested = useRested(cursor);
-  const range = cursor === undefined ? undefined : rangeAt(drawn, cursor.from);
+  const lane = lanes.find(({ by }) => by === cursor?.by);
+  const range = lane === undefined ? undefined : rangeAt(lane.drawn, cursor!.from);
   if (cursor === undefined || range === undefined)
     return <div className="readout muted">Point at a slot to see its run.</div>;
   return (
@@ -41,25 +45,28 @@ export function SlotReadout({
       <p>
         <strong>{exactly(isoInstant(cursor.from), zone)}</strong> to{' '}
         {exactly(isoInstant(cursor.to), zone)}
+        {lanes.length > 1 && <span className="muted"> {clock_names[cursor.by]}</span>}
       </p>
       <p>
-        {inWords(range)}.{' '}
+        <Sign kind={kindOf(range)} /> {inWords(range)}.{' '}
         <span className="muted">
           <Sentence text={range.detail} />
         </span>{' '}
-        {range.state !== 'outside' && range.state !== 'waiting' && (
+        {isSelectable(range) && (
           <Button size="compact-xs" variant="default" onClick={() => setSelection(cursor)}>
             Select this slot
           </Button>
         )}
       </p>
-      {rested !== undefined && rested.from === cursor.from && <SlotRun slot={rested} />}
+      {rested !== undefined && rested.from === cursor.from && rested.by === cursor.by && (
+        <SlotRun slot={rested} />
+      )}
     </div>
   );
 }
 
-function useRested(cursor: Span | undefined): Span | undefined {
-  const [rested, setRested] = useState<Span>();
+function useRested(cursor: Picked | undefined): Picked | undefined {
+  const [rested, setRested] = useState<Picked>();
   useEffect(() => {
     const timer = setTimeout(() => setRested(cursor), rest_ms);
     return () => clearTimeout(timer);
@@ -67,11 +74,17 @@ function useRested(cursor: Span | undefined): Span | undefined {
   return rested;
 }
 
-function SlotRun({ slot }: { slot: Span }) {
+function SlotRun({ slot }: { slot: Picked }) {
   const { row, ids } = useExport();
   const { data } = useQuery(runsOfSlot(ids, slot));
+  const backfills = useQuery(latestBackfills(ids)).data?.results ?? [];
   if (data === undefined) return undefined;
-  const run = data.results.find(({ status }) => status === 'Completed') ?? data.results[0];
+  // The interval of a run is of event time when its backfill is.
+  const by_event_time = new Set(backfills.flatMap(({ id, by }) => (by === 'timestamp' ? id : [])));
+  const own = data.results.filter(
+    ({ backfill }) => by_event_time.has(backfill) === (slot.by === 'timestamp'),
+  );
+  const run = own.find(({ status }) => status === 'Completed') ?? own[0];
   if (run === undefined) return <p className="muted">It has no run of its own.</p>;
   const params = { project_id: String(row.team_id), export_id: row.id, run_id: run.id };
   const { word, tone } = run_states[run.status];

@@ -10,7 +10,9 @@ import {
 import { ticksOf } from './axis.ts';
 import { slotAt, slotLength, slotsTouched } from './boundaries.ts';
 import { columnShares, countsOf, drawnOf, partsIn, rangeAt } from './drawn.ts';
-import { kind_names, kindOf } from './kinds.ts';
+import { gapIn } from './gap_in.ts';
+import { inWords, kind_names, kindOf, kinds } from './kinds.ts';
+import { bottomOf, laneAt, placesOf } from './lanes.ts';
 import { askedFor, firstView, moved, readView, serves, showing, zoomed } from './view.ts';
 
 const at = (text: string) => Date.parse(text);
@@ -24,6 +26,7 @@ const range = (from: number, to: number, more: Partial<SlotRange> = {}): SlotRan
   slots: to - from,
   state: 'delivered',
   reason: null,
+  needed_retries: false,
   detail: '',
   first_run: null,
   last_run: null,
@@ -77,8 +80,8 @@ test('the first view has the latest slots, or what is selected', () => {
       const { from, to } = firstView(hour, now, now - age, undefined);
       return (to - from) / hour;
     }),
-    [60, 80, 480, 720],
-    'twice what there is of a young export',
+    [24, 45, 270, 720],
+    'a little more than there is of a young export',
   );
   const old = { from: start - 400 * day, to: start - 400 * day + hour };
   const around = firstView(hour, now, 0, old);
@@ -124,7 +127,7 @@ test('columns have their shares of each kind, and counts are those of the view',
     [0.5, 0.25, 0.25, 0],
   );
   assert.deepEqual([share(1, 'delivered'), share(1, 'missing')], [0, 1]);
-  const counts = countsOf(partsIn(drawn, view));
+  const counts = countsOf(partsIn({ by: 'inserted_at', drawn }, view));
   const count = (name: (typeof kind_names)[number]) => counts.get(kind_names.indexOf(name));
   assert.deepEqual(
     [count('delivered'), count('failed'), count('paused'), count('missing'), count('waiting')],
@@ -138,12 +141,12 @@ test('columns have their shares of each kind, and counts are those of the view',
 test('a range that the view cuts shows whole slots in view', () => {
   const rhythm = { interval: 'hour', timezone: 'UTC' } as const;
   const drawn = drawnOf([
-    range(-600, 2, { state: 'missing', reason: 'made_later' }),
+    range(-600, 2, { state: 'outside', reason: 'made_later' }),
     range(2, 4),
     range(4, 100, { state: 'waiting' }),
   ]);
   const view = { from: start - 0.5 * hour, to: start + 4.5 * hour };
-  const parts = partsIn(drawn, slotsTouched(rhythm, view));
+  const parts = partsIn({ by: 'inserted_at', drawn }, slotsTouched(rhythm, view));
   assert.deepEqual(
     parts.map(({ from, to, slots, is_cut }) => [
       (from - start) / hour,
@@ -159,11 +162,61 @@ test('a range that the view cuts shows whole slots in view', () => {
   );
 });
 
-test('a missing slot names its reason', () => {
-  assert.equal(kindOf({ state: 'missing', reason: 'paused' }), 'paused');
-  assert.equal(kindOf({ state: 'missing', reason: 'made_later' }), 'made_later');
-  assert.equal(kindOf({ state: 'missing', reason: 'cancelled' }), 'missing');
-  assert.equal(kindOf({ state: 'outside', reason: 'after_end' }), 'outside');
+test('a kind is one of trouble only where something should have been delivered', () => {
+  const of = (state: SlotRange['state'], reason: SlotRange['reason'], needed_retries = false) => {
+    const name = kindOf({ state, reason, needed_retries });
+    return [name, kinds[name].is_trouble, inWords({ state, reason, needed_retries })];
+  };
+  assert.deepEqual(of('missing', 'paused'), ['paused', true, 'Missing: the export was paused']);
+  assert.deepEqual(of('missing', 'cancelled'), ['missing', true, 'Missing: its run was cancelled']);
+  // After the first day's backfill nothing is said to be missing (C-01).
+  assert.deepEqual(of('outside', 'made_later'), ['before', false, 'Before this export']);
+  assert.deepEqual(of('outside', 'no_backfill'), ['not_asked', false, 'No backfill']);
+  assert.deepEqual(of('delivered', null, true), ['retried', false, 'Delivered after retries']);
+  assert.deepEqual(of('delivered', null), ['delivered', false, 'Delivered']);
+});
+
+test('each kind is told from the others without its colour', () => {
+  const drawn = kind_names.filter((name) => kinds[name].colour !== '');
+  const alarming = drawn.filter((name) => kinds[name].is_trouble);
+  assert.deepEqual(new Set(alarming.map((name) => kinds[name].lines)).size, alarming.length);
+  assert.ok(alarming.every((name) => kinds[name].lines !== ''));
+  assert.ok(kinds.retried.is_marked && !kinds.delivered.is_marked);
+});
+
+test('lanes lie under each other, and a height is in the nearest one', () => {
+  for (const count of [1, 2]) {
+    const places = placesOf(count);
+    const lanes = places.map((_, index) => index);
+    for (const [index, { top, height }] of places.entries())
+      for (const y of [top, top + height / 2, top + height - 1])
+        assert.equal(laneAt(lanes, y), index);
+    assert.equal(laneAt(lanes, 0), 0);
+    assert.equal(laneAt(lanes, bottomOf(count) + 30), count - 1);
+  }
+});
+
+test('the latest gap is offered for repair; what is planned by itself is not', () => {
+  const lane = (by: 'inserted_at' | 'timestamp', ranges: SlotRange[]) =>
+    partsIn({ by, drawn: drawnOf(ranges) }, { from: start, to: start + day });
+  const parts = [
+    ...lane('inserted_at', [
+      range(0, 2, { state: 'outside', reason: 'made_later' }),
+      range(2, 3, { state: 'missing', reason: 'paused' }),
+      range(3, 5, { state: 'missing', reason: 'not_planned' }),
+    ]),
+    ...lane('timestamp', [
+      range(0, 3),
+      range(3, 4, { state: 'missing', reason: 'cancelled' }),
+      range(4, 6, { state: 'outside', reason: 'no_backfill' }),
+    ]),
+  ];
+  const found = gapIn(parts)!;
+  assert.deepEqual(
+    [found.gap.by, (found.gap.from - start) / hour, found.gap.slots, found.others],
+    ['timestamp', 3, 1, 1],
+  );
+  assert.equal(gapIn(lane('timestamp', [range(0, 3)])), undefined);
 });
 
 test('ticks stand at round hours, days and months of the zone', () => {

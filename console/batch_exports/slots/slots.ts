@@ -1,6 +1,7 @@
 import { reading } from '../../http/reading.ts';
 import { readingPages } from '../../http/reading_pages.ts';
 import type { Span } from './boundaries.ts';
+import type { Clock } from './clocks.ts';
 import { pathTo } from '../../http/path.ts';
 import type { ExportIds } from '../export_context.ts';
 
@@ -9,9 +10,9 @@ export function isoInstant(at: number): string {
   return new Date(at).toISOString();
 }
 
-/** Reads the slots of a span of time, in as many answers as needed. */
-export function slotsOf(ids: ExportIds, { from, to }: Span) {
-  const query = { after: isoInstant(from), before: isoInstant(to) };
+/** Reads the slots of a span of time by one clock, in as many answers as needed. */
+export function slotsOf(ids: ExportIds, { from, to }: Span, by: Clock) {
+  const query = { after: isoInstant(from), before: isoInstant(to), by };
   return readingPages(
     pathTo('/api/projects/:project_id/batch_exports/:id/slots/', ids, query),
     ({ ranges }) => ranges.some(({ state }) => state === 'under_way'),

@@ -9,14 +9,14 @@ const asked_ms_max = 3_650 * 86_400_000;
 /** Factor by which the loaded span may exceed the visible one. */
 const asked_views_max = 16;
 /** Number of slots in the first view, and its length for an old export. */
-const first_slots = 60;
+const first_slots = 24;
 const first_ms = 30 * 86_400_000;
-/** For a young export: multiple of its age, so that it fills half of the map. */
-const young_share = 2;
+/** For a young export: multiple of its age, so that it nearly fills the map. */
+const young_share = 1.125;
 
 /**
  * Returns the first view: the latest slots and the current one, or the selection in the middle.
- * `begun` is the time of the export's first slot.
+ * `begun` is the time of the export's first slot, or of the first one that a backfill filled.
  */
 export function firstView(
   slot_ms: number,

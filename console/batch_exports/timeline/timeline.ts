@@ -1,7 +1,5 @@
 import type { TimelineEntry } from '../../../server/api/batch_exports/timeline/schema.ts';
 import { readingPages } from '../../http/reading_pages.ts';
-import { counted, inBytes } from '../../page/quantities.ts';
-import { run_states } from '../state.ts';
 import { pathTo } from '../../http/path.ts';
 import type { ExportIds } from '../export_context.ts';
 
@@ -29,43 +27,4 @@ export function timelineOf(ids: ExportIds, type: TimelineEntry['type'] | undefin
     ({ results }) =>
       results.some(({ runs }) => runs?.status === 'Starting' || runs?.status === 'Running'),
   );
-}
-
-/** An entry in a few words, and how much it asks for attention. */
-export function entryInWords({ runs, change, backfill, notice }: TimelineEntry): {
-  title: string;
-  tone: string;
-  detail: string;
-} {
-  if (runs !== null) {
-    const { word, tone } = run_states[runs.status];
-    const kind = runs.kind === 'scheduled' ? '' : ` (${runs.kind.replace('_', ' ')})`;
-    return {
-      title: `${counted(runs.count, 'run')}${kind}: ${word}`,
-      tone,
-      detail:
-        runs.latest_error ??
-        `${counted(runs.records_completed, 'row')}, ${inBytes(runs.bytes_completed)}`,
-    };
-  }
-  if (backfill !== null)
-    return {
-      title: backfill.has_ended ? `Backfill ended: ${backfill.status}` : 'Backfill begun',
-      tone: '',
-      detail: counted(backfill.total_runs, 'run'),
-    };
-  if (notice !== null)
-    return { title: `Notice ${notice.event}`, tone: 'warn', detail: notice.detail };
-  const { activity, user } = change!;
-  return {
-    title: activity.charAt(0).toUpperCase() + activity.slice(1).replaceAll('_', ' '),
-    tone: '',
-    detail: user === null ? 'by the server' : `by ${user.email}`,
-  };
-}
-
-/** A value of a change as a text: what is not a text as JSON; empty for nothing. */
-export function valueText(value: unknown): string {
-  if (value === null || value === undefined) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }

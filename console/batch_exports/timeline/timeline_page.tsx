@@ -11,7 +11,8 @@ import { MayBeOld, Refusal, Waiting } from '../../page/shown.tsx';
 import { Sentence } from '../../page/sentence.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
-import { entryInWords, entryKind, entry_kinds, timelineOf, valueText } from './timeline.ts';
+import { entryInWords, valueText } from './entry_in_words.ts';
+import { entryKind, entry_kinds, timelineOf } from './timeline.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/timeline');
 
@@ -74,7 +75,8 @@ export function TimelinePage() {
 }
 
 function Entry({ entry }: { entry: TimelineEntry }) {
-  const { title, tone, detail } = entryInWords(entry);
+  const zone = useContext(ZoneContext);
+  const { title, tone, detail } = entryInWords(entry, zone);
   return (
     <>
       <span className="muted">

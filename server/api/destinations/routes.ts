@@ -1,4 +1,7 @@
+import { isAbsolute, relative } from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { file } from '../../engine/destinations/file/file.ts';
 import { destinations } from '../../engine/destinations/index.ts';
 import { notFound } from '../../platform/http/errors.ts';
 import { describeDestination } from './describe.ts';
@@ -7,8 +10,11 @@ import { DestinationType, DestinationTypes } from './schema.ts';
 const reading = { scope: 'batch_export:read' } as const;
 
 /** Registers the routes of destination types, each with the schema of its config. */
-export function destinationRoutes(app: FastifyInstance): void {
-  const described = destinations.map(describeDestination);
+export function destinationRoutes(app: FastifyInstance, { config }: Pick<Deps, 'config'>): void {
+  const described = destinations.map((definition) => ({
+    ...describeDestination(definition),
+    ...(definition.type === file.type ? { folder: shownFolder(config.export_dir) } : {}),
+  }));
   app.get(
     '/api/destinations/',
     {
@@ -38,4 +44,10 @@ export function destinationRoutes(app: FastifyInstance): void {
       return found;
     },
   );
+}
+
+/** The folder as commands find it where the server was started. */
+function shownFolder(path: string): string {
+  const below = relative(process.cwd(), path);
+  return below === '' || below.startsWith('..') || isAbsolute(below) ? path : below;
 }

@@ -69,6 +69,12 @@ export const DestinationType = Type.Object(
     shows_as_written: Type.Boolean({
       description: 'True if the receiver sees each part at once and Sluice cannot read it again.',
     }),
+    folder: Type.Optional(
+      Type.String({
+        description:
+          "Of files on the server: the server's export folder, as its operator finds it.",
+      }),
+    ),
     sets_rows_aside: Type.Boolean({
       description: 'True if `rejected_rows` of an export can be `set_aside`.',
     }),

@@ -99,6 +99,35 @@ for (const host of hostile) {
   });
 }
 
+test('a refusal names the setting to write, and not the address behind a name', async () => {
+  const names: Record<string, string> = { localhost: '127.0.0.1', inside: '10.1.2.3' };
+  const resolve = async (host: string) => [{ address: names[host]!, family: 4 }];
+  const changeFor = async (allow: string[], host: string) => {
+    const fresh = openOutbound({ allow, resolve });
+    const told = await fresh.resolveHost(host).then(String, String);
+    await fresh.close();
+    return /the operator (.+) and restarts the server\.$/.exec(told)?.[1];
+  };
+  assert.deepEqual(
+    await Promise.all([
+      changeFor([], '127.0.0.1'),
+      changeFor([], '::1'),
+      changeFor([], 'localhost'),
+      changeFor([], '10.1.2.3'),
+      changeFor([], 'inside'),
+      changeFor(['10.0.0.0/8'], '127.0.0.1'),
+    ]),
+    [
+      'sets SLUICE_OUTBOUND_ALLOW=127.0.0.0/8',
+      'sets SLUICE_OUTBOUND_ALLOW=::1',
+      'sets SLUICE_OUTBOUND_ALLOW=127.0.0.0/8,::1',
+      'sets SLUICE_OUTBOUND_ALLOW=10.1.2.3',
+      'sets SLUICE_OUTBOUND_ALLOW=<its address>',
+      'adds 127.0.0.0/8 to SLUICE_OUTBOUND_ALLOW',
+    ],
+  );
+});
+
 test('lets global addresses through', async () => {
   for (const host of [
     '8.8.8.8',

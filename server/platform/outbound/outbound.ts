@@ -149,15 +149,30 @@ function openCheck(allow: string[]): Check {
       return;
     const reason = refusal(parsed);
     if (reason === undefined) return;
-    const what =
-      host === address
-        ? `The address ${host} is not globally reachable`
-        : `The host ${host} has an address that is not globally reachable`;
+    const isLiteral = host === address;
+    const what = isLiteral
+      ? `The address ${host} is not globally reachable`
+      : `The host ${host} has an address that is not globally reachable`;
+    const value = settingFor(parsed, isLiteral);
+    const change =
+      allow.length === 0
+        ? `sets SLUICE_OUTBOUND_ALLOW=${value}`
+        : `adds ${value} to SLUICE_OUTBOUND_ALLOW`;
     throw new OutboundRefused(
-      `${what} (range ${reason}). Connections to it are refused unless the operator allows it ` +
-        'in SLUICE_OUTBOUND_ALLOW.',
+      `${what} (range ${reason}), so Sluice refuses to connect. To allow it, the operator ` +
+        `${change} and restarts the server.`,
     );
   };
+}
+
+/**
+ * Returns the value that allows the address. The address behind a name is not told, because names
+ * of an inside network may be a secret of the operator; loopback is the same everywhere.
+ */
+function settingFor(address: Address, isLiteral: boolean): string {
+  if (address.range() !== 'loopback') return isLiteral ? address.toString() : '<its address>';
+  if (!isLiteral) return '127.0.0.0/8,::1';
+  return address.kind() === 'ipv4' ? '127.0.0.0/8' : '::1';
 }
 
 function parseRange(text: string): [Address, number] {

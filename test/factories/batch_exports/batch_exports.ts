@@ -40,6 +40,10 @@ export type RunWanted = {
   total?: number;
   delivery_id?: string;
   is_make_up?: boolean;
+  backfill_id?: string;
+  failures?: number;
+  /** It writes a delivery anew, for an erasure. */
+  replaces?: true;
 };
 
 /**
@@ -60,7 +64,7 @@ export async function insertRunRow(
   const row = await harness.deps.db.row<{ id: string }>(sql`
     INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, is_make_up,
       status, data_interval_start, data_interval_end, selection, created_at, finished_at,
-      committing_at, records_total_count, records_completed)
+      committing_at, records_total_count, records_completed, backfill_id, failures, replaces)
     SELECT id, ${exportId}, (SELECT team_id FROM batch_exports
       WHERE id = ${exportId}), ${wanted.revision ?? 1},
       coalesce(${wanted.delivery_id ?? null}::uuid, id), ${wanted.is_make_up ?? false},
@@ -68,7 +72,8 @@ export async function insertRunRow(
       ${new Date(to).toISOString()}, ${JSON.stringify(selection)},
       clock_timestamp(), CASE WHEN ${isOver} THEN now() END, CASE
         WHEN ${wanted.committing ?? false} THEN now() END, ${wanted.total ?? null},
-        ${wanted.total ?? null}
+        ${wanted.total ?? null}, ${wanted.backfill_id ?? null}::uuid, ${wanted.failures ?? 0},
+        ${wanted.replaces === true ? '{}' : null}::jsonb
     FROM gen_random_uuid() id RETURNING id`);
   return row!.id;
 }

@@ -58,7 +58,7 @@ test('a delivered, an excluded, a foreign and an unknown uuid', async () => {
   assert.deepEqual(states(byExport.get(excluding.id)!), ['excluded', null, null]);
   assert.match(byExport.get(excluding.id)!.detail, /`exclude_events`/);
   assert.deepEqual(states(byExport.get(persons.id)!), ['not_in_model', null, null]);
-  assert.deepEqual(states(byExport.get(made_later.id)!), ['missing', 'made_later', null]);
+  assert.deepEqual(states(byExport.get(made_later.id)!), ['outside', 'made_later', null]);
   assert.deepEqual(states(byExport.get(queried.id)!), ['not_in_query', null, null]);
   const unknown = await find(`uuid=${crypto.randomUUID()}`);
   assert.deepEqual(unknown.body.records, []);

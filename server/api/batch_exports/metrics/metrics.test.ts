@@ -164,6 +164,32 @@ test('a point for each run, and the same runs by hour and day, backfills apart',
   );
 });
 
+test('by the time of its data a backfill lies where its rows belong', async () => {
+  const home = await harness.newOrganization();
+  const created = await newExport(home);
+  const backfill = await insertBackfill(created.id);
+  for (const hour of ['04', '05', '06'])
+    await insertRun(created, { end: `2026-03-01T${hour}:00:00.000000Z`, rows: 10, backfill });
+  await harness.deps.db.run(sql`UPDATE batch_export_runs SET created_at = '2026-03-10T11:00:00Z'
+    WHERE batch_export_id = ${created.id}`);
+  const points = async (query: string) => {
+    const { results, by } = (await metrics(home, created.id, query)).body;
+    type Point = { start_at: string; rows: number };
+    return [by, ...results.map(({ start_at, rows }: Point) => [start_at.slice(0, 13), rows])];
+  };
+  const range = '&after=2026-03-01T03:00:00Z&before=2026-03-01T05:00:00Z';
+  assert.deepEqual(await points(`?by=data_interval_start${range}`), [
+    'data_interval_start',
+    ['2026-03-01T03', 10],
+    ['2026-03-01T04', 10],
+  ]);
+  assert.deepEqual(await points('?by=data_interval_start&interval=day'), [
+    'data_interval_start',
+    ['2026-03-01T00', 30],
+  ]);
+  assert.deepEqual(await points('?interval=hour'), ['created_at', ['2026-03-10T11', 30]]);
+});
+
 test('a run that makes up for a backfill, and its retry, have their own kind, no lag', async () => {
   const home = await harness.newOrganization();
   const created = await newExport(home);
@@ -215,7 +241,11 @@ test('a run that makes up for a backfill, and its retry, have their own kind, no
 type PlanNode = { 'Relation Name'?: string; 'Actual Rows': number; 'Actual Loops': number };
 
 /** Returns how many rows of runs PostgreSQL reads for a chart with more than ten points. */
-async function rowsRead(id: string, interval: 'run' | 'hour'): Promise<number> {
+async function rowsRead(
+  id: string,
+  interval: 'run' | 'hour',
+  by: 'created_at' | 'data_interval_start',
+): Promise<number> {
   const { db } = harness.deps;
   let read = 0;
   const explained: Queryable = {
@@ -231,7 +261,7 @@ async function rowsRead(id: string, interval: 'run' | 'hour'): Promise<number> {
     },
   };
   const [after, before] = ['2026-03-01T00:00:00Z', '2026-03-10T00:00:00Z'];
-  await listMetricPoints(explained, id, { after, before, interval, limit: 11 });
+  await listMetricPoints(explained, id, { after, before, interval, by, limit: 11 });
   assert.ok(read > 10);
   return read;
 }
@@ -248,8 +278,9 @@ test('more than 1000 points and wrong parameters are 400, with what to do', asyn
   const refused = await metrics(home, id);
   assert.deepEqual(refusalOf(refused), [400, 'after', 'max_items']);
   assert.match(refused.body.detail, /1000 points.*interval=hour/);
-  for (const interval of ['run', 'hour'] as const)
-    assert.ok((await rowsRead(id, interval)) < 30, 'what is refused is not read');
+  for (const by of ['created_at', 'data_interval_start'] as const)
+    for (const interval of ['run', 'hour'] as const)
+      assert.ok((await rowsRead(id, interval, by)) < 30, 'what is refused is not read');
   assert.equal(
     (await metrics(home, id, '?before=2026-03-08T16:41:00.000000Z')).body.results.length,
     1000,

@@ -45,7 +45,8 @@ function metricsWanted(request: FastifyRequest, now: number) {
   const before = asked.before ?? isoInstant(now);
   const after = asked.after ?? isoInstant(Date.parse(before) - default_days * day_ms);
   refuseEmptyRange(Date.parse(after), Date.parse(before));
-  return { after: wire(after), before: wire(before), interval: asked.interval ?? ('run' as const) };
+  const { interval = 'run' as const, by = 'created_at' as const } = asked;
+  return { after: wire(after), before: wire(before), interval, by };
 }
 
 /** The instant as answers spell it; finer digits than six are cut off. */

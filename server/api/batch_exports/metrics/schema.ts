@@ -10,16 +10,25 @@ const seconds = (description: string) => nullable(Type.Number({ description }));
 /** Units of a chart's points. */
 export const metric_intervals = ['run', 'hour', 'day'] as const;
 
+/** Times of a run by which its point can lie on a chart. */
+export const metric_times = ['created_at', 'data_interval_start'] as const;
+
 /** The query parameters of `metrics/`. */
 export const MetricsQuery = Type.Object({
   after: Type.Optional(
-    queryInstant('Only runs planned at or after this instant; default 30 days before `before`.'),
+    queryInstant('Only runs at or after this instant, by `by`; default 30 days before `before`.'),
   ),
-  before: Type.Optional(queryInstant('Only runs planned before this instant; default now.')),
+  before: Type.Optional(queryInstant('Only runs before this instant; default now.')),
+  by: Type.Optional(
+    Type.Enum([...metric_times], {
+      description:
+        'The time of a run: when it was planned (`created_at`, default), or the start of its ' +
+        'data (`data_interval_start`), so that a backfill lies where its rows belong.',
+    }),
+  ),
   interval: Type.Optional(
     Type.Enum([...metric_intervals], {
-      description:
-        'Unit of a point: one run, or all runs planned in an hour or day (UTC). Default `run`.',
+      description: 'Unit of a point: one run, or all runs of an hour or day (UTC). Default `run`.',
     }),
   ),
 });
@@ -36,7 +45,7 @@ const RunCounts = Type.Object({
 /** One point of a chart. */
 export const MetricPoint = Type.Object(
   {
-    start_at: instant('When the run was planned, or the beginning of the hour or day.'),
+    start_at: instant('The time of the run, by `by`, or the beginning of the hour or day.'),
     kind: Type.Enum([...run_kinds], {
       description:
         'Runs of backfills and make-up runs are separate points; retries count with the run ' +
@@ -68,6 +77,7 @@ export const BatchExportMetrics = Type.Object(
     after: instant('The range that the points are of.'),
     before: instant('Its end (exclusive).'),
     interval: Type.Enum([...metric_intervals]),
+    by: Type.Enum([...metric_times]),
     results: Type.Array(MetricPoint, {
       description: 'Oldest first; hours and days without runs are left out.',
     }),

@@ -1,17 +1,21 @@
 import sql, { empty } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { Queryable } from '../../../platform/postgres/database.ts';
-import type { MetricPoint, metric_intervals } from './schema.ts';
+import type { MetricPoint, metric_intervals, metric_times } from './schema.ts';
 import { run_kind } from '../runs/fields.ts';
 
-/**
- * The wanted points: the half-open range by planning, the unit of a point, and the largest number.
- */
+/** The wanted points: the half-open range, the unit and time of a point, the largest number. */
 export type MetricsWanted = {
   after: string;
   before: string;
   interval: (typeof metric_intervals)[number];
+  by: (typeof metric_times)[number];
   limit: number;
+};
+
+const times: Record<MetricsWanted['by'], Sql> = {
+  created_at: sql`r.created_at`,
+  data_interval_start: sql`r.data_interval_start`,
 };
 
 type Unit = { name: Sql; length: Sql };
@@ -33,7 +37,7 @@ const count = (condition: Sql) => sql`count(*) FILTER (WHERE ${condition})`;
 /**
  * Lists the points of an export's chart, oldest first, those of one time in the order of
  * `run_kinds`. If the times alone exceed `limit`, returns them without the rest and reads no run.
- * Uses batch_export_runs_by_export.
+ * Uses batch_export_runs_by_export or batch_export_runs_by_interval.
  */
 export function listMetricPoints(
   db: Queryable,
@@ -41,16 +45,16 @@ export function listMetricPoints(
   wanted: MetricsWanted,
 ): Promise<MetricPoint[]> {
   const { interval, limit } = wanted;
+  const at = times[wanted.by];
   const of_range = sql`r.batch_export_id = ${exportId}
-    AND r.created_at >= ${wanted.after}::timestamptz
-    AND r.created_at < ${wanted.before}::timestamptz`;
+    AND ${at} >= ${wanted.after}::timestamptz AND ${at} < ${wanted.before}::timestamptz`;
   const unit = interval === 'run' ? undefined : units[interval];
   const of_start =
     unit === undefined
       ? sql`r.id = start.run`
-      : sql`r.created_at >= start.at AND r.created_at < start.at + ${unit.length}`;
+      : sql`${at} >= start.at AND ${at} < start.at + ${unit.length}`;
   return db.rows<MetricPoint>(sql`
-    WITH RECURSIVE ${startsOf(of_range, unit)},
+    WITH RECURSIVE ${startsOf(at, of_range, unit)},
     start AS MATERIALIZED (SELECT at, run FROM found WHERE at IS NOT NULL LIMIT ${limit})
     SELECT start.at AS start_at, point.kind, start.run, point.data_interval_end, point.runs,
       point.rows, point.bytes, point.duration_seconds, point.duration_seconds_max,
@@ -78,15 +82,15 @@ export function listMetricPoints(
  * the first run behind the one before, so that it does not matter how many runs they have; the last
  * one is null.
  */
-function startsOf(of_range: Sql, unit: Unit | undefined): Sql {
-  const in_order = sql`ORDER BY r.created_at, r.id`;
+function startsOf(at: Sql, of_range: Sql, unit: Unit | undefined): Sql {
+  const in_order = sql`ORDER BY ${at}, r.id`;
   if (unit === undefined)
-    return sql`found AS (SELECT r.created_at AS at, r.id AS run FROM batch_export_runs r
+    return sql`found AS (SELECT ${at} AS at, r.id AS run FROM batch_export_runs r
       WHERE ${of_range} ${in_order})`;
-  const first = (behind: Sql) => sql`(SELECT date_trunc(${unit.name}, r.created_at)
+  const first = (behind: Sql) => sql`(SELECT date_trunc(${unit.name}, ${at})
     FROM batch_export_runs r WHERE ${of_range} ${behind} ${in_order} LIMIT 1)`;
   return sql`found (at, run) AS (
     SELECT ${first(empty)}, NULL::uuid
-    UNION ALL SELECT ${first(sql`AND r.created_at >= found.at + ${unit.length}`)}, NULL
+    UNION ALL SELECT ${first(sql`AND ${at} >= found.at + ${unit.length}`)}, NULL
     FROM found WHERE found.at IS NOT NULL)`;
 }

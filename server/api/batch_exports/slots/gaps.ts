@@ -7,11 +7,25 @@ import {
 import type { SlotReason, SlotState } from './schema.ts';
 import type { Scheduled } from './store.ts';
 
-/** The state of a slot, and its reason. */
-export type SlotKind = { state: SlotState; reason: SlotReason | null };
 /** Time in which the workers plan what is due, also after the schedule was changed. */
 const planning_ms = 60_000;
 
+/** The state of a slot, its reason, and whether a failure came before its delivery. */
+export type SlotKind = { state: SlotState; reason: SlotReason | null; needed_retries: boolean };
+/** The kind of a slot without a failure before. */
+export const plainKind = (state: SlotState, reason: SlotReason | null = null): SlotKind => ({
+  state,
+  reason,
+  needed_retries: false,
+});
+/** True for slots that are one range when they lie side by side. */
+export function areAlike(one: SlotKind, other: SlotKind): boolean {
+  return (
+    one.state === other.state &&
+    one.reason === other.reason &&
+    one.needed_retries === other.needed_retries
+  );
+}
 /** Slots without a run of the schedule that are alike, milliseconds. */
 export type Gap = SlotKind & { from: number; to: number; slots: number };
 
@@ -85,20 +99,20 @@ function firstAfter(sorted: number[], at: number): number {
 
 function kindOfSlot(scheduled: Scheduled, settle_ms: number, from: number, to: number): SlotKind {
   const { delivered, taken, pauses, earlier, now } = scheduled;
-  const missing = (reason: SlotReason): SlotKind => ({ state: 'missing', reason });
-  if (isCovered(delivered, from, to)) return { state: 'delivered', reason: null };
+  const missing = (reason: SlotReason) => plainKind('missing', reason);
+  if (isCovered(delivered, from, to)) return plainKind('delivered');
   if (scheduled.start_at !== null && to <= Date.parse(scheduled.start_at))
-    return { state: 'outside', reason: 'before_start' };
+    return plainKind('outside', 'before_start');
   if (scheduled.end_at !== null && to > Date.parse(scheduled.end_at))
-    return { state: 'outside', reason: 'after_end' };
-  if (isCovered(taken, from, to)) return { state: 'under_way', reason: null };
-  if (to + settle_ms > now) return { state: 'waiting', reason: null };
+    return plainKind('outside', 'after_end');
+  if (isCovered(taken, from, to)) return plainKind('under_way');
+  if (to + settle_ms > now) return plainKind('waiting');
   if (from >= Date.parse(scheduled.planned_until)) {
     if (scheduled.paused) return missing('paused');
     const due = Math.max(to + settle_ms, Date.parse(scheduled.schedule_changed_at));
-    return due + planning_ms > now ? { state: 'waiting', reason: null } : missing('not_planned');
+    return due + planning_ms > now ? plainKind('waiting') : missing('not_planned');
   }
-  if (to <= Date.parse(scheduled.created_at)) return missing('made_later');
+  if (to <= Date.parse(scheduled.created_at)) return plainKind('outside', 'made_later');
   // A slot is planned when it has settled; what was not by the pause was left out too.
   if (pauses.some((pause) => to > pause.from - settle_ms && to <= pause.to))
     return missing('paused');

@@ -13,7 +13,7 @@ import { getPresence } from '../found.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { refuseEmptyRange } from '../range.ts';
 import { Slots, SlotsQuery } from './schema.ts';
-import { listSlotRanges } from './slots.ts';
+import { listEventTimeRanges, listSlotRanges } from './slots.ts';
 import { findSchedule, inOneLook, withDelivered } from './store.ts';
 import type { Schedule } from './store.ts';
 
@@ -31,8 +31,8 @@ export function slotRoutes(app: FastifyInstance, engine: Engine, { base, within 
     summary: 'What became of the slots of a batch export, as ranges',
     description:
       `A slot is an interval of insertion time that should have a run, in the export's current ` +
-      `interval. Adjacent equal slots are one range. At most ${slots_max} slots and ` +
-      `${days_max} days; a longer range is 400.`,
+      `interval; with \`by=timestamp\` an interval of event time. Adjacent equal slots are one ` +
+      `range. At most ${slots_max} slots and ${days_max} days; a longer range is 400.`,
     querystring: SlotsQuery,
     response: { 200: Slots },
   };
@@ -45,17 +45,24 @@ export function slotRoutes(app: FastifyInstance, engine: Engine, { base, within 
         const { organization_id } = request.access;
         const schedule = (await findSchedule(tx, id)) ?? missing();
         const wanted = slotsWanted(request, schedule);
-        const scheduled = await withDelivered(tx, organization_id, schedule, wanted);
-        const ranges = await listSlotRanges(engine, tx, scheduled, {
-          ...wanted,
-          limit: ranges_max,
-        });
+        const { by = 'inserted_at' } = query(request, SlotsQuery);
+        const limited = { ...wanted, limit: ranges_max };
+        const ranges =
+          by === 'timestamp'
+            ? await listEventTimeRanges(tx, schedule, limited)
+            : await listSlotRanges(
+                engine,
+                tx,
+                await withDelivered(tx, organization_id, schedule, wanted),
+                limited,
+              );
         const end = ranges.at(-1)?.end_at ?? isoInstant(wanted.before);
         return {
           after: isoInstant(wanted.after),
           before: isoInstant(wanted.before),
-          interval: scheduled.interval,
-          timezone: scheduled.timezone,
+          interval: schedule.interval,
+          timezone: schedule.timezone,
+          by,
           slots: ranges.reduce((sum, range) => sum + range.slots, 0),
           ranges,
           next: Date.parse(end) < wanted.before ? linkTo(request, { after: end }) : null,

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { backfill_times } from '../../../engine/exports/planning/backfill_area.ts';
 import { intervals } from '../../../engine/exports/planning/interval.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
@@ -29,6 +30,7 @@ export const slot_reasons = [
   'schedule_changed',
   'before_start',
   'after_end',
+  'no_backfill',
 ] as const;
 /** One of `slot_reasons`. */
 export type SlotReason = (typeof slot_reasons)[number];
@@ -39,6 +41,14 @@ export const SlotsQuery = Type.Object({
     queryInstant('Only slots that end after this instant; default 30 days before `before`.'),
   ),
   before: Type.Optional(queryInstant('Only slots that begin before this instant; default now.')),
+  by: Type.Optional(
+    Type.Enum([...backfill_times], {
+      description:
+        'The clock of the slots. `inserted_at` (default): when rows were ingested, the clock of ' +
+        'the schedule. `timestamp`: when events happened, with what backfills by event time ' +
+        'delivered.',
+    }),
+  ),
 });
 
 /** Slots that lie side by side and are alike. */
@@ -52,18 +62,23 @@ export const SlotRange = Type.Object(
         '`delivered`: all of it, by whatever runs. `under_way`: a run is delivering it. ' +
         '`in_doubt`: a run failed during its commit; a retry finds out. `failed`: its run ' +
         'failed. `missing`: due and not delivered, `reason` says why. `waiting`: not over yet, ' +
-        'or not settled. `outside`: the schedule does not cover it.',
+        'or not settled. `outside`: nobody asked for it, `reason` says why.',
     }),
     reason: nullable(
       Type.Enum([...slot_reasons], { description: 'Why it is `missing` or `outside`.' }),
     ),
+    needed_retries: Type.Boolean({
+      description: 'True if it is `delivered`, and an attempt at it had failed before.',
+    }),
     detail: Type.String({ description: 'The state in a sentence, for people.' }),
     first_run: nullable(
       uuid('The run of the schedule for its first slot that has one; null: none has.'),
     ),
     last_run: nullable(uuid('The same for its last slot that has one.')),
     records_completed: Type.Integer({
-      description: 'Rows that the latest runs of the schedule for these slots have delivered.',
+      description:
+        'Rows that the latest runs of the schedule for these slots have delivered; by ' +
+        '`timestamp` the completed runs of backfills that begin in the range.',
     }),
     records_total_count: Type.Integer({
       description: 'Rows that these runs counted at the source.',
@@ -81,6 +96,7 @@ export const Slots = Type.Object(
     before: instant('End of the last one.'),
     interval: Type.Enum([...intervals]),
     timezone: Type.String({ description: 'In it days and weeks turn.' }),
+    by: Type.Enum([...backfill_times], { description: 'The clock of the slots.' }),
     slots: Type.Integer({ description: 'How many slots the ranges have together.' }),
     ranges: Type.Array(SlotRange, { description: 'Oldest first, without a gap between them.' }),
     next: nullable(

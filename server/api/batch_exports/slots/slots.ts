@@ -2,20 +2,17 @@ import type { Engine } from '../../../engine/exports/engine.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { counted } from '../../../platform/counted.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
-import { openGapReader } from './gaps.ts';
-import type { SlotKind } from './gaps.ts';
+import { areAlike, openGapReader, plainKind } from './gaps.ts';
+import type { Gap, SlotKind } from './gaps.ts';
 import type { SlotRange, SlotReason, SlotState } from './schema.ts';
+import { countDelivered, describeEventTime, readBackfilled } from './event_time.ts';
 import { listRunRanges } from './store.ts';
-import type { RunRange, Scheduled } from './store.ts';
+import type { RunRange, Schedule, Scheduled } from './store.ts';
 
 /** The wanted slots: boundaries in milliseconds, and the largest number of ranges. */
 export type SlotsWanted = { after: number; before: number; limit: number };
 
-type Range = SlotKind &
-  Omit<SlotRange, 'start_at' | 'end_at' | 'detail' | 'state' | 'reason'> & {
-    from: number;
-    to: number;
-  };
+type Range = Gap & Omit<SlotRange, 'start_at' | 'end_at' | 'detail' | keyof SlotKind>;
 
 /**
  * Lists the slots from `after` to `before` as ranges without a gap between them, oldest first.
@@ -39,8 +36,7 @@ export async function listSlotRanges(
   let reached = after;
   const fill = (to: number) => {
     if (to <= reached) return;
-    for (const { from, to: until, slots, state, reason } of gaps.describe(reached, to))
-      ranges.push({ state, reason, from, to: until, slots, ...no_runs });
+    for (const gap of gaps.describe(reached, to)) ranges.push({ ...gap, ...no_runs });
     reached = to;
   };
   for (const run of runs) {
@@ -51,21 +47,40 @@ export async function listSlotRanges(
   fill(end);
   return merged(ranges)
     .slice(0, limit)
-    .map((range) => shown(range, settle_seconds));
+    .map((range) => withDetail(range, (state) => stateSentence(state, settle_seconds)));
 }
 
-const no_runs = {
-  first_run: null,
-  last_run: null,
-  records_completed: 0,
-  records_total_count: 0,
-};
+/**
+ * Lists the slots of event time, with what backfills by event time delivered, as `listSlotRanges`
+ * lists those of the schedule.
+ */
+export async function listEventTimeRanges(
+  tx: Transaction,
+  schedule: Schedule,
+  { after, before, limit }: SlotsWanted,
+): Promise<SlotRange[]> {
+  const backfilled = await readBackfilled(tx, schedule, { after, before });
+  const gaps = describeEventTime(schedule, backfilled, { after, before });
+  const ranges = gaps.slice(0, limit).map((gap) => ({ ...gap, ...no_runs }));
+  const rows = await countDelivered(
+    tx,
+    backfilled,
+    ranges.map(({ from }) => from),
+    ranges.at(-1)?.to ?? before,
+  );
+  return ranges.map((range, index) =>
+    withDetail({ ...range, ...(rows.get(index) ?? no_rows) }, eventTimeSentence),
+  );
+}
 
-function rangeOf({ state, start_at, end_at, ...counts }: RunRange): Range {
+const no_rows = { records_completed: 0, records_total_count: 0 };
+const no_runs = { first_run: null, last_run: null, ...no_rows };
+
+function rangeOf({ state, needed_retries, start_at, end_at, ...counts }: RunRange): Range {
   const kind: SlotKind =
     state === 'cancelled' || state === 'left_by_another_run'
-      ? { state: 'missing', reason: state }
-      : { state, reason: null };
+      ? plainKind('missing', state)
+      : { state, reason: null, needed_retries };
   return { ...counts, ...kind, from: Date.parse(start_at), to: Date.parse(end_at) };
 }
 
@@ -73,7 +88,7 @@ function merged(ranges: Range[]): Range[] {
   const result: Range[] = [];
   for (const range of ranges) {
     const last = result.at(-1);
-    if (last === undefined || last.state !== range.state || last.reason !== range.reason) {
+    if (last === undefined || !areAlike(last, range)) {
       result.push({ ...range });
       continue;
     }
@@ -87,14 +102,22 @@ function merged(ranges: Range[]): Range[] {
   return result;
 }
 
-function shown({ from, to, ...range }: Range, settle_seconds: number): SlotRange {
+function withDetail(
+  { from, to, ...range }: Range,
+  sentenceOf: (state: SlotState) => string,
+): SlotRange {
   return {
     start_at: isoInstant(from),
     end_at: isoInstant(to),
-    detail:
-      range.reason === null ? stateSentence(range.state, settle_seconds) : reasons[range.reason],
+    detail: range.reason === null ? sentenceOf(range.state) : reasons[range.reason],
     ...range,
   };
+}
+
+function eventTimeSentence(state: SlotState): string {
+  if (state === 'waiting') return 'A backfill will deliver it.';
+  if (state !== 'delivered') return states[state];
+  return 'A backfill delivered the events of this time. The schedule delivers later arrivals.';
 }
 
 function stateSentence(state: SlotState, settle_seconds: number): string {
@@ -112,13 +135,13 @@ const states: Record<Exclude<SlotState, 'waiting'>, string> = {
     'out.',
   failed: 'Its run failed: see the error of the run, and retry it.',
   missing: 'It was not delivered.',
-  outside: 'The schedule does not cover it.',
+  outside: 'Nobody asked for it.',
 };
 
 /** Why a slot is missing or outside, and what to do. */
 const reasons: Record<SlotReason, string> = {
   paused: 'The export was paused when it was due: a backfill by `inserted_at` delivers it.',
-  made_later: 'The export was created later: start a backfill to deliver older data.',
+  made_later: 'It is from before this export: a backfill delivers older data.',
   not_planned:
     'It is due, and no worker has planned it: the server was down, or is behind. It is planned ' +
     'as soon as a worker runs.',
@@ -132,4 +155,7 @@ const reasons: Record<SlotReason, string> = {
   schedule_changed: 'The schedule was moved past it: a backfill delivers it.',
   before_start: 'It ends before `start_at` of the export.',
   after_end: 'It ends after `end_at` of the export.',
+  no_backfill:
+    'No backfill by event time has asked for it. The schedule delivers events by the time of ' +
+    'their ingestion.',
 };

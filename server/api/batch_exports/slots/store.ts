@@ -39,6 +39,7 @@ export type Scheduled = Schedule & {
 /** Runs of the schedule side by side whose slots are alike. */
 export type RunRange = {
   state: 'delivered' | 'under_way' | 'in_doubt' | 'failed' | 'cancelled' | 'left_by_another_run';
+  needed_retries: boolean;
   start_at: string;
   end_at: string;
   slots: number;
@@ -186,6 +187,7 @@ function rangeBetween(begun: RunEdge, end: RangeEnd): RunRange {
   const earlier = before(begun);
   return {
     state: begun.state,
+    needed_retries: begun.needed_retries,
     start_at: begun.start_at,
     end_at: end.end_at,
     slots: end.number - earlier.number,
@@ -229,6 +231,8 @@ function runEdges(
       SELECT DISTINCT ON (r.data_interval_end, r.data_interval_start) r.id, r.status,
         r.data_interval_start AS start_at, r.data_interval_end AS end_at,
         r.committing_at IS NOT NULL AS has_begun_to_commit,
+        r.failures > 0 OR r.status <> 'Completed'
+          OR (r.id <> r.delivery_id AND r.replaces IS NULL) AS has_failed,
         coalesce(r.records_completed, 0) AS records_completed,
         coalesce(r.records_total_count, 0) AS records_total_count
       FROM runs r
@@ -245,14 +249,16 @@ function runEdges(
       FROM latest ORDER BY latest.end_at, latest.start_at OFFSET 0
     ), marked AS (
       -- Sums as floating point are exact up to 2^53, and ten times as fast as numeric.
-      SELECT judged.*, row_number() OVER side AS number, lead(true) OVER side IS NULL AS is_last,
+      SELECT run.*, row_number() OVER side AS number, lead(true) OVER side IS NULL AS is_last,
         lag(end_at) OVER side AS end_before, lag(id) OVER side AS id_before,
-        (state, start_at) IS DISTINCT FROM (lag(state) OVER side, lag(end_at) OVER side) AS begins,
+        (state, needed_retries, start_at) IS DISTINCT FROM (lag(state) OVER side,
+          lag(needed_retries) OVER side, lag(end_at) OVER side) AS begins,
         sum(records_completed::float8) OVER side AS completed,
         sum(records_total_count::float8) OVER side AS total
-      FROM judged WINDOW side AS (ORDER BY end_at, start_at)
+      FROM (SELECT judged.*, has_failed AND state = 'delivered' AS needed_retries FROM judged) run
+      WINDOW side AS (ORDER BY end_at, start_at)
     )
-    SELECT id, state, start_at, end_at, begins, is_last, number, end_before, id_before,
-      completed, total, records_completed, records_total_count
+    SELECT id, state, needed_retries, start_at, end_at, begins, is_last, number, end_before,
+      id_before, completed, total, records_completed, records_total_count
     FROM marked WHERE begins OR is_last ORDER BY end_at, start_at LIMIT ${limit + 1}`;
 }

@@ -31,6 +31,15 @@ export const TimelineQuery = Type.Object({
   ),
 });
 
+const Outage = Type.Object({
+  began_at: instant('When the first attempt at its runs began.'),
+  delivered_at: instant('When the last of its runs had delivered.'),
+  failed_attempts: Type.Integer(),
+  cause: nullable(
+    Type.String({ description: 'The error of the last attempt that failed, from the log.' }),
+  ),
+});
+
 const Runs = Type.Object({
   status: Type.Enum([...run_statuses]),
   kind: Type.Enum([...run_kinds]),
@@ -43,6 +52,7 @@ const Runs = Type.Object({
   last_run: uuid('The one that was planned last.'),
   error_code: nullable(Type.String()),
   latest_error: nullable(Type.String({ description: 'The error of the last one.' })),
+  outage: nullable(Outage),
 });
 
 const Change = Type.Object({
@@ -76,7 +86,8 @@ export const TimelineEntry = Type.Object(
     at: instant('When it happened; of runs when the last of them was planned.'),
     type: Type.Enum([...entry_types], {
       description:
-        '`runs`: equal runs planned on one day (UTC), without those of backfills. `pause`: a ' +
+        '`runs`: equal runs planned on one day (UTC), without those of backfills; completed runs ' +
+        'that needed several attempts at the same time are an entry with `outage`. `pause`: a ' +
         'pause or its end. `change`: any other entry of the activity log.',
     }),
     runs: nullable(Runs),

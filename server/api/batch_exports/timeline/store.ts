@@ -3,6 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import { keysetCondition, keysetOrder } from '../../../platform/http/lists/cursor.ts';
 import type { Keyset } from '../../../platform/http/lists/cursor.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
+import { failed_attempt } from '../../../engine/exports/runs/progress.ts';
 import { run_kind } from '../runs/fields.ts';
 import type { TimelineEntry, entry_types } from './schema.ts';
 
@@ -154,19 +155,28 @@ function groupsBetween(wanted: TimelineWanted, keyset: Keyset, from: Sql, to: Sq
   const run = (at: Sql, order: Sql) => sql`(SELECT r.id, r.latest_error FROM batch_export_runs r
     WHERE ${ofSchedule(export_id)} AND r.created_at = ${at} AND r.status = g.status
       AND ${run_kind} = g.kind AND r.error_code IS NOT DISTINCT FROM g.error_code
+      AND (${needed_retries}) = (g.outage IS NOT NULL)
     ORDER BY r.created_at ${order}, r.id ${order} LIMIT 1)`;
+  const in_window = sql`${ofSchedule(export_id)} AND r.created_at >= ${from}
+    AND r.created_at < ${to} AND ${inRange(wanted, sql`r.created_at`)}`;
   return sql`
-    WITH grouped AS (
-      SELECT r.status, ${run_kind} AS kind, r.error_code, count(*) AS count,
+    WITH retried AS MATERIALIZED (
+      SELECT id, failures, sum(begins) OVER (ORDER BY started_at, id) AS outage FROM (
+        SELECT r.id, r.failures, r.started_at, CASE WHEN r.started_at > max(r.finished_at) OVER (
+          ORDER BY r.started_at, r.id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+          THEN 1 ELSE 0 END AS begins
+        FROM batch_export_runs r WHERE ${in_window} AND ${needed_retries}) run
+    ), grouped AS (
+      SELECT r.status, ${run_kind} AS kind, r.error_code, retried.outage, count(*) AS count,
         min(r.created_at) AS begun, max(r.created_at) AS at,
         coalesce(sum(r.records_completed), 0) AS records_completed,
         coalesce(sum(r.bytes_completed), 0) AS bytes_completed,
         min(r.data_interval_start) AS data_interval_start,
-        max(r.data_interval_end) AS data_interval_end
-      FROM batch_export_runs r
-      WHERE ${ofSchedule(export_id)} AND r.created_at >= ${from} AND r.created_at < ${to}
-        AND ${inRange(wanted, sql`r.created_at`)}
-      GROUP BY date_trunc('day', r.created_at), r.status, ${run_kind}, r.error_code
+        max(r.data_interval_end) AS data_interval_end, min(r.started_at) AS began_at,
+        max(r.finished_at) AS delivered_at, sum(retried.failures) AS failed_attempts
+      FROM batch_export_runs r LEFT JOIN retried ON retried.id = r.id
+      WHERE ${in_window}
+      GROUP BY date_trunc('day', r.created_at), r.status, ${run_kind}, r.error_code, retried.outage
     ), page AS (
       -- The ends are looked up: sorting the runs of each group for them takes longer than all else.
       SELECT last.id, g.at, 'runs' AS type, jsonb_build_object('status', g.status, 'kind', g.kind,
@@ -175,7 +185,10 @@ function groupsBetween(wanted: TimelineWanted, keyset: Keyset, from: Sql, to: Sq
         'data_interval_start', wire_instant(g.data_interval_start),
         'data_interval_end', wire_instant(g.data_interval_end),
         'first_run', (SELECT one.id FROM ${run(sql`g.begun`, empty)} one), 'last_run', last.id,
-        'error_code', g.error_code, 'latest_error', last.latest_error) AS body
+        'error_code', g.error_code, 'latest_error', last.latest_error,
+        'outage', CASE WHEN g.outage IS NOT NULL THEN jsonb_build_object(
+          'began_at', wire_instant(g.began_at), 'delivered_at', wire_instant(g.delivered_at),
+          'failed_attempts', g.failed_attempts, 'cause', ${causeOf(sql`last.id`)}) END) AS body
       FROM grouped g CROSS JOIN LATERAL ${run(sql`g.at`, sql`DESC`)} last
       WHERE ${keysetCondition(keyset)} ${keysetOrder(keyset)}
     )
@@ -187,6 +200,16 @@ function groupsBetween(wanted: TimelineWanted, keyset: Keyset, from: Sql, to: Sq
       ORDER BY r.created_at ${isDown ? sql`DESC, r.id DESC` : sql`, r.id`} LIMIT 1) IS NOT NULL
         AS has_more
     FROM (SELECT 1) one LEFT JOIN page ON true`;
+}
+
+/** Run `r` was delivered, and not at its first attempt. */
+const needed_retries = sql`r.status = 'Completed' AND r.failures > 0`;
+
+/** Returns the error of a run's latest failed attempt. Uses batch_export_logs_by_run. */
+function causeOf(run: Sql): Sql {
+  return sql`(SELECT regexp_replace(line.message, ${failed_attempt}, '')
+    FROM batch_export_logs line WHERE line.run_id = ${run} AND line.message ~ ${failed_attempt}
+    ORDER BY line.id DESC LIMIT 1)`;
 }
 
 function ofSchedule(export_id: string): Sql {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import {
@@ -9,6 +10,9 @@ import {
 } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { failed, endedRun } from '../../../../test/factories/batch_exports/ended_runs.ts';
 import { shareHarness } from '../../../../test/harness.ts';
+import { endRun } from '../../../engine/exports/runs/end_runs.ts';
+import { retryLater } from '../../../engine/exports/runs/progress.ts';
+import { claimRun } from '../../../engine/exports/workers/claims.ts';
 import { inReadTurn } from '../../../platform/http/limits/owner_turns.ts';
 import type { TimelineEntry } from './schema.ts';
 
@@ -142,6 +146,55 @@ test('runs of a day that are alike are one entry; pages meet without gap, both w
   assert.equal(old.results.length, 2);
   // From `before` on, and not from now: the first window has them, and none are behind it.
   assert.ok(statementCount() - begun <= others, `${statementCount() - begun}, not ${others}`);
+});
+
+test('an outage that is over leaves an entry with times, attempts, cause and rows', async () => {
+  const { id, timeline } = await withExport();
+  const { db, engine } = harness.deps;
+  const at = (clock: string) => `2026-01-05T${clock}:00Z`;
+  const deliverAt = async (hour: number, began: string, ended: string, faults: string[]) => {
+    const run_id = await insertRunRow(harness, id, { hour, status: 'Starting' });
+    for (const message of faults) {
+      const run = await claimRun(db, run_id, randomUUID());
+      await retryLater(engine, run!, { code: 'unreachable', message });
+    }
+    await db.run(sql`UPDATE batch_export_runs SET records_completed = 100, started_at = ${at(began)}
+      WHERE id = ${run_id}`);
+    await endRun(engine, (await claimRun(db, run_id, randomUUID()))!, { status: 'Completed' });
+    await db.run(sql`UPDATE batch_export_runs SET finished_at = ${at(ended)},
+      created_at = ${at(began)} WHERE id = ${run_id}`);
+  };
+  await deliverAt(0, '03:00', '03:02', ['The disk is full.']);
+  await deliverAt(1, '04:00', '04:01', []);
+  await deliverAt(2, '22:20', '22:31', ['The host is gone.', 'The server does not answer.']);
+  await deliverAt(3, '22:25', '22:30', ['The server does not answer.']);
+  const { results } = await timeline('?type=runs');
+  assert.deepEqual(
+    results.map(({ runs }: TimelineEntry) => [runs!.count, runs!.records_completed, runs!.outage]),
+    [
+      [
+        2,
+        200,
+        {
+          began_at: '2026-01-05T22:20:00.000000Z',
+          delivered_at: '2026-01-05T22:31:00.000000Z',
+          failed_attempts: 3,
+          cause: 'The server does not answer.',
+        },
+      ],
+      [1, 100, null],
+      [
+        1,
+        100,
+        {
+          began_at: '2026-01-05T03:00:00.000000Z',
+          delivered_at: '2026-01-05T03:02:00.000000Z',
+          failed_attempts: 1,
+          cause: 'The disk is full.',
+        },
+      ],
+    ],
+  );
 });
 
 test('only requests that read all runs wait for their turn', async () => {

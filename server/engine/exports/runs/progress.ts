@@ -252,6 +252,9 @@ export function findHeld(engine: Engine, run: ClaimedRun): Promise<HeldRun | und
     WHERE run.id = ${run.id} AND run.attempt = ${run.attempt} AND run.status = 'Running'`);
 }
 
+/** Matches in a line of `retryLater` what stands before the error. */
+export const failed_attempt = '^Attempt \\d+ of \\d+ failed, the next follows in \\d+ s: ';
+
 /**
  * Notes a failed attempt and lets the run wait for a worker again, not before a growing pause is
  * over (2 s doubling to 2 min).

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { contains } from '../../../../test/factories/events/areas.ts';
-import { coveredSpans, isCovered, multirangeText } from './spans.ts';
+import { coveredEventSpans, coveredSpans, isCovered, multirangeText } from './spans.ts';
 
 const bound = fc.constantFrom(-Infinity, 0, 1, 2, 3, 4, 5, Infinity);
 const range = fc
@@ -29,6 +29,23 @@ test('an instant is in a span exactly when every event time is in the areas ther
         if (index > 0) assert.ok(spans[index - 1]!.to < from);
       }
     }),
+  );
+});
+
+test('an event time is in a span when every insertion before the bound is in the areas', () => {
+  fc.assert(
+    fc.property(
+      fc.array(area, { maxLength: 8 }),
+      fc.integer({ min: 0, max: 5 }),
+      (areas, until) => {
+        const spans = coveredEventSpans(areas, until);
+        for (let event = -0.5; event < 6; event += 1) {
+          let every = true;
+          for (let at = -0.5; at < until; at += 1) every &&= contains(areas, event, at);
+          assert.equal(isCovered(spans, event, event + 0.25), every);
+        }
+      },
+    ),
   );
 });
 

@@ -1,7 +1,7 @@
 import type { Rectangle } from './rectangles.ts';
 import { ascending } from './sweep.ts';
 
-/** A half-open range of insertion time in milliseconds; ±Infinity where it has no bound. */
+/** A half-open range of time in milliseconds; ±Infinity where it has no bound. */
 export type Span = { from: number; to: number };
 
 /**
@@ -14,6 +14,23 @@ export function coveredSpans(areas: Rectangle[]): Span[] {
   const whole = areas.filter(isWhole).map(spanOf);
   const parts = areas.filter((area) => !isWhole(area));
   return merged([...whole, ...coveredByParts(parts)]);
+}
+
+/**
+ * Returns the spans of event time in which the areas cover every insertion before `until`, as
+ * `coveredSpans` does for insertion time. Areas may overlap.
+ */
+export function coveredEventSpans(areas: Rectangle[], until: number): Span[] {
+  return coveredSpans(
+    areas
+      .filter(({ inserted_from }) => inserted_from < until)
+      .map((area) => ({
+        event_from: area.inserted_from,
+        event_to: area.inserted_to >= until ? Infinity : area.inserted_to,
+        inserted_from: area.event_from,
+        inserted_to: area.event_to,
+      })),
+  );
 }
 
 /** True when the range lies in one of the spans, which are disjoint and in order. */

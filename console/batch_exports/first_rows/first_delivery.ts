@@ -1,0 +1,40 @@
+import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
+
+/** After so many deliveries of the schedule, or so long, an export is no longer new. */
+const deliveries_max = 3;
+const new_for_ms = 7 * 86_400_000;
+
+type Run = Pick<BatchExportRun, 'kind' | 'records_completed'>;
+
+/**
+ * Returns the largest of the completed runs, and all rows so far with those of backfills, while the
+ * export is new; undefined before its first delivery.
+ */
+export function firstDelivery<One extends Run>(
+  completed: One[],
+  backfilled: number,
+  created_at: string,
+  now: number,
+): { run: One; rows: number } | undefined {
+  const filled = completed
+    .filter((run) => rowsOf(run) > 0)
+    .toSorted((one, other) => rowsOf(other) - rowsOf(one));
+  const by_schedule = filled.filter(({ kind }) => kind === 'scheduled');
+  const [run] = filled;
+  if (
+    run === undefined ||
+    by_schedule.length > deliveries_max ||
+    now - Date.parse(created_at) > new_for_ms
+  )
+    return undefined;
+  // The count of the backfill may be a moment older than its runs.
+  return { run, rows: Math.max(backfilled + rowsOfAll(by_schedule), rowsOfAll(filled)) };
+}
+
+function rowsOfAll(runs: Run[]): number {
+  return runs.reduce((sum, one) => sum + rowsOf(one), 0);
+}
+
+function rowsOf({ records_completed }: Run): number {
+  return records_completed ?? 0;
+}

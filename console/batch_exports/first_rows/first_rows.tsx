@@ -1,0 +1,73 @@
+import { Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
+import type { Backfill } from '../../../server/api/batch_exports/backfills/schema.ts';
+import { destinationTypes } from '../../destinations/destinations.ts';
+import { reading } from '../../http/reading.ts';
+import { pathTo } from '../../http/path.ts';
+import { Command } from '../../page/command.tsx';
+import { counted } from '../../page/quantities.ts';
+import { now } from '../../time/now.ts';
+import { useExport } from '../export_context.ts';
+import type { ExportIds } from '../export_context.ts';
+import { useRunsFollowed } from '../following.ts';
+import { receiptOf } from '../runs/runs.ts';
+import { firstDelivery } from './first_delivery.ts';
+import { placeOf, readCommand } from './read_command.ts';
+
+const runs = '/api/projects/:project_id/batch_exports/:batch_export_id/runs/';
+/** Browsers keep under this name that a person has closed it. */
+const closed = (ids: ExportIds) => `sluice.first_rows_closed.${ids.id}`;
+
+/** Says, after the first deliveries of an export, where its rows are and how to read them. */
+export function FirstRows({ backfills }: { backfills: Backfill[] }) {
+  const { row, ids } = useExport();
+  const [is_closed, setClosed] = useState(() => localStorage.getItem(closed(ids)) !== null);
+  const { data, refetch } = useQuery({ ...completedRuns(ids), enabled: !is_closed });
+  useRunsFollowed(refetch);
+  if (data === undefined || is_closed) return undefined;
+  const backfilled = backfills.reduce((sum, { progress }) => sum + progress.records_completed, 0);
+  const first = firstDelivery(data.results, backfilled, row.created_at, now());
+  if (first === undefined) return undefined;
+  const close = () => {
+    localStorage.setItem(closed(ids), 'yes');
+    setClosed(true);
+  };
+  return <Place {...first} close={close} />;
+}
+
+function completedRuns(ids: ExportIds) {
+  const query = { ordering: '-created_at' as const, limit: 50, status: ['Completed' as const] };
+  return reading(pathTo(runs, ids, query));
+}
+
+function Place({ run, rows, close }: { run: BatchExportRun; rows: number; close: () => void }) {
+  const { row, ids } = useExport();
+  const types = useQuery(destinationTypes).data?.results;
+  const name = useQuery(receiptOf(ids, run.id)).data?.slices[0]?.name;
+  if (types === undefined || name === undefined) return undefined;
+  const { type } = row.destination;
+  const config = (row.destination.config ?? {}) as Record<string, unknown>;
+  const folder = types.find((one) => one.type === type)?.folder;
+  const delivered = { type, config, name, folder };
+  const command = readCommand(delivered);
+  const others = rows - (run.records_completed ?? 0);
+  return (
+    <section className="panel first_rows" aria-label="First rows">
+      <div className="part_head">
+        <h2>Your first {counted(rows, 'row')} arrived</h2>
+        <Button size="compact-sm" variant="default" onClick={close}>
+          Close
+        </Button>
+      </div>
+      <p>
+        {others > 0
+          ? `${counted(run.records_completed ?? 0, 'row')} of them are in `
+          : 'They are in '}
+        <code>{placeOf(delivered)}</code>.{command !== undefined && ' Read them:'}
+      </p>
+      {command !== undefined && <Command text={command} what="Read the first rows" />}
+    </section>
+  );
+}

@@ -1,0 +1,152 @@
+/** A place in which rows were delivered: the type and config of the destination, and their name. */
+export type Delivered = {
+  type: string;
+  config: Record<string, unknown>;
+  /** The name of the file, object or table, as the receipt has it. */
+  name: string;
+  /** The export folder of the server, for files on it. */
+  folder: string | undefined;
+};
+
+/** Names the place of rows for people. */
+export function placeOf({ type, config, name, folder }: Delivered): string {
+  if (type === 'File' && folder !== undefined) return `${folder}/${name}`;
+  const scheme = { S3: 's3', GCS: 'gs' }[type];
+  return scheme === undefined ? name : `${scheme}://${text(config, 'bucket_name')}/${name}`;
+}
+
+/**
+ * Returns the command of a terminal that shows the first ten rows; undefined where none can. Names
+ * in it are quoted for a shell.
+ */
+export function readCommand(delivered: Delivered): string | undefined {
+  return commands[delivered.type]?.(delivered);
+}
+
+const commands: Partial<Record<string, (delivered: Delivered) => string>> = {
+  File: (delivered) => readFile(placeOf(delivered)),
+  S3: (delivered) =>
+    fetched(delivered, (to) => [
+      'aws',
+      's3',
+      'cp',
+      placeOf(delivered),
+      to,
+      ...option('--endpoint-url', delivered.config, 'endpoint_url'),
+    ]),
+  GCS: (delivered) =>
+    fetched(delivered, (to) => ['gcloud', 'storage', 'cp', placeOf(delivered), to]),
+  AzureBlob: (delivered) =>
+    fetched(delivered, (to) => [
+      'az',
+      'storage',
+      'blob',
+      'download',
+      ...option('--account-name', delivered.config, 'account_name'),
+      ...option('--container-name', delivered.config, 'container_name'),
+      '--name',
+      delivered.name,
+      '--file',
+      to,
+    ]),
+  Postgres: postgres,
+  Redshift: ({ config, ...more }) => postgres({ ...more, config: { port: 5439, ...config } }),
+  MySQL: ({ config, name }) =>
+    inShell([
+      'mysql',
+      ...option('-h', config, 'host'),
+      ...option('-P', config, 'port'),
+      ...option('-u', config, 'user'),
+      '-p',
+      '-e',
+      `SELECT * FROM ${quoted(name, '`')} LIMIT 10`,
+    ]),
+  ClickHouse: ({ config, name }) =>
+    inShell([
+      'clickhouse client',
+      ...option('--host', { host: URL.parse(text(config, 'url'))?.hostname }, 'host'),
+      ...option('--user', config, 'user'),
+      '--query',
+      `SELECT * FROM ${quoted(name, '`')} LIMIT 10 FORMAT Vertical`,
+    ]),
+  BigQuery: ({ config, name }) =>
+    inShell([
+      'bq',
+      'query',
+      '--use_legacy_sql=false',
+      `SELECT * FROM \`${[text(config, 'project_id'), name].join('.')}\` LIMIT 10`,
+    ]),
+  Snowflake: ({ config, name }) =>
+    inShell([
+      'snowsql',
+      ...option('-a', config, 'account'),
+      ...option('-u', config, 'user'),
+      '-q',
+      `SELECT * FROM ${quoted(name, '"')} LIMIT 10`,
+    ]),
+};
+
+function postgres({ config, name }: Delivered): string {
+  return inShell([
+    'psql',
+    ...option('-h', config, 'host'),
+    ...option('-p', config, 'port'),
+    ...option('-U', config, 'user'),
+    ...option('-d', config, 'database'),
+    '-c',
+    `SELECT * FROM ${quoted(name, '"')} LIMIT 10`,
+  ]);
+}
+
+/** Fetches an object into the present folder, and reads it there. */
+function fetched({ name }: Delivered, fetchTo: (to: string) => string[]): string {
+  const to = name.slice(name.lastIndexOf('/') + 1);
+  return `${inShell(fetchTo(to))} && ${readFile(to)}`;
+}
+
+const unpackers: Partial<Record<string, string>> = {
+  gz: 'gzip -dc',
+  zst: 'zstd -dc',
+  br: 'brotli -dc',
+  lz4: 'lz4 -dc',
+};
+
+function readFile(path: string): string {
+  const ending = path.slice(path.lastIndexOf('.') + 1);
+  // A compressed Parquet file may have its codec at its end: `rows.parquet.zst`.
+  if (/\.parquet(?:\.\w+)?$/.test(path)) {
+    const source = `read_parquet('${path.replaceAll("'", "''")}')`;
+    return inShell(['duckdb', '-c', `SELECT * FROM ${source} LIMIT 10`]);
+  }
+  const unpacker = unpackers[ending];
+  return unpacker === undefined ? inShell(['head', path]) : `${unpacker} ${inShell([path])} | head`;
+}
+
+function option(name: string, config: Record<string, unknown>, key: string): string[] {
+  const value = text(config, key);
+  return value === '' ? [] : [name, value];
+}
+
+function text(config: Record<string, unknown>, key: string): string {
+  const value = config[key];
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
+/** A name with its schema, in the quotes of the dialect where it needs some. */
+function quoted(name: string, quote: string): string {
+  const part = (one: string) =>
+    /^[a-z_][a-z0-9_]*$/.test(one)
+      ? one
+      : `${quote}${one.replaceAll(quote, quote + quote)}${quote}`;
+  return name.split('.').map(part).join('.');
+}
+
+/** Words as a shell reads them. */
+function inShell(words: string[]): string {
+  return words
+    .map((word) => {
+      if (/^[\w@%+=:,./-]+$/.test(word) || word === 'clickhouse client') return word;
+      return /["$`\\!]/.test(word) ? `'${word.replaceAll("'", "'\\''")}'` : `"${word}"`;
+    })
+    .join(' ');
+}

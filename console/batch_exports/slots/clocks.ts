@@ -1,0 +1,19 @@
+import type { Slots } from '../../../server/api/batch_exports/slots/schema.ts';
+import type { Span } from './boundaries.ts';
+
+/** The clocks of slots: when rows were ingested, and when events happened. */
+export type Clock = Slots['by'];
+
+/** A part of time of one clock: the slot that is pointed at, or what is selected. */
+export type Picked = Span & { by: Clock };
+
+/** Names of the clocks, as the map, its table and its selection say them. */
+export const clock_names: Record<Clock, string> = {
+  inserted_at: 'Ingested, by the schedule',
+  timestamp: 'Happened, by backfills',
+};
+
+/** The clock that a text of the address names. */
+export function clockOf(text: string | undefined): Clock {
+  return text === 'timestamp' ? text : 'inserted_at';
+}

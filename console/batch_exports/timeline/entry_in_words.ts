@@ -1,0 +1,68 @@
+import type { TimelineEntry } from '../../../server/api/batch_exports/timeline/schema.ts';
+import { counted, inBytes } from '../../page/quantities.ts';
+import { written } from '../../time/words.ts';
+import { run_states } from '../state.ts';
+
+type Told = { title: string; tone: string; detail: string };
+
+/** An entry in a few words, and how much it asks for attention. Times are in the zone. */
+export function entryInWords(
+  { runs, change, backfill, notice }: TimelineEntry,
+  zone: string,
+): Told {
+  if (runs !== null && runs.outage !== null) return outageInWords(runs, runs.outage, zone);
+  if (runs !== null) {
+    const { word, tone } = run_states[runs.status];
+    const kind = runs.kind === 'scheduled' ? '' : ` (${runs.kind.replace('_', ' ')})`;
+    return {
+      title: `${counted(runs.count, 'run')}${kind}: ${word}`,
+      tone,
+      detail:
+        runs.latest_error ??
+        `${counted(runs.records_completed, 'row')}, ${inBytes(runs.bytes_completed)}`,
+    };
+  }
+  if (backfill !== null)
+    return {
+      title: backfill.has_ended ? `Backfill ended: ${backfill.status}` : 'Backfill begun',
+      tone: '',
+      detail: counted(backfill.total_runs, 'run'),
+    };
+  if (notice !== null)
+    return { title: `Notice ${notice.event}`, tone: 'warn', detail: notice.detail };
+  const { activity, user } = change!;
+  return {
+    title: activity.charAt(0).toUpperCase() + activity.slice(1).replaceAll('_', ' '),
+    tone: '',
+    detail: user === null ? 'by the server' : `by ${user.email}`,
+  };
+}
+
+type Runs = NonNullable<TimelineEntry['runs']>;
+
+/** An outage that is over: when, how many attempts, why, and what was delivered after all. */
+function outageInWords(
+  { count, records_completed }: Runs,
+  { began_at, delivered_at, failed_attempts, cause }: NonNullable<Runs['outage']>,
+  zone: string,
+): Told {
+  const [began, delivered] = [began_at, delivered_at].map((at) => written(at, zone));
+  const [day, clock] = delivered!.split(' ') as [string, string];
+  // The day once, where it is the same.
+  const until = began!.startsWith(day) ? clock : delivered!;
+  const failed = `${counted(failed_attempts, 'attempt')} failed`;
+  const runs = count === 1 ? '' : ` in ${counted(count, 'run')}`;
+  return {
+    title: `Outage from ${began} to ${until}: ${failed}`,
+    tone: 'warn',
+    detail:
+      `${cause === null ? '' : `${cause} `}Delivered at ${clock}: ` +
+      `${counted(records_completed, 'row')}${runs}.`,
+  };
+}
+
+/** A value of a change as a text: what is not a text as JSON; empty for nothing. */
+export function valueText(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
