@@ -40,6 +40,12 @@ export const ExportPreview = Type.Object(
       Type.String({ description: 'The bytes before compression as text; null for Parquet.' }),
     ),
     base64: Type.String({ description: 'The final bytes, compression included.' }),
+    columns: Type.Array(Type.String(), { description: 'The columns of `rows`.' }),
+    rows: Type.Array(Type.Array(nullable(Type.String())), {
+      description:
+        'The oldest rows (at most 10) as texts for people, one for each column, cut after ' +
+        '200 characters.',
+    }),
   },
   { title: 'ExportPreview' },
 );
