@@ -63,9 +63,3 @@ export function entryInWords({ runs, change, backfill, notice }: TimelineEntry):
     detail: user === null ? 'by the server' : `by ${user.email}`,
   };
 }
-
-/** A value of a change as a text: what is not a text as JSON; empty for nothing. */
-export function valueText(value: unknown): string {
-  if (value === null || value === undefined) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
