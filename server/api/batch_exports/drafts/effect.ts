@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { timesOf } from '../../../engine/exports/planning/backfill_area.ts';
 import type { Engine } from '../../../engine/exports/engine.ts';
 import { jsonBody } from '../../../platform/http/bodies/body.ts';
 import { withOwnNames } from '../aliases.ts';
@@ -49,7 +50,10 @@ export async function effectOfChange(
     };
   const { delivered_records, open_runs } = await countDelivered(engine.db, [row.id]);
   const restart = { delivered_records, open_runs, ...places };
-  const delivered = delivered_records === 0 ? [] : await listDeliveredRanges(engine.db, row.id);
+  const times = timesOf(query.content.model);
+  const ranges = delivered_records === 0 ? [] : await listDeliveredRanges(engine.db, row.id);
+  // Rows of another model may lack the time.
+  const delivered = ranges.filter(({ by }) => times.includes(by));
   return { starts_anew: true, ...restart, delivered, detail: sentenceOf(restart) };
 }
 
