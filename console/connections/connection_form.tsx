@@ -1,4 +1,4 @@
-import { NativeSelect, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Connection } from '../../server/api/batch_exports/connections/schema.ts';
@@ -6,6 +6,8 @@ import type { DestinationType } from '../../server/api/destinations/schema.ts';
 import { configToSend, connectionPart } from '../destinations/config.ts';
 import type { Typed } from '../destinations/config.ts';
 import { ConfigFields } from '../destinations/config_fields.tsx';
+import { PasteField } from '../destinations/paste_field.tsx';
+import { DestinationPicker } from '../destinations/picker.tsx';
 import { useFault } from '../form/context.ts';
 import { Form } from '../form/form.tsx';
 import { etagOf } from '../http/reading.ts';
@@ -23,11 +25,12 @@ type Given = {
 export function ConnectionForm({ organization_id, types, stored, done }: Given) {
   const offered = types.filter(({ connection_keys }) => connection_keys.length > 0);
   const [name, setName] = useState(stored?.name ?? '');
-  const [chosen, setChosen] = useState<string>(stored?.type ?? offered[0]!.type);
+  const [chosen, setChosen] = useState<string>(stored?.type ?? '');
   const [typed, setTyped] = useState<Typed>({});
-  const type = connectionPart(offered.find((one) => one.type === chosen)!);
+  const whole = offered.find((one) => one.type === chosen);
+  const type = whole && connectionPart(whole);
   const body = () => {
-    const config = configToSend(type, typed, stored?.config);
+    const config = type === undefined ? {} : configToSend(type, typed, stored?.config);
     return stored === undefined ? { name, type: chosen, config } : { name, config };
   };
   const set = (key: string, value: string | boolean | null) =>
@@ -51,28 +54,39 @@ export function ConnectionForm({ organization_id, types, stored, done }: Given) 
     >
       <Name value={name} set={setName} />
       {stored === undefined && (
-        <NativeSelect
+        <DestinationPicker
           name="type"
-          label="Destination"
-          value={chosen}
-          onChange={({ currentTarget }) => {
-            setChosen(currentTarget.value);
+          types={offered}
+          chosen={whole}
+          choose={(value) => {
+            setChosen(value);
             setTyped({});
           }}
-          data={offered.map(({ type: value, label }) => ({ value, label }))}
         />
       )}
-      {type.connection_keys.includes('aws_role_arn') && (
+      <PasteField
+        types={
+          stored === undefined ? offered.map(connectionPart) : type === undefined ? [] : [type]
+        }
+        type={type}
+        fill={(value, values) => {
+          setChosen(value);
+          setTyped((before) => ({ ...(value === chosen ? before : {}), ...values }));
+        }}
+      />
+      {type?.connection_keys.includes('aws_role_arn') === true && (
         <TrustPolicy organization_id={organization_id} />
       )}
-      <ConfigFields
-        prefix="config__"
-        type={type}
-        typed={typed}
-        stored={stored?.config}
-        secret_keys={stored?.secret_keys ?? []}
-        set={set}
-      />
+      {type !== undefined && (
+        <ConfigFields
+          prefix="config__"
+          type={type}
+          typed={typed}
+          stored={stored?.config}
+          secret_keys={stored?.secret_keys ?? []}
+          set={set}
+        />
+      )}
     </Form>
   );
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { chooseDestination } from '../../test/console/choose_destination.ts';
 import { checkEverywhere } from '../../test/console/visitor.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 import { projectBase } from '../../test/factories/batch_exports/batch_exports.ts';
@@ -15,7 +16,7 @@ test('a connection is created, used by an export, tested, rotated and kept', { s
   await page.goto(`/organizations/${home.organization.id}/connections`);
   await page.getByText('No connections yet').waitFor();
   await page.getByLabel('Name').fill(hostile);
-  await page.getByLabel('Destination').selectOption('HTTP');
+  await chooseDestination(page, 'HTTP endpoint');
   await page.getByRole('button', { name: 'Create connection' }).click();
   await page.getByText('required').first().waitFor();
   await page.locator('[name=config__url]').fill('http://127.0.0.1:9/rows');
@@ -27,10 +28,10 @@ test('a connection is created, used by an export, tested, rotated and kept', { s
 
   await page.goto(`/projects/${home.project.id}/exports/new`);
   await page.getByLabel('Name').fill('Sent');
-  await page.getByLabel('Destination').selectOption('HTTP');
+  await chooseDestination(page, 'HTTP endpoint');
   await page.getByLabel('Connection').selectOption({ label: hostile });
   assert.equal(await page.locator('[name=destination__config__url]').count(), 0);
-  await page.getByRole('button', { name: 'Create the export' }).click();
+  await page.getByRole('button', { name: 'Create export' }).click();
   await page.getByRole('heading', { name: 'Sent' }).waitFor();
   const { body } = await home.ask('GET', projectBase(home));
   const [connection] = (await home.ask('GET', connectionsBase(home))).body.results;

@@ -23,5 +23,5 @@ test('a place is named by its table, its bucket or its address, and never by a s
     ['NoOp', { arg: '' }, 'NoOp'],
   ];
   for (const [type, config, words] of cases)
-    assert.equal(placeWords({ type, config } as unknown as Destination), words);
+    assert.equal(placeWords({ type, config } as Destination), words);
 });
