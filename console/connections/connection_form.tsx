@@ -3,14 +3,17 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Connection } from '../../server/api/batch_exports/connections/schema.ts';
 import type { DestinationType } from '../../server/api/destinations/schema.ts';
-import { configToSend, connectionPart } from '../destinations/config.ts';
+import { configToSend, connectionPart, exportPart, keysOf } from '../destinations/config.ts';
 import type { Typed } from '../destinations/config.ts';
 import { ConfigFields } from '../destinations/config_fields.tsx';
 import { PasteField } from '../destinations/paste_field.tsx';
 import { DestinationPicker } from '../destinations/picker.tsx';
+import { TestSteps } from '../destinations/test_steps.tsx';
 import { useFault } from '../form/context.ts';
 import { Form } from '../form/form.tsx';
 import { etagOf } from '../http/reading.ts';
+import { SaveAnyway } from '../form/save_anyway.tsx';
+import { useConnectionTest } from './connection_test.ts';
 import { awsRole, connectionPath, connectionsPath } from './connections.ts';
 
 type Given = {
@@ -21,20 +24,25 @@ type Given = {
   done: (saved: Connection) => unknown;
 };
 
-/** Creates or changes a connection; a change reaches every export that uses it. */
+/**
+ * Creates or changes a connection; a change reaches every export that uses it. It is tested before
+ * it is saved, as an export is.
+ */
 export function ConnectionForm({ organization_id, types, stored, done }: Given) {
   const offered = types.filter(({ connection_keys }) => connection_keys.length > 0);
   const [name, setName] = useState(stored?.name ?? '');
   const [chosen, setChosen] = useState<string>(stored?.type ?? '');
   const [typed, setTyped] = useState<Typed>({});
+  const [beside, setBeside] = useState<Typed>({});
   const whole = offered.find((one) => one.type === chosen);
   const type = whole && connectionPart(whole);
-  const body = () => {
-    const config = type === undefined ? {} : configToSend(type, typed, stored?.config);
-    return stored === undefined ? { name, type: chosen, config } : { name, config };
-  };
-  const set = (key: string, value: string | boolean | null) =>
-    setTyped((before) => ({ ...before, [key]: value }));
+  const asked = whole && exportPart(whole, { is_required: true });
+  const config = type === undefined ? {} : configToSend(type, typed, stored?.config);
+  const testing = useConnectionTest(organization_id, stored?.id, {
+    whole,
+    connection: config,
+    config: asked === undefined ? {} : configToSend(asked, beside, undefined),
+  });
   return (
     <Form
       method={stored === undefined ? 'POST' : 'PATCH'}
@@ -44,13 +52,16 @@ export function ConnectionForm({ organization_id, types, stored, done }: Given) 
           : connectionPath(organization_id, stored.id)
       }
       if_match={stored === undefined ? undefined : etagOf(stored)}
-      body={body}
+      body={() => (stored === undefined ? { name, type: chosen, config } : { name, config })}
       part={null}
+      later={testing.refusal}
+      confirm={testing.confirm}
       done={async (saved) => {
         setTyped({});
         await done(saved);
       }}
       button={stored === undefined ? 'Create connection' : 'Save connection'}
+      also={testing.can_force ? <SaveAnyway force={testing.force} /> : null}
     >
       <Name value={name} set={setName} />
       {stored === undefined && (
@@ -84,10 +95,49 @@ export function ConnectionForm({ organization_id, types, stored, done }: Given) 
           typed={typed}
           stored={stored?.config}
           secret_keys={stored?.secret_keys ?? []}
-          set={set}
+          set={setterOf(setTyped)}
         />
       )}
+      {asked !== undefined && keysOf(asked).length > 0 && (
+        <Beside type={asked} typed={beside} set={setterOf(setBeside)} />
+      )}
+      {whole !== undefined && testing.test !== undefined && (
+        <div role="status">
+          <TestSteps test={testing.test} type={whole} is_old={testing.is_old} />
+        </div>
+      )}
     </Form>
+  );
+}
+
+const setterOf =
+  (set: (change: (before: Typed) => Typed) => void) =>
+  (key: string, value: string | boolean | null) =>
+    set((before) => ({ ...before, [key]: value }));
+
+/** What an export names beside its connection: the test needs it, and nothing stores it. */
+function Beside({
+  type,
+  typed,
+  set,
+}: {
+  type: DestinationType;
+  typed: Typed;
+  set: (key: string, value: string | boolean | null) => void;
+}) {
+  return (
+    <fieldset className="group">
+      <legend>For the test</legend>
+      <p className="field_hint">Each export names its own. The connection does not store this.</p>
+      <ConfigFields
+        prefix="test__"
+        type={type}
+        typed={typed}
+        stored={undefined}
+        secret_keys={[]}
+        set={set}
+      />
+    </fieldset>
   );
 }
 

@@ -1,9 +1,11 @@
 import { Button } from '@mantine/core';
-import { useCallback, useContext, useMemo } from 'react';
+import { useCallback, useContext, useMemo, useState } from 'react';
 import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
 import type { DestinationType } from '../../../server/api/destinations/schema.ts';
 import { exportPart } from '../../destinations/config.ts';
 import { Form } from '../../form/form.tsx';
+import { SaveAnyway } from '../../form/save_anyway.tsx';
+import { BusyButton } from '../../page/busy_button.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
 import { triedOf, useLivePreview } from './asking.ts';
 import { isComplete } from './complete.ts';
@@ -51,8 +53,11 @@ export function ExportForm({ base, etag, saved, discarded, copied, ...of }: Give
   const body = is_new && draft.name.trim() === '' ? { ...typed, name: 'A test' } : typed;
   const chosen = types.find((one) => one.type === draft.type);
   const saving = useSaving(paths, kept.etag, { typed, body, type, chosen, is_new });
+  const [is_asked, setAsked] = useState(is_new);
   const is_complete = isComplete(type, draft, kept.base, stored_secrets);
-  const live = useLivePreview(paths.preview, is_complete ? body : undefined, kept.etag);
+  // Whoever opens the settings of an export may have come for something else.
+  const shows_rows = is_complete && (is_asked || kept.is_touched);
+  const live = useLivePreview(paths.preview, shows_rows ? body : undefined, kept.etag);
   const redeliver = useRedelivery();
   return (
     <>
@@ -84,21 +89,18 @@ export function ExportForm({ base, etag, saved, discarded, copied, ...of }: Give
               set={kept.type}
             />
           </div>
-          <Trial {...saving.trial} type={chosen} live={live} tried={triedOf(body)} />
+          <Trial {...saving.trial} type={chosen} live={live} tried={triedOf(body)}>
+            {is_complete && !shows_rows && (
+              <BusyButton is_busy={false} press={() => setAsked(true)}>
+                Show first rows
+              </BusyButton>
+            )}
+          </Trial>
         </div>
       </Form>
       {kept.is_touched && <Discard forget={kept.forget} discarded={discarded} />}
       {saving.asked !== undefined && <Restart effect={saving.asked} answer={saving.answer} />}
     </>
-  );
-}
-
-/** Saves what a test has found wrong. */
-function SaveAnyway({ force }: { force: (form: HTMLFormElement | null) => void }) {
-  return (
-    <Button variant="default" onClick={({ currentTarget }) => force(currentTarget.form)}>
-      Save anyway
-    </Button>
   );
 }
 

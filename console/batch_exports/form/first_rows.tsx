@@ -1,4 +1,5 @@
 import { Button, Tabs } from '@mantine/core';
+import type { ReactNode } from 'react';
 import type { ExportPreview } from '../../../server/api/batch_exports/drafts/schema.ts';
 import type { DestinationType } from '../../../server/api/destinations/schema.ts';
 import { inLabels } from '../../destinations/labels.ts';
@@ -10,16 +11,20 @@ export function FirstRows({
   type,
   live,
   tried,
+  children,
 }: {
   type: DestinationType | undefined;
   live: Live | undefined;
   tried: string;
+  /** A way to ask for them; false where they are asked for already. */
+  children: ReactNode;
 }) {
   const problem = live?.problem;
   return (
     <section aria-busy={live !== undefined && live.of !== tried}>
       <h2>First rows</h2>
-      {live === undefined && (
+      {children}
+      {live === undefined && children === false && (
         <p className="muted">
           {type === undefined
             ? 'Choose a destination to see the oldest rows as it gets them.'

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react';
+import type { ReactNode } from 'react';
 import type { DestinationTest } from '../../../server/api/batch_exports/drafts/schema.ts';
 import type { DestinationType } from '../../../server/api/destinations/schema.ts';
 import { TestSteps } from '../../destinations/test_steps.tsx';
@@ -17,6 +18,7 @@ export function Trial({
   press,
   live,
   tried,
+  children,
 }: {
   /** The chosen type; undefined: none yet. */
   type: DestinationType | undefined;
@@ -28,6 +30,8 @@ export function Trial({
   live: Live | undefined;
   /** The content of the form that the rows should be of. */
   tried: string;
+  /** A way to ask for the rows; false where they are asked for already. */
+  children: ReactNode;
 }) {
   return (
     <aside aria-label="Test and preview" className="trial">
@@ -51,7 +55,9 @@ export function Trial({
           </p>
         )}
       </section>
-      <FirstRows type={type} live={live} tried={tried} />
+      <FirstRows type={type} live={live} tried={tried}>
+        {children}
+      </FirstRows>
     </aside>
   );
 }
