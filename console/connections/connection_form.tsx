@@ -126,9 +126,9 @@ function Beside({
   set: (key: string, value: string | boolean | null) => void;
 }) {
   return (
-    <fieldset className="group">
-      <legend>For the test</legend>
-      <p className="field_hint">Each export names its own. The connection does not store this.</p>
+    <div className="together">
+      <h3>For the test</h3>
+      <p className="muted">Each export names its own. The connection does not store this.</p>
       <ConfigFields
         prefix="test__"
         type={type}
@@ -137,7 +137,7 @@ function Beside({
         secret_keys={[]}
         set={set}
       />
-    </fieldset>
+    </div>
   );
 }
 

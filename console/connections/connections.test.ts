@@ -6,7 +6,7 @@ import { openConsole } from '../../test/console/open_console.ts';
 import { projectBase } from '../../test/factories/batch_exports/batch_exports.ts';
 import { connectionsBase } from '../../test/factories/batch_exports/connections.ts';
 
-const world = openConsole();
+const world = openConsole({ clickhouse: true });
 const { skip } = world;
 const hostile = `<img src=x onerror="document.title='taken'">`;
 

@@ -82,5 +82,5 @@ export function useLivePreview(
       clearTimeout(timer);
     };
   }, [wanted, path, queries]);
-  return body === undefined ? undefined : live;
+  return body === undefined ? undefined : (live ?? { of: '' });
 }

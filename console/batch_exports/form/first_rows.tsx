@@ -31,6 +31,9 @@ export function FirstRows({
             : 'Fill in the required fields to see the oldest rows.'}
         </p>
       )}
+      {live !== undefined && live.preview === undefined && problem === undefined && (
+        <p className="muted">Reading the oldest rows…</p>
+      )}
       {problem !== undefined && type !== undefined && (
         <p className="muted">
           No rows yet: {problem.violations.map(({ detail }) => inLabels(type, detail)).join(' ')}
