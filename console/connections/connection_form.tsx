@@ -1,6 +1,7 @@
 import { TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import type { DestinationTest } from '../../server/api/batch_exports/drafts/schema.ts';
 import type { Connection } from '../../server/api/batch_exports/connections/schema.ts';
 import type { DestinationType } from '../../server/api/destinations/schema.ts';
 import { configToSend, connectionPart, exportPart, keysOf } from '../destinations/config.ts';
@@ -30,6 +31,7 @@ type Given = {
  */
 export function ConnectionForm({ organization_id, types, stored, done }: Given) {
   const offered = types.filter(({ connection_keys }) => connection_keys.length > 0);
+  const is_new = stored === undefined;
   const [name, setName] = useState(stored?.name ?? '');
   const [chosen, setChosen] = useState<string>(stored?.type ?? '');
   const [typed, setTyped] = useState<Typed>({});
@@ -45,14 +47,10 @@ export function ConnectionForm({ organization_id, types, stored, done }: Given) 
   });
   return (
     <Form
-      method={stored === undefined ? 'POST' : 'PATCH'}
-      path={
-        stored === undefined
-          ? connectionsPath(organization_id)
-          : connectionPath(organization_id, stored.id)
-      }
-      if_match={stored === undefined ? undefined : etagOf(stored)}
-      body={() => (stored === undefined ? { name, type: chosen, config } : { name, config })}
+      method={is_new ? 'POST' : 'PATCH'}
+      path={is_new ? connectionsPath(organization_id) : connectionPath(organization_id, stored.id)}
+      if_match={is_new ? undefined : etagOf(stored)}
+      body={() => (is_new ? { name, type: chosen, config } : { name, config })}
       part={null}
       later={testing.refusal}
       confirm={testing.confirm}
@@ -60,52 +58,33 @@ export function ConnectionForm({ organization_id, types, stored, done }: Given) 
         setTyped({});
         await done(saved);
       }}
-      button={stored === undefined ? 'Create connection' : 'Save connection'}
+      button={is_new ? 'Create connection' : 'Save connection'}
       also={testing.can_force ? <SaveAnyway force={testing.force} /> : null}
     >
       <Name value={name} set={setName} />
-      {stored === undefined && (
-        <DestinationPicker
-          name="type"
-          types={offered}
-          chosen={whole}
-          choose={(value) => {
-            setChosen(value);
-            setTyped({});
-          }}
-        />
-      )}
-      <PasteField
-        types={
-          stored === undefined ? offered.map(connectionPart) : type === undefined ? [] : [type]
-        }
-        type={type}
-        fill={(value, values) => {
+      <Choice
+        types={is_new ? offered : [whole!]}
+        is_fixed={!is_new}
+        chosen={whole}
+        choose={(value, values) => {
           setChosen(value);
+          // A connection string fills in some of the fields.
           setTyped((before) => ({ ...(value === chosen ? before : {}), ...values }));
         }}
       />
-      {type?.connection_keys.includes('aws_role_arn') === true && (
-        <TrustPolicy organization_id={organization_id} />
-      )}
       {type !== undefined && (
-        <ConfigFields
-          prefix="config__"
+        <Keys
+          organization_id={organization_id}
           type={type}
           typed={typed}
-          stored={stored?.config}
-          secret_keys={stored?.secret_keys ?? []}
+          stored={stored}
           set={setterOf(setTyped)}
         />
       )}
       {asked !== undefined && keysOf(asked).length > 0 && (
         <Beside type={asked} typed={beside} set={setterOf(setBeside)} />
       )}
-      {whole !== undefined && testing.test !== undefined && (
-        <div role="status">
-          <TestSteps test={testing.test} type={whole} is_old={testing.is_old} />
-        </div>
-      )}
+      <Steps type={whole} test={testing.test} is_old={testing.is_old} />
     </Form>
   );
 }
@@ -115,28 +94,90 @@ const setterOf =
   (key: string, value: string | boolean | null) =>
     set((before) => ({ ...before, [key]: value }));
 
-/** What an export names beside its connection: the test needs it, and nothing stores it. */
-function Beside({
+/** The steps of the test, once there was one. */
+function Steps({
   type,
-  typed,
-  set,
+  test,
+  is_old,
 }: {
+  type: DestinationType | undefined;
+  test: DestinationTest | undefined;
+  is_old: boolean;
+}) {
+  return (
+    <div role="status">
+      {type !== undefined && test !== undefined && (
+        <TestSteps test={test} type={type} is_old={is_old} />
+      )}
+    </div>
+  );
+}
+
+/** Chooses the destination, unless it is fixed, and takes a connection string. */
+function Choice({
+  types,
+  is_fixed,
+  chosen,
+  choose,
+}: {
+  types: DestinationType[];
+  is_fixed: boolean;
+  chosen: DestinationType | undefined;
+  choose: (type: string, typed: Typed) => void;
+}) {
+  return (
+    <>
+      {!is_fixed && (
+        <DestinationPicker
+          name="type"
+          types={types}
+          chosen={chosen}
+          choose={(type) => choose(type, {})}
+        />
+      )}
+      <PasteField
+        types={types.map(connectionPart)}
+        type={chosen && connectionPart(chosen)}
+        fill={choose}
+      />
+    </>
+  );
+}
+
+type OfType = {
   type: DestinationType;
   typed: Typed;
   set: (key: string, value: string | boolean | null) => void;
-}) {
+};
+
+/** The keys of the connection itself. */
+function Keys({
+  organization_id,
+  stored,
+  ...given
+}: OfType & { organization_id: string; stored: Connection | undefined }) {
+  return (
+    <>
+      {given.type.connection_keys.includes('aws_role_arn') && (
+        <TrustPolicy organization_id={organization_id} />
+      )}
+      <ConfigFields
+        {...given}
+        prefix="config__"
+        stored={stored?.config}
+        secret_keys={stored?.secret_keys ?? []}
+      />
+    </>
+  );
+}
+
+/** What an export names beside its connection: the test needs it, and nothing stores it. */
+function Beside(given: OfType) {
   return (
     <div className="together">
       <h3>For the test</h3>
       <p className="muted">Each export names its own. The connection does not store this.</p>
-      <ConfigFields
-        prefix="test__"
-        type={type}
-        typed={typed}
-        stored={undefined}
-        secret_keys={[]}
-        set={set}
-      />
+      <ConfigFields {...given} prefix="test__" stored={undefined} secret_keys={[]} />
     </div>
   );
 }

@@ -8,6 +8,7 @@ import { askForChange } from '../http/change.ts';
 import { pathTo } from '../http/path.ts';
 import { Problem } from '../http/problem.ts';
 
+type Asked = { type: string; connection: Config; config: Config };
 type Tried = {
   /** The chosen type with all its keys; undefined: none yet. */
   whole: DestinationType | undefined;
@@ -26,37 +27,14 @@ export function useConnectionTest(
   id: string | undefined,
   { whole, connection, config }: Tried,
 ) {
-  const queries = useQueryClient();
   const [refusal, setRefusal] = useState<Problem>();
   const is_forced = useRef(false);
-  const wanted = JSON.stringify({ type: whole?.type, connection, config });
-  const test = useMutation<DestinationTest, Problem, string>({
-    mutationFn: async () => {
-      const outcome =
-        id === undefined
-          ? await askForChange(
-              queries,
-              'POST',
-              pathTo('/api/organizations/:organization_id/connections/test/', { organization_id }),
-              { body: { type: (whole?.type ?? '') as never, connection, config } },
-            )
-          : await askForChange(
-              queries,
-              'POST',
-              pathTo('/api/organizations/:organization_id/connections/:id/test/', {
-                organization_id,
-                id,
-              }),
-              { body: { connection, config } },
-            );
-      if (!outcome.ok) throw placed(outcome.problem);
-      return outcome.body;
-    },
-  });
-  const is_old = test.variables !== wanted;
+  const tried = { type: whole?.type ?? '', connection, config };
+  const test = useAsking(organization_id, id);
+  const is_old = JSON.stringify(test.variables) !== JSON.stringify(tried);
   const run = async (): Promise<boolean> => {
     try {
-      const fault = whole && faultOfTest(whole, await test.mutateAsync(wanted));
+      const fault = whole && faultOfTest(whole, await test.mutateAsync(tried));
       if (fault === undefined) return true;
       const { key, detail } = fault;
       const part = whole!.connection_keys.includes(key ?? '') ? 'config__' : 'test__';
@@ -89,6 +67,35 @@ export function useConnectionTest(
       form?.requestSubmit();
     },
   };
+}
+
+/** Asks the API for the test of a new connection, or of a change of the one with the id. */
+function useAsking(organization_id: string, id: string | undefined) {
+  const queries = useQueryClient();
+  const ask = ({ type, ...sent }: Asked) =>
+    id === undefined
+      ? askForChange(
+          queries,
+          'POST',
+          pathTo('/api/organizations/:organization_id/connections/test/', { organization_id }),
+          { body: { type, ...sent } },
+        )
+      : askForChange(
+          queries,
+          'POST',
+          pathTo('/api/organizations/:organization_id/connections/:id/test/', {
+            organization_id,
+            id,
+          }),
+          { body: sent },
+        );
+  return useMutation<DestinationTest, Problem, Asked>({
+    mutationFn: async (asked) => {
+      const outcome = await ask(asked);
+      if (!outcome.ok) throw placed(outcome.problem);
+      return outcome.body;
+    },
+  });
 }
 
 /** The problem with its faults at the fields of the form, where the API names those of a test. */

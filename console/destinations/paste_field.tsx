@@ -18,21 +18,55 @@ const examples: Record<string, string> = {
   Snowflake: 'snowflake://user:password@account/database/schema?warehouse=…',
 };
 
-/**
- * Takes a connection string and fills the fields of it, at once when it is pasted, else by Enter or
- * when the field is left. Nothing keeps the text, which may have a password in it.
- */
-export function PasteField({
-  types,
-  type,
-  fill,
-}: {
+type Given = {
   /** The types that a string may lead to. */
   types: readonly DestinationType[];
   /** The chosen type; undefined: the string decides. */
   type: DestinationType | undefined;
   fill: (type: string, typed: Typed) => void;
-}) {
+};
+
+/**
+ * Takes a connection string and fills the fields of it, at once when it is pasted, else by Enter or
+ * when the field is left. Nothing keeps the text, which may have a password in it.
+ */
+export function PasteField(given: Given) {
+  const { type } = given;
+  const { text, write, read, fault, told } = usePasted(given);
+  if (type !== undefined && examples[type.type] === undefined) return null;
+  return (
+    <div>
+      <TextInput
+        label={type === undefined ? 'Or paste a connection string' : 'Paste a connection string'}
+        placeholder={examples[type?.type ?? 'Postgres']}
+        error={fault === '' ? undefined : fault}
+        autoComplete="off"
+        spellCheck={false}
+        data-unkept=""
+        value={text}
+        onChange={({ currentTarget }) => write(currentTarget.value)}
+        onPaste={(event) => {
+          event.preventDefault();
+          const pasted = event.clipboardData.getData('text');
+          write(pasted);
+          read(pasted);
+        }}
+        onBlur={() => read(text)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || text.trim() === '') return;
+          event.preventDefault();
+          read(text);
+        }}
+      />
+      <p role="status" className="field_hint">
+        {told}
+      </p>
+    </div>
+  );
+}
+
+/** The text of the field, what is wrong with it, and what was filled in. */
+function usePasted({ types, type, fill }: Given) {
   const [text, setText] = useState('');
   const [fault, setFault] = useState('');
   const [told, setTold] = useState('');
@@ -51,39 +85,11 @@ export function PasteField({
       setTold(toldOf(target, typed, [...left, ...found.unused]));
     }
   };
-  if (type !== undefined && examples[type.type] === undefined) return null;
-  return (
-    <div>
-      <TextInput
-        label={type === undefined ? 'Or paste a connection string' : 'Paste a connection string'}
-        placeholder={examples[type?.type ?? 'Postgres']}
-        error={fault === '' ? undefined : fault}
-        autoComplete="off"
-        spellCheck={false}
-        data-unkept=""
-        value={text}
-        onChange={({ currentTarget }) => {
-          setText(currentTarget.value);
-          setFault('');
-        }}
-        onPaste={(event) => {
-          event.preventDefault();
-          const pasted = event.clipboardData.getData('text');
-          setText(pasted);
-          read(pasted);
-        }}
-        onBlur={() => read(text)}
-        onKeyDown={(event) => {
-          if (event.key !== 'Enter' || text.trim() === '') return;
-          event.preventDefault();
-          read(text);
-        }}
-      />
-      <p role="status" className="field_hint">
-        {told}
-      </p>
-    </div>
-  );
+  const write = (given: string) => {
+    setText(given);
+    setFault('');
+  };
+  return { text, write, read, fault, told };
 }
 
 /** Parts the values into those that the type has a field for, and the names of the others. */

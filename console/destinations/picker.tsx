@@ -1,6 +1,6 @@
 import { Button, TextInput } from '@mantine/core';
 import { useEffect, useId, useRef, useState } from 'react';
-import type { KeyboardEvent } from 'react';
+import type { KeyboardEvent, ReactNode } from 'react';
 import type { DestinationType } from '../../server/api/destinations/schema.ts';
 import { useFault } from '../form/context.ts';
 import { DestinationMark } from './mark.tsx';
@@ -64,7 +64,7 @@ function Chosen({
   name: string;
   type: DestinationType;
   hint: string | undefined;
-  children: React.ReactNode;
+  children: ReactNode;
 }) {
   const error = useFault(name);
   return (
@@ -95,56 +95,83 @@ function Choosing({
   const error = useFault(name);
   const [wanted, setWanted] = useState('');
   const place = useRef<HTMLDivElement>(null);
-  const id = useId();
+  const search = useRef<HTMLInputElement>(null);
   const groups = tilesOf(types, wanted);
   const first = groups[0]?.types[0];
+  useEffect(() => {
+    // The button that was pressed is gone.
+    if (is_again) search.current?.focus();
+  }, [is_again]);
   const pick = (type: string) => {
     // A form takes the fault of a field away once something was put in.
     place.current?.dispatchEvent(new Event('input', { bubbles: true }));
     choose(type);
   };
-  const search = (event: KeyboardEvent) => {
-    if (event.key !== 'Enter') return;
-    event.preventDefault();
-    if (first !== undefined && wanted.trim() !== '') pick(first.type);
-  };
+  const move = (event: KeyboardEvent) => moveBetween(event, place.current!);
   return (
-    <div ref={place} onKeyDown={(event) => moveBetween(event, place.current!)}>
+    <div ref={place}>
       <TextInput
+        ref={search}
         type="search"
         label="Destination"
         labelProps={{ className: 'field_label' }}
         placeholder="Search, such as Postgres or S3"
         autoComplete="off"
         withAsterisk
-        autoFocus={is_again}
         error={error === false ? undefined : is_again ? error : 'Choose a destination.'}
         value={wanted}
         onChange={({ currentTarget }) => setWanted(currentTarget.value)}
-        onKeyDown={search}
+        onKeyDown={(event) => {
+          move(event);
+          if (event.key !== 'Enter') return;
+          event.preventDefault();
+          if (first !== undefined && wanted.trim() !== '') pick(first.type);
+        }}
         mb={10}
       />
-      {groups.map(({ group, types: members }, index) => (
-        <div key={group} role="group" aria-labelledby={`${id}${index}`} data-group={group}>
-          <p id={`${id}${index}`} className="tile_group">
-            {group}
-          </p>
-          <div className="tiles">
-            {members.map(({ type, label, about }) => (
-              <button key={type} type="button" className="tile" onClick={() => pick(type)}>
-                <DestinationMark type={type} />
-                <span>
-                  <strong>{label}</strong>
-                  <span className="muted">{about}</span>
-                </span>
-              </button>
-            ))}
-          </div>
-        </div>
+      {groups.map((group) => (
+        <Tiles key={group.group} {...group} pick={pick} move={move} />
       ))}
       <p role="status" className="muted">
         {groups.length === 0 && `No destination is called “${wanted.trim()}”.`}
       </p>
+    </div>
+  );
+}
+
+/** The tiles of one group. */
+function Tiles({
+  group,
+  types,
+  pick,
+  move,
+}: ReturnType<typeof tilesOf>[number] & {
+  pick: (type: string) => void;
+  move: (event: KeyboardEvent) => void;
+}) {
+  const id = useId();
+  return (
+    <div role="group" aria-labelledby={id} data-group={group}>
+      <p id={id} className="tile_group">
+        {group}
+      </p>
+      <div className="tiles">
+        {types.map(({ type, label, about }) => (
+          <button
+            key={type}
+            type="button"
+            className="tile"
+            onClick={() => pick(type)}
+            onKeyDown={move}
+          >
+            <DestinationMark type={type} />
+            <span>
+              <strong>{label}</strong>
+              <span className="muted">{about}</span>
+            </span>
+          </button>
+        ))}
+      </div>
     </div>
   );
 }

@@ -5,12 +5,12 @@ import type { DestinationType } from '../../../server/api/destinations/schema.ts
 import { exportPart } from '../../destinations/config.ts';
 import { Form } from '../../form/form.tsx';
 import { SaveAnyway } from '../../form/save_anyway.tsx';
-import { BusyButton } from '../../page/busy_button.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
 import { triedOf, useLivePreview } from './asking.ts';
+import type { PreviewPath } from './asking.ts';
 import { isComplete } from './complete.ts';
 import { bodyOf } from './draft.ts';
-import type { Base, Draft } from './draft.ts';
+import type { Base, Draft, NewExport } from './draft.ts';
 import { ExportFields } from './export_fields.tsx';
 import { useKeptDraft } from './kept_draft.ts';
 import { pathsOf } from './paths.ts';
@@ -53,11 +53,12 @@ export function ExportForm({ base, etag, saved, discarded, copied, ...of }: Give
   const body = is_new && draft.name.trim() === '' ? { ...typed, name: 'A test' } : typed;
   const chosen = types.find((one) => one.type === draft.type);
   const saving = useSaving(paths, kept.etag, { typed, body, type, chosen, is_new });
-  const [is_asked, setAsked] = useState(is_new);
   const is_complete = isComplete(type, draft, kept.base, stored_secrets);
-  // Whoever opens the settings of an export may have come for something else.
-  const shows_rows = is_complete && (is_asked || kept.is_touched);
-  const live = useLivePreview(paths.preview, shows_rows ? body : undefined, kept.etag);
+  const rows = useRows(paths.preview, kept.etag, {
+    body,
+    is_complete,
+    is_wanted: is_new || kept.is_touched,
+  });
   const redeliver = useRedelivery();
   return (
     <>
@@ -89,19 +90,25 @@ export function ExportForm({ base, etag, saved, discarded, copied, ...of }: Give
               set={kept.type}
             />
           </div>
-          <Trial {...saving.trial} type={chosen} live={live} tried={triedOf(body)}>
-            {is_complete && !shows_rows && (
-              <BusyButton is_busy={false} press={() => setAsked(true)}>
-                Show first rows
-              </BusyButton>
-            )}
-          </Trial>
+          <Trial {...saving.trial} {...rows} type={chosen} tried={triedOf(body)} />
         </div>
       </Form>
       {kept.is_touched && <Discard forget={kept.forget} discarded={discarded} />}
       {saving.asked !== undefined && <Restart effect={saving.asked} answer={saving.answer} />}
     </>
   );
+}
+
+/** The first rows, at once or once they are asked for: a person may open settings for another end. */
+function useRows(
+  path: PreviewPath,
+  if_match: string | undefined,
+  { body, is_complete, is_wanted }: { body: NewExport; is_complete: boolean; is_wanted: boolean },
+) {
+  const [is_asked, setAsked] = useState(false);
+  const is_shown = is_complete && (is_wanted || is_asked);
+  const live = useLivePreview(path, is_shown ? body : undefined, if_match);
+  return { live, ask: is_complete && !is_shown ? () => setAsked(true) : undefined };
 }
 
 function Restored({ lost }: { lost: readonly string[] }) {

@@ -1,5 +1,4 @@
 import { Button, Tabs } from '@mantine/core';
-import type { ReactNode } from 'react';
 import type { ExportPreview } from '../../../server/api/batch_exports/drafts/schema.ts';
 import type { DestinationType } from '../../../server/api/destinations/schema.ts';
 import { inLabels } from '../../destinations/labels.ts';
@@ -11,20 +10,23 @@ export function FirstRows({
   type,
   live,
   tried,
-  children,
+  ask,
 }: {
   type: DestinationType | undefined;
   live: Live | undefined;
   tried: string;
-  /** A way to ask for them; false where they are asked for already. */
-  children: ReactNode;
+  ask: (() => void) | undefined;
 }) {
   const problem = live?.problem;
   return (
     <section aria-busy={live !== undefined && live.of !== tried}>
       <h2>First rows</h2>
-      {children}
-      {live === undefined && children === false && (
+      {ask !== undefined && (
+        <Button size="compact-sm" variant="default" onClick={ask}>
+          Show first rows
+        </Button>
+      )}
+      {live === undefined && ask === undefined && (
         <p className="muted">
           {type === undefined
             ? 'Choose a destination to see the oldest rows as it gets them.'

@@ -1,5 +1,4 @@
 import { useEffect, useState } from 'react';
-import type { ReactNode } from 'react';
 import type { DestinationTest } from '../../../server/api/batch_exports/drafts/schema.ts';
 import type { DestinationType } from '../../../server/api/destinations/schema.ts';
 import { TestSteps } from '../../destinations/test_steps.tsx';
@@ -17,8 +16,8 @@ export function Trial({
   is_old,
   press,
   live,
+  ask,
   tried,
-  children,
 }: {
   /** The chosen type; undefined: none yet. */
   type: DestinationType | undefined;
@@ -30,8 +29,8 @@ export function Trial({
   live: Live | undefined;
   /** The content of the form that the rows should be of. */
   tried: string;
-  /** A way to ask for the rows; false where they are asked for already. */
-  children: ReactNode;
+  /** Asks for the rows; undefined where they are asked for, or the form is not complete. */
+  ask: (() => void) | undefined;
 }) {
   return (
     <aside aria-label="Test and preview" className="trial">
@@ -55,9 +54,7 @@ export function Trial({
           </p>
         )}
       </section>
-      <FirstRows type={type} live={live} tried={tried}>
-        {children}
-      </FirstRows>
+      <FirstRows type={type} live={live} tried={tried} ask={ask} />
     </aside>
   );
 }

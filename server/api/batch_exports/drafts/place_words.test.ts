@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Destination } from '../body/destination_body.ts';
 import { placeWords } from './place_words.ts';
 
 test('a place is named by its table, its bucket or its address, and never by a secret', () => {
@@ -22,6 +21,5 @@ test('a place is named by its table, its bucket or its address, and never by a s
     ['File', { prefix: 'here' }, 'the folder here of this server'],
     ['NoOp', { arg: '' }, 'NoOp'],
   ];
-  for (const [type, config, words] of cases)
-    assert.equal(placeWords({ type, config } as Destination), words);
+  for (const [type, config, words] of cases) assert.equal(placeWords({ type, config }), words);
 });
