@@ -171,7 +171,7 @@ function Keys({
   );
 }
 
-/** What an export names beside its connection: the test needs it, and nothing stores it. */
+/** The keys of an export that the test needs beside the connection; nothing stores them. */
 function Beside(given: OfType) {
   return (
     <div className="together">

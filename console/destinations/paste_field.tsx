@@ -5,7 +5,7 @@ import { keysOf } from './config.ts';
 import type { Typed } from './config.ts';
 import { readConnectionString } from './connection_string.ts';
 
-/** What a connection string of each type looks like; other types have none. */
+/** An example of a connection string for each type that has one. */
 const examples: Record<string, string> = {
   AzureBlob: 'DefaultEndpointsProtocol=https;AccountName=…;AccountKey=…',
   BigQuery: '{ "type": "service_account", … }',

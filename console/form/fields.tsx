@@ -168,7 +168,7 @@ export function ChoicesField({
   options,
   chosen = [],
 }: Omit<Common, 'hint'> & {
-  /** What one of them is called, such as "scope". */
+  /** The word for one of them, such as "scope". */
   one?: string;
   options: { value: string; label: string }[];
   chosen?: readonly string[];

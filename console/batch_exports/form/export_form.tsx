@@ -99,7 +99,7 @@ export function ExportForm({ base, etag, saved, discarded, copied, ...of }: Give
   );
 }
 
-/** The first rows, at once or once they are asked for: a person may open settings for another end. */
+/** The first rows: of stored exports on demand, as a person may open settings for another end. */
 function useRows(
   path: PreviewPath,
   if_match: string | undefined,

@@ -4,7 +4,7 @@ import { keysOf } from '../../destinations/config.ts';
 
 type Change = NonNullable<TimelineEntry['change']>['changes'][number];
 
-/** What became of a field, in words: a secret has no values to show. */
+/** A change in words: a secret has no values to show. */
 export type ToldChange = { field: string; label: string; before: string; after: string };
 
 /** Replaces a secret in the log of changes. */

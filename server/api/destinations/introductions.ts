@@ -6,7 +6,7 @@ export const destination_groups = [
   'HTTP and tests',
 ] as const;
 
-/** How a destination is introduced to a person who chooses one. */
+/** The introduction of a destination for a person who chooses one. */
 type Introduction = { group: (typeof destination_groups)[number]; about: string };
 
 const [files, databases, warehouses, others] = destination_groups;
