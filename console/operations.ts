@@ -8,7 +8,7 @@ import type { ApiKey, ApiKeyCreate, ApiKeyPatch, ApiKeyPut, ApiKeyRoll, CurrentA
 import type { AwsRole } from '../server/api/batch_exports/aws_role/schema.ts';
 import type { Backfill, BatchExportWithBackfill, BatchExportWithBackfillId, NewBackfill } from '../server/api/batch_exports/backfills/schema.ts';
 import type { BulkAction, BulkActionItem, ItemsQuery, NewBulkAction, NewRunsAction } from '../server/api/batch_exports/bulk_actions/schema.ts';
-import type { Connection, ConnectionCreate, ConnectionPatch, ConnectionReplacement, ConnectionTest } from '../server/api/batch_exports/connections/schema.ts';
+import type { Connection, ConnectionCreate, ConnectionPatch, ConnectionReplacement, ConnectionTest, NewConnectionTest } from '../server/api/batch_exports/connections/schema.ts';
 import type { ChangeEffect, DestinationTest, ExportPreview } from '../server/api/batch_exports/drafts/schema.ts';
 import type { FindQuery, Found } from '../server/api/batch_exports/find/schema.ts';
 import type { BatchExportLogs, BatchExportRunLogs, DocumentedLogQuery } from '../server/api/batch_exports/logs/schema.ts';
@@ -244,6 +244,7 @@ export type Operations = {
   'POST /api/organizations/:organization_id/configuration/plan/': [{ validate_only?: boolean }, Static<typeof PlanRequest>, Static<typeof Plan>];
   'POST /api/organizations/:organization_id/connections/': [{ validate_only?: boolean }, Static<typeof ConnectionCreate>, Static<typeof Connection>];
   'POST /api/organizations/:organization_id/connections/:id/test/': [{ validate_only?: boolean }, Static<typeof ConnectionTest>, Static<typeof DestinationTest>];
+  'POST /api/organizations/:organization_id/connections/test/': [{ validate_only?: boolean }, Static<typeof NewConnectionTest>, Static<typeof DestinationTest>];
   'POST /api/organizations/:organization_id/domains/': [{ validate_only?: boolean }, Static<typeof DomainCreate>, Static<typeof Domain>];
   'POST /api/organizations/:organization_id/domains/:id/pending_changes/confirm/': [{ validate_only?: boolean }, Record<string, unknown>, Static<typeof Domain>];
   'POST /api/organizations/:organization_id/domains/:id/scim/tokens/': [{ validate_only?: boolean }, Static<typeof TokenCreate>, Static<typeof NewToken>];

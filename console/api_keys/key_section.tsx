@@ -110,7 +110,7 @@ function CreateKey({ created }: Creating) {
       clears
     >
       <TextField name="label" label="Name of the key" autoComplete="off" />
-      <ChoicesField name="scopes" label="Scopes" options={scope_choices} />
+      <ChoicesField name="scopes" label="Scopes" one="scope" options={scope_choices} />
       <LimitFields />
       <ChoiceField
         name="expires_at"

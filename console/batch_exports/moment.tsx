@@ -1,5 +1,5 @@
-import { TextInput } from '@mantine/core';
-import { useContext, useEffect, useRef } from 'react';
+import { useContext, useState } from 'react';
+import { MomentInput } from '../form/moment_input.tsx';
 import { ZoneContext } from '../time/instant.tsx';
 import { fieldOf, typedAt } from '../time/zone.ts';
 
@@ -21,25 +21,25 @@ export function Moment({
   fault?: string | undefined;
 }) {
   const zone = useContext(ZoneContext);
-  const field = useRef<HTMLInputElement>(null);
   const shown = at === undefined || Number.isNaN(at) ? '' : fieldOf(at, zone);
-  useEffect(() => {
-    field.current!.value = shown;
-  }, [shown]);
-  const tell = ({ value }: HTMLInputElement) => {
-    if (value !== shown) set(typedAt(value, zone));
+  const [typed, setTyped] = useState({ over: shown, text: shown });
+  // Another instant from outside replaces what is typed.
+  const text = typed.over === shown ? typed.text : shown;
+  const tell = () => {
+    const instant = typedAt(text, zone);
+    // A text that is no instant stays, and its field says so.
+    if (text !== shown && (text === '' || instant !== undefined)) set(instant);
   };
   return (
-    <TextInput
-      ref={field}
+    <MomentInput
       size="xs"
-      type="datetime-local"
       label={`${label} (${zone})`}
-      defaultValue={shown}
+      value={text}
+      set={(value) => setTyped({ over: shown, text: value })}
       error={fault}
-      onBlur={({ target }) => tell(target)}
-      onKeyDown={({ key, currentTarget }) => {
-        if (key === 'Enter') tell(currentTarget);
+      onBlur={tell}
+      onKeyDown={({ key }) => {
+        if (key === 'Enter') tell();
       }}
     />
   );

@@ -1,4 +1,4 @@
-import { createRoute } from '@tanstack/react-router';
+import { createRoute, redirect } from '@tanstack/react-router';
 import { loadedPage } from '../page/load_page.tsx';
 import { project_route } from '../projects/routes.ts';
 import { list_search } from './list/overview.ts';
@@ -13,16 +13,24 @@ export const exports_route = createRoute({
   component: loadedPage(() => import('./list/list_page.tsx'), 'ListPage'),
 });
 
-/** `/projects/<id>/exports/new`: creates an export. */
+/** `/projects/<id>/exports/new?copy_of=`: creates an export, as a copy of another one. */
 export const new_export_route = createRoute({
   getParentRoute: () => project_route,
   path: 'exports/new',
+  validateSearch: textsOf(['copy_of']),
   component: loadedPage(() => import('./form/new_page.tsx'), 'NewPage'),
 });
 
-/** `/projects/<id>/exports/<id>/edit`: changes an export. */
+/** `/projects/<id>/exports/<id>/edit`: the settings, where links of earlier versions led. */
 export const edit_export_route = createRoute({
   getParentRoute: () => project_route,
   path: 'exports/$export_id/edit',
-  component: loadedPage(() => import('./form/edit_page.tsx'), 'EditPage'),
+  beforeLoad: ({ params }) => {
+    // eslint-disable-next-line @typescript-eslint/only-throw-error
+    throw redirect({
+      to: '/projects/$project_id/exports/$export_id/settings',
+      params,
+      replace: true,
+    });
+  },
 });

@@ -171,7 +171,7 @@ test('the timeline has what happened, and what a change made of what', { skip },
   await stream.filter({ hasText: /1 run: Failed/ }).waitFor();
   assert.match(
     (await stream.filter({ hasText: 'Updated' }).textContent())!,
-    /name: Export <img.*Renamed <img/,
+    /Name: Export <img.*Renamed <img/,
   );
   await checkEverywhere(page, 'export_timeline');
   // Also where the system chooses the colours, the tab that is shown is another than its neighbour.

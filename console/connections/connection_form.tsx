@@ -1,14 +1,20 @@
-import { NativeSelect, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import type { DestinationTest } from '../../server/api/batch_exports/drafts/schema.ts';
 import type { Connection } from '../../server/api/batch_exports/connections/schema.ts';
 import type { DestinationType } from '../../server/api/destinations/schema.ts';
-import { configToSend, connectionPart } from '../destinations/config.ts';
+import { configToSend, connectionPart, exportPart, keysOf } from '../destinations/config.ts';
 import type { Typed } from '../destinations/config.ts';
 import { ConfigFields } from '../destinations/config_fields.tsx';
+import { PasteField } from '../destinations/paste_field.tsx';
+import { DestinationPicker } from '../destinations/picker.tsx';
+import { TestSteps } from '../destinations/test_steps.tsx';
 import { useFault } from '../form/context.ts';
 import { Form } from '../form/form.tsx';
 import { etagOf } from '../http/reading.ts';
+import { SaveAnyway } from '../form/save_anyway.tsx';
+import { useConnectionTest } from './connection_test.ts';
 import { awsRole, connectionPath, connectionsPath } from './connections.ts';
 
 type Given = {
@@ -19,61 +25,160 @@ type Given = {
   done: (saved: Connection) => unknown;
 };
 
-/** Creates or changes a connection; a change reaches every export that uses it. */
+/**
+ * Creates or changes a connection; a change reaches every export that uses it. It is tested before
+ * it is saved, as an export is.
+ */
 export function ConnectionForm({ organization_id, types, stored, done }: Given) {
   const offered = types.filter(({ connection_keys }) => connection_keys.length > 0);
+  const is_new = stored === undefined;
   const [name, setName] = useState(stored?.name ?? '');
-  const [chosen, setChosen] = useState<string>(stored?.type ?? offered[0]!.type);
+  const [chosen, setChosen] = useState<string>(stored?.type ?? '');
   const [typed, setTyped] = useState<Typed>({});
-  const type = connectionPart(offered.find((one) => one.type === chosen)!);
-  const body = () => {
-    const config = configToSend(type, typed, stored?.config);
-    return stored === undefined ? { name, type: chosen, config } : { name, config };
-  };
-  const set = (key: string, value: string | boolean | null) =>
-    setTyped((before) => ({ ...before, [key]: value }));
+  const [beside, setBeside] = useState<Typed>({});
+  const whole = offered.find((one) => one.type === chosen);
+  const type = whole && connectionPart(whole);
+  const asked = whole && exportPart(whole, { is_required: true });
+  const config = type === undefined ? {} : configToSend(type, typed, stored?.config);
+  const testing = useConnectionTest(organization_id, stored?.id, {
+    whole,
+    connection: config,
+    config: asked === undefined ? {} : configToSend(asked, beside, undefined),
+  });
   return (
     <Form
-      method={stored === undefined ? 'POST' : 'PATCH'}
-      path={
-        stored === undefined
-          ? connectionsPath(organization_id)
-          : connectionPath(organization_id, stored.id)
-      }
-      if_match={stored === undefined ? undefined : etagOf(stored)}
-      body={body}
+      method={is_new ? 'POST' : 'PATCH'}
+      path={is_new ? connectionsPath(organization_id) : connectionPath(organization_id, stored.id)}
+      if_match={is_new ? undefined : etagOf(stored)}
+      body={() => (is_new ? { name, type: chosen, config } : { name, config })}
       part={null}
+      later={testing.refusal}
+      confirm={testing.confirm}
       done={async (saved) => {
         setTyped({});
         await done(saved);
       }}
-      button={stored === undefined ? 'Create connection' : 'Save connection'}
+      button={is_new ? 'Create connection' : 'Save connection'}
+      also={testing.can_force ? <SaveAnyway force={testing.force} /> : null}
     >
       <Name value={name} set={setName} />
-      {stored === undefined && (
-        <NativeSelect
-          name="type"
-          label="Destination"
-          value={chosen}
-          onChange={({ currentTarget }) => {
-            setChosen(currentTarget.value);
-            setTyped({});
-          }}
-          data={offered.map(({ type: value, label }) => ({ value, label }))}
+      <Choice
+        types={is_new ? offered : [whole!]}
+        is_fixed={!is_new}
+        chosen={whole}
+        choose={(value, values) => {
+          setChosen(value);
+          // A connection string fills in some of the fields.
+          setTyped((before) => ({ ...(value === chosen ? before : {}), ...values }));
+        }}
+      />
+      {type !== undefined && (
+        <Keys
+          organization_id={organization_id}
+          type={type}
+          typed={typed}
+          stored={stored}
+          set={setterOf(setTyped)}
         />
       )}
-      {type.connection_keys.includes('aws_role_arn') && (
+      {asked !== undefined && keysOf(asked).length > 0 && (
+        <Beside type={asked} typed={beside} set={setterOf(setBeside)} />
+      )}
+      <Steps type={whole} test={testing.test} is_old={testing.is_old} />
+    </Form>
+  );
+}
+
+const setterOf =
+  (set: (change: (before: Typed) => Typed) => void) =>
+  (key: string, value: string | boolean | null) =>
+    set((before) => ({ ...before, [key]: value }));
+
+/** The steps of the test, once there was one. */
+function Steps({
+  type,
+  test,
+  is_old,
+}: {
+  type: DestinationType | undefined;
+  test: DestinationTest | undefined;
+  is_old: boolean;
+}) {
+  return (
+    <div role="status">
+      {type !== undefined && test !== undefined && (
+        <TestSteps test={test} type={type} is_old={is_old} />
+      )}
+    </div>
+  );
+}
+
+/** Chooses the destination, unless it is fixed, and takes a connection string. */
+function Choice({
+  types,
+  is_fixed,
+  chosen,
+  choose,
+}: {
+  types: DestinationType[];
+  is_fixed: boolean;
+  chosen: DestinationType | undefined;
+  choose: (type: string, typed: Typed) => void;
+}) {
+  return (
+    <>
+      {!is_fixed && (
+        <DestinationPicker
+          name="type"
+          types={types}
+          chosen={chosen}
+          choose={(type) => choose(type, {})}
+        />
+      )}
+      <PasteField
+        types={types.map(connectionPart)}
+        type={chosen && connectionPart(chosen)}
+        fill={choose}
+      />
+    </>
+  );
+}
+
+type OfType = {
+  type: DestinationType;
+  typed: Typed;
+  set: (key: string, value: string | boolean | null) => void;
+};
+
+/** The keys of the connection itself. */
+function Keys({
+  organization_id,
+  stored,
+  ...given
+}: OfType & { organization_id: string; stored: Connection | undefined }) {
+  return (
+    <>
+      {given.type.connection_keys.includes('aws_role_arn') && (
         <TrustPolicy organization_id={organization_id} />
       )}
       <ConfigFields
+        {...given}
         prefix="config__"
-        type={type}
-        typed={typed}
         stored={stored?.config}
         secret_keys={stored?.secret_keys ?? []}
-        set={set}
       />
-    </Form>
+    </>
+  );
+}
+
+/** The keys of an export that the test needs beside the connection; nothing stores them. */
+function Beside(given: OfType) {
+  return (
+    <div className="together">
+      <h3>For the test</h3>
+      <p className="muted">Each export names its own. The connection does not store this.</p>
+      <ConfigFields {...given} prefix="test__" stored={undefined} secret_keys={[]} />
+    </div>
   );
 }
 

@@ -107,7 +107,9 @@ function Test({ connection, organization_id, type }: Given & { type: Destination
   const asked = exportPart(type, { is_required: true });
   return (
     <>
-      <div role="status">{tested !== undefined && <TestSteps test={tested} is_old={false} />}</div>
+      <div role="status">
+        {tested !== undefined && <TestSteps test={tested} type={type} is_old={false} />}
+      </div>
       <Form
         path={pathTo('/api/organizations/:organization_id/connections/:id/test/', {
           organization_id,

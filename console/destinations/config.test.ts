@@ -30,6 +30,9 @@ const schemas: Record<string, KeySchema> = {
 const type: DestinationType = {
   type: 'X',
   label: 'X',
+  group: 'Databases',
+  about: '',
+  seldom_keys: [],
   config: { required: ['host', 'prefix', 'password'], properties: schemas },
   secret_keys: ['password', 'headers', 'key'],
   where_keys: ['host', 'port', 'tls'],

@@ -56,7 +56,7 @@ function isNullable({ type }: KeySchema): boolean {
 }
 
 /** Returns the field's content for a stored value, or for the default without one. */
-function shownValue(schema: KeySchema, stored: unknown): string | boolean {
+export function shownValue(schema: KeySchema, stored: unknown): string | boolean {
   const value = stored === undefined ? schema.default : stored;
   if (kindOf(schema) === 'box') return value === true;
   if (Array.isArray(value)) return value.join('\n');

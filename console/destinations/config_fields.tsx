@@ -1,6 +1,8 @@
 import { Checkbox, NativeSelect, PasswordInput, TextInput, Textarea } from '@mantine/core';
 import type { DestinationType } from '../../server/api/destinations/schema.ts';
-import { not_kept, useFault } from '../form/context.ts';
+import { useContext } from 'react';
+import { FormContext, not_kept, useFault } from '../form/context.ts';
+import { Seldom } from '../page/section.tsx';
 import { Coded } from '../page/coded.tsx';
 import {
   choicesOf,
@@ -15,6 +17,9 @@ import {
   secretHint,
 } from './config.ts';
 import type { Config, KeySchema, Typed } from './config.ts';
+import { inLabels } from './labels.ts';
+
+const prefix_of_exports = 'destination__config__';
 
 /** Keys that every destination has, which say what is exported and not where to. */
 export const filter_keys = ['include_events', 'exclude_events'];
@@ -33,15 +38,45 @@ type Given = {
   set: (key: string, value: string | boolean | null) => void;
 };
 
-/** The fields of a destination, drawn from its schema; secrets say what becomes of a stored one. */
+/**
+ * The fields of a destination, drawn from its schema, those that few people set behind a summary;
+ * secrets say what becomes of a stored one.
+ */
 export function ConfigFields(given: Given) {
-  const { type, typed, stored } = given;
+  const { prefix = prefix_of_exports, type, typed, stored, secret_keys } = given;
+  const { violations, lost } = useContext(FormContext);
   const elsewhere = leadsElsewhere(type, typed, stored);
-  return keysOf(type)
-    .filter(([key]) => !filter_keys.includes(key) && isShown(type, key, typed, stored))
-    .map(([key, schema]) => (
-      <Field key={key} {...given} name={key} schema={schema} elsewhere={elsewhere} />
-    ));
+  const shown = keysOf(type).filter(
+    ([key]) => !filter_keys.includes(key) && isShown(type, key, typed, stored),
+  );
+  const draw = ([key, schema]: [string, KeySchema]) => (
+    <Field key={key} {...given} name={key} schema={schema} elsewhere={elsewhere} />
+  );
+  const isSeldom = ([key]: [string, KeySchema]) => type.seldom_keys.includes(key);
+  const seldom = shown.filter(isSeldom);
+  // Opened where something in it is set, lost or wrong.
+  const is_open = seldom.some(
+    ([key, schema]) =>
+      secret_keys.includes(key) ||
+      isSet(schema, typed[key] ?? stored?.[key]) ||
+      given.lost?.includes(key) === true ||
+      [...lost, ...violations.map(({ attr }) => attr)].includes(`${prefix}${key}`),
+  );
+  return (
+    <>
+      {shown.filter((entry) => !isSeldom(entry)).map(draw)}
+      {seldom.length > 0 && (
+        <Seldom summary="Advanced" is_open={is_open}>
+          <div className="together">{seldom.map(draw)}</div>
+        </Seldom>
+      )}
+    </>
+  );
+}
+
+function isSet(schema: KeySchema, value: unknown): boolean {
+  const is_default = value === (schema.default ?? null) || value === undefined;
+  return !is_default && value !== '' && value !== false;
 }
 
 /** The fields of the events that are exported or left out. */
@@ -56,9 +91,10 @@ export function FilterFields(given: Given) {
 type OneField = Given & { name: string; schema: KeySchema; elsewhere: string[] };
 
 function Field(given: OneField) {
-  const { prefix = 'destination__config__', type, name, schema, typed, stored, set } = given;
+  const { prefix = prefix_of_exports, type, name, schema, typed, stored, set } = given;
   const attr = `${prefix}${name}`;
-  const error = useFault(attr);
+  const fault = useFault(attr);
+  const error = fault !== false && inLabels(type, fault);
   const label = schema.title ?? name;
   if (schema.writeOnly === true) return <SecretField {...given} attr={attr} error={error} />;
   const value = fieldValue(name, schema, typed, stored);
@@ -67,7 +103,7 @@ function Field(given: OneField) {
     name: attr,
     label,
     error,
-    description: describedBy(hintOf(schema)),
+    description: describedBy(inLabels(type, hintOf(schema))),
     required: mustBeFilled(type, name),
     withAsterisk: mustBeFilled(type, name),
   };
@@ -145,7 +181,7 @@ function SecretField({
   const common = {
     name: attr,
     label: schema.title ?? name,
-    description: describedBy(secretHint(schema, is_stored)),
+    description: describedBy(inLabels(type, secretHint(schema, is_stored))),
     error: error === false ? why : error,
     required: mustBeFilled(type, name) && !is_stored,
     withAsterisk: mustBeFilled(type, name) && !is_stored,

@@ -1,9 +1,21 @@
 import type { DestinationTest } from '../../server/api/batch_exports/drafts/schema.ts';
+import type { DestinationType } from '../../server/api/destinations/schema.ts';
+import { Sentence } from '../page/sentence.tsx';
+import { inLabels } from './labels.ts';
+import './test_steps.css';
 
 const tones = { passed: 'good', failed: 'bad', skipped: 'muted' } as const;
 
-/** The steps of a connection test and their results. */
-export function TestSteps({ test: { steps }, is_old }: { test: DestinationTest; is_old: boolean }) {
+/** The steps of a connection test and their results, in the words of the form. */
+export function TestSteps({
+  test: { steps },
+  type,
+  is_old,
+}: {
+  test: DestinationTest;
+  type: DestinationType;
+  is_old: boolean;
+}) {
   const failed = steps.find(({ status }) => status === 'failed');
   return (
     <>
@@ -17,7 +29,10 @@ export function TestSteps({ test: { steps }, is_old }: { test: DestinationTest; 
             <span className={tones[status]}>{status}</span>
             <span>
               {name}
-              <span className="muted"> {detail}</span>
+              <span className="muted">
+                {' '}
+                <Sentence text={inLabels(type, detail)} />
+              </span>
             </span>
             <span className="muted number">
               {status === 'skipped' ? '' : `${Math.round(duration_ms)} ms`}

@@ -158,17 +158,24 @@ export function ChoiceField({
   );
 }
 
+/** Words of the API about an empty list. */
+const none_chosen = 'Must have at least 1 entry.';
+
 /** Any number of several; what is sent is the list of their values. */
 export function ChoicesField({
   name,
   label,
+  one = 'of these',
   options,
   chosen = [],
 }: Omit<Common, 'hint'> & {
+  /** The word for one of them, such as "scope". */
+  one?: string;
   options: { value: string; label: string }[];
   chosen?: readonly string[];
 }) {
-  const error = useFault(name);
+  const told = useFault(name);
+  const error = told === none_chosen ? `Choose at least one ${one}.` : told;
   const fault_id = useId();
   return (
     <Fieldset legend={label} variant="unstyled" aria-describedby={fault_id}>

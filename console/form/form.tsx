@@ -29,6 +29,8 @@ type Common = {
   tone?: 'plain' | 'danger';
   /** Elements beside the button, such as a way to leave it. */
   beside?: ReactNode;
+  /** Elements after the button, such as another way to send it. */
+  also?: ReactNode;
   /** True if it is emptied after success. */
   clears?: boolean;
   /** Asked with what was filled in before anything is sent; false: nothing is. */
@@ -130,8 +132,9 @@ function Submit({
   about,
   tone,
   beside,
+  also,
   is_busy,
-}: Pick<Given, 'button' | 'about' | 'tone' | 'beside'> & { is_busy: boolean }) {
+}: Pick<Given, 'button' | 'about' | 'tone' | 'beside' | 'also'> & { is_busy: boolean }) {
   const submit = (
     <Button
       type="submit"
@@ -143,11 +146,12 @@ function Submit({
       {about !== undefined && <span className="unseen"> {about}</span>}
     </Button>
   );
-  if (beside === undefined) return submit;
+  if (beside === undefined && also === undefined) return submit;
   return (
-    <div className="answers">
+    <div className={also === undefined ? 'answers' : 'toolbar'}>
       {beside}
       {submit}
+      {also}
     </div>
   );
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { instantOf, wallClock } from './zone.ts';
+import { fieldOf, instantOf, typedAt, wallClock } from './zone.ts';
 
 const at = (text: string) => Date.parse(text);
 
@@ -22,4 +22,23 @@ test('an hour that occurs twice is the first, one that is left out is as much la
   assert.equal(instantOf(at('2026-03-29T02:30:00Z'), zone), at('2026-03-29T01:30:00Z'));
   // Midnight itself is left out in Beirut.
   assert.equal(instantOf(at('2026-03-29T00:00:00Z'), 'Asia/Beirut'), at('2026-03-28T22:00:00Z'));
+});
+
+test('a day and a time are typed as they are shown, and a day alone is its midnight', () => {
+  const zone = 'Europe/Berlin';
+  const evening = at('2026-11-28T21:00:00Z');
+  for (const text of ['2026-11-28 22:00', '2026-11-28T22:00', ' 2026-11-28  22:00 '])
+    assert.equal(typedAt(text, zone), evening, text);
+  assert.equal(fieldOf(evening, zone), '2026-11-28 22:00');
+  assert.equal(typedAt('2026-11-28 9:05', 'UTC'), at('2026-11-28T09:05:00Z'));
+  assert.equal(typedAt('2026-11-28', zone), at('2026-11-27T23:00:00Z'));
+  for (const text of [
+    '',
+    'tomorrow',
+    '28.11.2026',
+    '2026-11-28 25:00',
+    '2026-13-01',
+    '12026-11-28',
+  ])
+    assert.equal(typedAt(text, zone), undefined, text);
 });

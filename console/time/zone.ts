@@ -47,15 +47,18 @@ export function instantsOf(wall: number, zone: string): number[] {
 
 /** Returns an instant for a field of date and hour, by the clocks of the zone. */
 export function fieldOf(at: number, zone: string): string {
-  return new Date(wallClock(at, zone)).toISOString().slice(0, 16);
+  return new Date(wallClock(at, zone)).toISOString().slice(0, 16).replace('T', ' ');
 }
 
+const typed_form = /^(\d{4}-\d\d-\d\d)(?:[T ]+(\d?\d):(\d\d))?$/;
+
 /**
- * The instant that was typed into a field of a day, or of date and hour, by the clocks of the zone;
- * undefined where it is none.
+ * The instant that was typed into a field of a day, or of date and hour, by the clocks of the zone:
+ * `2026-11-28 22:00`, `2026-11-28`. Undefined where it is none.
  */
 export function typedAt(field: string, zone: string): number | undefined {
-  const wall = Date.parse(field.includes('T') ? `${field}Z` : `${field}T00:00Z`);
+  const [, day, hour = '0', minute = '00'] = typed_form.exec(field.trim()) ?? [];
+  const wall = Date.parse(`${day}T${hour.padStart(2, '0')}:${minute}Z`);
   return Number.isNaN(wall) ? undefined : instantOf(wall, zone);
 }
 

@@ -76,7 +76,7 @@ test('a key is shown once, works, and no longer does when it is revoked', { skip
   await openAccount(user);
   await page.getByText('Create a key').click();
   await press('Create the key');
-  await section('Personal API keys').getByText('Must have at least 1 entry.').waitFor();
+  await section('Personal API keys').getByText('Choose at least one scope.').waitFor();
   await page.getByLabel('Name of the key').fill('A <b> & "key"');
   await page.getByLabel('organization:read').check();
   await page.locator('input[name=scoped_organizations]').check();

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { createApiKey } from '../../server/platform/http/caller/api_key.ts';
+import { chooseDestination } from '../../test/console/choose_destination.ts';
 import { startChromium } from '../../test/processes/chromium.ts';
 import {
   call,
@@ -168,7 +169,7 @@ function shotsOf({ export_id, demo_id, run_id, event_id, organization_id }: Fill
       name: 'new_export',
       path: '/projects/1/exports/new',
       shown: 'Destination',
-      prepare: (page) => page.getByLabel('Destination').selectOption('S3'),
+      prepare: (page) => chooseDestination(page, 'S3'),
     },
     {
       name: 'find',

@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core';
 import sql from 'sql-template-tag';
 import { newPerson, password } from '../factories/people/people.ts';
 import type { TestOrganization } from '../harness.ts';
+import { chooseDestination } from './choose_destination.ts';
 import { goTo } from './go_to.ts';
 import { openConsole } from './open_console.ts';
 import { checkEverywhere, untilInPage } from './visitor.ts';
@@ -154,7 +155,7 @@ test('a restart of the server in the middle of a form loses nothing', { skip }, 
   // Another tab, which will be read anew.
   const other = await context.newPage();
   await other.goto(`/projects/${home.project.id}/exports/new`);
-  await other.getByLabel('Destination').selectOption('Postgres');
+  await chooseDestination(other, 'PostgreSQL');
   const host = other.getByRole('textbox', { name: 'Host', exact: true });
   await host.fill('db.example.com');
   const secret = other.locator('[name=destination__config__password]');

@@ -31,7 +31,7 @@ const signed_in: Record<string, Look> = {
   account_route: { path: '/account', heading: 'Your account' },
   exports_route: { path: '/projects/$project_id/exports', heading: 'Exports' },
   new_export_route: { path: '/projects/$project_id/exports/new', heading: 'New export' },
-  edit_export_route: { path: `${one_export}/edit`, heading: `Edit ${export_name}` },
+  edit_export_route: { path: `${one_export}/edit`, heading: export_name },
   find_route: { path: '/projects/$project_id/find', heading: 'Find a record' },
   export_map_route: { path: one_export, heading: export_name },
   export_runs_route: { path: `${one_export}/runs`, heading: export_name },

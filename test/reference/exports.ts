@@ -58,6 +58,7 @@ async function anExport({ ask }: StoryWorld, place: string): Promise<string> {
 async function connections({ ask, organization, receiver }: StoryWorld): Promise<void> {
   const base = `${organization}connections/`;
   const config = { url: `${receiver.url}/guarded`, token: 'token-of-the-warehouse' };
+  await ask('POST', `${base}test/`, { type: 'HTTP', connection: config });
   const { id } = await ask('POST', base, { name: 'Warehouse', type: 'HTTP', config });
   const one = `${base}${id}/`;
   await ask('GET', base);

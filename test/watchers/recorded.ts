@@ -42,6 +42,7 @@ export const not_recorded: Record<string, string> = {
   'POST /api/organizations/:organization_id/batch_exports/preview/': reads,
   'POST /api/organizations/:organization_id/batch_exports/:id/preview/': reads,
   'POST /api/organizations/:organization_id/batch_exports/:id/effect/': reads,
+  'POST /api/organizations/:organization_id/connections/test/': tries,
   'POST /api/organizations/:organization_id/connections/:id/test/': tries,
   'POST /api/organizations/:organization_id/configuration/plan/':
     'Keeps a plan for an hour; what it rehearses is rolled back.',

@@ -17,10 +17,10 @@ test('start and end are typed as the clocks of the zone show them', () => {
   const stored = { ...base, start_at: '2026-10-25T01:30:00.000000Z', end_at: null };
   const draft = draftOf(stored, zone);
   // The hour occurs twice, and what was not typed is not sent.
-  assert.deepEqual([draft.start_at, draft.end_at], ['2026-10-25T02:30', '']);
+  assert.deepEqual([draft.start_at, draft.end_at], ['2026-10-25 02:30', '']);
   assert.deepEqual(bodyOf(draft, stored, undefined, zone), {});
   const sent = (end_at: string) => bodyOf({ ...draft, end_at }, stored, undefined, zone);
-  assert.deepEqual(sent('2026-11-01T00:00'), { end_at: '2026-10-31T23:00:00.000Z' });
+  assert.deepEqual(sent('2026-11-01 00:00'), { end_at: '2026-10-31T23:00:00.000Z' });
   // The API refuses a text that is no instant.
   assert.deepEqual(sent('12026-11-01T00:00'), { end_at: '12026-11-01T00:00' });
 });

@@ -18,7 +18,7 @@ export type Draft = {
   name: string;
   model: BatchExport['model'];
   interval: BatchExport['interval'];
-  /** Instants as `datetime-local` has them, by the clocks of the project's zone. */
+  /** Instants as `2026-11-28 22:00`, by the clocks of the project's zone. */
   start_at: string;
   end_at: string;
   freshness_seconds: string;

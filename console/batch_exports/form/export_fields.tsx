@@ -1,16 +1,16 @@
-import { NativeSelect, TextInput } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { NativeSelect } from '@mantine/core';
 import { useContext } from 'react';
 import type { ReactNode } from 'react';
 import type { DestinationType } from '../../../server/api/destinations/schema.ts';
 import type { Config } from '../../destinations/config.ts';
-import { ConfigFields, FilterFields, filter_keys } from '../../destinations/config_fields.tsx';
-import { connectionChoices } from '../../connections/connections.ts';
+import { FilterFields, filter_keys } from '../../destinations/config_fields.tsx';
 import { useFault } from '../../form/context.ts';
-import { useHome } from '../../signed_in/home.ts';
+import { MomentInput } from '../../form/moment_input.tsx';
 import { QueryField } from '../../queries/query_field.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
-import { intervals, model_choices, rejected_choices, storedConfig } from './draft.ts';
+import { ChoiceOf, TextOf } from './plain_fields.tsx';
+import { DestinationFields } from './destination_fields.tsx';
+import { intervals, model_choices, storedConfig } from './draft.ts';
 import type { Base, Draft } from './draft.ts';
 
 type Given = {
@@ -35,14 +35,9 @@ export function ExportFields(given: Given) {
   const config = { typed: draft.typed, lost, stored, secret_keys, set };
   return (
     <>
-      <Text name="name" label="Name" value={draft.name} set={(name) => change({ name })} />
+      <TextOf name="name" label="Name" value={draft.name} set={(name) => change({ name })} />
       <Group title="Where to">
-        <TypeField {...given} />
-        {type !== undefined && type.connection_keys.length > 0 && <ConnectionField {...given} />}
-        {type !== undefined && <ConfigFields type={type} {...config} />}
-        {(type?.sets_rows_aside === true || draft.rejected_rows === 'set_aside') && (
-          <RejectedFields {...given} />
-        )}
+        <DestinationFields {...given} config={config} />
       </Group>
       <Group title="What">
         <ContentFields {...given} />
@@ -70,102 +65,11 @@ function Group({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-function TypeField({ types, type, draft, base, change }: Given) {
-  const error = useFault('destination');
-  const before = base?.destination.type;
-  return (
-    <NativeSelect
-      name="destination"
-      label="Destination"
-      withAsterisk
-      error={error !== false && draft.type === '' ? 'Choose a destination.' : error}
-      description={
-        before !== undefined && before !== draft.type
-          ? `Sluice drops the config for ${before} if you choose another destination.`
-          : undefined
-      }
-      value={draft.type}
-      // Values typed for another destination stay where the names are equal, except secrets.
-      onChange={({ currentTarget: { value } }) =>
-        change({
-          type: value,
-          connection_id: '',
-          typed: type === undefined ? {} : withoutSecrets(draft, type),
-        })
-      }
-      data={[
-        ...(draft.type === '' ? [{ value: '', label: 'Choose one' }] : []),
-        ...types.map(({ type: name, label }) => ({ value: name, label })),
-      ]}
-    />
-  );
-}
-
-/** Chooses the address and credentials: a connection of the organization, or fields here. */
-function ConnectionField({ draft, change }: Given) {
-  const error = useFault('connection_id');
-  const { organization_id = '' } = useHome();
-  const choices = connectionChoices(organization_id);
-  const { data } = useQuery({ ...choices, enabled: organization_id !== '' });
-  const offered = (data?.results ?? []).filter(({ type }) => type === draft.type);
-  if (offered.length === 0 && draft.connection_id === '') return null;
-  return (
-    <NativeSelect
-      name="connection_id"
-      label="Connection"
-      description="The connection has the address of the destination and the credentials."
-      error={error}
-      value={draft.connection_id}
-      onChange={({ currentTarget }) => change({ connection_id: currentTarget.value })}
-      data={[
-        { value: '', label: 'None: entered here' },
-        ...offered.map(({ id, name }) => ({ value: id, label: name })),
-      ]}
-    />
-  );
-}
-
-function withoutSecrets({ typed }: Draft, { secret_keys }: DestinationType): Draft['typed'] {
-  return Object.fromEntries(Object.entries(typed).filter(([key]) => !secret_keys.includes(key)));
-}
-
-function RejectedFields({ draft, change }: Given) {
-  return (
-    <>
-      <Choice
-        name="rejected_rows"
-        label="If the destination refuses a row"
-        value={draft.rejected_rows}
-        data={Object.entries(rejected_choices).map(([value, label]) => ({ value, label }))}
-        set={(value) => change({ rejected_rows: value === 'set_aside' ? value : 'stop' })}
-      />
-      {draft.rejected_rows === 'set_aside' && (
-        <>
-          <Text
-            name="rejected_rows_max"
-            label="Maximum refused rows"
-            hint="A run with more refused rows fails and delivers nothing."
-            value={draft.rejected_rows_max}
-            set={(rejected_rows_max) => change({ rejected_rows_max })}
-          />
-          <Text
-            name="rejected_percent_max"
-            label="Maximum refused rows (percent of a run)"
-            hint="Ten refused rows are always allowed."
-            value={draft.rejected_percent_max}
-            set={(rejected_percent_max) => change({ rejected_percent_max })}
-          />
-        </>
-      )}
-    </>
-  );
-}
-
 function ContentFields({ project_id, draft, change }: Given) {
   const { model, is_query, custom_query } = draft;
   return (
     <>
-      <Choice
+      <ChoiceOf
         name="model"
         label="Model"
         value={model}
@@ -199,33 +103,29 @@ function WhenFields({ draft, change }: Given) {
   const zone = useContext(ZoneContext);
   return (
     <>
-      <Choice
+      <ChoiceOf
         name="interval"
         label="Interval"
         value={draft.interval}
         data={Object.entries(intervals).map(([value, label]) => ({ value, label }))}
         set={(interval) => change({ interval: interval as Draft['interval'] })}
       />
-      <Text
+      <p className="field_hint">Times are in the zone {zone}.</p>
+      <At
         name="start_at"
-        label={`Start (${zone})`}
-        hint={
-          'Scheduled runs cover intervals that end after this time. If empty, they start now. ' +
-          'Use a backfill for events from before the export was created.'
-        }
-        type="datetime-local"
+        label="Start"
+        hint="If empty, runs start now. A backfill delivers what is older."
         value={draft.start_at}
         set={(start_at) => change({ start_at })}
       />
-      <Text
+      <At
         name="end_at"
-        label={`End (${zone})`}
-        hint="Scheduled runs cover intervals that end before this time. If empty, they never stop."
-        type="datetime-local"
+        label="End"
+        hint="If empty, runs never stop."
         value={draft.end_at}
         set={(end_at) => change({ end_at })}
       />
-      <Text
+      <TextOf
         name="freshness_seconds"
         label="Late after (seconds)"
         hint={
@@ -239,59 +139,17 @@ function WhenFields({ draft, change }: Given) {
   );
 }
 
-function Text({
-  name,
-  label,
+function At({
   hint,
-  type = 'text',
-  value,
-  set,
-}: {
-  name: string;
-  label: string;
-  hint?: string;
-  type?: 'text' | 'datetime-local';
-  value: string;
-  set: (value: string) => void;
-}) {
-  const error = useFault(name);
-  return (
-    <TextInput
-      name={name}
-      label={label}
-      description={hint}
-      type={type}
-      error={error}
-      value={value}
-      withAsterisk={name === 'name'}
-      autoComplete="off"
-      onChange={({ currentTarget }) => set(currentTarget.value)}
-    />
-  );
-}
-
-function Choice({
   name,
-  label,
-  value,
-  data,
-  set,
+  ...given
 }: {
   name: string;
   label: string;
+  hint: string;
   value: string;
-  data: { value: string; label: string }[];
   set: (value: string) => void;
 }) {
   const error = useFault(name);
-  return (
-    <NativeSelect
-      name={name}
-      label={label}
-      error={error}
-      value={value}
-      data={data}
-      onChange={({ currentTarget }) => set(currentTarget.value)}
-    />
-  );
+  return <MomentInput {...given} name={name} description={hint} error={error} />;
 }

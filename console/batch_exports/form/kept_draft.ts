@@ -21,11 +21,13 @@ export function useKeptDraft(
   base: Base | undefined,
   etag: string | undefined,
   secret_keys: (type: string) => string[],
+  /** The values of a new form, such as those of the export that it copies. */
+  prefilled?: Draft,
 ) {
   const zone = useContext(ZoneContext);
   const name = keptName(useContext(TyperContext), form);
   const [kept, setKept] = useState<Kept>(
-    () => readKept<Kept>(name) ?? { base, etag, draft: draftOf(base, zone), lost: [] },
+    () => readKept<Kept>(name) ?? { base, etag, draft: prefilled ?? draftOf(base, zone), lost: [] },
   );
   const [is_restored, setRestored] = useState(() => readKept(name) !== undefined);
   const [is_touched, setTouched] = useState(is_restored);

@@ -13,5 +13,6 @@ test('the names of typed secrets are kept until the secrets are typed again', ()
   assert.deepEqual(lostAfter(kept, { name: 'n' }), ['headers', 'password']);
   assert.deepEqual(lostAfter(kept, { typed: { password: 'p' } }), ['headers']);
   assert.deepEqual(lostAfter(kept, { typed: { password: null } }), ['headers']);
+  assert.deepEqual(lostAfter(kept, { type: '', typed: { password: 'p' } }), ['headers']);
   assert.deepEqual(lostAfter(kept, { type: 'S3', typed: {} }), []);
 });

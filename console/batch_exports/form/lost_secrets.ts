@@ -19,8 +19,8 @@ export function withoutSecrets({ draft, lost }: Typing, secret_keys: readonly st
 }
 
 /** The secrets that are lost still once the draft has changed. */
-export function lostAfter({ lost }: Typing, changes: Partial<Draft>): readonly string[] {
-  const { type, typed = {} } = changes;
+export function lostAfter({ draft, lost }: Typing, changes: Partial<Draft>): readonly string[] {
+  const { type = draft.type, typed = {} } = changes;
   // Another destination begins with no secrets.
-  return type === undefined ? lost.filter((key) => typed[key] === undefined) : [];
+  return type === draft.type ? lost.filter((key) => typed[key] === undefined) : [];
 }

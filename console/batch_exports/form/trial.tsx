@@ -1,78 +1,62 @@
-import { Button } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import type { ExportPreview } from '../../../server/api/batch_exports/drafts/schema.ts';
-import { askForChange } from '../../http/change.ts';
-import type { Problem } from '../../http/problem.ts';
-import { BusyButton } from '../../page/busy_button.tsx';
-import { now } from '../../time/now.ts';
+import type { DestinationTest } from '../../../server/api/batch_exports/drafts/schema.ts';
+import type { DestinationType } from '../../../server/api/destinations/schema.ts';
 import { TestSteps } from '../../destinations/test_steps.tsx';
-import { shown_keys } from './draft.ts';
-import type { NewExport } from './draft.ts';
-import { counted, inBytes, inTime } from '../../page/quantities.ts';
-import type { Answer, Body, Path } from '../../http/path.ts';
+import { BusyButton } from '../../page/busy_button.tsx';
+import { inTime } from '../../page/quantities.ts';
+import { now } from '../../time/now.ts';
+import type { Live } from './asking.ts';
+import { FirstRows } from './first_rows.tsx';
 
-type Exports = '/api/projects/:project_id/batch_exports/';
-type TestRoute = `${Exports}test/` | `${Exports}:id/test/`;
-type PreviewRoute = `${Exports}preview/` | `${Exports}:id/preview/`;
-
-type Given = {
-  /** Path of the test of the form. */
-  test: Path<TestRoute>;
-  /** Path of the preview of its first rows. */
-  preview: Path<PreviewRoute>;
-  /** Returns the current content of the form. */
-  body: () => NewExport;
-  if_match: string | undefined;
-  /** Tells the form why it was refused, so that it stands at the fields. */
-  refused: (problem: Problem | null) => void;
-};
-
-/** Tries what the form says before it is saved: the connection, and the first rows. */
-export function Trial(given: Given) {
-  const test = useAsking(given.test, given);
-  const preview = useAsking(given.preview, given);
-  // Another name makes no other connection.
-  const tried = JSON.stringify({ ...given.body(), name: '' });
+/** Beside the fields: the test of the connection, and the first rows as they would be delivered. */
+export function Trial({
+  type,
+  test,
+  is_testing,
+  is_old,
+  press,
+  live,
+  ask,
+  tried,
+}: {
+  /** The chosen type; undefined: none yet. */
+  type: DestinationType | undefined;
+  test: DestinationTest | undefined;
+  is_testing: boolean;
+  /** True if the form has changed since the test. */
+  is_old: boolean;
+  press: () => void;
+  live: Live | undefined;
+  /** The content of the form that the rows should be of. */
+  tried: string;
+  /** Asks for the rows; undefined where they are asked for, or the form is not complete. */
+  ask: (() => void) | undefined;
+}) {
   return (
-    <section aria-label="Try it" className="trial">
-      <div className="toolbar">
-        <BusyButton is_busy={test.isPending} press={() => test.mutate(tried)}>
-          Test the connection
-        </BusyButton>
-        <BusyButton is_busy={preview.isPending} press={() => preview.mutate(tried)}>
-          Preview the first rows
-        </BusyButton>
-        {test.isPending && <Waited what="Testing" />}
-      </div>
-      <div role="status">
-        {test.data !== undefined && (
-          <TestSteps test={test.data} is_old={test.variables !== tried} />
+    <aside aria-label="Test and preview" className="trial">
+      <section>
+        <div className="trial_head">
+          <h2>Connection</h2>
+          <BusyButton is_busy={is_testing} press={press}>
+            Test connection
+          </BusyButton>
+        </div>
+        {is_testing && <Waited what="Testing" />}
+        <div role="status">
+          {test !== undefined && type !== undefined && !is_testing && (
+            <TestSteps test={test} type={type} is_old={is_old} />
+          )}
+        </div>
+        {test === undefined && !is_testing && (
+          <p className="muted">
+            Sluice signs in, writes a row, reads it back and removes it. The test also runs when you
+            save.
+          </p>
         )}
-      </div>
-      {preview.data !== undefined && (
-        <Preview preview={preview.data} is_old={preview.variables !== tried} />
-      )}
-    </section>
+      </section>
+      <FirstRows type={type} live={live} tried={tried} ask={ask} />
+    </aside>
   );
-}
-
-/** Asks what the API makes of the form as it stands; `variables` is what was tried. */
-function useAsking<To extends TestRoute | PreviewRoute>(
-  path: Path<To>,
-  { body, if_match, refused }: Given,
-) {
-  const queries = useQueryClient();
-  return useMutation<Answer<'POST', To>, Problem, string>({
-    mutationFn: async () => {
-      refused(null);
-      const sent = { body: body() as Body<'POST', To>, if_match };
-      const outcome = await askForChange(queries, 'POST', path, sent, shown_keys);
-      if (!outcome.ok) throw outcome.problem;
-      return outcome.body;
-    },
-    onError: refused,
-  });
 }
 
 /** Shows the time of waiting. */
@@ -84,48 +68,8 @@ function Waited({ what }: { what: string }) {
     return () => clearInterval(timer);
   }, []);
   return (
-    <span className="muted">
+    <p className="muted">
       {what}… {inTime((at - began) / 1000)}
-    </span>
-  );
-}
-
-function Preview({ preview, is_old }: { preview: ExportPreview; is_old: boolean }) {
-  const { format, compression, records, headers, text, base64 } = preview;
-  const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-  const save = () => {
-    const address = URL.createObjectURL(new Blob([bytes]));
-    const link = document.createElement('a');
-    Object.assign(link, { href: address, download: `preview.${format.toLowerCase()}` });
-    link.click();
-    URL.revokeObjectURL(address);
-  };
-  return (
-    <div className="preview">
-      <p role="status" className={is_old ? 'muted' : undefined}>
-        {counted(records, 'row')} as {format}
-        {compression === null ? '' : `, ${compression}`}: {inBytes(bytes.length)}.{' '}
-        {records === 0 && 'The project has no rows to export yet.'}
-        {is_old && ' You changed the form since then: preview it again.'}
-      </p>
-      {headers !== null && (
-        <pre tabIndex={0} role="region" aria-label="Headers of the request">
-          {Object.entries(headers)
-            .map(([name, value]) => `${name}: ${value}`)
-            .join('\n')}
-        </pre>
-      )}
-      {text !== null && text !== '' && (
-        <pre tabIndex={0} role="region" aria-label="The first rows as they are delivered">
-          {text}
-        </pre>
-      )}
-      {text === null && <p className="muted">Parquet is not text. Save the file to read it.</p>}
-      {bytes.length > 0 && (
-        <Button size="compact-sm" variant="default" onClick={save}>
-          Save these bytes
-        </Button>
-      )}
-    </div>
+    </p>
   );
 }

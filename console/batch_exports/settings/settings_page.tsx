@@ -1,32 +1,33 @@
 import { Checkbox } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { ReactNode } from 'react';
 import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
-import type { Config } from '../../destinations/config.ts';
 import { destinationTypes } from '../../destinations/destinations.ts';
-import { exportPath, useExport } from '../export_context.ts';
 import { Form } from '../../form/form.tsx';
 import { TypedForm } from '../../form/typed_form.tsx';
-import { etagOf } from '../../http/reading.ts';
+import { pathTo } from '../../http/path.ts';
+import { etagOf, reading } from '../../http/reading.ts';
 import { Section, useDone } from '../../page/section.tsx';
 import { Sentence } from '../../page/sentence.tsx';
-import { intervals } from '../form/draft.ts';
-import { configFacts } from './config_facts.ts';
-import { counted, inTime } from '../../page/quantities.ts';
+import { Shown } from '../../page/shown.tsx';
 import { Instant } from '../../time/instant.tsx';
-import { pathTo } from '../../http/path.ts';
+import { exportPath, useExport } from '../export_context.ts';
 import type { ExportIds } from '../export_context.ts';
+import { ExportForm } from '../form/export_form.tsx';
+import { useTurn } from '../form/turn.ts';
+import { useReadAnew } from '../read_anew.ts';
 
-/** Shows an export's settings, its pause and its deletion. */
+/** Changes an export, pauses it and deletes it. */
 export function SettingsPage() {
   const { row, ids } = useExport();
   return (
     <>
-      <Section title="Settings">
-        <Facts row={row} />
-      </Section>
+      <Change row={row} ids={ids} />
+      <p className="muted small">
+        Created <Instant at={row.created_at} is_exact />, changed{' '}
+        <Instant at={row.last_updated_at} is_exact />.
+      </p>
       <Section title={row.paused ? 'Paused' : 'Pause'}>
         {row.paused ? <Unpause row={row} ids={ids} /> : <Pause row={row} ids={ids} />}
       </Section>
@@ -37,63 +38,47 @@ export function SettingsPage() {
   );
 }
 
-function Facts({ row }: { row: BatchExport }) {
-  const { destination, custom_query, start_at, end_at, freshness_seconds } = row;
-  const facts: [string, ReactNode][] = [
-    ['Name', <bdi key="name">{row.name}</bdi>],
-    ['Model', custom_query === null ? row.model : `a query over ${row.model}`],
-    ['Interval', intervals[row.interval]],
-    ['Starts', start_at === null ? 'when it was created' : <Instant at={start_at} is_exact />],
-    ['Ends', end_at === null ? 'never' : <Instant at={end_at} is_exact />],
-    [
-      'Late after',
-      freshness_seconds === null
-        ? 'two intervals, the settle time, and ten minutes'
-        : inTime(freshness_seconds),
-    ],
-    ['Refused rows', refusedRows(row)],
-    ['Created', <Instant key="created" at={row.created_at} is_exact />],
-    ['Changed', <Instant key="changed" at={row.last_updated_at} is_exact />],
-    ['Destination', destination.type],
-  ];
+/** The form of the export, with what is stored in it. */
+function Change({ row, ids }: Own) {
+  const { project_id, id } = ids;
+  const navigate = useNavigate();
+  const readAnew = useReadAnew(pathTo('/api/projects/:id/', { id: project_id }));
+  const queries = useQueryClient();
   const types = useQuery(destinationTypes);
-  const type = types.data?.results.find((one) => one.type === destination.type);
-  // Titles do not take the place of keys under the eyes of a reader.
-  const config = types.isPending ? [] : configFacts(type, (destination.config ?? {}) as Config);
-  return (
-    <>
-      <dl className="settings">
-        {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-        {config.map(({ key, title, text, is_word }) => (
-          <div key={key}>
-            <dt>{title}</dt>
-            <dd>{is_word ? <span className="muted">{text}</span> : <code>{text}</code>}</dd>
-          </div>
-        ))}
-      </dl>
-      <p className="muted small">Secrets are stored, and never shown.</p>
-      {custom_query !== null && (
-        <>
-          <h3>Query</h3>
-          <pre className="query" tabIndex={0} role="region" aria-label="Query">
-            {custom_query}
-          </pre>
-        </>
-      )}
-    </>
+  const secrets = useQuery(
+    reading(pathTo('/api/projects/:project_id/batch_exports/:id/secret_keys/', { project_id, id })),
   );
-}
-
-function refusedRows(row: BatchExport): string {
-  if (row.rejected_rows === 'stop') return 'stop the run';
+  const { turn, next } = useTurn();
   return (
-    `set aside: at most ${counted(row.rejected_rows_max, 'row')} and ` +
-    `${row.rejected_percent_max} percent of a run`
+    <Shown query={types}>
+      {({ results }) => (
+        <Shown query={secrets}>
+          {({ secret_keys }) => (
+            <ExportForm
+              key={turn}
+              project_id={project_id}
+              types={results}
+              export_id={id}
+              base={row}
+              stored_secrets={secret_keys}
+              etag={etagOf(row)}
+              saved={async () => {
+                await readAnew();
+                await navigate({
+                  to: '/projects/$project_id/exports/$export_id',
+                  params: { project_id, export_id: id },
+                });
+              }}
+              // Begins again with what is stored by now, which this tab may not know yet.
+              discarded={async () => {
+                await queries.invalidateQueries({ queryKey: [exportPath(ids)], exact: true });
+                next();
+              }}
+            />
+          )}
+        </Shown>
+      )}
+    </Shown>
   );
 }
 

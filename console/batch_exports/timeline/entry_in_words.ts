@@ -60,9 +60,3 @@ function outageInWords(
       `${counted(records_completed, 'row')}${runs}.`,
   };
 }
-
-/** A value of a change as a text: what is not a text as JSON; empty for nothing. */
-export function valueText(value: unknown): string {
-  if (value === null || value === undefined) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}

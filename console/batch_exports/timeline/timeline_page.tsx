@@ -1,8 +1,9 @@
 import { NativeSelect } from '@mantine/core';
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { useContext } from 'react';
 import type { TimelineEntry } from '../../../server/api/batch_exports/timeline/schema.ts';
+import { destinationTypes } from '../../destinations/destinations.ts';
 import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
 import { BusyButton } from '../../page/busy_button.tsx';
@@ -11,7 +12,8 @@ import { MayBeOld, Refusal, Waiting } from '../../page/shown.tsx';
 import { Sentence } from '../../page/sentence.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
-import { entryInWords, valueText } from './entry_in_words.ts';
+import { changesInWords } from './change_words.ts';
+import { entryInWords } from './entry_in_words.ts';
 import { entryKind, entry_kinds, timelineOf } from './timeline.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/timeline');
@@ -151,16 +153,20 @@ function BackfillRange({ backfill }: { backfill: NonNullable<TimelineEntry['back
 /** Number of fields that are read at a glance; more are behind a summary. */
 const changes_max = 5;
 
-/** Shows a change, field by field. */
+/** Shows a change, field by field, in the words of the form. */
 function Changes({ changes }: { changes: NonNullable<TimelineEntry['change']>['changes'] }) {
-  const told = changes.filter(({ before, after }) => valueText(before) !== valueText(after));
+  const { row } = useExport();
+  const types = useQuery(destinationTypes).data?.results;
+  const type = types?.find((one) => one.type === row.destination.type);
+  const told = changesInWords(changes, type);
   if (told.length === 0) return undefined;
   const list = (
     <ul className="changes small">
-      {told.map(({ field, before, after }) => (
+      {told.map(({ field, label, before, after }) => (
         <li key={field}>
-          <code>{field}</code>: {valueText(before) !== '' && <del>{valueText(before)}</del>}{' '}
-          <ins>{valueText(after) || 'nothing'}</ins>
+          {label}
+          {after !== '' && ': '}
+          {before !== '' && <del>{before}</del>} <ins>{after}</ins>
         </li>
       ))}
     </ul>

@@ -69,6 +69,12 @@ test('a destination is tested and previewed, before and after the export is crea
     [shown.format, shown.records, events(shown.text)],
     ['JSONLines', 10, Array.from({ length: 10 }, (_, number) => `event ${number}`)],
   );
+  const { columns, rows } = shown;
+  assert.deepEqual(
+    rows.map((row: string[]) => row[columns.indexOf('event')]),
+    Array.from({ length: 10 }, (_, number) => `event ${number}`),
+    'the same rows stand in a table',
+  );
   const packed = (
     await send('POST', 'preview/', { destination: { config: { compression: 'gzip' } } })
   ).body;
@@ -80,7 +86,7 @@ test('a destination is tested and previewed, before and after the export is crea
   assert.deepEqual(
     [
       parquet.text,
-      parquet.records,
+      parquet.rows.length,
       Buffer.from(parquet.base64, 'base64').subarray(0, 4).toString(),
     ],
     [null, 10, 'PAR1'],
@@ -111,6 +117,8 @@ test('a preview of long rows shows the oldest alone, and none that is too long',
   const shown = await preview({});
   assert.deepEqual([shown.status, shown.body.records], [200, 1], shown.text.slice(0, 300));
   assert.equal(JSON.parse(shown.body.text).event, 'first');
+  const { columns, rows } = shown.body;
+  assert.equal(rows[0][columns.indexOf('properties')].length, 201, 'a long value is cut');
   // The server does not keep so long an answer, and the key is free for another one.
   const six = [1, 2, 3, 4, 5, 6].map((number) => `properties AS p${number}`).join(', ');
   const custom_query = `SELECT uuid, event, timestamp, ${six} FROM events`;

@@ -2,6 +2,7 @@ import type { DestinationDefinition } from '../../engine/model/destination/desti
 import { models } from '../../engine/model/models/index.ts';
 import { publicSchema } from '../../platform/http/openapi/public_schema.ts';
 import { model_names } from '../../engine/model/models/model.ts';
+import { introductions, seldom_keys } from './introductions.ts';
 import { documentedConfig } from './schema.ts';
 import type { DestinationType } from './schema.ts';
 
@@ -84,10 +85,15 @@ const examples: Record<string, unknown> = {
 export function describeDestination(definition: DestinationDefinition): DestinationType {
   const { type, label, secrets, where, less_safe = {}, only_with = [] } = definition;
   const { connection = [], column_set, shows_as_written } = definition;
+  const { group = 'Others', about = '' } = introductions[type] ?? {};
+  const keys = Object.keys(definition.config.properties);
   return {
     type,
     label,
+    group,
+    about,
     config: describedConfig(definition),
+    seldom_keys: seldom_keys.filter((key) => keys.includes(key)),
     secret_keys: [...secrets],
     where_keys: [...where],
     connection_keys: [...connection],

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { shareHarness } from '../../../test/harness.ts';
 import { destinations } from '../../engine/destinations/index.ts';
+import { destination_groups } from './introductions.ts';
 import { compressionsOf } from '../../engine/model/destination/encoding.ts';
 
 const harness = shareHarness({ clickhouse: false });
@@ -30,6 +31,10 @@ test('every destination is listed with the schema by which its config is checked
       assert.equal(schema['writeOnly'] ?? false, definition.secrets.includes(key));
       assert.ok(!('wrong_detail' in schema) && !('trim' in schema));
     }
+    assert.match(shown.about, /^[A-Z].{20,70}\.$/, `${definition.type} is introduced`);
+    assert.ok(destination_groups.includes(shown.group), `${definition.type} has its group`);
+    const asked = new Set([...(shown.config.required ?? []), 'password', 'token']);
+    assert.ok(shown.seldom_keys.every((key: string) => !asked.has(key)));
     assert.deepEqual(shown.secret_keys, [...definition.secrets]);
     assert.deepEqual(shown.where_keys, [...definition.where]);
     assert.deepEqual(shown.connection_keys, [...(definition.connection ?? [])]);

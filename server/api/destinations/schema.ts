@@ -25,6 +25,8 @@ export const DestinationType = Type.Object(
   {
     type: Type.String({ description: 'The value of `destination.type` in an export.' }),
     label: Type.String({ description: 'The name to show to people.' }),
+    group: Type.String({ description: 'The kind of place, such as `Databases`.' }),
+    about: Type.String({ description: 'One sentence for people who choose a destination.' }),
     config: Type.Unsafe<Record<string, unknown>>({
       type: 'object',
       description:
@@ -32,6 +34,7 @@ export const DestinationType = Type.Object(
         'the title does not say everything. `default` and `examples` are optional. Secret keys ' +
         'are `writeOnly`.',
     }),
+    seldom_keys: keys('Keys that few people set, which a form shows on demand.'),
     secret_keys: keys('Keys that are encrypted at rest and never returned.'),
     where_keys: keys(
       'Keys that decide where Sluice sends the secrets, or as which user it signs in. If you ' +

@@ -115,3 +115,32 @@ test('the test of a connection signs in and writes nothing', async () => {
     'config__region required',
   ]);
 });
+
+test('a connection is tested before it is created, and a change before it is saved', async () => {
+  const home = await harness.newOrganization();
+  const base = connectionsBase(home);
+  const right = { url: `${receiver.url}/tried`, token: 'pl4nted-new' };
+  const draft = (connection: object, type = 'HTTP') =>
+    home.ask('POST', `${base}test/`, { type, connection });
+  receiver.onRequest(() => receiver.plan('take'));
+  assert.deepEqual(new Set(statuses(await draft(right))), new Set(['passed']));
+  const closed = { ...right, url: 'http://127.0.0.1:9/rows' };
+  assert.ok(statuses(await draft(closed)).includes('failed'));
+  assert.deepEqual(attrsOf(await draft({ url: 'nowhere', bucket: 'x' })), [
+    'connection__bucket invalid_input',
+    'connection__url invalid_input',
+  ]);
+  assert.deepEqual(attrsOf(await draft(store_keys, 'S3')), [
+    'config__bucket_name required',
+    'config__prefix required',
+    'config__region required',
+  ]);
+  assert.equal((await home.ask('GET', base)).body.count, 0, 'nothing is stored');
+  const { id } = await newConnection(home, { type: 'HTTP', config: right });
+  const changed = (connection: object) => home.ask('POST', `${base}${id}/test/`, { connection });
+  assert.deepEqual(new Set(statuses(await changed({}))), new Set(['passed']));
+  assert.ok(statuses(await changed(closed)).includes('failed'));
+  assert.deepEqual(attrsOf(await changed({ url: closed.url })), ['connection__token required']);
+  const { body: stored } = await home.ask('GET', `${base}${id}/`);
+  assert.equal(stored.config.url, right.url, 'the test changes nothing');
+});

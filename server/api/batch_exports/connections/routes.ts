@@ -21,7 +21,7 @@ import {
   selectConnection,
 } from './store.ts';
 import type { StoredConnection } from './store.ts';
-import { testRoute } from './test_route.ts';
+import { testRoutes } from './test_route.ts';
 
 const list = '/api/organizations/:organization_id/connections/';
 const one = `${list}:id/`;
@@ -34,7 +34,7 @@ export function connectionRoutes(app: FastifyInstance, engine: Engine): void {
   createRoute(app, engine);
   changingRoutes(app, engine);
   deleteRoute(app);
-  testRoute(app, engine, `${one}test/`);
+  testRoutes(app, engine, list);
 }
 
 function readingRoutes(app: FastifyInstance, { db }: Engine): void {

@@ -74,12 +74,22 @@ export const ConnectionPatch = Type.Object({
   config: Type.Optional(keys),
 });
 
-/** The body of `test/`. */
+const own_keys = keysOf(
+  'Keys of an export that the destination type requires beside the connection, such as a bucket ' +
+    'to look for.',
+);
+
+/** The body of `test/` of a connection. */
 export const ConnectionTest = Type.Object({
-  config: Type.Optional(
-    keysOf(
-      'Keys of an export that the destination type requires beside the connection, such as a ' +
-        'bucket to look for.',
-    ),
+  config: Type.Optional(own_keys),
+  connection: Type.Optional(
+    keysOf('Changes of the connection to be tested before they are saved, as PATCH takes them.'),
   ),
+});
+
+/** The body of `test/` of a connection that is not created yet. */
+export const NewConnectionTest = Type.Object({
+  type: fields.type,
+  connection: keys,
+  config: Type.Optional(own_keys),
 });

@@ -9,6 +9,10 @@ import { shareHarness } from '../../../../test/harness.ts';
 
 const harness = shareHarness({ clickhouse: false });
 
+const places = {
+  place_before: 'the folder here of this server',
+  place_after: 'the folder there of this server',
+};
 const destination = { type: 'File', config: { prefix: 'here' } };
 
 test('a dry run tells the effect of a change with its counts, and changes nothing', async () => {
@@ -21,27 +25,49 @@ test('a dry run tells the effect of a change with its counts, and changes nothin
     starts_anew: true,
     delivered_records: 0,
     open_runs: 0,
-    detail: 'The export restarts. It has not delivered any row yet.',
+    ...places,
+    delivered: [],
+    detail:
+      'The export restarts and delivers new rows to the folder there of this server. It has not ' +
+      'delivered any row yet.',
   });
   await insertRunRow(harness, created.id, { status: 'Completed', total: 1_200 });
   await insertRunRow(harness, created.id, { status: 'Completed', total: 34, hour: 1 });
   await insertRunRow(harness, created.id, { status: 'Failed', total: 99, hour: 2 });
   await insertRunRow(harness, created.id, { status: 'Starting', hour: 3 });
   await insertRunRow(harness, created.id, { status: 'Running', hour: 4, committing: true });
-  for (const change of [elsewhere, { model: 'persons' }])
-    assert.deepEqual((await ask(change)).body, {
-      starts_anew: true,
-      delivered_records: 1_234,
-      open_runs: 1,
-      detail:
-        'The export restarts. 1,234 delivered rows no longer count: they stay where they are, ' +
-        'and a backfill delivers them again. 1 run is taken back and planned again.',
-    });
+  const stay =
+    '1,234 delivered rows stay in the folder here of this server. Sluice delivers them again ' +
+    'only by a backfill. 1 run is taken back and planned again.';
+  const anew = {
+    starts_anew: true,
+    delivered_records: 1_234,
+    open_runs: 1,
+    ...places,
+    delivered: [
+      {
+        by: 'inserted_at',
+        start_at: '2026-01-01T00:00:00.000000Z',
+        end_at: '2026-01-01T02:00:00.000000Z',
+      },
+    ],
+    detail: `The export restarts and delivers new rows to the folder there of this server. ${stay}`,
+  };
+  assert.deepEqual((await ask(elsewhere)).body, anew);
+  assert.deepEqual((await ask({ model: 'persons' })).body, {
+    ...anew,
+    place_after: places.place_before,
+    detail:
+      'The export restarts and delivers to the same place: the folder here of this server. ' + stay,
+  });
   for (const change of [{ name: 'Other' }, { destination: { config: { compression: 'gzip' } } }])
     assert.deepEqual((await ask(change)).body, {
       starts_anew: false,
       delivered_records: 0,
       open_runs: 0,
+      place_before: places.place_before,
+      place_after: places.place_before,
+      delivered: [],
       detail: 'Delivered rows still count; nothing is delivered again.',
     });
   const refused = await ask({ destination: { config: { prefix: 1 } } });

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { timesOf } from '../../../engine/exports/planning/backfill_area.ts';
 import type { Engine } from '../../../engine/exports/engine.ts';
 import { jsonBody } from '../../../platform/http/bodies/body.ts';
 import { withOwnNames } from '../aliases.ts';
@@ -8,9 +9,14 @@ import { checkConnection } from '../body/used_connection.ts';
 import { getLockedExport } from '../found.ts';
 import { changesDelivery } from '../revision.ts';
 import { countDelivered } from '../store.ts';
+import { listDeliveredRanges } from './delivered_ranges.ts';
+import { placeWords } from './place_words.ts';
 import type { ChangeEffect } from './schema.ts';
 
-type Counts = { delivered_records: number; open_runs: number };
+type Restart = Pick<
+  ChangeEffect,
+  'delivered_records' | 'open_runs' | 'place_before' | 'place_after'
+>;
 
 /**
  * Returns the effect of a change of the path's export; changes nothing. Throws 404, 412 and 400 as
@@ -28,28 +34,42 @@ export async function effectOfChange(
     current: row.connection_id,
   });
   const change = checkChangedExport(engine, { row, raw, how: 'patch', query, connection });
+  const { before, sink } = change;
+  const places = {
+    place_before: placeWords(before),
+    place_after: placeWords(sink?.destination ?? before),
+  };
   if (!changesDelivery(change))
     return {
       starts_anew: false,
       delivered_records: 0,
       open_runs: 0,
+      ...places,
+      delivered: [],
       detail: 'Delivered rows still count; nothing is delivered again.',
     };
   const { delivered_records, open_runs } = await countDelivered(engine.db, [row.id]);
-  const counts = { delivered_records, open_runs };
-  return { starts_anew: true, ...counts, detail: sentenceOf(counts) };
+  const restart = { delivered_records, open_runs, ...places };
+  const times = timesOf(query.content.model);
+  const ranges = delivered_records === 0 ? [] : await listDeliveredRanges(engine.db, row.id);
+  // Rows of another model may lack the time.
+  const delivered = ranges.filter(({ by }) => times.includes(by));
+  return { starts_anew: true, ...restart, delivered, detail: sentenceOf(restart) };
 }
 
-function sentenceOf({ delivered_records, open_runs }: Counts): string {
+function sentenceOf({ delivered_records, open_runs, ...places }: Restart): string {
   const rows = `${delivered_records.toLocaleString('en')} delivered row`;
   const runs = `${open_runs.toLocaleString('en')} run`;
+  const { place_before, place_after } = places;
+  const is_same = place_before === place_after;
   return [
-    'The export restarts.',
+    is_same
+      ? `The export restarts and delivers to the same place: ${place_after}.`
+      : `The export restarts and delivers new rows to ${place_after}.`,
     delivered_records === 0
       ? 'It has not delivered any row yet.'
-      : delivered_records === 1
-        ? `${rows} no longer counts: it stays where it is, and a backfill delivers it again.`
-        : `${rows}s no longer count: they stay where they are, and a backfill delivers them again.`,
+      : `${rows}${delivered_records === 1 ? ' stays' : 's stay'} in ${place_before}. ` +
+        `Sluice delivers ${delivered_records === 1 ? 'it' : 'them'} again only by a backfill.`,
     ...(open_runs === 0
       ? []
       : [`${runs}${open_runs === 1 ? ' is' : 's are'} taken back and planned again.`]),

@@ -1,5 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { backfill_times } from '../../../engine/exports/planning/backfill_area.ts';
+import { instant } from '../../../platform/http/schemas.ts';
 import { nullable } from '../../../platform/nullable.ts';
 
 /** The answer of both `test/`: what was tried at the destination, in order. */
@@ -40,6 +42,12 @@ export const ExportPreview = Type.Object(
       Type.String({ description: 'The bytes before compression as text; null for Parquet.' }),
     ),
     base64: Type.String({ description: 'The final bytes, compression included.' }),
+    columns: Type.Array(Type.String(), { description: 'The columns of `rows`.' }),
+    rows: Type.Array(Type.Array(nullable(Type.String())), {
+      description:
+        'The oldest rows (at most 10) as texts for people, one for each column, cut after ' +
+        '200 characters.',
+    }),
   },
   { title: 'ExportPreview' },
 );
@@ -56,6 +64,20 @@ export const ChangeEffect = Type.Object(
     open_runs: Type.Integer({
       description: 'Runs that would be cancelled and planned again; otherwise 0.',
     }),
+    place_before: Type.String({ description: 'Where the rows are delivered now, for people.' }),
+    place_after: Type.String({ description: 'Where the change would deliver them.' }),
+    delivered: Type.Array(
+      Type.Object({
+        by: Type.Enum([...backfill_times]),
+        start_at: instant('Start of the earliest range (inclusive).'),
+        end_at: instant('End of the latest one (exclusive).'),
+      }),
+      {
+        description:
+          'The ranges that have such rows: backfills of them, after the change, deliver these ' +
+          'rows to the new place.',
+      },
+    ),
     detail: Type.String({ description: 'The same in a sentence, for people.' }),
   },
   { title: 'ChangeEffect' },

@@ -1,0 +1,58 @@
+import { NativeSelect, TextInput } from '@mantine/core';
+import { useFault } from '../../form/context.ts';
+
+/** One line of text of an export; its draft holds the text. */
+export function TextOf({
+  name,
+  label,
+  hint,
+  value,
+  set,
+}: {
+  name: string;
+  label: string;
+  hint?: string;
+  value: string;
+  set: (value: string) => void;
+}) {
+  const error = useFault(name);
+  return (
+    <TextInput
+      name={name}
+      label={label}
+      description={hint}
+      error={error}
+      value={value}
+      withAsterisk={name === 'name'}
+      autoComplete="off"
+      onChange={({ currentTarget }) => set(currentTarget.value)}
+    />
+  );
+}
+
+/** One of a few values of a field of an export. */
+export function ChoiceOf({
+  name,
+  label,
+  value,
+  data,
+  set,
+}: {
+  name: string;
+  label: string;
+  value: string;
+  data: { value: string; label: string }[];
+  set: (value: string) => void;
+}) {
+  const error = useFault(name);
+  return (
+    <NativeSelect
+      name={name}
+      label={label}
+      error={error}
+      value={value}
+      data={data}
+      onChange={({ currentTarget }) => set(currentTarget.value)}
+    />
+  );
+}

@@ -1,0 +1,126 @@
+import { Button, Checkbox } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { ChangeEffect } from '../../../server/api/batch_exports/drafts/schema.ts';
+import { askForChange } from '../../http/change.ts';
+import { Problem } from '../../http/problem.ts';
+import { pathTo } from '../../http/path.ts';
+import type { Path } from '../../http/path.ts';
+import { Dialog } from '../../page/dialog.tsx';
+import { counted } from '../../page/quantities.ts';
+import { shown_keys } from './draft.ts';
+import type { NewExport } from './draft.ts';
+
+/** The path of the forecast of a change. */
+export type EffectPath = Path<'/api/projects/:project_id/batch_exports/:id/effect/'>;
+
+/** The ranges that were delivered before a restart, and are to be delivered again. */
+export type Delivered = ChangeEffect['delivered'];
+
+type Asked = { effect: ChangeEffect; resolve: (accepted: Delivered | undefined) => void };
+
+/**
+ * Asks before a change is saved whether it may restart the export. `confirm` gives what to deliver
+ * again after it, or undefined where nothing is to be saved.
+ */
+export function useRestartAsked(
+  path: EffectPath | undefined,
+  if_match: string | undefined,
+  refused: (problem: Problem) => void,
+) {
+  const queries = useQueryClient();
+  const [asked, setAsked] = useState<Asked>();
+  const confirm = async (body: NewExport): Promise<Delivered | undefined> => {
+    if (path === undefined) return [];
+    const outcome = await askForChange(queries, 'POST', path, { body, if_match }, shown_keys);
+    if (!outcome.ok) {
+      refused(outcome.problem);
+      return undefined;
+    }
+    if (!outcome.body.starts_anew) return [];
+    return new Promise((resolve) => setAsked({ effect: outcome.body, resolve }));
+  };
+  const answer = (accepted: Delivered | undefined) => {
+    asked?.resolve(accepted);
+    setAsked(undefined);
+  };
+  return { asked: asked?.effect, confirm, answer };
+}
+
+/** Starts a backfill of each range; a refusal says that the change itself is saved. */
+export function useRedelivery() {
+  const queries = useQueryClient();
+  return async (project_id: string, id: string, ranges: Delivered): Promise<void> => {
+    const path = pathTo('/api/projects/:project_id/batch_exports/:id/backfill/', {
+      project_id,
+      id,
+    });
+    for (const range of ranges) {
+      const outcome = await askForChange(queries, 'POST', path, { body: range });
+      if (outcome.ok) continue;
+      const { status, code, message } = outcome.problem;
+      const detail = `The export is saved. The backfill was refused: ${message}`;
+      throw new Problem(status, [{ attr: null, code, detail }]);
+    }
+  };
+}
+
+/** The question whether an export may restart, with the offer to deliver the earlier rows again. */
+export function Restart({
+  effect,
+  answer,
+}: {
+  effect: ChangeEffect;
+  answer: (accepted: Delivered | undefined) => void;
+}) {
+  const [redelivers, setRedelivers] = useState(false);
+  const { delivered_records, open_runs, place_before, place_after, delivered } = effect;
+  const is_same = place_before === place_after;
+  const has = delivered_records === 1 ? 'stays' : 'stay';
+  return (
+    <Dialog title="This restarts the export" close={() => answer(undefined)}>
+      <dl className="facts">
+        <div>
+          <dt>{is_same ? 'Place' : 'Until now'}</dt>
+          <dd>{place_before}</dd>
+        </div>
+        {!is_same && (
+          <div>
+            <dt>From now on</dt>
+            <dd>{place_after}</dd>
+          </div>
+        )}
+      </dl>
+      <p>
+        {delivered_records === 0
+          ? 'The export has not delivered any row yet.'
+          : `${counted(delivered_records, 'delivered row')} ${has} in ${place_before}.`}{' '}
+        {open_runs > 0 && `${counted(open_runs, 'open run')} will be planned again.`}
+      </p>
+      {delivered.length > 0 && (
+        <Checkbox
+          label={
+            is_same
+              ? 'Deliver them again after the restart'
+              : 'Also deliver what is there already to the new place'
+          }
+          description={is_same ? 'The place then has them twice, unless you empty it.' : undefined}
+          checked={redelivers}
+          onChange={({ currentTarget }) => setRedelivers(currentTarget.checked)}
+        />
+      )}
+      <div className="answers">
+        <Button variant="default" onClick={() => answer(undefined)}>
+          Back to the form
+        </Button>
+        <Button
+          variant="default"
+          className="danger"
+          onClick={() => answer(redelivers ? delivered : [])}
+        >
+          Save and restart
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

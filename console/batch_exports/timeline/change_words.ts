@@ -1,0 +1,69 @@
+import type { DestinationType } from '../../../server/api/destinations/schema.ts';
+import type { TimelineEntry } from '../../../server/api/batch_exports/timeline/schema.ts';
+import { keysOf } from '../../destinations/config.ts';
+
+type Change = NonNullable<TimelineEntry['change']>['changes'][number];
+
+/** A change in words: a secret has no values to show. */
+export type ToldChange = { field: string; label: string; before: string; after: string };
+
+/** Replaces a secret in the log of changes. */
+const mask = '********';
+
+/** Names of an export's own fields, as its form has them. */
+const labels: Record<string, string> = {
+  connection_id: 'Connection',
+  custom_query: 'Query',
+  'destination.type': 'Destination',
+  end_at: 'End',
+  freshness_seconds: 'Late after (seconds)',
+  interval: 'Interval',
+  last_paused_at: 'Last paused',
+  model: 'Model',
+  name: 'Name',
+  paused: 'Paused',
+  rejected_percent_max: 'Maximum refused rows (percent of a run)',
+  rejected_rows: 'If the destination refuses a row',
+  rejected_rows_max: 'Maximum refused rows',
+  start_at: 'Start',
+  timezone: 'Time zone',
+};
+
+const config_prefix = 'destination.config.';
+
+/** A field of the log under its name on the page; an unknown one in words. */
+function labelOf(field: string, type: DestinationType | undefined): string {
+  const key = field.startsWith(config_prefix) ? field.slice(config_prefix.length) : undefined;
+  const schemas = Object.fromEntries(type === undefined ? [] : keysOf(type));
+  const words = (key ?? field).replaceAll(/[._]/g, ' ');
+  return (
+    (key === undefined ? labels[field] : schemas[key]?.title) ??
+    words.charAt(0).toUpperCase() + words.slice(1)
+  );
+}
+
+/** A value of a change as a text: what is not a text as JSON; empty for nothing. */
+function valueText(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'boolean') return value ? 'on' : 'off';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+const became = { created: 'set', changed: 'changed', deleted: 'removed' } as const;
+
+/**
+ * Tells changes of an export in the words of its form: a secret as that it was set, changed or
+ * removed, and nothing of a field that shows the same as before.
+ */
+export function changesInWords(
+  changes: readonly Change[],
+  type: DestinationType | undefined,
+): ToldChange[] {
+  return changes.flatMap(({ field, action, before, after }) => {
+    const label = labelOf(field, type);
+    if (before === mask || after === mask)
+      return [{ field, label: `${label} ${became[action]}`, before: '', after: '' }];
+    const [old, now] = [valueText(before), valueText(after)];
+    return old === now ? [] : [{ field, label, before: old, after: now || 'nothing' }];
+  });
+}

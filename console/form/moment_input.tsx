@@ -1,0 +1,67 @@
+import { TextInput } from '@mantine/core';
+import { IconCalendar } from '@tabler/icons-react';
+import { useContext, useRef, useState } from 'react';
+import type { ComponentProps } from 'react';
+import { ZoneContext } from '../time/instant.tsx';
+import { typedAt } from '../time/zone.ts';
+import './moment_input.css';
+
+/** Said of a text that is neither a day nor a day and a time. */
+const form_told = 'Type a day and a time, such as 2026-11-28 22:00.';
+
+/**
+ * An instant by the clocks of the project's zone: typed as `2026-11-28 22:00`, or chosen in the
+ * browser's calendar.
+ */
+export function MomentInput({
+  label,
+  value,
+  set,
+  error,
+  ...given
+}: Omit<ComponentProps<typeof TextInput>, 'label' | 'value' | 'onChange' | 'rightSection'> & {
+  label: string;
+  value: string;
+  set: (text: string) => void;
+}) {
+  const zone = useContext(ZoneContext);
+  const calendar = useRef<HTMLInputElement>(null);
+  const [is_typing, setTyping] = useState(false);
+  const is_wrong = !is_typing && value !== '' && typedAt(value, zone) === undefined;
+  return (
+    <TextInput
+      {...given}
+      label={label}
+      placeholder="2026-11-28 22:00"
+      autoComplete="off"
+      value={value}
+      error={is_wrong ? form_told : error}
+      onFocus={() => setTyping(true)}
+      onBlur={(event) => {
+        setTyping(false);
+        given.onBlur?.(event);
+      }}
+      onChange={({ currentTarget }) => set(currentTarget.value)}
+      rightSectionPointerEvents="auto"
+      rightSection={
+        <span className="calendar">
+          <input
+            ref={calendar}
+            type="datetime-local"
+            tabIndex={-1}
+            aria-hidden
+            value={typedAt(value, zone) === undefined ? '' : value.trim().replace(/[T ]+/, 'T')}
+            onChange={({ currentTarget }) => set(currentTarget.value.replace('T', ' '))}
+          />
+          <button
+            type="button"
+            aria-label="Open a calendar"
+            onClick={() => calendar.current!.showPicker()}
+          >
+            <IconCalendar size={16} aria-hidden />
+          </button>
+        </span>
+      }
+    />
+  );
+}
