@@ -26,6 +26,7 @@ import type { Domain, DomainCreate, DomainPatch } from '../server/api/domains/sc
 import type { CopiesQuery, Erasure, ErasureCopy, ErasurePreview, NewErasure } from '../server/api/erasures/schema.ts';
 import type { EventCounts, EventCountsQuery, EventsBody, EventsTaken, NewestEvents, NewestQuery } from '../server/api/events/schema.ts';
 import type { IngestionWarning, IngestionWarningQuery } from '../server/api/ingestion_warnings/schema.ts';
+import type { Instance } from '../server/api/instance/schema.ts';
 import type { Acceptance, Accepted, BulkAnswer, BulkBody, Invite, InviteWithLink, NewInvite, ShownInvite, ShownQuery } from '../server/api/invites/schema.ts';
 import type { Member, MemberPatch, MemberPut } from '../server/api/members/schema.ts';
 import type { DeliveriesQuery, NoticeDelivery, NoticeDeliveryRecord } from '../server/api/notice_deliveries/schema.ts';
@@ -77,6 +78,7 @@ export type Operations = {
   'GET /api/configuration/schema/': [undefined, undefined, Record<string, unknown>];
   'GET /api/destinations/': [undefined, undefined, Static<typeof DestinationTypes>];
   'GET /api/destinations/:id/': [undefined, undefined, Static<typeof DestinationType>];
+  'GET /api/instance/': [undefined, undefined, Static<typeof Instance>];
   'GET /api/invites/:id/': [Static<typeof ShownQuery>, undefined, Static<typeof ShownInvite>];
   'GET /api/organizations/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Organization>>];
   'GET /api/organizations/:id/': [undefined, undefined, Static<typeof Organization>];

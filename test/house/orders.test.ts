@@ -45,7 +45,7 @@ function enginePart(path: string): string | undefined {
  * alike, and of them their schema.ts and store.ts. ARCHITECTURE.md tells the same order.
  */
 const api_order = [
-  'console mcp reference configuration',
+  'console mcp reference instance configuration',
   'site_apps plugin_configs plugins',
   'notice_deliveries notice_targets batch_exports destinations',
   'erasures retention query',
@@ -68,7 +68,7 @@ const console_order = [
   'api_keys activity organizations projects write_keys configuration',
   'security_events sessions shell',
   'single_sign_on passkeys signed_in',
-  'form page time http',
+  'form page instance time http',
 ].flatMap((line) => line.split(' '));
 
 /** The folder of the console that a path of the repository belongs to; undefined outside of it. */

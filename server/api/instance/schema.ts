@@ -1,0 +1,21 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { instance_colours } from '../../config/instance.ts';
+import { nullable } from '../../platform/nullable.ts';
+
+/** What anybody may know of this server. */
+export const Instance = Type.Object(
+  {
+    name: nullable(
+      Type.String({ description: 'What the operator calls the server; null without a name.' }),
+    ),
+    colour: Type.Enum([...instance_colours], {
+      description: 'The colour of the name in the console.',
+    }),
+    sends_mail: Type.Boolean({ description: 'Whether the server has a mail relay.' }),
+  },
+  { title: 'Instance' },
+);
+
+/** What anybody may know of this server. */
+export type Instance = Static<typeof Instance>;
