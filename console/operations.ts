@@ -4,7 +4,7 @@ import type { Static } from 'typebox';
 import type { Continued, Listed } from './http/list.ts';
 import type { AccountPatch, PasswordReset, RecoveryCodes, ResetRequest, TotpCode, TotpSecret } from '../server/api/account/schema.ts';
 import type { ActivityChain, ActivityEntry, ActivityQuery } from '../server/api/activity/schema.ts';
-import type { ApiKey, ApiKeyCreate, ApiKeyPatch, ApiKeyPut, ApiKeyRoll, CurrentApiKey, NewApiKey } from '../server/api/api_keys/schema.ts';
+import type { ApiKey, ApiKeyCreate, ApiKeyPatch, ApiKeyPut, ApiKeyRoll, CurrentApiKey, NewApiKey, OrganizationApiKey } from '../server/api/api_keys/schema.ts';
 import type { AwsRole } from '../server/api/batch_exports/aws_role/schema.ts';
 import type { Backfill, BatchExportWithBackfill, BatchExportWithBackfillId, NewBackfill } from '../server/api/batch_exports/backfills/schema.ts';
 import type { BulkAction, BulkActionItem, ItemsQuery, NewBulkAction, NewRunsAction } from '../server/api/batch_exports/bulk_actions/schema.ts';
@@ -119,6 +119,7 @@ export type Operations = {
   'GET /api/organizations/:organization_id/notice_targets/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof NoticeTarget>>];
   'GET /api/organizations/:organization_id/notice_targets/:id/': [undefined, undefined, Static<typeof NoticeTarget>];
   'GET /api/organizations/:organization_id/overview/': [Static<typeof OverviewQuery>, undefined, Static<typeof Overview>];
+  'GET /api/organizations/:organization_id/personal_api_keys/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof OrganizationApiKey>>];
   'GET /api/organizations/:organization_id/pipeline_destinations/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Plugin>>];
   'GET /api/organizations/:organization_id/pipeline_destinations/:id/': [undefined, undefined, Static<typeof Plugin>];
   'GET /api/organizations/:organization_id/pipeline_destinations/:id/check_for_updates/': [undefined, undefined, Static<typeof Plugin>];

@@ -1,7 +1,8 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { createRouter } from '@tanstack/react-router';
 import { base_path } from './http/address.ts';
-import { activity_route } from './activity/routes.ts';
+import { activity_route, own_activity_route } from './activity/routes.ts';
+import { organization_keys_route } from './api_keys/routes.ts';
 import {
   export_frame_route,
   export_map_route,
@@ -55,6 +56,7 @@ const routes = root_route.addChildren([
   signed_in_route.addChildren([
     start_route,
     account_route,
+    own_activity_route,
     project_route.addChildren([
       project_index_route,
       exports_route,
@@ -83,6 +85,7 @@ const routes = root_route.addChildren([
       organization_index_route,
       members_route,
       activity_route,
+      organization_keys_route,
       connections_route,
       connection_route,
       domains_route,

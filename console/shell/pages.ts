@@ -5,6 +5,7 @@ import {
   IconDatabaseExport,
   IconEraser,
   IconKey,
+  IconLock,
   IconPlug,
   IconSearch,
   IconSettings,
@@ -36,7 +37,7 @@ export const project_pages = [
   },
   {
     label: 'Notices',
-    also: ['webhook', 'mail', 'alerts', 'Slack'],
+    also: ['webhook', 'mail', 'alerts', 'Slack', 'Teams', 'PagerDuty'],
     to: '/projects/$project_id/notices',
     icon: IconBell,
   },
@@ -62,6 +63,12 @@ export const organization_pages = [
     also: ['invite', 'people', 'users', 'levels'],
     to: '/organizations/$organization_id/members',
     icon: IconUsers,
+  },
+  {
+    label: 'API keys',
+    also: ['tokens', 'scopes', 'who has access', 'last used'],
+    to: '/organizations/$organization_id/keys',
+    icon: IconLock,
   },
   {
     label: 'Connections',

@@ -28,6 +28,8 @@ const signed_in: Record<string, Look> = {
   start_route: { path: '/', heading: 'Exports' },
   verify_email_route: { path: '/verify-email/x', heading: 'Confirm your e-mail address' },
   account_route: { path: '/account', heading: 'Your account' },
+  own_activity_route: { path: '/account/activity', heading: 'Your activity' },
+  organization_keys_route: { path: '/organizations/$organization_id/keys', heading: 'API keys' },
   exports_route: { path: '/projects/$project_id/exports', heading: 'Exports' },
   new_export_route: { path: '/projects/$project_id/exports/new', heading: 'New export' },
   edit_export_route: { path: `${one_export}/edit`, heading: `Edit ${export_name}` },
