@@ -20,9 +20,9 @@ import type { StoredSecrets } from '../server/api/batch_exports/secret_keys/sche
 import type { Slots, SlotsQuery } from '../server/api/batch_exports/slots/schema.ts';
 import type { Timeline, TimelineQuery } from '../server/api/batch_exports/timeline/schema.ts';
 import type { RefusedEvent, RefusedEventContent, RefusedEventsQuery, ResendOne, ResendSeveral, ResentEvent, ResentEvents } from '../server/api/capture/refused_events/schema.ts';
-import type { Applied, ApplyRequest, Plan, PlanRequest, Pulled, PulledQuery } from '../server/api/configuration/schema.ts';
+import type { Applied, ApplyRequest, ManagedObjects, Plan, PlanRequest, Pulled, PulledObject, PulledQuery } from '../server/api/configuration/schema.ts';
 import type { DestinationType, DestinationTypes } from '../server/api/destinations/schema.ts';
-import type { Domain, DomainCreate, DomainPatch } from '../server/api/domains/schema.ts';
+import type { Domain, DomainCreate, DomainPatch, ProviderFields, ProviderMetadata } from '../server/api/domains/schema.ts';
 import type { CopiesQuery, Erasure, ErasureCopy, ErasurePreview, NewErasure } from '../server/api/erasures/schema.ts';
 import type { EventCounts, EventCountsQuery, EventsBody, EventsTaken, NewestEvents, NewestQuery } from '../server/api/events/schema.ts';
 import type { IngestionWarning, IngestionWarningQuery } from '../server/api/ingestion_warnings/schema.ts';
@@ -102,6 +102,8 @@ export type Operations = {
   'GET /api/organizations/:organization_id/bulk_actions/:id/': [undefined, undefined, Static<typeof BulkAction>];
   'GET /api/organizations/:organization_id/bulk_actions/:id/items/': [Static<typeof ItemsQuery>, undefined, Listed<Static<typeof BulkActionItem>>];
   'GET /api/organizations/:organization_id/configuration/': [Static<typeof PulledQuery>, undefined, Static<typeof Pulled>];
+  'GET /api/organizations/:organization_id/configuration/objects/': [undefined, undefined, Static<typeof ManagedObjects>];
+  'GET /api/organizations/:organization_id/configuration/objects/:kind/:object_id/': [undefined, undefined, Static<typeof PulledObject>];
   'GET /api/organizations/:organization_id/configuration/plan/:hash/': [undefined, undefined, Static<typeof Plan>];
   'GET /api/organizations/:organization_id/connections/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Connection>>];
   'GET /api/organizations/:organization_id/connections/:id/': [undefined, undefined, Static<typeof Connection>];
@@ -252,6 +254,7 @@ export type Operations = {
   'POST /api/organizations/:organization_id/domains/:id/scim/tokens/': [{ validate_only?: boolean }, Static<typeof TokenCreate>, Static<typeof NewToken>];
   'POST /api/organizations/:organization_id/domains/:id/test_sign_in/': [{ validate_only?: boolean }, undefined, Static<typeof TestSignIn>];
   'POST /api/organizations/:organization_id/domains/:id/verify/': [{ validate_only?: boolean }, undefined, Static<typeof Domain>];
+  'POST /api/organizations/:organization_id/domains/provider_metadata/': [{ validate_only?: boolean }, Static<typeof ProviderMetadata>, Static<typeof ProviderFields>];
   'POST /api/organizations/:organization_id/invites/': [{ validate_only?: boolean }, Static<typeof NewInvite>, Static<typeof InviteWithLink>];
   'POST /api/organizations/:organization_id/invites/:id/resend/': [{ validate_only?: boolean }, undefined, Static<typeof InviteWithLink>];
   'POST /api/organizations/:organization_id/invites/bulk/': [{ validate_only?: boolean }, Static<typeof BulkBody>, Static<typeof BulkAnswer>];

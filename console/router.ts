@@ -23,6 +23,7 @@ import { invite_route } from './invites/routes.ts';
 import { members_route } from './members/routes.ts';
 import { notice_target_route, notice_targets_route } from './notice_targets/routes.ts';
 import {
+  configuration_route,
   organization_index_route,
   organization_route,
   organization_settings_route,
@@ -86,6 +87,7 @@ const routes = root_route.addChildren([
       members_route,
       activity_route,
       organization_keys_route,
+      configuration_route,
       connections_route,
       connection_route,
       domains_route,

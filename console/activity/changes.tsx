@@ -37,7 +37,13 @@ export function Changes({
         {(page) => (
           <>
             <ChainState entries={page.results} filter={filter} organization_id={organization_id} />
-            {page.results.length === 0 && <p className="empty">No entries match these filters.</p>}
+            {page.results.length === 0 && (
+              <p className="empty">
+                {Object.keys(filter).length === 0
+                  ? 'Nothing was changed yet.'
+                  : 'No entries match these filters.'}
+              </p>
+            )}
             <ol className="records" reversed>
               {page.results.map((entry) => (
                 <Entry key={entry.id} entry={entry} organization_id={organization_id} />

@@ -136,7 +136,7 @@ function TargetForm({
           This server has no mail relay: it sends no mails until its operator sets SLUICE_SMTP_URL.
         </p>
       )}
-      {is_first && (
+      {is_first && server?.sends_mail !== false && (
         <p className="muted">
           This is the first target. Only targets will get notices, and no longer every
           administrator.

@@ -7,6 +7,7 @@ import { ChoicesField, SecretField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
+import { AsYaml } from '../configuration/as_yaml.tsx';
 import { ManagedNote } from '../configuration/managed_note.tsx';
 import { Page } from '../page/page.tsx';
 import { Section, useDone } from '../page/section.tsx';
@@ -51,6 +52,7 @@ export function TargetPage() {
                 . <TargetState target={target} />
               </p>
               <ManagedNote by={target.managed_by} />
+              <AsYaml kind="notice_target" id={target.id} />
               <Section title="Test">
                 <Try {...given} />
               </Section>

@@ -12,7 +12,7 @@ import { Panel } from '../page/panel.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { event_choices, nameOf, noticeTargets, type_names } from './notice_targets.ts';
+import { event_choices, event_words, nameOf, noticeTargets, type_names } from './notice_targets.ts';
 import { NewTarget } from './new_target.tsx';
 import type { Created } from './new_target.tsx';
 import { TargetState } from './target_state.tsx';
@@ -77,7 +77,6 @@ function NoTarget() {
 
 function Row({ target, project_id }: { target: NoticeTargetRow; project_id: string }) {
   const { id, type, events, batch_export_ids } = target;
-  const told = event_choices.filter(({ value }) => (events as string[]).includes(value));
   return (
     <Table.Tr>
       <Table.Th scope="row">
@@ -88,9 +87,9 @@ function Row({ target, project_id }: { target: NoticeTargetRow; project_id: stri
       </Table.Th>
       <Table.Td data-label="Kind">{type_names[type]}</Table.Td>
       <Table.Td data-label="Of what" className="long">
-        {told.length === event_choices.length
+        {events.length === event_choices.length
           ? 'Everything'
-          : told.map(({ label }) => label).join('; ')}
+          : events.map((event) => event_words[event]).join(', ')}
       </Table.Td>
       <Table.Td data-label="Exports">
         {batch_export_ids === null ? 'All' : batch_export_ids.length}

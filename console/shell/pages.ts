@@ -4,6 +4,7 @@ import {
   IconBuilding,
   IconDatabaseExport,
   IconEraser,
+  IconFileCode,
   IconKey,
   IconLock,
   IconPlug,
@@ -93,6 +94,12 @@ export const organization_pages = [
     also: ['audit log', 'changes'],
     to: '/organizations/$organization_id/activity',
     icon: IconTimeline,
+  },
+  {
+    label: 'Configuration',
+    also: ['as code', 'YAML', 'plan', 'apply', 'drift'],
+    to: '/organizations/$organization_id/configuration',
+    icon: IconFileCode,
   },
   { label: 'Settings', to: '/organizations/$organization_id/settings', icon: IconBuilding },
 ] as const;

@@ -71,6 +71,10 @@ const signed_in: Record<string, Look> = {
     heading: 'console.example.com',
   },
   security_route: { path: '/organizations/$organization_id/security', heading: 'Security' },
+  configuration_route: {
+    path: '/organizations/$organization_id/configuration',
+    heading: 'Configuration',
+  },
   organization_settings_route: {
     path: '/organizations/$organization_id/settings',
     heading: 'Organization settings',

@@ -7,6 +7,7 @@ import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
 import type { Config } from '../../destinations/config.ts';
 import { destinationTypes } from '../../destinations/destinations.ts';
 import { exportPath, useExport } from '../export_context.ts';
+import { AsYaml } from '../../configuration/as_yaml.tsx';
 import { Form } from '../../form/form.tsx';
 import { TypedForm } from '../../form/typed_form.tsx';
 import { etagOf } from '../../http/reading.ts';
@@ -26,6 +27,7 @@ export function SettingsPage() {
     <>
       <Section title="Settings">
         <Facts row={row} />
+        <AsYaml kind="batch_export" id={row.id} />
       </Section>
       <Section title={row.paused ? 'Paused' : 'Pause'}>
         {row.paused ? <Unpause row={row} ids={ids} /> : <Pause row={row} ids={ids} />}

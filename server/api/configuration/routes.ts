@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { empty } from 'sql-template-tag';
 import type { Deps } from '../../deps.ts';
@@ -11,9 +11,21 @@ import { write } from '../../platform/http/write.ts';
 import { applyPlan } from './apply.ts';
 import { configurationSchema } from './json_schema.ts';
 import { createPlan, keptPlan } from './plan.ts';
-import { pullConfiguration } from './pull.ts';
-import { Applied, ApplyRequest, Plan, PlanRequest, Pulled, PulledQuery } from './schema.ts';
+import { kind_names } from '../managed/schema.ts';
+import { listManagedObjects } from './managed_objects.ts';
+import { pullConfiguration, pullObject } from './pull.ts';
+import {
+  Applied,
+  ApplyRequest,
+  ManagedObjects,
+  Plan,
+  PlanRequest,
+  Pulled,
+  PulledObject,
+  PulledQuery,
+} from './schema.ts';
 import { findPlan } from './store.ts';
+import { yamlText } from './yaml_text.ts';
 
 const base = '/api/organizations/:organization_id/configuration/';
 /** Largest body of a plan, in bytes: 5 MiB. */
@@ -69,6 +81,39 @@ function readingRoutes(app: FastifyInstance, deps: Deps): void {
   );
 
   app.get(
+    `${base}objects/`,
+    {
+      config: reading,
+      schema: {
+        summary: 'List what configurations manage, with the changes since',
+        description:
+          'What the key may not read is left out. A plan of the files compares more: it also ' +
+          'names what the files would change.',
+        response: { 200: ManagedObjects },
+      },
+    },
+    async ({ access, caller }) => {
+      const who = { organization_id: access.organization_id, scopes: caller.scopes };
+      return { objects: await listManagedObjects(deps, deps.db, who) };
+    },
+  );
+
+  app.get(
+    `${base}objects/:kind/:object_id/`,
+    {
+      config: reading,
+      schema: {
+        summary: 'Retrieve one object as a configuration',
+        description:
+          'To be copied into files. Secrets are references. Reading needs the scope of the kind, ' +
+          'and of the kinds that it refers to.',
+        response: { 200: PulledObject },
+      },
+    },
+    (request) => getObject(deps, request),
+  );
+
+  app.get(
     `${base}plan/:hash/`,
     {
       config: reading,
@@ -85,6 +130,15 @@ function readingRoutes(app: FastifyInstance, deps: Deps): void {
       return keptPlan(plan.answer, request.caller.scopes);
     },
   );
+}
+
+async function getObject(deps: Deps, { params, access, caller }: FastifyRequest) {
+  const { kind: name, object_id: id } = params as { kind: string; object_id: string };
+  const kind = kind_names.find((one) => one === name);
+  const who = { organization_id: access.organization_id, scopes: caller.scopes };
+  const found = kind === undefined ? undefined : await pullObject(deps, deps.db, who, { kind, id });
+  if (found === undefined) throw notFound();
+  return { ...found, yaml: yamlText(found.configuration) };
 }
 
 function planRoute(app: FastifyInstance, deps: Deps): void {

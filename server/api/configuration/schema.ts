@@ -214,6 +214,30 @@ export type Need = Static<typeof Need>;
 /** The cost of a step. */
 export type Cost = Static<typeof Cost>;
 
+/** One object that a configuration manages, with the changes since its last apply. */
+const ManagedObject = Type.Object(
+  {
+    ...Drift.properties,
+    key: Type.String({ description: 'Its key in the configuration; empty if only one exists.' }),
+    source: Type.String({ description: 'The name of the configuration.' }),
+    commit: nullable(Type.String({ description: 'The commit that was applied last.' })),
+    applied_at: instant('When it was applied last.'),
+  },
+  { title: 'ManagedObject' },
+);
+
+/** One object that a configuration manages. */
+export type ManagedObject = Static<typeof ManagedObject>;
+
+/** The answer of `objects/`. */
+export const ManagedObjects = Type.Object({
+  objects: Type.Array(ManagedObject, {
+    description:
+      'Every object that a configuration manages. `changes` and `by` say what was changed outside ' +
+      'of it; empty and null: nothing.',
+  }),
+});
+
 /** Body of `apply/`. */
 export const ApplyRequest = Type.Object({
   hash: Type.String({ minLength: 1, maxLength: 200, description: 'The hash of a plan.' }),
@@ -256,6 +280,16 @@ export const Pulled = Type.Object(
     }),
   },
   { title: 'ConfigurationPulled' },
+);
+
+/** One object in the form of files. */
+export const PulledObject = Type.Object(
+  {
+    ...Pulled.properties,
+    path: Type.String({ description: 'Its path in the configuration.' }),
+    yaml: Type.String({ description: '`configuration` as YAML.' }),
+  },
+  { title: 'ConfigurationObject' },
 );
 
 /** The query of `GET configuration/`. */

@@ -40,7 +40,13 @@ export const notice_target: Kind = {
       is_list: true,
     },
   ],
-  defaults: { name: null, address: null, events: notice_events, batch_exports: null, enabled: true },
+  defaults: {
+    name: null,
+    address: null,
+    events: notice_events,
+    batch_exports: null,
+    enabled: true,
+  },
   secretPaths: () => ['url', 'secret'],
   read: async ({ deps, db, organization_id }) =>
     (await listTargetSettings(db, organization_id)).map((row) => ({

@@ -1,0 +1,31 @@
+import { pathTo } from '../http/path.ts';
+import { reading } from '../http/reading.ts';
+
+/** What configurations manage in an organization, with the changes since. */
+export function managedObjects(organization_id: string) {
+  return reading(
+    pathTo('/api/organizations/:organization_id/configuration/objects/', { organization_id }),
+  );
+}
+
+/** One object in the form of files. */
+export function objectAsFiles(organization_id: string, kind: string, object_id: string) {
+  return reading(
+    pathTo('/api/organizations/:organization_id/configuration/objects/:kind/:object_id/', {
+      organization_id,
+      kind,
+      object_id,
+    }),
+  );
+}
+
+/** The latest applies, newest first. */
+export function applies(organization_id: string) {
+  return reading(
+    pathTo(
+      '/api/organizations/:organization_id/activity/',
+      { organization_id },
+      { scope: 'configuration', limit: 10 },
+    ),
+  );
+}
