@@ -61,8 +61,6 @@ function ProviderFieldsForm({
 }: Given & { imported: Imported | undefined; saved: () => void }) {
   const told = useSavedAnchors({ domain, organization_id });
   const textOf = (field: SamlField) => imported?.[field] ?? String(shownOf(domain, field) ?? '');
-  const [entity_id, setEntityId] = useState(textOf('saml_entity_id'));
-  const hint = entityIdHint(entity_id);
   return (
     <Form
       // The typed text is out of date once the change was confirmed or discarded.
@@ -79,21 +77,7 @@ function ProviderFieldsForm({
       // Typed before, it would hide what was imported.
       part={imported === undefined ? 'provider' : null}
     >
-      <div
-        className="together"
-        onInput={({ target }) => {
-          if (target instanceof HTMLInputElement) setEntityId(target.value);
-        }}
-      >
-        <TextField
-          name="saml_entity_id"
-          label={anchor_labels.saml_entity_id}
-          value={textOf('saml_entity_id')}
-          autoComplete="off"
-          inputMode="url"
-        />
-        {hint !== undefined && <p className="warn">{hint}</p>}
-      </div>
+      <EntityIdField value={textOf('saml_entity_id')} />
       <TextField
         name="saml_acs_url"
         label={anchor_labels.saml_acs_url}
@@ -113,6 +97,29 @@ function ProviderFieldsForm({
         defaultValue={textOf('saml_x509_cert')}
       />
     </Form>
+  );
+}
+
+/** The name of the provider, with a hint while it is unlike those that providers have. */
+function EntityIdField({ value }: { value: string }) {
+  const [typed, setTyped] = useState(value);
+  const hint = entityIdHint(typed);
+  return (
+    <div
+      className="together"
+      onInput={({ target }) => {
+        if (target instanceof HTMLInputElement) setTyped(target.value);
+      }}
+    >
+      <TextField
+        name="saml_entity_id"
+        label={anchor_labels.saml_entity_id}
+        value={value}
+        autoComplete="off"
+        inputMode="url"
+      />
+      {hint !== undefined && <p className="warn">{hint}</p>}
+    </div>
   );
 }
 

@@ -40,6 +40,7 @@ const reading = { within: 'organization', scope: 'organization:read' } as const;
  */
 export function configurationRoutes(app: FastifyInstance, deps: Deps): void {
   readingRoutes(app, deps);
+  objectRoutes(app, deps);
   planRoute(app, deps);
   applyRoute(app, deps);
 }
@@ -81,6 +82,26 @@ function readingRoutes(app: FastifyInstance, deps: Deps): void {
   );
 
   app.get(
+    `${base}plan/:hash/`,
+    {
+      config: reading,
+      schema: {
+        summary: 'Retrieve a plan',
+        description: 'Each kind that it names needs its scope to read.',
+        response: { 200: Plan },
+      },
+    },
+    async (request) => {
+      const { hash } = request.params as { hash: string };
+      const plan = await findPlan(deps.db, request.access.organization_id, hash, empty);
+      if (plan === undefined) throw notFound();
+      return keptPlan(plan.answer, request.caller.scopes);
+    },
+  );
+}
+
+function objectRoutes(app: FastifyInstance, deps: Deps): void {
+  app.get(
     `${base}objects/`,
     {
       config: reading,
@@ -111,24 +132,6 @@ function readingRoutes(app: FastifyInstance, deps: Deps): void {
       },
     },
     (request) => getObject(deps, request),
-  );
-
-  app.get(
-    `${base}plan/:hash/`,
-    {
-      config: reading,
-      schema: {
-        summary: 'Retrieve a plan',
-        description: 'Each kind that it names needs its scope to read.',
-        response: { 200: Plan },
-      },
-    },
-    async (request) => {
-      const { hash } = request.params as { hash: string };
-      const plan = await findPlan(deps.db, request.access.organization_id, hash, empty);
-      if (plan === undefined) throw notFound();
-      return keptPlan(plan.answer, request.caller.scopes);
-    },
   );
 }
 
