@@ -20,7 +20,7 @@ import type { StoredSecrets } from '../server/api/batch_exports/secret_keys/sche
 import type { Slots, SlotsQuery } from '../server/api/batch_exports/slots/schema.ts';
 import type { Timeline, TimelineQuery } from '../server/api/batch_exports/timeline/schema.ts';
 import type { RefusedEvent, RefusedEventContent, RefusedEventsQuery, ResendOne, ResendSeveral, ResentEvent, ResentEvents } from '../server/api/capture/refused_events/schema.ts';
-import type { Applied, ApplyRequest, ManagedObjects, Plan, PlanRequest, Pulled, PulledObject, PulledQuery } from '../server/api/configuration/schema.ts';
+import type { Applied, ApplyRequest, ManagedObjects, Plan, PlanRequest, Pulled, PulledQuery } from '../server/api/configuration/schema.ts';
 import type { DestinationType, DestinationTypes } from '../server/api/destinations/schema.ts';
 import type { Domain, DomainCreate, DomainPatch, ProviderFields, ProviderMetadata } from '../server/api/domains/schema.ts';
 import type { CopiesQuery, Erasure, ErasureCopy, ErasurePreview, NewErasure } from '../server/api/erasures/schema.ts';
@@ -103,7 +103,6 @@ export type Operations = {
   'GET /api/organizations/:organization_id/bulk_actions/:id/items/': [Static<typeof ItemsQuery>, undefined, Listed<Static<typeof BulkActionItem>>];
   'GET /api/organizations/:organization_id/configuration/': [Static<typeof PulledQuery>, undefined, Static<typeof Pulled>];
   'GET /api/organizations/:organization_id/configuration/objects/': [undefined, undefined, Static<typeof ManagedObjects>];
-  'GET /api/organizations/:organization_id/configuration/objects/:kind/:object_id/': [undefined, undefined, Static<typeof PulledObject>];
   'GET /api/organizations/:organization_id/configuration/plan/:hash/': [undefined, undefined, Static<typeof Plan>];
   'GET /api/organizations/:organization_id/connections/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Connection>>];
   'GET /api/organizations/:organization_id/connections/:id/': [undefined, undefined, Static<typeof Connection>];

@@ -8,12 +8,12 @@ ALTER TABLE notice_targets
   DROP CONSTRAINT notice_targets_check1,
   DROP CONSTRAINT notice_targets_check2,
   DROP CONSTRAINT notice_targets_check3,
-  ADD CONSTRAINT notice_targets_type
+  ADD CONSTRAINT notice_targets_type_check
     CHECK (type IN ('email', 'webhook', 'slack', 'microsoft_teams', 'pagerduty')),
-  ADD CONSTRAINT notice_targets_address CHECK ((address IS NOT NULL) = (type = 'email')),
-  ADD CONSTRAINT notice_targets_url CHECK ((url IS NOT NULL) = (type <> 'email')),
-  ADD CONSTRAINT notice_targets_url_sealed CHECK (url_sealed IS NULL OR type <> 'email'),
-  ADD CONSTRAINT notice_targets_secret
+  ADD CONSTRAINT notice_targets_check CHECK ((address IS NOT NULL) = (type = 'email')),
+  ADD CONSTRAINT notice_targets_check1 CHECK ((url IS NOT NULL) = (type <> 'email')),
+  ADD CONSTRAINT notice_targets_check3 CHECK (url_sealed IS NULL OR type <> 'email'),
+  ADD CONSTRAINT notice_targets_check2
     CHECK ((secret IS NOT NULL) = (type IN ('webhook', 'pagerduty'))),
   -- what people call it; null: they know it by its address
   ADD COLUMN name text,

@@ -20,7 +20,11 @@ export function AsYaml({ kind, id }: { kind: KindName; id: string | number }) {
   );
 }
 
-function Text({ organization_id, kind, id }: Record<'organization_id' | 'kind' | 'id', string>) {
+function Text({
+  organization_id,
+  kind,
+  id,
+}: Record<'organization_id' | 'id', string> & { kind: KindName }) {
   return (
     <Shown query={useQuery(objectAsFiles(organization_id, kind, id))}>
       {({ yaml, secrets }) => (

@@ -1,3 +1,4 @@
+import type { KindName } from '../../server/api/managed/schema.ts';
 import { pathTo } from '../http/path.ts';
 import { reading } from '../http/reading.ts';
 
@@ -9,13 +10,9 @@ export function managedObjects(organization_id: string) {
 }
 
 /** One object in the form of files. */
-export function objectAsFiles(organization_id: string, kind: string, object_id: string) {
+export function objectAsFiles(organization_id: string, kind: KindName, id: string) {
   return reading(
-    pathTo('/api/organizations/:organization_id/configuration/objects/:kind/:object_id/', {
-      organization_id,
-      kind,
-      object_id,
-    }),
+    pathTo('/api/organizations/:organization_id/configuration/', { organization_id }, { kind, id }),
   );
 }
 

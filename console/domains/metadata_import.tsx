@@ -9,6 +9,7 @@ import { Command } from '../page/command.tsx';
 import { guidesOf } from './provider_guides.ts';
 import type { OwnValues } from './provider_guides.ts';
 
+/** The fields of a provider that its metadata gave. */
 export type Imported = Static<typeof ProviderFields>;
 
 /** The steps at one of the common providers, each with the value to copy there. */

@@ -4,13 +4,14 @@ export type OwnValues = { metadata: string; entity_id: string; acs_url: string }
 /** A step at the provider, with a value to copy there. */
 export type Step = { text: string; copy?: { text: string; what: string } };
 
+/** The steps at one provider. */
 export type Guide = { name: string; steps: Step[] };
 
 /** Returns the steps at the common providers, with the names that their pages use. */
 export function guidesOf(own: OwnValues): Guide[] {
   const copies: Copies = {
     metadata: { text: own.metadata, what: 'the address of the metadata' },
-    id: { text: own.entity_id, what: 'the entity id of this server' },
+    id: { text: own.entity_id, what: 'the identifier of this server' },
     acs: { text: own.acs_url, what: 'the address for responses' },
   };
   return [

@@ -7,10 +7,11 @@ import type { NewNoticeTarget, NoticeTargetRow } from '../../server/api/notice_t
 import { ChoiceField, ChoicesField, SecretField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { pathTo } from '../http/path.ts';
-import { instance } from '../instance/instance.ts';
+import { instance } from '../page/instance.ts';
 import { useDone } from '../page/section.tsx';
 import { event_choices, nameOf, noticeTargets, type_names } from './notice_targets.ts';
 
+/** A new target with its secret, which the API shows once. */
 export type Created = Static<typeof NewNoticeTarget>;
 type Type = NoticeTargetRow['type'];
 

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import type { NoticeTargetRow } from '../../server/api/notice_targets/schema.ts';
 import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { pathOf } from '../http/reading.ts';
-import { instance } from '../instance/instance.ts';
+import { instance } from '../page/instance.ts';
 import { Command } from '../page/command.tsx';
 import { Page } from '../page/page.tsx';
 import { Panel } from '../page/panel.tsx';

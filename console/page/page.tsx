@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import type { ReactNode } from 'react';
-import { instance } from '../instance/instance.ts';
-import { InstanceBar } from '../instance/instance_bar.tsx';
+import { instance } from './instance.ts';
+import { InstanceBar } from './instance_bar.tsx';
 import { useActions } from './actions.ts';
 import type { PageAction } from './actions.ts';
 import { AsCurl, curl } from './as_curl.tsx';

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Outlet, useLocation } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { TyperContext } from '../form/kept.ts';
-import { InstanceBar } from '../instance/instance_bar.tsx';
+import { InstanceBar } from '../page/instance_bar.tsx';
 import { AroundContext } from '../page/around.ts';
 import { PartialNote } from './partial_note.tsx';
 import { account } from '../signed_in/account.ts';

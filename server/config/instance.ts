@@ -1,7 +1,5 @@
+import { instance_colours } from '../platform/instance_colours.ts';
 import { choice, setting, text } from './values.ts';
-
-/** The colours that an instance may have in the console: each is legible in both themes. */
-export const instance_colours = ['blue', 'green', 'orange', 'red', 'purple', 'grey'] as const;
 
 /** Settings that tell people which server they look at. */
 export const instance_settings = {

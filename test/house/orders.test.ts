@@ -68,7 +68,7 @@ const console_order = [
   'api_keys activity organizations projects write_keys configuration',
   'security_events sessions shell',
   'single_sign_on passkeys signed_in',
-  'form page instance time http',
+  'form page time http',
 ].flatMap((line) => line.split(' '));
 
 /** The folder of the console that a path of the repository belongs to; undefined outside of it. */

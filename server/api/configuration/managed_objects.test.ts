@@ -29,7 +29,8 @@ async function openApplied() {
   const list = async () => (await config.home.ask('GET', base)).body.objects;
   const find = async (kind: string) =>
     (await list()).find((one: { kind: string }) => one.kind === kind);
-  return { ...config, base, list, find };
+  const one = (kind: string, id: string) => base.replace('objects/', `?kind=${kind}&id=${id}`);
+  return { ...config, base, list, find, one };
 }
 
 test('managed objects show what was changed or deleted since, and by whom', async () => {
@@ -69,11 +70,10 @@ test('managed objects show what was changed or deleted since, and by whom', asyn
 });
 
 test('one object is given as YAML that says what stands, without its secrets', async () => {
-  const { home, base, find } = await openApplied();
+  const { home, one, find } = await openApplied();
   const target = await find('notice_target');
-  const { status, body, text } = await home.ask('GET', `${base}notice_target/${target.id}/`);
+  const { status, body, text } = await home.ask('GET', one('notice_target', target.id));
   assert.equal(status, 200, text);
-  assert.equal(body.path, 'projects.web.notice_targets.ops');
   assert.deepEqual(parse(body.yaml), {
     projects: {
       web: {
@@ -83,20 +83,21 @@ test('one object is given as YAML that says what stands, without its secrets', a
   });
   assert.ok(!text.includes('pl4nted'));
   const exported = await find('batch_export');
-  const { yaml } = (await home.ask('GET', `${base}batch_export/${exported.id}/`)).body;
+  const { yaml } = (await home.ask('GET', one('batch_export', exported.id))).body;
   assert.match(yaml, /name: Daily \$\$\{env:NAME\}/, 'no reader takes it for a variable');
 });
 
 test('keys see only kinds that they may read, strangers nothing', async () => {
-  const { home, base, find } = await openApplied();
+  const { home, base, find, one } = await openApplied();
   const exported = await find('batch_export');
   const limited = await harness.newMember(home.organization.id, 8, ['organization:read']);
   assert.deepEqual((await limited.ask('GET', base)).body, { objects: [] });
-  const one = `${base}batch_export/${exported.id}/`;
-  assert.equal((await limited.ask('GET', one)).status, 403);
+  const path = one('batch_export', exported.id);
+  assert.equal((await limited.ask('GET', path)).status, 403);
   const stranger = await harness.newOrganization();
-  assert.equal((await stranger.ask('GET', one)).status, 404);
-  const own = `/api/organizations/${stranger.organization.id}/configuration/objects/`;
-  assert.equal((await stranger.ask('GET', `${own}batch_export/${exported.id}/`)).status, 404);
-  assert.equal((await home.ask('GET', `${base}unknown/${exported.id}/`)).status, 404);
+  assert.equal((await stranger.ask('GET', path)).status, 404);
+  const own = path.replace(home.organization.id, stranger.organization.id);
+  assert.equal((await stranger.ask('GET', own)).status, 404);
+  for (const query of ['kind=batch_export', `id=${exported.id}`, `kind=x&id=${exported.id}`])
+    assert.equal((await home.ask('GET', base.replace('objects/', `?${query}`))).status, 400);
 });

@@ -44,7 +44,7 @@ export async function pullConfiguration(
 }
 
 /**
- * Returns one object of an organization as a configuration with its path; undefined without it.
+ * Returns one object of an organization as a configuration; undefined without it.
  * Throws 403 if the key may not read the kind, or one that it refers to.
  */
 export async function pullObject(
@@ -52,7 +52,7 @@ export async function pullObject(
   db: Queryable,
   who: { organization_id: string; scopes: readonly string[] },
   { kind, id }: { kind: KindName; id: string },
-): Promise<(Pulling & { path: string }) | undefined> {
+): Promise<Pulling | undefined> {
   const needed = kindsNeeded(new Set([kind]));
   refuseUnreadable(needed, who.scopes);
   const { objects } = await readState(deps, db, who.organization_id, needed);
@@ -60,7 +60,7 @@ export async function pullObject(
   if (found === undefined) return undefined;
   const pulling: Pulling = { configuration: {}, secrets: [] };
   put(pulling.configuration, found, fileFields(found, pulling, new Set()));
-  return { ...pulling, path: found.path };
+  return pulling;
 }
 
 /** Puts an object at its path; sections come into being as they are needed. */

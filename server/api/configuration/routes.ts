@@ -4,14 +4,13 @@ import { empty } from 'sql-template-tag';
 import type { Deps } from '../../deps.ts';
 import { withBeforehand } from '../../platform/http/inner/beforehand.ts';
 import { body } from '../../platform/http/bodies/body.ts';
-import { notFound } from '../../platform/http/errors.ts';
+import { invalid, notFound } from '../../platform/http/errors.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import { applyPlan } from './apply.ts';
 import { configurationSchema } from './json_schema.ts';
 import { createPlan, keptPlan } from './plan.ts';
-import { kind_names } from '../managed/schema.ts';
 import { listManagedObjects } from './managed_objects.ts';
 import { pullConfiguration, pullObject } from './pull.ts';
 import {
@@ -21,7 +20,6 @@ import {
   Plan,
   PlanRequest,
   Pulled,
-  PulledObject,
   PulledQuery,
 } from './schema.ts';
 import { findPlan } from './store.ts';
@@ -68,17 +66,13 @@ function readingRoutes(app: FastifyInstance, deps: Deps): void {
         summary: 'Retrieve the present state as a configuration',
         description:
           'What the key may not read is left out. Secrets are references; a plan of the answer ' +
-          'changes nothing.',
+          'changes nothing. With `kind` and `id` only that object, to be copied into files: this ' +
+          'needs the scope of the kind, and of the kinds that it refers to.',
         querystring: PulledQuery,
         response: { 200: Pulled },
       },
     },
-    (request) => {
-      const { people = false } = query(request, PulledQuery);
-      const { organization_id } = request.access;
-      const who = { organization_id, scopes: request.caller.scopes };
-      return pullConfiguration(deps, deps.db, who, people);
-    },
+    (request) => getFiles(deps, request),
   );
 
   app.get(
@@ -118,30 +112,22 @@ function objectRoutes(app: FastifyInstance, deps: Deps): void {
       return { objects: await listManagedObjects(deps, deps.db, who) };
     },
   );
-
-  app.get(
-    `${base}objects/:kind/:object_id/`,
-    {
-      config: reading,
-      schema: {
-        summary: 'Retrieve one object as a configuration',
-        description:
-          'To be copied into files. Secrets are references. Reading needs the scope of the kind, ' +
-          'and of the kinds that it refers to.',
-        response: { 200: PulledObject },
-      },
-    },
-    (request) => getObject(deps, request),
-  );
 }
 
-async function getObject(deps: Deps, { params, access, caller }: FastifyRequest) {
-  const { kind: name, object_id: id } = params as { kind: string; object_id: string };
-  const kind = kind_names.find((one) => one === name);
-  const who = { organization_id: access.organization_id, scopes: caller.scopes };
-  const found = kind === undefined ? undefined : await pullObject(deps, deps.db, who, { kind, id });
-  if (found === undefined) throw notFound();
-  return { ...found, yaml: yamlText(found.configuration) };
+async function getFiles(deps: Deps, request: FastifyRequest) {
+  const { people = false, kind, id } = query(request, PulledQuery);
+  const who = {
+    organization_id: request.access.organization_id,
+    scopes: request.caller.scopes,
+  };
+  if ((kind === undefined) !== (id === undefined))
+    throw invalid(kind === undefined ? 'kind' : 'id', 'required', 'Send kind and id together.');
+  const pulled =
+    kind === undefined || id === undefined
+      ? await pullConfiguration(deps, deps.db, who, people)
+      : await pullObject(deps, deps.db, who, { kind, id });
+  if (pulled === undefined) throw notFound();
+  return { ...pulled, yaml: yamlText(pulled.configuration) };
 }
 
 function planRoute(app: FastifyInstance, deps: Deps): void {

@@ -278,23 +278,18 @@ export const Pulled = Type.Object(
     secrets: Type.Array(Type.Object({ path: Type.String(), env: Type.String() }), {
       description: 'Each secret that is set, and its variable.',
     }),
-  },
-  { title: 'ConfigurationPulled' },
-);
-
-/** One object in the form of files. */
-export const PulledObject = Type.Object(
-  {
-    ...Pulled.properties,
-    path: Type.String({ description: 'Its path in the configuration.' }),
     yaml: Type.String({ description: '`configuration` as YAML.' }),
   },
-  { title: 'ConfigurationObject' },
+  { title: 'ConfigurationPulled' },
 );
 
 /** The query of `GET configuration/`. */
 export const PulledQuery = Type.Object({
   people: Type.Optional(
     Type.Boolean({ description: 'With the sections `members` and `invites`; default false.' }),
+  ),
+  kind: Type.Optional(Type.Enum([...kind_names], { description: 'The kind of one object.' })),
+  id: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 100, description: 'The id of that object.' }),
   ),
 });

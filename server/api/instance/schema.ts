@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { instance_colours } from '../../config/instance.ts';
+import { instance_colours } from '../../platform/instance_colours.ts';
 import { nullable } from '../../platform/nullable.ts';
 
 /** What anybody may know of this server. */

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { notice_events, notice_services } from '../../engine/notices/notice.ts';
 import { hidden_part } from '../../engine/notices/webhook_url.ts';
+import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../managed/schema.ts';
@@ -11,8 +12,7 @@ const exports_max = 100;
 const target_types = ['email', 'webhook', ...notice_services] as const;
 
 const fields = {
-  name: Type.String({
-    trim: true,
+  name: lineOfText({
     minLength: 1,
     maxLength: 100,
     description: 'What people call the target, such as the channel that it leads to.',
@@ -108,7 +108,7 @@ export const NoticeTarget = Type.Object(
     id: uuid(),
     team_id: Type.Integer({ description: 'The project of the exports.' }),
     type: Type.Enum([...target_types]),
-    name: nullable(fields.name),
+    name: nullable(Type.String({ description: 'What people call it; null: it has no name.' })),
     address: nullable(fields.address),
     url: nullable(shown_url),
     events: fields.events,
