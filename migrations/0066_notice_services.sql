@@ -1,6 +1,7 @@
 -- Chat and paging services are targets beside mails and signed webhooks: each has an address, and
--- PagerDuty a key in place of a signing secret. A target may have a name, and shows its last test. A
--- process of the release before cannot send to a service; it leaves the notice for a later attempt.
+-- PagerDuty a key in place of a signing secret. A target may have a name, and shows its last test.
+-- A process of the release before cannot send to a service; it leaves the notice for a later
+-- attempt.
 
 ALTER TABLE notice_targets
   DROP CONSTRAINT notice_targets_type_check,

@@ -12,7 +12,7 @@ export function FilterForm({
   chosen,
 }: {
   filter: Filter;
-  /** What the log can tell of. */
+  /** The kinds of objects that the log can tell of. */
   words: Record<string, string>;
   chosen: (filter: Filter) => void;
 }) {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { listSourceFiles } from '../../test/house/source_files.ts';
 import { organization_scopes, own_scopes } from './scope_words.ts';
 
-/** What routes call a scope, which is a right and not a kind of entry. */
+/** The rights of routes, which the code calls scopes too. */
 const rights = ['public', 'any', 'odd'];
 
 test('the filter of each log offers the kinds that it can have, and no others', () => {

@@ -2,7 +2,7 @@ import type { KindName } from '../../server/api/managed/schema.ts';
 import { pathTo } from '../http/path.ts';
 import { reading } from '../http/reading.ts';
 
-/** What configurations manage in an organization, with the changes since. */
+/** Reads the objects that configurations manage in an organization, with the changes since. */
 export function managedObjects(organization_id: string) {
   return reading(
     pathTo('/api/organizations/:organization_id/configuration/objects/', { organization_id }),

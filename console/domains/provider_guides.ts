@@ -96,7 +96,7 @@ function otherSteps({ metadata, id, acs }: Copies): Step[] {
   ];
 }
 
-/** Returns a hint on an entity id that is valid, but unlike those that providers give themselves. */
+/** Returns a hint on an entity id that is valid, but unlike those of most providers. */
 export function entityIdHint(text: string): string | undefined {
   const typed = text.trim();
   if (typed === '' || /^(https?:\/\/|urn:)[^\s]+$/i.test(typed)) return undefined;

@@ -19,7 +19,7 @@ const url = (label: string) => (
   <TextField name="url" label={label} autoComplete="off" inputMode="url" is_unkept />
 );
 
-/** How to get what the form asks for, and the fields of each kind. */
+/** The steps to what the form asks for, and the fields of each kind. */
 const kinds: Record<Type, { steps: string; fields: ReactNode }> = {
   slack: {
     steps:

@@ -39,9 +39,9 @@ function Start() {
       <p className="empty">No configuration manages this organization.</p>
       <p>Write its present state into a file, keep that file with your code, and apply it:</p>
       <Command
-        text={
-          'sluice config pull sluice.yaml\nsluice config plan sluice.yaml\nsluice config apply sluice.yaml'
-        }
+        text={['pull', 'plan', 'apply']
+          .map((step) => `sluice config ${step} sluice.yaml`)
+          .join('\n')}
         what="the commands"
       />
     </>

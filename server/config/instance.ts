@@ -7,8 +7,8 @@ export const instance_settings = {
     'SLUICE_INSTANCE_NAME',
     '',
     text,
-    'Name of this server, such as `Staging`. The console shows it in a bar above each page and in ' +
-      'the title of the tab. Default: no bar.',
+    'Name of this server, such as `Staging`. The console shows it in a bar above each page and ' +
+      'in the title of the tab. Default: no bar.',
   ),
   instance_colour: setting(
     'SLUICE_INSTANCE_COLOUR',

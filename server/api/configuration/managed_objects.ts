@@ -14,7 +14,7 @@ import type { Managed } from './store.ts';
 
 /**
  * Lists what configurations manage in an organization, as far as a key with these scopes may read
- * it, each with the changes since its last apply: those of the fields and secrets that were applied.
+ * it, each with the changes since its last apply, of the fields and secrets that were applied.
  */
 export async function listManagedObjects(
   deps: Deps,

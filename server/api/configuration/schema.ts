@@ -233,8 +233,8 @@ export type ManagedObject = Static<typeof ManagedObject>;
 export const ManagedObjects = Type.Object({
   objects: Type.Array(ManagedObject, {
     description:
-      'Every object that a configuration manages. `changes` and `by` say what was changed outside ' +
-      'of it; empty and null: nothing.',
+      'Every object that a configuration manages. `changes` and `by` say what was changed by ' +
+      'hand; empty and null: nothing.',
   }),
 });
 

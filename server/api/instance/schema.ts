@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { instance_colours } from '../../platform/instance_colours.ts';
 import { nullable } from '../../platform/nullable.ts';
 
-/** What anybody may know of this server. */
+/** The facts of this server that anybody may know. */
 export const Instance = Type.Object(
   {
     name: nullable(
@@ -17,5 +17,5 @@ export const Instance = Type.Object(
   { title: 'Instance' },
 );
 
-/** What anybody may know of this server. */
+/** The facts of this server that anybody may know. */
 export type Instance = Static<typeof Instance>;

@@ -72,9 +72,9 @@ export async function insertNoticeTarget(
   await tx.run(sql`
     INSERT INTO notice_targets (id, team_id, type, name, address, url, url_sealed, secret, events,
       batch_export_ids, enabled, created_by)
-    VALUES (${row.id}, ${row.team_id}, ${row.type}, ${row.name}, ${row.address}, ${row.url}, ${row.url_sealed},
-      ${row.secret}, ${row.events}, ${row.batch_export_ids}::uuid[], ${row.enabled},
-      ${row.created_by})`);
+    VALUES (${row.id}, ${row.team_id}, ${row.type}, ${row.name}, ${row.address}, ${row.url},
+      ${row.url_sealed}, ${row.secret}, ${row.events}, ${row.batch_export_ids}::uuid[],
+      ${row.enabled}, ${row.created_by})`);
 }
 
 /**

@@ -26,9 +26,10 @@ export type AttemptResult = { status?: number } & (
 export type WebhookMessage = { url: string; key: Buffer | undefined; id: string; body: string };
 
 /**
- * Posts a message once, signed for this moment if it has a key, and waits up to `answer_ms` for the status. Every
- * status of 200 to 299 is a delivery; redirects are not followed and of the answer's body nothing
- * is read. Rejects only when `signal` is aborted; then it is not known what became of it.
+ * Posts a message once, signed for this moment if it has a key, and waits up to `answer_ms` for the
+ * status. Every status of 200 to 299 is a delivery; redirects are not followed and of the answer's
+ * body nothing is read. Rejects only when `signal` is aborted; then it is not known what became of
+ * it.
  */
 export async function postWebhook(
   { outbound, clock }: { outbound: Outbound; clock: Clock },

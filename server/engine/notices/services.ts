@@ -10,7 +10,7 @@ export const pagerduty_url = 'https://events.pagerduty.com/v2/enqueue';
 const heading_length_max = 150;
 const sentence_length_max = 800;
 
-/** What a service is told: words, and for PagerDuty the incident that they belong to. */
+/** The words for a service, and for PagerDuty the incident that they belong to. */
 type Message = Omit<NoticeText, 'url'> & {
   url: string | undefined;
   incident: { key: string; severity: Severity; is_over: boolean; at: string };

@@ -22,6 +22,9 @@ const role = (content: string) =>
 const entity = (content: string, id = 'https://idp.acme.test/metadata') =>
   `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${id}">${content}
   </EntityDescriptor>`;
+const list = (content: string) =>
+  `<EntitiesDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata">${content}
+  </EntitiesDescriptor>`;
 const whole = entity(role(key(acme) + services));
 const facts = {
   entity_id: 'https://idp.acme.test/metadata',
@@ -43,13 +46,11 @@ test('metadata gives name, sign-on address and signing certificates', () => {
     [
       'with a role of a service and an extension',
       entity(
-        `<Extensions><x:y xmlns:x="urn:x"/></Extensions><SPSSODescriptor/>${role(key(acme) + services)}`,
+        '<Extensions><x:y xmlns:x="urn:x"/></Extensions><SPSSODescriptor/>' +
+          role(key(acme) + services),
       ),
     ],
-    [
-      'inside a list',
-      `<EntitiesDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata">${whole}</EntitiesDescriptor>`,
-    ],
+    ['inside a list', list(whole)],
   ];
   for (const [name, text] of forms) assert.deepEqual(readProviderMetadata(text), facts, name);
   const rotating = readProviderMetadata(
@@ -69,11 +70,7 @@ test('a text that is no safe metadata of one provider is refused with advice', (
     ['half of it', whole.slice(0, -40), /not the XML/],
     ['very deep XML', '<a>'.repeat(50) + '</a>'.repeat(50), /too large/],
     ['the metadata of a service', entity('<SPSSODescriptor/>'), /no identity provider/],
-    [
-      'two providers',
-      `<EntitiesDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata">${whole}${whole}</EntitiesDescriptor>`,
-      /several identity providers/,
-    ],
+    ['two providers', list(whole + whole), /several identity providers/],
     ['no name', entity(role(key(acme) + services), ''), /no entity id/],
     [
       'no binding for redirects',

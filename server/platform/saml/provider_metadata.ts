@@ -5,7 +5,7 @@ import { findAttribute, isNamed, listChildren, listElements, readText } from './
 import type { ElementName } from './elements.ts';
 import { refusalOf } from './refusal.ts';
 
-/** What an identity provider says of itself: its name, its sign-on address, its certificates. */
+/** An identity provider as its metadata tells: its name, sign-on address and certificates. */
 export type ProviderFacts = { entity_id: string; sso_url: string; certificates: string };
 
 /** The binding by which this server sends people to a provider. */
