@@ -4,7 +4,7 @@ import type { Static } from 'typebox';
 import type { Continued, Listed } from './http/list.ts';
 import type { AccountPatch, PasswordReset, RecoveryCodes, ResetRequest, TotpCode, TotpSecret } from '../server/api/account/schema.ts';
 import type { ActivityChain, ActivityEntry, ActivityQuery } from '../server/api/activity/schema.ts';
-import type { ApiKey, ApiKeyCreate, ApiKeyPatch, ApiKeyPut, ApiKeyRoll, CurrentApiKey, NewApiKey } from '../server/api/api_keys/schema.ts';
+import type { ApiKey, ApiKeyCreate, ApiKeyPatch, ApiKeyPut, ApiKeyRoll, CurrentApiKey, NewApiKey, OrganizationApiKey } from '../server/api/api_keys/schema.ts';
 import type { AwsRole } from '../server/api/batch_exports/aws_role/schema.ts';
 import type { Backfill, BatchExportWithBackfill, BatchExportWithBackfillId, NewBackfill } from '../server/api/batch_exports/backfills/schema.ts';
 import type { BulkAction, BulkActionItem, ItemsQuery, NewBulkAction, NewRunsAction } from '../server/api/batch_exports/bulk_actions/schema.ts';
@@ -20,12 +20,13 @@ import type { StoredSecrets } from '../server/api/batch_exports/secret_keys/sche
 import type { Slots, SlotsQuery } from '../server/api/batch_exports/slots/schema.ts';
 import type { Timeline, TimelineQuery } from '../server/api/batch_exports/timeline/schema.ts';
 import type { RefusedEvent, RefusedEventContent, RefusedEventsQuery, ResendOne, ResendSeveral, ResentEvent, ResentEvents } from '../server/api/capture/refused_events/schema.ts';
-import type { Applied, ApplyRequest, Plan, PlanRequest, Pulled, PulledQuery } from '../server/api/configuration/schema.ts';
+import type { Applied, ApplyRequest, ManagedObjects, Plan, PlanRequest, Pulled, PulledQuery } from '../server/api/configuration/schema.ts';
 import type { DestinationType, DestinationTypes } from '../server/api/destinations/schema.ts';
-import type { Domain, DomainCreate, DomainPatch } from '../server/api/domains/schema.ts';
+import type { Domain, DomainCreate, DomainPatch, ProviderFields, ProviderMetadata } from '../server/api/domains/schema.ts';
 import type { CopiesQuery, Erasure, ErasureCopy, ErasurePreview, NewErasure } from '../server/api/erasures/schema.ts';
 import type { EventCounts, EventCountsQuery, EventsBody, EventsTaken, NewestEvents, NewestQuery } from '../server/api/events/schema.ts';
 import type { IngestionWarning, IngestionWarningQuery } from '../server/api/ingestion_warnings/schema.ts';
+import type { Instance } from '../server/api/instance/schema.ts';
 import type { Acceptance, Accepted, BulkAnswer, BulkBody, Invite, InviteWithLink, NewInvite, ShownInvite, ShownQuery } from '../server/api/invites/schema.ts';
 import type { Member, MemberPatch, MemberPut } from '../server/api/members/schema.ts';
 import type { DeliveriesQuery, NoticeDelivery, NoticeDeliveryRecord } from '../server/api/notice_deliveries/schema.ts';
@@ -77,6 +78,7 @@ export type Operations = {
   'GET /api/configuration/schema/': [undefined, undefined, Record<string, unknown>];
   'GET /api/destinations/': [undefined, undefined, Static<typeof DestinationTypes>];
   'GET /api/destinations/:id/': [undefined, undefined, Static<typeof DestinationType>];
+  'GET /api/instance/': [undefined, undefined, Static<typeof Instance>];
   'GET /api/invites/:id/': [Static<typeof ShownQuery>, undefined, Static<typeof ShownInvite>];
   'GET /api/organizations/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Organization>>];
   'GET /api/organizations/:id/': [undefined, undefined, Static<typeof Organization>];
@@ -100,6 +102,7 @@ export type Operations = {
   'GET /api/organizations/:organization_id/bulk_actions/:id/': [undefined, undefined, Static<typeof BulkAction>];
   'GET /api/organizations/:organization_id/bulk_actions/:id/items/': [Static<typeof ItemsQuery>, undefined, Listed<Static<typeof BulkActionItem>>];
   'GET /api/organizations/:organization_id/configuration/': [Static<typeof PulledQuery>, undefined, Static<typeof Pulled>];
+  'GET /api/organizations/:organization_id/configuration/objects/': [undefined, undefined, Static<typeof ManagedObjects>];
   'GET /api/organizations/:organization_id/configuration/plan/:hash/': [undefined, undefined, Static<typeof Plan>];
   'GET /api/organizations/:organization_id/connections/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Connection>>];
   'GET /api/organizations/:organization_id/connections/:id/': [undefined, undefined, Static<typeof Connection>];
@@ -117,6 +120,7 @@ export type Operations = {
   'GET /api/organizations/:organization_id/notice_targets/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof NoticeTarget>>];
   'GET /api/organizations/:organization_id/notice_targets/:id/': [undefined, undefined, Static<typeof NoticeTarget>];
   'GET /api/organizations/:organization_id/overview/': [Static<typeof OverviewQuery>, undefined, Static<typeof Overview>];
+  'GET /api/organizations/:organization_id/personal_api_keys/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof OrganizationApiKey>>];
   'GET /api/organizations/:organization_id/pipeline_destinations/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Plugin>>];
   'GET /api/organizations/:organization_id/pipeline_destinations/:id/': [undefined, undefined, Static<typeof Plugin>];
   'GET /api/organizations/:organization_id/pipeline_destinations/:id/check_for_updates/': [undefined, undefined, Static<typeof Plugin>];
@@ -250,6 +254,7 @@ export type Operations = {
   'POST /api/organizations/:organization_id/domains/:id/scim/tokens/': [{ validate_only?: boolean }, Static<typeof TokenCreate>, Static<typeof NewToken>];
   'POST /api/organizations/:organization_id/domains/:id/test_sign_in/': [{ validate_only?: boolean }, undefined, Static<typeof TestSignIn>];
   'POST /api/organizations/:organization_id/domains/:id/verify/': [{ validate_only?: boolean }, undefined, Static<typeof Domain>];
+  'POST /api/organizations/:organization_id/domains/provider_metadata/': [{ validate_only?: boolean }, Static<typeof ProviderMetadata>, Static<typeof ProviderFields>];
   'POST /api/organizations/:organization_id/invites/': [{ validate_only?: boolean }, Static<typeof NewInvite>, Static<typeof InviteWithLink>];
   'POST /api/organizations/:organization_id/invites/:id/resend/': [{ validate_only?: boolean }, undefined, Static<typeof InviteWithLink>];
   'POST /api/organizations/:organization_id/invites/bulk/': [{ validate_only?: boolean }, Static<typeof BulkBody>, Static<typeof BulkAnswer>];

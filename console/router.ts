@@ -1,7 +1,8 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { createRouter } from '@tanstack/react-router';
 import { base_path } from './http/address.ts';
-import { activity_route } from './activity/routes.ts';
+import { activity_route, own_activity_route } from './activity/routes.ts';
+import { organization_keys_route } from './api_keys/routes.ts';
 import {
   export_frame_route,
   export_map_route,
@@ -22,6 +23,7 @@ import { invite_route } from './invites/routes.ts';
 import { members_route } from './members/routes.ts';
 import { notice_target_route, notice_targets_route } from './notice_targets/routes.ts';
 import {
+  configuration_route,
   organization_index_route,
   organization_route,
   organization_settings_route,
@@ -55,6 +57,7 @@ const routes = root_route.addChildren([
   signed_in_route.addChildren([
     start_route,
     account_route,
+    own_activity_route,
     project_route.addChildren([
       project_index_route,
       exports_route,
@@ -83,6 +86,8 @@ const routes = root_route.addChildren([
       organization_index_route,
       members_route,
       activity_route,
+      organization_keys_route,
+      configuration_route,
       connections_route,
       connection_route,
       domains_route,

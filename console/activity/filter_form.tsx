@@ -3,14 +3,17 @@ import type { SyntheticEvent } from 'react';
 import { readValues } from '../form/values.ts';
 import { FilterEnd } from './filter_end.tsx';
 import type { Filter } from './activity.ts';
-import { scopeWords, scope_words } from './scope_words.ts';
+import { scopeWords } from './scope_words.ts';
 
 /** The filters of the activity; days are those of UTC. */
 export function FilterForm({
   filter,
+  words,
   chosen,
 }: {
   filter: Filter;
+  /** The kinds of objects that the log can tell of. */
+  words: Record<string, string>;
   chosen: (filter: Filter) => void;
 }) {
   const submit = (event: SyntheticEvent<HTMLFormElement>) => {
@@ -23,7 +26,7 @@ export function FilterForm({
       Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== '')) as Filter,
     );
   };
-  const scopes = [...new Set([...Object.keys(scope_words), ...[filter.scope ?? []].flat()])];
+  const scopes = [...new Set([...Object.keys(words), ...[filter.scope ?? []].flat()])];
   return (
     <form className="filters" onSubmit={submit}>
       <NativeSelect

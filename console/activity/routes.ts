@@ -2,6 +2,7 @@ import { createRoute } from '@tanstack/react-router';
 import { organization_route } from '../organizations/routes.ts';
 import { loadedPage } from '../page/load_page.tsx';
 import type { Filter } from './activity.ts';
+import { signed_in_route } from '../shell/signed_in_route.ts';
 import type { EventFilter } from '../security_events/security_events.ts';
 
 /** `tab` and `event` are those of the security events. */
@@ -27,12 +28,25 @@ export const activity_route = createRoute({
   path: 'activity',
   validateSearch: (search: Search): Search => ({
     ...(search.tab === 'security' ? { tab: search.tab } : {}),
-    ...Object.fromEntries(
-      names.flatMap((name) => {
-        const value = search[name];
-        return typeof value === 'string' && value !== '' ? [[name, value]] : [];
-      }),
-    ),
+    ...textsOf(search),
   }),
   component: loadedPage(() => import('./activity_page.tsx'), 'ActivityPage'),
 });
+
+/** `/account/activity?scope=...`: what was changed of a person's own account. */
+export const own_activity_route = createRoute({
+  getParentRoute: () => signed_in_route,
+  path: 'account/activity',
+  validateSearch: (search: Filter): Filter => textsOf(search),
+  component: loadedPage(() => import('./own_activity_page.tsx'), 'OwnActivityPage'),
+});
+
+/** Keeps the filters of an address that are texts. */
+function textsOf(search: Search): Filter {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = search[name];
+      return typeof value === 'string' && value !== '' ? [[name, value]] : [];
+    }),
+  );
+}

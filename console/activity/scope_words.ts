@@ -1,7 +1,8 @@
-/** The console's words for the log's objects. */
-export const scope_words: Record<string, string> = {
+/** The console's words for what an organization's log tells of. */
+export const organization_scopes: Record<string, string> = {
   batch_export: 'Export',
   bulk_action: 'Bulk action',
+  configuration: 'Configuration',
   domain: 'Domain',
   erasure: 'Erasure',
   invite: 'Invite',
@@ -11,8 +12,6 @@ export const scope_words: Record<string, string> = {
   connection: 'Connection',
   organization: 'Organization',
   organization_security: 'Security of the organization',
-  passkey: 'Passkey',
-  personal_api_key: 'API key',
   pipeline_destination: 'Plugin (destination)',
   pipeline_frontend_app: 'Plugin (frontend app)',
   pipeline_import_app: 'Plugin (import app)',
@@ -21,10 +20,19 @@ export const scope_words: Record<string, string> = {
   scim: 'Directory',
   scim_group: 'Group of a directory',
   scim_token: 'Token of a directory',
+  user: 'Sign-in link of a member',
   write_key: 'Write key',
+};
+
+/** The words for what a person's own log tells of, and no organization's. */
+export const own_scopes: Record<string, string> = {
+  passkey: 'Passkey',
+  personal_api_key: 'API key',
+  session: 'Session',
+  user: 'Account',
 };
 
 /** The words for it; those of the API where there are no others. */
 export function scopeWords(scope: string): string {
-  return scope_words[scope] ?? scope;
+  return organization_scopes[scope] ?? own_scopes[scope] ?? scope;
 }

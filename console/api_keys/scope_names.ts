@@ -27,6 +27,6 @@ export const scope_choices = Object.entries(scope_names).map(([value, label]) =>
 }));
 
 /** Lists the scopes of a key, with a word for those that open everything. */
-export function scopesInWords(scopes: string[]): string {
-  return scopes.map((scope) => (scope === '*' ? scope_names['*'] : scope)).join(', ');
+export function scopesInWords(scopes: string[], everything: string = scope_names['*']): string {
+  return scopes.map((scope) => (scope === '*' ? everything : scope)).join(', ');
 }

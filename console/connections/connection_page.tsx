@@ -5,6 +5,7 @@ import type { DestinationTest } from '../../server/api/batch_exports/drafts/sche
 import type { Connection } from '../../server/api/batch_exports/connections/schema.ts';
 import type { DestinationType } from '../../server/api/destinations/schema.ts';
 import { TestSteps } from '../destinations/test_steps.tsx';
+import { AsYaml } from '../configuration/as_yaml.tsx';
 import { ManagedNote } from '../configuration/managed_note.tsx';
 import { configToSend, exportPart } from '../destinations/config.ts';
 import type { Typed } from '../destinations/config.ts';
@@ -45,6 +46,7 @@ export function ConnectionPage() {
             {({ results }) => (
               <>
                 <ManagedNote by={connection.managed_by} />
+                <AsYaml kind="connection" id={connection.id} />
                 <Section title="Exports that use it">
                   <Using {...connection} />
                 </Section>

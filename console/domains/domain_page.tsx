@@ -6,6 +6,7 @@ import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
 import { Command } from '../page/command.tsx';
+import { AsYaml } from '../configuration/as_yaml.tsx';
 import { ManagedNote } from '../configuration/managed_note.tsx';
 import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Page } from '../page/page.tsx';
@@ -47,6 +48,7 @@ export function DomainPage() {
           return (
             <>
               <ManagedNote by={domain.managed_by} />
+              <AsYaml kind="domain" id={domain.id} />
               <PendingSection {...given} />
               <Section title="1. Add the record to your DNS">
                 <Mark is_done={domain.is_verified} />

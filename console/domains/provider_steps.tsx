@@ -11,72 +11,115 @@ import { LongField } from '../form/long_field.tsx';
 import type { Values } from '../form/values.ts';
 import { server_address } from '../http/address.ts';
 import { etagOf } from '../http/reading.ts';
-import { Command } from '../page/command.tsx';
 import { Panel } from '../page/panel.tsx';
 import { providersFor } from '../single_sign_on/providers.ts';
 import { Instant } from '../time/instant.tsx';
 import { anchor_labels, enforcementWords } from './anchor_words.ts';
 import { domainPath } from './domains.ts';
+import { MetadataImport, ProviderGuide } from './metadata_import.tsx';
+import type { Imported } from './metadata_import.tsx';
+import { entityIdHint } from './provider_guides.ts';
 import { changedAnchors, shownOf, useSavedAnchors } from './saved_anchors.ts';
 import { pathTo } from '../http/path.ts';
 import type { AnchorChanges } from '../../server/api/domains/schema.ts';
 
 type Given = { domain: DomainRow; organization_id: string };
 
-/** Fields of the identity provider's SAML data, and this server's data for the provider. */
+/** The steps at the provider, the import of its metadata, and the fields that it fills. */
 export function ProviderForm({ domain, organization_id }: Given) {
-  const saved = useSavedAnchors({ domain, organization_id });
-  const textOf = (field: SamlField) => String(shownOf(domain, field) ?? '');
+  const [imported, setImported] = useState<Imported>();
+  const metadata =
+    server_address + pathTo('/api/saml/metadata/', {}, { organization: organization_id });
+  const own = { metadata, entity_id: metadata, acs_url: `${server_address}/complete/saml/` };
   return (
     <>
-      <p>Give your provider the metadata of this server. Its address is the entity id as well:</p>
-      <Command
-        text={server_address + pathTo('/api/saml/metadata/', {}, { organization: organization_id })}
-        what="the address of the metadata"
+      <h3>At your provider</h3>
+      <ProviderGuide own={own} />
+      <h3>Here</h3>
+      <MetadataImport organization_id={organization_id} imported={setImported} />
+      {imported !== undefined && (
+        <p role="status" className="good">
+          The fields are filled in. Save the provider.
+        </p>
+      )}
+      <ProviderFieldsForm
+        key={JSON.stringify(imported)}
+        domain={domain}
+        organization_id={organization_id}
+        imported={imported}
+        saved={() => setImported(undefined)}
       />
-      <p>Where it asks for the ACS URL, which some call the reply URL:</p>
-      <Command text={`${server_address}/complete/saml/`} what="the ACS URL" />
-      <p className="muted">
-        Have it sign assertions, with RSA and SHA-256, and send the attribute <code>email</code>.
-      </p>
-      <Form
-        // The typed text is out of date once the change was confirmed or discarded.
-        key={String(domain.pending_changes === null)}
-        method="PATCH"
-        path={domainPath(organization_id, domain.id)}
-        if_match={etagOf(domain)}
-        body={(values) => changedAnchors(domain, emptyAsNull(values))}
-        done={(answer) => saved(answer, savedOf(answer))}
-        button="Save the provider"
-        part="provider"
-      >
-        <TextField
-          name="saml_entity_id"
-          label={anchor_labels.saml_entity_id}
-          value={textOf('saml_entity_id')}
-          autoComplete="off"
-          inputMode="url"
-        />
-        <TextField
-          name="saml_acs_url"
-          label={anchor_labels.saml_acs_url}
-          hint="The provider’s single sign-on URL for HTTP-Redirect."
-          value={textOf('saml_acs_url')}
-          autoComplete="off"
-          inputMode="url"
-        />
-        <LongField
-          name="saml_x509_cert"
-          label={anchor_labels.saml_x509_cert}
-          hint={
-            'In PEM format, one below the other. ' +
-            'During a key rotation, enter the old and the new one.'
-          }
-          rows={6}
-          defaultValue={textOf('saml_x509_cert')}
-        />
-      </Form>
     </>
+  );
+}
+
+function ProviderFieldsForm({
+  domain,
+  organization_id,
+  imported,
+  saved,
+}: Given & { imported: Imported | undefined; saved: () => void }) {
+  const told = useSavedAnchors({ domain, organization_id });
+  const textOf = (field: SamlField) => imported?.[field] ?? String(shownOf(domain, field) ?? '');
+  return (
+    <Form
+      // The typed text is out of date once the change was confirmed or discarded.
+      key={String(domain.pending_changes === null)}
+      method="PATCH"
+      path={domainPath(organization_id, domain.id)}
+      if_match={etagOf(domain)}
+      body={(values) => changedAnchors(domain, emptyAsNull(values))}
+      done={async (answer) => {
+        await told(answer, savedOf(answer));
+        saved();
+      }}
+      button="Save the provider"
+      // Typed before, it would hide what was imported.
+      part={imported === undefined ? 'provider' : null}
+    >
+      <EntityIdField value={textOf('saml_entity_id')} />
+      <TextField
+        name="saml_acs_url"
+        label={anchor_labels.saml_acs_url}
+        hint="The provider’s single sign-on URL for HTTP-Redirect."
+        value={textOf('saml_acs_url')}
+        autoComplete="off"
+        inputMode="url"
+      />
+      <LongField
+        name="saml_x509_cert"
+        label={anchor_labels.saml_x509_cert}
+        hint={
+          'In PEM format, one below the other. ' +
+          'During a key rotation, enter the old and the new one.'
+        }
+        rows={6}
+        defaultValue={textOf('saml_x509_cert')}
+      />
+    </Form>
+  );
+}
+
+/** The name of the provider, with a hint while it is unlike those that providers have. */
+function EntityIdField({ value }: { value: string }) {
+  const [typed, setTyped] = useState(value);
+  const hint = entityIdHint(typed);
+  return (
+    <div
+      className="together"
+      onInput={({ target }) => {
+        if (target instanceof HTMLInputElement) setTyped(target.value);
+      }}
+    >
+      <TextField
+        name="saml_entity_id"
+        label={anchor_labels.saml_entity_id}
+        value={value}
+        autoComplete="off"
+        inputMode="url"
+      />
+      {hint !== undefined && <p className="warn">{hint}</p>}
+    </div>
   );
 }
 

@@ -18,10 +18,43 @@ export function targetPath(project_id: string, id: string) {
   return pathTo('/api/projects/:project_id/notice_targets/:id/', { project_id, id });
 }
 
-/** Returns the address of a target in a text. */
-export function whereOf({ address, url }: NoticeTargetRow): string {
-  return address ?? url ?? '';
+/** The deliveries of a target, newest first. */
+export function deliveriesOf(project_id: string, target: string, page: number) {
+  return reading(
+    pathTo(
+      '/api/projects/:project_id/notice_deliveries/',
+      { project_id },
+      { target, limit: deliveries_size, offset: (page - 1) * deliveries_size },
+    ),
+  );
 }
+
+/** Number of deliveries on a page. */
+export const deliveries_size = 10;
+
+/** Returns what people know a target by: its name, or where it leads to. */
+export function nameOf({ name, address, url }: NoticeTargetRow): string {
+  return name ?? address ?? url ?? '';
+}
+
+/** The kinds of targets, as people call them. */
+export const type_names: Record<NoticeTargetRow['type'], string> = {
+  slack: 'Slack',
+  microsoft_teams: 'Microsoft Teams',
+  pagerduty: 'PagerDuty',
+  email: 'Mail',
+  webhook: 'Webhook',
+};
+
+/** The events in a word or two. */
+export const event_words: Record<NoticeTargetRow['events'][number], string> = {
+  failing: 'Failing',
+  late: 'Late',
+  unusual_volume: 'Unusual volume',
+  rejecting: 'Refused rows',
+  recovered: 'Recovered',
+  paused_automatically: 'Paused by the server',
+};
 
 const event_names: Record<NoticeTargetRow['events'][number], string> = {
   failing: 'Runs start to fail',

@@ -2,8 +2,8 @@ import type { NoticeTargetRow } from '../../server/api/notice_targets/schema.ts'
 import { Instant } from '../time/instant.tsx';
 
 const outcomes = {
-  delivered: { word: 'Told', tone: 'good' },
-  failed: { word: 'Not reached yet', tone: 'warn' },
+  delivered: { word: 'Delivered', tone: 'good' },
+  failed: { word: 'Not reached', tone: 'warn' },
   given_up: { word: 'Given up', tone: 'bad' },
 } as const;
 
@@ -16,7 +16,7 @@ export function TargetState({ target }: { target: NoticeTargetRow }) {
         Switched off{disabled_reason !== null && `: ${disabled_reason.detail}`}
       </span>
     );
-  if (last_attempt === null) return <span className="muted">No notices yet</span>;
+  if (last_attempt === null) return <span className="muted">No notice yet</span>;
   const { word, tone } = outcomes[last_attempt.outcome];
   return (
     <>

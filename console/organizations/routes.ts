@@ -24,3 +24,10 @@ export const organization_settings_route = createRoute({
   path: 'settings',
   component: loadedPage(() => import('./settings_page.tsx'), 'SettingsPage'),
 });
+
+/** `/organizations/<id>/configuration`: what code manages, and what was changed since. */
+export const configuration_route = createRoute({
+  getParentRoute: () => organization_route,
+  path: 'configuration',
+  component: loadedPage(() => import('./configuration_page.tsx'), 'ConfigurationPage'),
+});

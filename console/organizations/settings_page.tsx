@@ -6,6 +6,7 @@ import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
+import { AsYaml } from '../configuration/as_yaml.tsx';
 import { ManagedNote } from '../configuration/managed_note.tsx';
 import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Page } from '../page/page.tsx';
@@ -31,6 +32,7 @@ export function SettingsPage() {
         {(organization) => (
           <>
             <ManagedNote by={organization.managed_by} />
+            <AsYaml kind="organization" id={organization.id} />
             <Section title="Name and rules">
               <OnlyFor organization_id={organization.id} shows>
                 <ChangeOrganization key={organization.id} organization={organization} />

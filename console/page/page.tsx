@@ -1,5 +1,8 @@
+import { useQuery } from '@tanstack/react-query';
 import { useContext, useEffect } from 'react';
 import type { ReactNode } from 'react';
+import { instance } from './instance.ts';
+import { InstanceBar } from './instance_bar.tsx';
 import { useActions } from './actions.ts';
 import type { PageAction } from './actions.ts';
 import { AsCurl, curl } from './as_curl.tsx';
@@ -59,11 +62,14 @@ function Zone() {
 export function PlainPage({ title, children }: { title: string; children?: ReactNode }) {
   useTitle(title);
   return (
-    <main className="plain">
-      <Brand />
-      <h1>{title}</h1>
-      {children}
-    </main>
+    <>
+      <InstanceBar />
+      <main className="plain">
+        <Brand />
+        <h1>{title}</h1>
+        {children}
+      </main>
+    </>
   );
 }
 
@@ -86,7 +92,8 @@ function copyOf(request: string): PageAction {
 }
 
 function useTitle(title: string): void {
+  const name = useQuery(instance).data?.name ?? undefined;
   useEffect(() => {
-    document.title = `${title} - Sluice`;
-  }, [title]);
+    document.title = [...(name === undefined ? [] : [name]), title, 'Sluice'].join(' - ');
+  }, [title, name]);
 }

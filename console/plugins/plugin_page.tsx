@@ -4,6 +4,7 @@ import type { PluginConfigRow } from '../../server/api/plugin_configs/schema.ts'
 import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
+import { AsYaml } from '../configuration/as_yaml.tsx';
 import { ManagedNote } from '../configuration/managed_note.tsx';
 import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Page } from '../page/page.tsx';
@@ -61,6 +62,7 @@ function OfOrganization({ organization_id }: { organization_id: string }) {
           <>
             <Facts plugin={plugin} is_own={plugin.organization_id === organization_id} />
             <ManagedNote by={plugin.managed_by} />
+            {plugin.organization_id === organization_id && <AsYaml kind="plugin" id={plugin.id} />}
             <Shown query={configs}>
               {() => {
                 const config = configOf(plugin);

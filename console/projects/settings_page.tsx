@@ -7,6 +7,7 @@ import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
 import { organizationOf } from '../signed_in/organization.ts';
 import { organizations } from '../signed_in/organizations.ts';
+import { AsYaml } from '../configuration/as_yaml.tsx';
 import { ManagedNote } from '../configuration/managed_note.tsx';
 import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Page } from '../page/page.tsx';
@@ -31,6 +32,7 @@ export function SettingsPage() {
         {(project) => (
           <>
             <ManagedNote by={project.managed_by} />
+            <AsYaml kind="project" id={project.id} />
             <Section title="Name and time zone">
               <OnlyFor organization_id={project.organization} shows>
                 <ChangeProject key={project.id} project={project} />

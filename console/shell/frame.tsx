@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Outlet, useLocation } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { TyperContext } from '../form/kept.ts';
+import { InstanceBar } from '../page/instance_bar.tsx';
 import { AroundContext } from '../page/around.ts';
 import { Brand } from '../page/brand.tsx';
 import { Dialog } from '../page/dialog.tsx';
@@ -27,6 +28,7 @@ export function Frame() {
       <a className="unseen skip" href="#main">
         To the content
       </a>
+      <InstanceBar />
       <header className="side">
         <Navigation openPalette={open} />
       </header>

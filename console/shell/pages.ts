@@ -4,7 +4,9 @@ import {
   IconBuilding,
   IconDatabaseExport,
   IconEraser,
+  IconFileCode,
   IconKey,
+  IconLock,
   IconPlug,
   IconSearch,
   IconSettings,
@@ -36,7 +38,7 @@ export const project_pages = [
   },
   {
     label: 'Notices',
-    also: ['webhook', 'mail', 'alerts', 'Slack'],
+    also: ['webhook', 'mail', 'alerts', 'Slack', 'Teams', 'PagerDuty'],
     to: '/projects/$project_id/notices',
     icon: IconBell,
   },
@@ -64,6 +66,12 @@ export const organization_pages = [
     icon: IconUsers,
   },
   {
+    label: 'API keys',
+    also: ['tokens', 'scopes', 'who has access', 'last used'],
+    to: '/organizations/$organization_id/keys',
+    icon: IconLock,
+  },
+  {
     label: 'Connections',
     also: ['credentials', 'passwords', 'roles', 'rotate'],
     to: '/organizations/$organization_id/connections',
@@ -86,6 +94,12 @@ export const organization_pages = [
     also: ['audit log', 'changes'],
     to: '/organizations/$organization_id/activity',
     icon: IconTimeline,
+  },
+  {
+    label: 'Configuration',
+    also: ['as code', 'YAML', 'plan', 'apply', 'drift'],
+    to: '/organizations/$organization_id/configuration',
+    icon: IconFileCode,
   },
   { label: 'Settings', to: '/organizations/$organization_id/settings', icon: IconBuilding },
 ] as const;

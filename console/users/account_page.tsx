@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { KeySection } from '../api_keys/key_section.tsx';
 import { pathOf } from '../http/reading.ts';
 import { Page } from '../page/page.tsx';
@@ -22,7 +23,8 @@ export function AccountPage() {
         {(own) => (
           <>
             <p>
-              You are signed in as <bdi>{own.email}</bdi>.
+              You are signed in as <bdi>{own.email}</bdi>.{' '}
+              <Link to="/account/activity">Your activity</Link> lists what was changed here.
             </p>
             <MembershipSection own={own} />
             <ProfileSection own={own} />

@@ -12,6 +12,7 @@ import { domainRoutes } from './domains/routes.ts';
 import { erasureRoutes } from './erasures/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { ingestionWarningRoutes } from './ingestion_warnings/routes.ts';
+import { instanceRoutes } from './instance/routes.ts';
 import { inviteRoutes } from './invites/routes.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { memberRoutes } from './members/routes.ts';
@@ -56,6 +57,7 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   siteAppRoutes,
   apiKeyRoutes,
   activityRoutes,
+  instanceRoutes,
   securityEventRoutes,
   configurationRoutes,
   sessionRoutes,

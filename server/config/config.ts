@@ -1,5 +1,6 @@
 import { client_settings } from './client.ts';
 import { processEnvironment } from './environment.ts';
+import { instance_settings } from './instance.ts';
 import { limit_settings } from './limits.ts';
 import { outbound_settings } from './outbound.ts';
 import { plugin_settings } from './plugins.ts';
@@ -162,6 +163,7 @@ export const settings = {
     'Address of the AWS Security Token Service that assumes roles, such as a VPC endpoint. ' +
       'Default: the service of AWS in the region of the bucket.',
   ),
+  ...instance_settings,
   ...limit_settings,
   log_level: setting(
     'SLUICE_LOG_LEVEL',

@@ -143,11 +143,10 @@ export const flag: Read<boolean> = (value) => {
 };
 /** One of the words. */
 export const choice =
-  (...allowed: string[]): Read<string> =>
-  (value) => {
-    if (!allowed.includes(value)) wrong(`must be one of ${allowed.join(', ')}, not "${value}".`);
-    return value;
-  };
+  <const Word extends string>(...allowed: Word[]): Read<Word> =>
+  (value) =>
+    allowed.find((word) => word === value) ??
+    wrong(`must be one of ${allowed.join(', ')}, not "${value}".`);
 /** A text of at least so many characters; the refusal does not repeat it. */
 export const longEnough =
   (minimum: number): Read<string> =>

@@ -29,6 +29,8 @@ const signed_in: Record<string, Look> = {
   start_route: { path: '/', heading: 'Exports' },
   verify_email_route: { path: '/verify-email/x', heading: 'Confirm your e-mail address' },
   account_route: { path: '/account', heading: 'Your account' },
+  own_activity_route: { path: '/account/activity', heading: 'Your activity' },
+  organization_keys_route: { path: '/organizations/$organization_id/keys', heading: 'API keys' },
   exports_route: { path: '/projects/$project_id/exports', heading: 'Exports' },
   new_export_route: { path: '/projects/$project_id/exports/new', heading: 'New export' },
   edit_export_route: { path: `${one_export}/edit`, heading: export_name },
@@ -70,6 +72,10 @@ const signed_in: Record<string, Look> = {
     heading: 'console.example.com',
   },
   security_route: { path: '/organizations/$organization_id/security', heading: 'Security' },
+  configuration_route: {
+    path: '/organizations/$organization_id/configuration',
+    heading: 'Configuration',
+  },
   organization_settings_route: {
     path: '/organizations/$organization_id/settings',
     heading: 'Organization settings',

@@ -45,6 +45,7 @@ const other_texts: Record<string, string> = {
   key: 'a key of the customer',
   message: 'several lines',
   method: 'of a protocol',
+  metadata: 'XML of several lines',
   new_password: 'a password',
   password: 'a password',
   publicKey: 'of the protocol of passkeys',

@@ -45,7 +45,7 @@ function enginePart(path: string): string | undefined {
  * alike, and of them their schema.ts and store.ts. ARCHITECTURE.md tells the same order.
  */
 const api_order = [
-  'console mcp reference configuration',
+  'console mcp reference instance configuration',
   'site_apps plugin_configs plugins',
   'notice_deliveries notice_targets batch_exports destinations',
   'erasures retention query',

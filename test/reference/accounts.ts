@@ -16,8 +16,10 @@ type Ask = (method: string, path: string, body?: unknown) => Promise<any>;
 
 /** Keys, sessions and the account of a person who is signed in, up to its end. */
 export async function tellAccounts(world: StoryWorld): Promise<void> {
-  const { harness, ask } = world;
+  const { harness, ask, organization } = world;
+  await ask('GET', '/api/instance/', undefined, {});
   await ask('GET', '/api/personal_api_keys/@current/');
+  await ask('GET', `${organization}personal_api_keys/`);
   const person = await newPerson(harness);
   await nameUser(harness, person.id, 'Margaret', 'margaret@example.com');
   const email = 'margaret@example.com';

@@ -22,6 +22,9 @@ export async function tellConfiguration({ ask, organization }: StoryWorld): Prom
   await ask('GET', `${base}plan/${hash}/`);
   await ask('POST', `${base}apply/`, { hash });
   await ask('GET', base);
+  const { objects } = await ask('GET', `${base}objects/`);
+  const { kind, id } = objects.at(-1);
+  await ask('GET', `${base}?kind=${kind}&id=${id}`);
   await ask('GET', `${organization}activity/?limit=2`);
   await ask('GET', `${organization}activity/chain/`);
 }

@@ -1,6 +1,7 @@
 import { proofNameOf, proofOf } from '../factories/people/domains.ts';
 import { openBrowser, password } from '../factories/people/people.ts';
 import { testIdentityProvider } from '../saml/identity_provider.ts';
+import { providerMetadata } from '../saml/provider_metadata.ts';
 import { owner_address } from './world.ts';
 import type { StoryWorld } from './world.ts';
 
@@ -20,6 +21,12 @@ export async function tellDomains(world: StoryWorld): Promise<void> {
     saml_acs_url: 'https://idp.acme.example/sso',
     saml_x509_cert: acme.certificate.trim(),
   };
+  const metadata = providerMetadata({
+    entity_id: saml.saml_entity_id,
+    url: saml.saml_acs_url,
+    certificate: acme.certificate,
+  });
+  await ask('POST', `${base}provider_metadata/`, { metadata });
   await ask('PUT', one, { ...saml, jit_provisioning_enabled: false });
   await ask('PATCH', one, { jit_provisioning_enabled: true });
   await pending(world, one);

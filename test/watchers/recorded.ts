@@ -44,6 +44,8 @@ export const not_recorded: Record<string, string> = {
   'POST /api/organizations/:organization_id/batch_exports/:id/effect/': reads,
   'POST /api/organizations/:organization_id/connections/test/': tries,
   'POST /api/organizations/:organization_id/connections/:id/test/': tries,
+  'POST /api/organizations/:organization_id/domains/provider_metadata/':
+    'Looks at a text and stores nothing.',
   'POST /api/organizations/:organization_id/configuration/plan/':
     'Keeps a plan for an hour; what it rehearses is rolled back.',
 };

@@ -4,6 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
 import { destinationTypes } from '../../destinations/destinations.ts';
+import { AsYaml } from '../../configuration/as_yaml.tsx';
 import { Form } from '../../form/form.tsx';
 import { TypedForm } from '../../form/typed_form.tsx';
 import { pathTo } from '../../http/path.ts';
@@ -28,6 +29,7 @@ export function SettingsPage() {
         Created <Instant at={row.created_at} is_exact />, changed{' '}
         <Instant at={row.last_updated_at} is_exact />.
       </p>
+      <AsYaml kind="batch_export" id={row.id} />
       <Section title={row.paused ? 'Paused' : 'Pause'}>
         {row.paused ? <Unpause row={row} ids={ids} /> : <Pause row={row} ids={ids} />}
       </Section>

@@ -12,6 +12,7 @@ import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { organizationKeyRoutes } from './organization_routes.ts';
 import { rollApiKey } from './roll.ts';
 import { keptToReach, keyBody, refuseRevival, refuseTooMany } from './rules.ts';
 import {
@@ -44,13 +45,14 @@ const writing = { scope: 'user:write', session: true } as const;
 
 /**
  * `/api/personal_api_keys/`: the caller's own keys; list, create, retrieve, change, roll, delete,
- * and what a key is told about itself.
+ * and what a key is told about itself. Administrators list the keys that open an organization.
  */
 export function apiKeyRoutes(app: FastifyInstance, deps: Deps): void {
   currentRoute(app, deps);
   listRoutes(app, deps);
   recordRoutes(app, deps);
   changeRoutes(app, deps);
+  organizationKeyRoutes(app, deps);
 }
 
 function currentRoute(app: FastifyInstance, { db }: Deps): void {

@@ -65,6 +65,29 @@ export const CurrentApiKey = Type.Object(
   { title: 'CurrentPersonalApiKey' },
 );
 
+const { id, label: key_label, mask_value, scopes: key_scopes, expires_at, created_at } = record;
+
+/** A member's key as administrators of an organization see it. */
+export const OrganizationApiKey = Type.Object(
+  {
+    id,
+    user: User,
+    label: key_label,
+    mask_value,
+    scopes: key_scopes,
+    projects: Type.Array(Type.Integer(), {
+      description: 'The projects of the organization that it is limited to; empty: no such limit.',
+    }),
+    expires_at,
+    last_used_at: nullable(instant('Anywhere, exact to the minute; null: never used.')),
+    created_at,
+  },
+  { title: 'OrganizationApiKey' },
+);
+
+/** Such a key's row as SELECT gives it. */
+export type OrganizationApiKeyRow = Static<typeof OrganizationApiKey>;
+
 /** A key's row as SELECT gives it. */
 export type ApiKeyRow = Static<typeof ApiKey>;
 

@@ -57,6 +57,30 @@ export function findApiKey(
   );
 }
 
+/**
+ * Lists the unexpired keys of active members that open the organization or one of its projects,
+ * newest first (ties by id). Of a key's limits it shows the organization's own projects alone.
+ */
+export function listReachingKeys(organization_id: string, now_ms: number): List {
+  const id = sql`${organization_id}::uuid`;
+  const reaching = sql`
+    FROM members m JOIN users u ON u.id = m.user_id AND u.is_active
+    JOIN personal_api_keys k ON k.user_id = u.id
+    CROSS JOIN LATERAL (SELECT coalesce(array_agg(p.id ORDER BY p.id), '{}') AS ids
+      FROM projects p WHERE p.organization_id = ${id} AND p.id = ANY (k.scoped_teams)) limited
+    WHERE m.organization_id = ${id}
+      AND (k.expires_at IS NULL OR k.expires_at > ${isoInstant(now_ms)}::timestamptz)
+      AND (k.scoped_organizations IS NULL OR ${id} = ANY (k.scoped_organizations))
+      AND (k.scoped_teams IS NULL OR limited.ids <> '{}')`;
+  return {
+    rows: (page) => sql`
+      SELECT k.id, ${user_json} AS user, k.label, k.mask_value, k.scopes, limited.ids AS projects,
+        k.expires_at, k.last_used_at, k.created_at ${reaching}
+      ORDER BY k.created_at DESC, k.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count ${reaching}`,
+  };
+}
+
 /** The key with its owner. */
 export function findCurrentApiKey(
   db: Queryable,

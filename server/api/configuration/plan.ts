@@ -203,6 +203,18 @@ async function driftShown(
       changes: [],
     })),
   ];
+  return withActors(db, organization_id, found);
+}
+
+/** A changed object, and what the activity log calls its kind. */
+export type Changed = Omit<Drift, 'by'> & { scope: string; id: string };
+
+/** Returns the changes with the latest entry of the activity log about each object. */
+export async function withActors(
+  db: Queryable,
+  organization_id: string,
+  found: readonly Changed[],
+): Promise<Drift[]> {
   if (found.length === 0) return [];
   const entries = await listLatestEntries(
     db,

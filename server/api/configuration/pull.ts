@@ -5,8 +5,9 @@ import { isFields } from '../../platform/fields.ts';
 import type { Fields } from '../../platform/fields.ts';
 import { mapInTurns } from '../../platform/pacing/turns.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
+import type { KindName } from '../managed/schema.ts';
 import { kinds } from './kinds/index.ts';
-import { mayRead, readState } from './read.ts';
+import { kindsNeeded, mayRead, readState, refuseUnreadable } from './read.ts';
 import type { Placed } from './read.ts';
 import { joinSecrets } from './secret_values.ts';
 
@@ -39,6 +40,26 @@ export async function pullConfiguration(
   await mapInTurns(objects, (object) =>
     put(pulling.configuration, object, fileFields(object, pulling, taken)),
   );
+  return pulling;
+}
+
+/**
+ * Returns one object of an organization as a configuration; undefined without it.
+ * Throws 403 if the key may not read the kind, or one that it refers to.
+ */
+export async function pullObject(
+  deps: Deps,
+  db: Queryable,
+  who: { organization_id: string; scopes: readonly string[] },
+  { kind, id }: { kind: KindName; id: string },
+): Promise<Pulling | undefined> {
+  const needed = kindsNeeded(new Set([kind]));
+  refuseUnreadable(needed, who.scopes);
+  const { objects } = await readState(deps, db, who.organization_id, needed);
+  const found = objects.find((one) => one.kind.name === kind && one.id === id);
+  if (found === undefined) return undefined;
+  const pulling: Pulling = { configuration: {}, secrets: [] };
+  put(pulling.configuration, found, fileFields(found, pulling, new Set()));
   return pulling;
 }
 

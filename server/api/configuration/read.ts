@@ -136,7 +136,7 @@ export function mayRead({ right }: Kind, scopes: readonly string[]): boolean {
 }
 
 /** The HMAC by which secrets are compared that must not be known: under the server's key. */
-function fingerprintBy({ secrets }: Pick<Deps, 'secrets'>): Fingerprint {
+export function fingerprintBy({ secrets }: Pick<Deps, 'secrets'>): Fingerprint {
   return (kind, id, path, value) =>
     secrets
       .hash(`configuration secret ${JSON.stringify([kind.name, id, path, value])}`)

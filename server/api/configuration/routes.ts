@@ -1,19 +1,29 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { empty } from 'sql-template-tag';
 import type { Deps } from '../../deps.ts';
 import { withBeforehand } from '../../platform/http/inner/beforehand.ts';
 import { body } from '../../platform/http/bodies/body.ts';
-import { notFound } from '../../platform/http/errors.ts';
+import { invalid, notFound } from '../../platform/http/errors.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import { applyPlan } from './apply.ts';
 import { configurationSchema } from './json_schema.ts';
 import { createPlan, keptPlan } from './plan.ts';
-import { pullConfiguration } from './pull.ts';
-import { Applied, ApplyRequest, Plan, PlanRequest, Pulled, PulledQuery } from './schema.ts';
+import { listManagedObjects } from './managed_objects.ts';
+import { pullConfiguration, pullObject } from './pull.ts';
+import {
+  Applied,
+  ApplyRequest,
+  ManagedObjects,
+  Plan,
+  PlanRequest,
+  Pulled,
+  PulledQuery,
+} from './schema.ts';
 import { findPlan } from './store.ts';
+import { yamlText } from './yaml_text.ts';
 
 const base = '/api/organizations/:organization_id/configuration/';
 /** Largest body of a plan, in bytes: 5 MiB. */
@@ -28,6 +38,7 @@ const reading = { within: 'organization', scope: 'organization:read' } as const;
  */
 export function configurationRoutes(app: FastifyInstance, deps: Deps): void {
   readingRoutes(app, deps);
+  objectRoutes(app, deps);
   planRoute(app, deps);
   applyRoute(app, deps);
 }
@@ -55,17 +66,13 @@ function readingRoutes(app: FastifyInstance, deps: Deps): void {
         summary: 'Retrieve the present state as a configuration',
         description:
           'What the key may not read is left out. Secrets are references; a plan of the answer ' +
-          'changes nothing.',
+          'changes nothing. With `kind` and `id` only that object, to be copied into files: this ' +
+          'needs the scope of the kind, and of the kinds that it refers to.',
         querystring: PulledQuery,
         response: { 200: Pulled },
       },
     },
-    (request) => {
-      const { people = false } = query(request, PulledQuery);
-      const { organization_id } = request.access;
-      const who = { organization_id, scopes: request.caller.scopes };
-      return pullConfiguration(deps, deps.db, who, people);
-    },
+    (request) => getFiles(deps, request),
   );
 
   app.get(
@@ -85,6 +92,42 @@ function readingRoutes(app: FastifyInstance, deps: Deps): void {
       return keptPlan(plan.answer, request.caller.scopes);
     },
   );
+}
+
+function objectRoutes(app: FastifyInstance, deps: Deps): void {
+  app.get(
+    `${base}objects/`,
+    {
+      config: reading,
+      schema: {
+        summary: 'List what configurations manage, with the changes since',
+        description:
+          'What the key may not read is left out. A plan of the files compares more: it also ' +
+          'names what the files would change.',
+        response: { 200: ManagedObjects },
+      },
+    },
+    async ({ access, caller }) => {
+      const who = { organization_id: access.organization_id, scopes: caller.scopes };
+      return { objects: await listManagedObjects(deps, deps.db, who) };
+    },
+  );
+}
+
+async function getFiles(deps: Deps, request: FastifyRequest) {
+  const { people = false, kind, id } = query(request, PulledQuery);
+  const who = {
+    organization_id: request.access.organization_id,
+    scopes: request.caller.scopes,
+  };
+  if ((kind === undefined) !== (id === undefined))
+    throw invalid(kind === undefined ? 'kind' : 'id', 'required', 'Send kind and id together.');
+  const pulled =
+    kind === undefined || id === undefined
+      ? await pullConfiguration(deps, deps.db, who, people)
+      : await pullObject(deps, deps.db, who, { kind, id });
+  if (pulled === undefined) throw notFound();
+  return { ...pulled, yaml: yamlText(pulled.configuration) };
 }
 
 function planRoute(app: FastifyInstance, deps: Deps): void {

@@ -214,6 +214,30 @@ export type Need = Static<typeof Need>;
 /** The cost of a step. */
 export type Cost = Static<typeof Cost>;
 
+/** One object that a configuration manages, with the changes since its last apply. */
+const ManagedObject = Type.Object(
+  {
+    ...Drift.properties,
+    key: Type.String({ description: 'Its key in the configuration; empty if only one exists.' }),
+    source: Type.String({ description: 'The name of the configuration.' }),
+    commit: nullable(Type.String({ description: 'The commit that was applied last.' })),
+    applied_at: instant('When it was applied last.'),
+  },
+  { title: 'ManagedObject' },
+);
+
+/** One object that a configuration manages. */
+export type ManagedObject = Static<typeof ManagedObject>;
+
+/** The answer of `objects/`. */
+export const ManagedObjects = Type.Object({
+  objects: Type.Array(ManagedObject, {
+    description:
+      'Every object that a configuration manages. `changes` and `by` say what was changed by ' +
+      'hand; empty and null: nothing.',
+  }),
+});
+
 /** Body of `apply/`. */
 export const ApplyRequest = Type.Object({
   hash: Type.String({ minLength: 1, maxLength: 200, description: 'The hash of a plan.' }),
@@ -254,6 +278,7 @@ export const Pulled = Type.Object(
     secrets: Type.Array(Type.Object({ path: Type.String(), env: Type.String() }), {
       description: 'Each secret that is set, and its variable.',
     }),
+    yaml: Type.String({ description: '`configuration` as YAML.' }),
   },
   { title: 'ConfigurationPulled' },
 );
@@ -262,5 +287,9 @@ export const Pulled = Type.Object(
 export const PulledQuery = Type.Object({
   people: Type.Optional(
     Type.Boolean({ description: 'With the sections `members` and `invites`; default false.' }),
+  ),
+  kind: Type.Optional(Type.Enum([...kind_names], { description: 'The kind of one object.' })),
+  id: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 100, description: 'The id of that object.' }),
   ),
 });

@@ -13,6 +13,7 @@ import { refuseDeactivated } from '../deactivation/store.ts';
 import { isAnchor, isAtOnce, splitChanges } from './anchors.ts';
 import { challengeName } from './proof/challenge.ts';
 import { claimDomain } from './claim.ts';
+import { metadataRoute } from './metadata_route.ts';
 import { readDomainChanges, readNewDomain } from './input.ts';
 import { writeNotice } from './notices.ts';
 import { pendingRoutes } from './pending_routes.ts';
@@ -44,6 +45,7 @@ export function domainRoutes(app: FastifyInstance, deps: Deps): void {
   recordRoutes(app, deps);
   deleteRoute(app, deps);
   pendingRoutes(app, deps);
+  metadataRoute(app);
   verifyRoute(app, deps);
 }
 

@@ -174,5 +174,24 @@ export const DomainPatch = Type.Object({
   ...settable,
 });
 
+/** Body of `provider_metadata/`. */
+export const ProviderMetadata = Type.Object({
+  metadata: Type.String({
+    minLength: 1,
+    maxLength: 256 * 1024,
+    description: 'The XML that the identity provider offers as its SAML metadata.',
+  }),
+});
+
+/** The fields of a domain that its provider's metadata fills. */
+export const ProviderFields = Type.Object(
+  {
+    saml_entity_id: Type.String({ description: entity_description }),
+    saml_acs_url: Type.String({ description: url_description }),
+    saml_x509_cert: Type.String({ description: certificate_description }),
+  },
+  { title: 'ProviderFields' },
+);
+
 /** The fields that may change, as far as they were sent. */
 export type DomainChanges = Static<typeof DomainPatch>;

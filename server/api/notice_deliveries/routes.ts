@@ -1,5 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
+import type { NoticeBody } from '../../engine/notices/notice.ts';
+import { serviceBody } from '../../engine/notices/services.ts';
+import { hidden_part } from '../../engine/notices/webhook_url.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { NoFields, body } from '../../platform/http/bodies/body.ts';
@@ -25,7 +28,8 @@ export function noticeDeliveryRoutes(app: FastifyInstance, deps: Deps): void {
   }
 }
 
-function readingRoutes(app: FastifyInstance, { db }: Deps, { base, within }: Mount): void {
+function readingRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): void {
+  const { db } = deps;
   const config = { scope: 'batch_export:read', within } as const;
   app.get(
     base,
@@ -52,11 +56,11 @@ function readingRoutes(app: FastifyInstance, { db }: Deps, { base, within }: Mou
         response: { 200: NoticeDeliveryRecord },
       },
     },
-    (request) => getDelivery(db, request),
+    (request) => getDelivery(deps, db, request),
   );
 }
 
-function sendRoute(app: FastifyInstance, { clock }: Deps, { base, within }: Mount): void {
+function sendRoute(app: FastifyInstance, deps: Deps, { base, within }: Mount): void {
   app.post(
     `${base}:id/send/`,
     {
@@ -80,8 +84,8 @@ function sendRoute(app: FastifyInstance, { clock }: Deps, { base, within }: Moun
         if (locked.is_under_way) throw conflict('An attempt is in progress. Wait for its end.');
         if (locked.is_target_off)
           throw conflict('The target is switched off: switch it on, then send again.');
-        await sendAgain(tx, id, isoInstant(clock.now()));
-        const after = await getDelivery(tx, request);
+        await sendAgain(tx, id, isoInstant(deps.clock.now()));
+        const after = await getDelivery(deps, tx, request);
         record({
           activity: 'sent_again',
           scope: 'notice_delivery',
@@ -94,10 +98,17 @@ function sendRoute(app: FastifyInstance, { clock }: Deps, { base, within }: Moun
   );
 }
 
-async function getDelivery(db: Queryable, request: FastifyRequest): Promise<NoticeDeliveryRecord> {
+async function getDelivery(
+  { config }: Deps,
+  db: Queryable,
+  request: FastifyRequest,
+): Promise<NoticeDeliveryRecord> {
   const found = await findDelivery(db, request.access, idOf(request));
   if (found === undefined) throw notFound();
-  return found;
+  const { type, ...record } = found;
+  if (type === null || type === 'email' || type === 'webhook') return record;
+  const notice = JSON.parse(record.body) as NoticeBody;
+  return { ...record, body: serviceBody(type, config.public_url, notice, hidden_part) };
 }
 
 function idOf(request: FastifyRequest): number {

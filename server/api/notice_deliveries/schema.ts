@@ -15,6 +15,19 @@ export const DeliveriesQuery = Type.Object({
   outcome: Type.Optional(Type.Enum([...delivery_outcomes])),
 });
 
+const tried = {
+  at: instant('When it ended.'),
+  outcome: Type.Enum(['delivered', 'failed', 'given_up']),
+  status: nullable(
+    Type.Integer({
+      description:
+        "The HTTP status of the receiver's answer; null without an answer and for mails. " +
+        'Sluice reads nothing else of the answer.',
+    }),
+  ),
+  detail: nullable(Type.String({ description: 'What went wrong, and what to do.' })),
+};
+
 const fields = {
   id: Type.Integer({ description: 'Id of the delivery.' }),
   team_id: Type.Integer({ description: 'The project of the export.' }),
@@ -30,6 +43,7 @@ const fields = {
   }),
   attempts: Type.Integer({ description: 'How many attempts there were since it was sent last.' }),
   next_attempt_at: nullable(instant('When it is tried next; null once it is over.')),
+  last_try: nullable(Type.Object(tried, { description: 'The latest attempt; null before it.' })),
   created_at: instant('When it happened.'),
 };
 
@@ -43,24 +57,13 @@ export const NoticeDeliveryRecord = Type.Object(
   {
     ...fields,
     body: Type.String({
-      description: 'What a webhook is sent, to the byte; a mail says the same in words.',
+      description:
+        'What the target is sent, to the byte, with ******** in place of a secret; a mail says ' +
+        'the same in words.',
     }),
-    tries: Type.Array(
-      Type.Object({
-        number: Type.Integer(),
-        at: instant('When it ended.'),
-        outcome: Type.Enum(['delivered', 'failed', 'given_up']),
-        status: nullable(
-          Type.Integer({
-            description:
-              "The HTTP status of the webhook's answer; null without an answer and for " +
-              'mails. Sluice reads nothing else of the answer.',
-          }),
-        ),
-        detail: nullable(Type.String({ description: 'What went wrong, and what to do.' })),
-      }),
-      { description: 'Every attempt, oldest first.' },
-    ),
+    tries: Type.Array(Type.Object({ number: Type.Integer(), ...tried }), {
+      description: 'Every attempt, oldest first.',
+    }),
   },
   { title: 'NoticeDeliveryRecord' },
 );

@@ -3,6 +3,7 @@ import { liesIn } from '../../platform/http/caller/mount.ts';
 import type { Place } from '../../platform/http/caller/mount.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import type { NoticeTargetRow } from '../notice_targets/schema.ts';
 import type { NoticeDeliveryRecord } from './schema.ts';
 
 /** Filters of the list. */
@@ -10,7 +11,10 @@ export type DeliveriesWanted = { target?: string; batch_export?: string; outcome
 
 const columns = sql`d.id, d.team_id, d.notice_id AS notice, n.event,
   d.batch_export_id AS batch_export, d.target_id AS target, d.address, d.outcome, d.attempts,
-  d.next_attempt_at, n.created_at`;
+  d.next_attempt_at, n.created_at,
+  (SELECT json_build_object('at', wire_instant(a.at), 'outcome', a.outcome, 'status', a.status,
+    'detail', a.detail) FROM notice_attempts a WHERE a.delivery_id = d.id
+    ORDER BY a.number DESC LIMIT 1) AS last_try`;
 const with_notice = sql`JOIN notices n ON n.id = d.notice_id`;
 
 const isInPlace = (place: Place) => liesIn(place, sql`d.team_id`);
@@ -31,14 +35,20 @@ export function listDeliveries(place: Place, wanted: DeliveriesWanted): List {
   };
 }
 
+/** A delivery with the notice as it was written, and the type of its target. */
+export type StoredDelivery = NoticeDeliveryRecord & {
+  type: NoticeTargetRow['type'] | null;
+};
+
 /** The delivery with all that was tried. */
 export function findDelivery(
   db: Queryable,
   place: Place,
   id: number,
-): Promise<NoticeDeliveryRecord | undefined> {
-  return db.row<NoticeDeliveryRecord>(sql`
-    SELECT ${columns}, n.body, coalesce((
+): Promise<StoredDelivery | undefined> {
+  return db.row<StoredDelivery>(sql`
+    SELECT ${columns}, n.body, (SELECT t.type FROM notice_targets t WHERE t.id = d.target_id)
+      AS type, coalesce((
       SELECT json_agg(json_build_object('number', a.number, 'at', wire_instant(a.at), 'outcome',
         a.outcome, 'status', a.status, 'detail', a.detail) ORDER BY a.number)
       FROM notice_attempts a WHERE a.delivery_id = d.id), '[]') AS tries
@@ -55,7 +65,7 @@ export function lockDelivery(
     SELECT d.is_under_way, EXISTS (SELECT 1 FROM notice_targets t WHERE t.id = d.target_id
       AND NOT t.enabled) AS is_target_off,
       NOT EXISTS (SELECT 1 FROM notice_targets t WHERE t.id = d.target_id
-        AND t.type = 'webhook') AS is_mail
+        AND t.type <> 'email') AS is_mail
     FROM notice_deliveries d WHERE d.id = ${id} AND ${isInPlace(place)} FOR UPDATE OF d`);
 }
 

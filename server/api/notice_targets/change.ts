@@ -3,9 +3,10 @@ import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Deps } from '../../deps.ts';
 import { notice_events } from '../../engine/notices/notice.ts';
-import { findTarget, secretContext } from '../../engine/notices/outbox.ts';
+import { findTarget, openTarget, secretContext } from '../../engine/notices/outbox.ts';
 import type { Target } from '../../engine/notices/outbox.ts';
-import { storedUrl, urlContext } from '../../engine/notices/webhook_url.ts';
+import { pagerduty_url } from '../../engine/notices/services.ts';
+import { storedUrl } from '../../engine/notices/webhook_url.ts';
 import { beginBody } from '../../platform/http/bodies/body.ts';
 import { conflict, invalid, notFound } from '../../platform/http/errors.ts';
 import { movedSecrets } from '../../platform/http/bodies/moved_secrets.ts';
@@ -57,13 +58,15 @@ export async function createTarget(
   const id = uuidv7();
   const created_secret = type === 'webhook' && own_secret === undefined ? newWebhookSecret() : null;
   const secret = own_secret ?? created_secret;
+  const url = fields.url ?? (type === 'pagerduty' ? pagerduty_url : null);
   await insertNoticeTarget(tx, {
     id,
     team_id,
     type,
+    name: fields.name ?? null,
     address: fields.address ?? null,
-    ...(typeof fields.url === 'string'
-      ? storedUrl(deps.secrets, id, fields.url)
+    ...(typeof url === 'string'
+      ? storedUrl(deps.secrets, id, url)
       : { url: null, url_sealed: null }),
     secret: secret === null ? null : deps.secrets.seal(secret, secretContext(id)),
     events: [...new Set(fields.events ?? notice_events)],
@@ -86,7 +89,7 @@ export async function changeTarget(
 ): Promise<{ has_new_url: boolean; has_new_secret: boolean }> {
   const { passed, endWith } = beginBody(request, NoticeTargetPatch);
   const { url: sent_url, ...others } = passed;
-  const stored = storedWebhook(deps, await findTarget(tx, before.id));
+  const stored = storedPlace(deps, await findTarget(tx, before.id));
   // Whoever sends back what was shown, or what is stored, changes nothing by it.
   const url = sent_url === before.url || sent_url === stored.url ? undefined : sent_url;
   const found = [
@@ -115,22 +118,20 @@ export async function changeTarget(
   return { has_new_url: typeof url === 'string', has_new_secret: secret !== undefined };
 }
 
-/** The secret fields of a webhook, and the field that says where its signatures go. */
+/** The secret field of a target, and the field that says where its signatures go. */
 const webhook_places = { secrets: ['secret'], where: ['url'] };
 
 /**
- * The whole address and the secret of a webhook; neither of a target that gets mails. Never to be
- * logged or answered.
+ * The whole address and the secret of a target, as far as its type has them. Never to be logged or
+ * answered.
  */
-function storedWebhook(
+function storedPlace(
   { secrets }: Deps,
   target: Target | undefined,
 ): { url?: string; secret?: string } {
-  if (target?.type !== 'webhook') return {};
-  return {
-    url: secrets.open(target.url_sealed, urlContext(target.id)),
-    secret: secrets.open(target.secret, secretContext(target.id)),
-  };
+  if (target === undefined || target.type === 'email') return {};
+  const { url, secret } = openTarget(secrets, target);
+  return { url, ...(secret === undefined ? {} : { secret }) };
 }
 
 async function projectOf(

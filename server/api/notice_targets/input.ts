@@ -30,33 +30,40 @@ export async function wrongFields(
 ): Promise<Violation[]> {
   return [
     ...typeViolations(subject, fields),
-    ...formViolations(outbound, fields),
+    ...urlViolations(outbound, fields),
+    ...secretViolations(subject, fields),
     ...(await exportViolations(db, subject.team_id, fields)),
   ];
 }
 
+/** The fields that a new target of the type must have, and those that it never has. */
+const type_fields: Record<NoticeTargetRow['type'], { needed: Field; foreign: Field[] }> = {
+  email: { needed: 'address', foreign: ['url', 'secret'] },
+  webhook: { needed: 'url', foreign: ['address'] },
+  slack: { needed: 'url', foreign: ['address', 'secret'] },
+  microsoft_teams: { needed: 'url', foreign: ['address', 'secret'] },
+  pagerduty: { needed: 'secret', foreign: ['address'] },
+};
+type Field = 'address' | 'url' | 'secret';
+
 function typeViolations({ type, is_new }: Subject, fields: NoticeTargetChanges): Violation[] {
   if (type === undefined) return [];
-  const [needed, foreign] =
-    type === 'email' ? (['address', ['url', 'secret']] as const) : (['url', ['address']] as const);
+  const { needed, foreign } = type_fields[type];
   const missing: Violation[] =
     is_new && fields[needed] === undefined
       ? [{ attr: needed, code: 'required', detail: `A target of type ${type} needs it.` }]
       : [];
-  const empty: Violation[] =
-    fields[needed] === null
-      ? [
-          {
-            attr: needed,
-            code: 'null',
-            detail: `A target of type ${type} needs it: leave it out to keep it.`,
-          },
-        ]
-      : [];
+  const empty = (['address', 'url'] as const).filter(
+    (name) => fields[name] === null && !foreign.includes(name) && (!is_new || name === needed),
+  );
   const strange = foreign.filter((name) => fields[name] !== undefined && fields[name] !== null);
   return [
     ...missing,
-    ...empty,
+    ...empty.map((attr): Violation => ({
+      attr,
+      code: 'null',
+      detail: `A target of type ${type} needs it: leave it out to keep it.`,
+    })),
     ...strange.map((attr): Violation => ({
       attr,
       code: 'invalid_input',
@@ -65,7 +72,7 @@ function typeViolations({ type, is_new }: Subject, fields: NoticeTargetChanges):
   ];
 }
 
-function formViolations(outbound: Outbound, { url, secret }: NoticeTargetChanges): Violation[] {
+function urlViolations(outbound: Outbound, { url }: NoticeTargetChanges): Violation[] {
   const found: Violation[] = [];
   if (typeof url === 'string' && !isPlainAddress(url))
     found.push({
@@ -82,13 +89,26 @@ function formViolations(outbound: Outbound, { url, secret }: NoticeTargetChanges
         'keep the stored address.',
     });
   else if (typeof url === 'string') found.push(...unreachable(outbound, url));
-  if (secret !== undefined && readWebhookSecret(secret) === undefined)
-    found.push({
-      attr: 'secret',
-      code: 'invalid_input',
-      detail: 'Must be whsec_ and 24 to 64 bytes in base64; leave it out to get one.',
-    });
   return found;
+}
+
+function secretViolations({ type }: Subject, { secret }: NoticeTargetChanges): Violation[] {
+  if (secret === undefined) return [];
+  if (type === 'pagerduty')
+    return /^[A-Za-z0-9]{32}$/.test(secret)
+      ? []
+      : [
+          {
+            attr: 'secret',
+            code: 'invalid_input',
+            detail:
+              'Must be the integration key of Events API v2, 32 letters and digits: copy it from ' +
+              'the integrations of your service in PagerDuty.',
+          },
+        ];
+  if (readWebhookSecret(secret) !== undefined) return [];
+  const detail = 'Must be whsec_ and 24 to 64 bytes in base64; leave it out to get one.';
+  return [{ attr: 'secret', code: 'invalid_input', detail }];
 }
 
 /**

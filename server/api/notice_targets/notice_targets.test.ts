@@ -41,6 +41,8 @@ test('targets are created, in both lists, changed, deleted; a secret shows once'
     enabled: true,
     disabled_reason: null,
     last_attempt: null,
+    last_test: null,
+    name: null,
     managed_by: null,
   };
   assert.deepEqual(rest, {

@@ -153,8 +153,9 @@ function deleteRoute(app: FastifyInstance, { base, within }: Mount): void {
 
 function testRoute(app: FastifyInstance, deps: Deps, { base, within }: Mount): void {
   const description =
-    'One attempt, at once, whatever `events` and `enabled` say; nothing is stored. After ten ' +
-    'in a row the tests of a project are slowed.';
+    'One attempt, at once, whatever `events` and `enabled` say. `last_test` of the target shows ' +
+    'the result. PagerDuty gets an incident of severity `info` and its end. After ten in a row ' +
+    'the server slows the tests of a project.';
   const schema = {
     summary: 'Send a notice to try a target out',
     description,
@@ -201,10 +202,16 @@ function entryOf(
   after: NoticeTargetRow | undefined,
   unseen: Change[],
 ): Entry {
-  const { id, address, url } = (after ?? before)!;
+  const { id, name, address, url } = (after ?? before)!;
   const changes = [
-    ...changesOf(before, after, ['last_updated_at', 'last_attempt', 'managed_by']),
+    ...changesOf(before, after, ['last_updated_at', 'last_attempt', 'last_test', 'managed_by']),
     ...unseen,
   ];
-  return { activity, scope: 'notice_target', item_id: id, item_name: address ?? url, changes };
+  return {
+    activity,
+    scope: 'notice_target',
+    item_id: id,
+    item_name: name ?? address ?? url,
+    changes,
+  };
 }

@@ -1,14 +1,22 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { notice_events } from '../../engine/notices/notice.ts';
+import { notice_events, notice_services } from '../../engine/notices/notice.ts';
 import { hidden_part } from '../../engine/notices/webhook_url.ts';
+import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../managed/schema.ts';
 
 const exports_max = 100;
 
+const target_types = ['email', 'webhook', ...notice_services] as const;
+
 const fields = {
+  name: lineOfText({
+    minLength: 1,
+    maxLength: 100,
+    description: 'What people call the target, such as the channel that it leads to.',
+  }),
   address: Type.String({
     trim: true,
     format: 'email',
@@ -21,13 +29,15 @@ const fields = {
     maxLength: 4096,
     description:
       'The address that Sluice posts to: http or https, without user, password or fragment. It ' +
-      'is encrypted at rest. Answers show its scheme and host.',
+      'is encrypted at rest. Answers show its scheme and host. For `pagerduty` the default is ' +
+      'that of accounts in the United States.',
   }),
   secret: Type.String({
     description:
       'The secret that signs webhooks (Standard Webhooks): `whsec_` and 24 to 64 bytes in ' +
-      'base64. It is encrypted at rest and never returned. If you send none, the server ' +
-      'creates one and shows it in this answer only.',
+      'base64. If you send none, the server creates one and shows it in this answer only. For ' +
+      '`pagerduty` the integration key, which is required. It is encrypted at rest and never ' +
+      'returned.',
   }),
   events: Type.Array(Type.Enum([...notice_events]), {
     minItems: 1,
@@ -83,12 +93,22 @@ const LastAttempt = Type.Object(
   { description: 'The latest attempt to tell something; null before the first.' },
 );
 
+const LastTest = Type.Object(
+  {
+    at: instant('When it ended.'),
+    is_delivered: Type.Boolean({ description: 'Whether the target accepted it.' }),
+    detail: nullable(Type.String({ description: 'What went wrong and what to do, for people.' })),
+  },
+  { description: 'The latest result of `test/`; null before the first.' },
+);
+
 /** A target as every answer shows it. */
 export const NoticeTarget = Type.Object(
   {
     id: uuid(),
     team_id: Type.Integer({ description: 'The project of the exports.' }),
-    type: Type.Enum(['email', 'webhook']),
+    type: Type.Enum([...target_types]),
+    name: nullable(Type.String({ description: 'What people call it; null: it has no name.' })),
     address: nullable(fields.address),
     url: nullable(shown_url),
     events: fields.events,
@@ -96,6 +116,7 @@ export const NoticeTarget = Type.Object(
     enabled: fields.enabled,
     disabled_reason: nullable(DisabledReason),
     last_attempt: nullable(LastAttempt),
+    last_test: nullable(LastTest),
     created_at: instant('When it was created.'),
     last_updated_at: instant('When it was changed last.'),
     managed_by: ManagedBy,
@@ -114,7 +135,7 @@ export const NewNoticeTarget = Type.Object(
       Type.String({
         description:
           'The secret that the server created for the webhook, shown only here; null where the ' +
-          'body had one, for mails, and with `validate_only`, which creates none.',
+          'body had one, for all other types, and with `validate_only`, which creates none.',
       }),
     ),
   },
@@ -124,6 +145,7 @@ export const NewNoticeTarget = Type.Object(
 const settable = {
   // Null for the one that the type does not have, as answers show it: what was read can be sent
   // back.
+  name: Type.Optional(nullable(fields.name)),
   address: Type.Optional(nullable(fields.address)),
   url: Type.Optional(nullable(fields.url)),
   secret: Type.Optional(fields.secret),
@@ -132,9 +154,13 @@ const settable = {
   enabled: Type.Optional(fields.enabled),
 };
 
-/** Body of POST: `email` needs `address`, `webhook` needs `url`. */
+/** Body of POST; `type` says which other fields are required. */
 export const NoticeTargetCreate = Type.Object({
-  type: Type.Enum(['email', 'webhook'], { description: 'The kind of target. It cannot change.' }),
+  type: Type.Enum([...target_types], {
+    description:
+      'The kind of target. It cannot change. `email` needs `address`; `webhook`, `slack` and ' +
+      '`microsoft_teams` need `url`; `pagerduty` needs `secret`.',
+  }),
   team_id: Type.Optional(
     Type.Integer({
       description:
@@ -156,7 +182,7 @@ export const NoticeTargetTest = Type.Object(
     is_delivered: nullable(
       Type.Boolean({
         description:
-          'Whether the relay took the mail, or the webhook answered with a status from 200 to ' +
+          'Whether the relay took the mail, or the receiver answered with a status from 200 to ' +
           '299; null with `validate_only`.',
       }),
     ),

@@ -9,8 +9,8 @@ import { managedBy } from '../managed/store.ts';
 import type { NoticeTargetRow } from './schema.ts';
 
 // Columns are named: what is sealed cannot slip in.
-const columns = sql`t.id, t.team_id, t.type, t.address, t.url, t.events, t.batch_export_ids,
-  t.enabled, t.disabled_reason, t.last_attempt, t.created_at, t.last_updated_at,
+const columns = sql`t.id, t.team_id, t.type, t.name, t.address, t.url, t.events, t.batch_export_ids,
+  t.enabled, t.disabled_reason, t.last_attempt, t.last_test, t.created_at, t.last_updated_at,
   ${managedBy('notice_target', sql`t.id`)} AS managed_by`;
 
 const isInPlace = (place: Place) => liesIn(place, sql`t.team_id`);
@@ -51,7 +51,7 @@ export function findNoticeTarget(
  */
 export type NoticeTargetFields = Pick<
   NoticeTargetRow,
-  'address' | 'url' | 'events' | 'batch_export_ids' | 'enabled'
+  'name' | 'address' | 'url' | 'events' | 'batch_export_ids' | 'enabled'
 > & {
   url_sealed: Buffer | null;
   secret: Buffer | null;
@@ -70,11 +70,11 @@ export async function insertNoticeTarget(
     Pick<NoticeTargetRow, 'id' | 'team_id' | 'type'> & { created_by: number },
 ): Promise<void> {
   await tx.run(sql`
-    INSERT INTO notice_targets (id, team_id, type, address, url, url_sealed, secret, events,
+    INSERT INTO notice_targets (id, team_id, type, name, address, url, url_sealed, secret, events,
       batch_export_ids, enabled, created_by)
-    VALUES (${row.id}, ${row.team_id}, ${row.type}, ${row.address}, ${row.url}, ${row.url_sealed},
-      ${row.secret}, ${row.events}, ${row.batch_export_ids}::uuid[], ${row.enabled},
-      ${row.created_by})`);
+    VALUES (${row.id}, ${row.team_id}, ${row.type}, ${row.name}, ${row.address}, ${row.url},
+      ${row.url_sealed}, ${row.secret}, ${row.events}, ${row.batch_export_ids}::uuid[],
+      ${row.enabled}, ${row.created_by})`);
 }
 
 /**
@@ -91,6 +91,16 @@ export async function updateNoticeTarget(
     sql`UPDATE notice_targets SET ${assignments(changes)}, last_updated_at = now()
       WHERE id = ${id}::uuid`,
   );
+}
+
+/** Notes the result of a test, which changes nothing else of the target. */
+export async function noteTest(
+  db: Queryable,
+  id: string,
+  last_test: NonNullable<NoticeTargetRow['last_test']>,
+): Promise<void> {
+  await db.run(sql`UPDATE notice_targets SET last_test = ${JSON.stringify(last_test)}::jsonb
+    WHERE id = ${id}::uuid`);
 }
 
 /** Removes the target; what was still to be told to it is told to nobody. */

@@ -7,18 +7,21 @@ import type { AttemptResult } from '../../engine/notices/attempt.ts';
 import { trialMail } from '../../engine/notices/notice_mail.ts';
 import { findTarget } from '../../engine/notices/outbox.ts';
 import { postToTarget } from '../../engine/notices/send.ts';
+import { trialBodies } from '../../engine/notices/services.ts';
 import { takeAttempt } from '../../platform/pacing/throttle.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { notFound, throttled } from '../../platform/http/errors.ts';
 import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import type { NoticeTargetRow, NoticeTargetTest } from './schema.ts';
+import { noteTest } from './store.ts';
 
 /** Tests send mails to any address: nobody shall flood one through this server. */
 const throttle = { free: 10, pause_seconds_min: 60, pause_seconds_max: 3600 };
 const detail = 'This is a test of a notice target. Nothing has happened to an export.';
 
 /**
- * Sends one test to the target, signed and bounded like a notice, and says what became of it.
+ * Sends one test to the target, signed and bounded like a notice, notes the result with the target
+ * and returns it.
  * Throws 429 when the tests of the project are slowed.
  */
 export async function tryTarget(
@@ -30,9 +33,12 @@ export async function tryTarget(
   const wait_seconds = await takeAttempt(deps, `notice_target_test:${team_id}`, throttle);
   if (wait_seconds !== undefined) throw throttled(wait_seconds);
   const result = await send(deps, id);
-  return result.outcome === 'delivered'
-    ? { is_delivered: true, detail: null }
-    : { is_delivered: false, detail: result.detail };
+  const told =
+    result.outcome === 'delivered'
+      ? { is_delivered: true, detail: null }
+      : { is_delivered: false, detail: result.detail };
+  await noteTest(deps.db, id, { at: isoInstant(deps.clock.now()), ...told });
+  return told;
 }
 
 async function send(deps: Deps, id: string): Promise<AttemptResult> {
@@ -40,10 +46,18 @@ async function send(deps: Deps, id: string): Promise<AttemptResult> {
   if (target === undefined) throw notFound();
   if (target.type === 'email')
     return sendMail(deps.mail, { to: target.address, ...trialMail(detail) });
+  const trial_id = uuidv7();
+  const at = isoInstant(deps.clock.now());
   const text = JSON.stringify({
     type: 'notice_target.test',
-    timestamp: isoInstant(deps.clock.now()),
+    timestamp: at,
     data: { notice_target: id, detail },
   });
-  return postToTarget(deps, target, { id: uuidv7(), body: text }, new AbortController().signal);
+  const { type } = target;
+  const textsFor = (secret: string | undefined) =>
+    type === 'webhook'
+      ? [text]
+      : trialBodies(type, deps.config.public_url, { id: trial_id, detail, at }, secret);
+  const { signal } = new AbortController();
+  return postToTarget(deps, target, { id: trial_id, textsFor }, signal);
 }

@@ -51,7 +51,7 @@ test('the setting says who may create an organization, by default members', asyn
 });
 
 test('on a server without organizations anybody may create the first one', async () => {
-  for (const setting of ['owner', 'members', 'anyone']) {
+  for (const setting of ['owner', 'members', 'anyone'] as const) {
     harness.deps.config.organization_creation = setting;
     await harness.deps.db.run(sql`DELETE FROM organizations`);
     const [first, second] = [await newPerson(harness), await newPerson(harness)];

@@ -224,6 +224,11 @@ export const groups: ApiReference['groups'] = [
     name: 'Configuration and agents',
     tags: [
       {
+        name: 'instance',
+        label: 'Instance',
+        description: 'The name of the server, and what it can do.',
+      },
+      {
         name: 'configuration',
         label: 'Configuration as code',
         description: 'Plan and apply the configuration of an organization from files.',

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
-import { stringify } from 'yaml';
+import { withEscapes, yamlText } from '../../api/configuration/yaml_text.ts';
 import { UserError } from '../user_error.ts';
-import { withEscapes } from './references.ts';
 
 /**
  * Writes a configuration into a file (`-`: gives its lines). YAML, or JSON by the file's name. A
@@ -13,12 +12,10 @@ export async function pullFiles(
   address: string,
 ): Promise<{ lines: string[] }> {
   const isJson = file.endsWith('.json');
-  const written = withEscapes(configuration);
   const text = isJson
-    ? `${JSON.stringify(written, null, 2)}\n`
+    ? `${JSON.stringify(withEscapes(configuration), null, 2)}\n`
     : `# yaml-language-server: $schema=${address}/api/configuration/schema/\n` +
-      // Many programs read YAML 1.1, in which a plain `no` is no text.
-      stringify(written, { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1' });
+      yamlText(configuration);
   if (file === '-') return { lines: [text.trimEnd()] };
   try {
     writeFileSync(file, text, { flag: 'wx' });

@@ -8,8 +8,6 @@ const content_size_bytes_max = 1024 * 1024;
 
 const variable =
   /\$\$\{|\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}|\$\{(?:\s*env\b[^}]*\}?|[A-Z_][A-Z0-9_]*\}|\{)/g;
-/** Matches text that would be read as a reference. */
-const needs_escape = /(?<=\$)\$\{|\$\{(?=\s*env\b|[A-Z_][A-Z0-9_]*\}|\{)/g;
 /** Texts that are code, in which `${` mostly is the code's. */
 const code_place = /^plugins\.[^.]+\.source\./;
 
@@ -69,16 +67,6 @@ export function resolveReferences(
     );
   };
   return { value: read(value, ''), faults, varied };
-}
-
-/** The value as `resolveReferences` has to find it to give that very value. */
-export function withEscapes(value: unknown): unknown {
-  if (typeof value === 'string') return value.replaceAll(needs_escape, () => '$${');
-  if (Array.isArray(value)) return value.map(withEscapes);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, withEscapes(inner)]),
-  );
 }
 
 function notOne(text: string): string {

@@ -22,13 +22,14 @@ export type AttemptResult = { status?: number } & (
   | { outcome: 'gone'; detail: string; url: string }
 );
 
-/** A signed message on its way to a webhook. */
-export type WebhookMessage = { url: string; key: Buffer; id: string; body: string };
+/** A message on its way to a webhook; without a key it is not signed. */
+export type WebhookMessage = { url: string; key: Buffer | undefined; id: string; body: string };
 
 /**
- * Posts a message once, signed for this moment, and waits up to `answer_ms` for the status. Every
- * status of 200 to 299 is a delivery; redirects are not followed and of the answer's body nothing
- * is read. Rejects only when `signal` is aborted; then it is not known what became of it.
+ * Posts a message once, signed for this moment if it has a key, and waits up to `answer_ms` for the
+ * status. Every status of 200 to 299 is a delivery; redirects are not followed and of the answer's
+ * body nothing is read. Rejects only when `signal` is aborted; then it is not known what became of
+ * it.
  */
 export async function postWebhook(
   { outbound, clock }: { outbound: Outbound; clock: Clock },
@@ -45,7 +46,7 @@ export async function postWebhook(
         headers: tracedHeaders({
           'content-type': 'application/json',
           'user-agent': 'sluice',
-          ...webhookHeaders(key, id, clock.now(), body),
+          ...(key === undefined ? {} : webhookHeaders(key, id, clock.now(), body)),
         }),
         body,
         signal: AbortSignal.any([signal, timeout]),

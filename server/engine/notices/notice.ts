@@ -13,6 +13,12 @@ export const notice_events = [
 /** One of `notice_events`. */
 export type NoticeEvent = (typeof notice_events)[number];
 
+/** The services that get notices in their own form. */
+export const notice_services = ['slack', 'microsoft_teams', 'pagerduty'] as const;
+
+/** One of `notice_services`. */
+export type NoticeService = (typeof notice_services)[number];
+
 /** The run that a notice is about. */
 export type NoticeRun = {
   id: string;

@@ -2,7 +2,13 @@ import sql from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
+import type { Secrets } from '../../platform/secrets/secrets.ts';
 import type { DueDelivery } from './claim.ts';
+import type { NoticeService } from './notice.ts';
+import { urlContext } from './webhook_url.ts';
+
+/** The kinds of targets that notices are posted to. */
+export type PostedType = 'webhook' | NoticeService;
 
 /**
  * The receiver of a notice; `url_sealed` and `secret` are envelopes of `urlContext` and
@@ -10,8 +16,19 @@ import type { DueDelivery } from './claim.ts';
  */
 export type Target = { id: string; enabled: boolean } & (
   | { type: 'email'; address: string }
-  | { type: 'webhook'; url_sealed: Buffer; secret: Buffer }
+  | { type: PostedType; url_sealed: Buffer; secret: Buffer | null }
 );
+
+/** Returns the address and the secret of a target; throws if this server's key opens neither. */
+export function openTarget(
+  secrets: Secrets,
+  { id, url_sealed, secret }: Extract<Target, { url_sealed: Buffer }>,
+): { url: string; secret: string | undefined } {
+  return {
+    url: secrets.open(url_sealed, urlContext(id)),
+    secret: secret === null ? undefined : secrets.open(secret, secretContext(id)),
+  };
+}
 
 /**
  * Why the server switched a target off: a code of a closed list, a sentence for people, and when

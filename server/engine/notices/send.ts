@@ -14,10 +14,10 @@ import type { DueDelivery } from './claim.ts';
 import type { NoticeBody } from './notice.ts';
 import { noticeMail } from './notice_mail.ts';
 import type { Addressee } from './notice_mail.ts';
-import { findTarget, isAdministrator, releaseDelivery, secretContext } from './outbox.ts';
+import { findTarget, isAdministrator, openTarget, releaseDelivery } from './outbox.ts';
+import { serviceBody } from './services.ts';
 import { settleDelivery } from './settle_delivery.ts';
-import type { Target } from './outbox.ts';
-import { urlContext } from './webhook_url.ts';
+import type { PostedType, Target } from './outbox.ts';
 
 /** The outside parts that sending notices uses. */
 export type NoticeSender = {
@@ -179,38 +179,47 @@ async function attempt(
       detail: 'The target was switched off before the notice could be delivered.',
     };
   if (target.type === 'email') return post(target.address, 'target');
-  return postToTarget(sender, target, { id: due.notice_id, body: due.body }, signal, answer_ms);
+  const { type } = target;
+  const textsFor = (secret: string | undefined) => [
+    type === 'webhook' ? due.body : serviceBody(type, sender.public_url, bodyOf(due), secret),
+  ];
+  return postToTarget(sender, target, { id: due.notice_id, textsFor }, signal, answer_ms);
 }
 
 function bodyOf({ body }: DueDelivery): NoticeBody {
   return JSON.parse(body) as NoticeBody;
 }
 
-/** Posts a message to a webhook's address under the target's secret, once; as `postWebhook`. */
+/**
+ * Posts texts to a target's address, one after another while they are accepted; as `postWebhook`.
+ * `textsFor` gets the target's secret; only a webhook's signs, a service has it in its text.
+ */
 export async function postToTarget(
   sender: Pick<NoticeSender, 'secrets' | 'outbound' | 'clock'>,
-  target: Target & { type: 'webhook' },
-  message: { id: string; body: string },
+  target: Target & { type: PostedType },
+  { id, textsFor }: { id: string; textsFor: (secret: string | undefined) => string[] },
   signal: AbortSignal,
   answer_ms?: number,
 ): Promise<AttemptResult> {
-  const opened = openTarget(sender.secrets, target);
-  if (opened === undefined) {
+  const opened = openedTarget(sender.secrets, target);
+  const key = target.type === 'webhook' ? readWebhookSecret(opened?.secret ?? '') : undefined;
+  if (opened === undefined || (target.type === 'webhook' && key === undefined)) {
     const detail =
       "The target's address or secret cannot be decrypted with this server's key. Set both " +
       'again, or start the server with the key that encrypted them.';
     return { outcome: 'failed', detail };
   }
-  return postWebhook(sender, { ...opened, ...message }, signal, answer_ms);
+  let result: AttemptResult = { outcome: 'delivered' };
+  for (const body of textsFor(opened.secret)) {
+    result = await postWebhook(sender, { url: opened.url, key, id, body }, signal, answer_ms);
+    if (result.outcome !== 'delivered') break;
+  }
+  return result;
 }
 
-function openTarget(
-  secrets: Secrets,
-  { id, url_sealed, secret }: Target & { type: 'webhook' },
-): { url: string; key: Buffer } | undefined {
+function openedTarget(secrets: Secrets, target: Target & { type: PostedType }) {
   try {
-    const key = readWebhookSecret(secrets.open(secret, secretContext(id)));
-    return key === undefined ? undefined : { url: secrets.open(url_sealed, urlContext(id)), key };
+    return openTarget(secrets, target);
   } catch {
     return undefined;
   }

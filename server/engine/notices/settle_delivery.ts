@@ -105,8 +105,8 @@ type LockedTarget = {
 
 function lockTarget(tx: Transaction, id: string): Promise<LockedTarget | undefined> {
   return tx.row<LockedTarget>(sql`
-    SELECT t.id, t.enabled, t.url_sealed, coalesce(t.address, t.url) AS name, p.organization_id
-      FROM notice_targets t JOIN projects p ON p.id = t.team_id
+    SELECT t.id, t.enabled, t.url_sealed, coalesce(t.name, t.address, t.url) AS name,
+      p.organization_id FROM notice_targets t JOIN projects p ON p.id = t.team_id
     WHERE t.id = ${id} FOR NO KEY UPDATE OF t`);
 }
 

@@ -43,7 +43,7 @@ export function storedUrl(
  */
 export async function sealPlainUrls(db: Queryable, secrets: Secrets): Promise<void> {
   const plain = await db.rows<{ id: string; url: string }>(
-    sql`SELECT id, url FROM notice_targets WHERE type = 'webhook' AND url_sealed IS NULL`,
+    sql`SELECT id, url FROM notice_targets WHERE url IS NOT NULL AND url_sealed IS NULL`,
   );
   for (const { id, url: whole } of plain) {
     const { url, url_sealed } = storedUrl(secrets, id, whole);

@@ -3,6 +3,7 @@ import { refuse } from './refusal.ts';
 import type { RefusalCode } from './refusal.ts';
 
 const namespaces = {
+  md: 'urn:oasis:names:tc:SAML:2.0:metadata',
   samlp: 'urn:oasis:names:tc:SAML:2.0:protocol',
   saml: 'urn:oasis:names:tc:SAML:2.0:assertion',
   ds: 'http://www.w3.org/2000/09/xmldsig#',

@@ -40,14 +40,20 @@ export const notice_target: Kind = {
       is_list: true,
     },
   ],
-  defaults: { address: null, events: notice_events, batch_exports: null, enabled: true },
+  defaults: {
+    name: null,
+    address: null,
+    events: notice_events,
+    batch_exports: null,
+    enabled: true,
+  },
   secretPaths: () => ['url', 'secret'],
   read: async ({ deps, db, organization_id }) =>
     (await listTargetSettings(db, organization_id)).map((row) => ({
       id: row.id,
       parent_id: String(row.team_id),
-      name: row.address ?? row.url,
-      fields: pick(row, ['type', 'address', 'events', 'batch_export_ids', 'enabled']),
+      name: row.name ?? row.address ?? row.url,
+      fields: pick(row, ['type', 'name', 'address', 'events', 'batch_export_ids', 'enabled']),
       secrets: {
         ...(row.url_sealed === null
           ? {}

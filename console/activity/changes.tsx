@@ -1,0 +1,182 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { ActivityRow } from '../../server/api/activity/schema.ts';
+import { Shown } from '../page/shown.tsx';
+import { Instant } from '../time/instant.tsx';
+import { activityOf, chainOf } from './activity.ts';
+import type { Filter } from './activity.ts';
+import { missingBetween, shownValue } from './chain.ts';
+import { FilterForm } from './filter_form.tsx';
+import { Further } from './further.tsx';
+import { organization_scopes, own_scopes, scopeWords } from './scope_words.ts';
+
+/**
+ * A list of changes: who changed what, and its value before. Without an organization these are the
+ * changes of the person's own account.
+ */
+export function Changes({
+  organization_id,
+  filter,
+  go,
+}: {
+  organization_id: string | undefined;
+  filter: Filter;
+  go: (filter: Filter) => void;
+}) {
+  const query = useQuery(activityOf(organization_id, filter));
+  return (
+    <>
+      <FilterForm
+        key={JSON.stringify(filter)}
+        filter={filter}
+        words={organization_id === undefined ? own_scopes : organization_scopes}
+        chosen={go}
+      />
+      <Shown query={query}>
+        {(page) => (
+          <>
+            <ChainState entries={page.results} filter={filter} organization_id={organization_id} />
+            {page.results.length === 0 && (
+              <p className="empty">
+                {Object.keys(filter).length === 0
+                  ? 'Nothing was changed yet.'
+                  : 'No entries match these filters.'}
+              </p>
+            )}
+            <ol className="records" reversed>
+              {page.results.map((entry) => (
+                <Entry key={entry.id} entry={entry} organization_id={organization_id} />
+              ))}
+            </ol>
+            <Further page={page} go={(cursor) => go({ ...filter, cursor })} />
+          </>
+        )}
+      </Shown>
+    </>
+  );
+}
+
+/** Shows the chain of the log: its part on the screen, and the server's check. */
+function ChainState({
+  entries,
+  filter,
+  organization_id,
+}: {
+  entries: ActivityRow[];
+  filter: Filter;
+  organization_id: string | undefined;
+}) {
+  const [newest] = entries;
+  const is_whole = Object.keys(filter).every((name) => name === 'cursor');
+  if (newest === undefined || !is_whole) return undefined;
+  const missing = missingBetween(entries);
+  return (
+    <div className="panel">
+      <p className={missing.length === 0 ? 'good' : 'bad'}>
+        {missing.length === 0
+          ? `Entries ${entries.at(-1)!.number} to ${newest.number} follow each other without a gap.`
+          : `Entries are missing: ${missing.slice(0, 20).join(', ')}.`}
+      </p>
+      <LastCheck organization_id={organization_id} />
+      <p className="muted">
+        Entry {newest.number} seals all before it: <code>{newest.hash}</code>. The key of the seal
+        is the server’s: <code>npm run sluice -- doctor</code> checks every entry.
+      </p>
+    </div>
+  );
+}
+
+/** Shows the server's last check of all entries. */
+function LastCheck({ organization_id }: { organization_id: string | undefined }) {
+  const { data } = useQuery(chainOf(organization_id));
+  if (data === undefined) return null;
+  const { check } = data;
+  if (check === null)
+    return (
+      <p className="muted">
+        The server checks all entries daily, and has not finished the first check.
+      </p>
+    );
+  const { number, faults_found, detail, checked_at } = check;
+  return (
+    <p className={faults_found === 0 ? 'good' : 'bad'}>
+      {faults_found === 0
+        ? `All entries up to ${number} are unchanged. The server checked them `
+        : `${faults_found} of the entries up to ${number} have changed (${detail}). The server ` +
+          'checked them '}
+      <Instant at={checked_at} />.
+    </p>
+  );
+}
+
+function Entry({
+  entry,
+  organization_id,
+}: {
+  entry: ActivityRow;
+  organization_id: string | undefined;
+}) {
+  const { number, activity, scope, item_id, item_name, user, key, ip, created_at } = entry;
+  const narrow = (search: Filter, text: string): ReactNode =>
+    organization_id === undefined ? (
+      <Link to="/account/activity" search={search}>
+        <bdi>{text}</bdi>
+      </Link>
+    ) : (
+      <Link
+        to="/organizations/$organization_id/activity"
+        params={{ organization_id }}
+        search={search}
+      >
+        <bdi>{text}</bdi>
+      </Link>
+    );
+  return (
+    <li value={number}>
+      <div>
+        <p>
+          <span className="muted">{number}</span> {narrow({ scope }, scopeWords(scope))}{' '}
+          {narrow({ scope, item_id }, item_name ?? item_id)} {narrow({ activity }, activity)}{' '}
+          <span className="muted">by</span>{' '}
+          {user === null ? 'the server' : narrow({ user: user.uuid }, user.email)}
+          {key !== null && (
+            <span className="muted">
+              {' '}
+              with the key <code>{key.mask_value}</code>
+            </span>
+          )}
+          {ip !== null && <span className="muted"> from {ip}</span>}
+        </p>
+        <Differences entry={entry} />
+      </div>
+      <p className="muted">
+        <Instant at={created_at} />
+      </p>
+    </li>
+  );
+}
+
+function Differences({ entry: { changes } }: { entry: ActivityRow }) {
+  if (changes.length === 0) return undefined;
+  const list = (
+    <dl className="differences">
+      {changes.map(({ field, action, before, after }) => (
+        <div key={field}>
+          <dt>{field}</dt>
+          <dd>
+            {action !== 'created' && <del dir="auto">{shownValue(before)}</del>}{' '}
+            {action !== 'deleted' && <ins dir="auto">{shownValue(after)}</ins>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+  if (changes.length <= 4) return list;
+  return (
+    <details className="seldom">
+      <summary>{changes.length} fields</summary>
+      {list}
+    </details>
+  );
+}

@@ -1,0 +1,117 @@
+import { Table } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, getRouteApi } from '@tanstack/react-router';
+import type { OrganizationApiKeyRow } from '../../server/api/api_keys/schema.ts';
+import { pathOf } from '../http/reading.ts';
+import { Page } from '../page/page.tsx';
+import { Pages } from '../page/pages.tsx';
+import { Rows } from '../page/rows.tsx';
+import { Shown } from '../page/shown.tsx';
+import { nameOf } from '../signed_in/member_words.ts';
+import { OnlyFor } from '../signed_in/only_for.tsx';
+import { organizations } from '../signed_in/organizations.ts';
+import { Instant } from '../time/instant.tsx';
+import { organizationKeys } from './api_keys.ts';
+import { scopesInWords } from './scope_names.ts';
+
+const route = getRouteApi('/signed_in/organizations/$organization_id/keys');
+
+/** Shows which keys of which members open the organization; for administrators. */
+export function OrganizationKeysPage() {
+  const { organization_id } = route.useParams();
+  const { page = 1 } = route.useSearch();
+  const request = pathOf(organizationKeys(organization_id, page));
+  return (
+    <Page title="API keys" request={request}>
+      <p className="muted">
+        These keys of members open this organization. A key can do at most what its owner may.{' '}
+        <Link to="/account">Create and revoke your own keys</Link> on your account page. To end all
+        keys of a person here, remove the member.
+      </p>
+      <OnlyFor organization_id={organization_id} what="Keys of members are seen">
+        <Keys organization_id={organization_id} page={page} />
+      </OnlyFor>
+    </Page>
+  );
+}
+
+function Keys({ organization_id, page }: { organization_id: string; page: number }) {
+  const query = useQuery(organizationKeys(organization_id, page));
+  const { data } = useQuery(organizations);
+  const projects = new Map(
+    data?.results.flatMap(({ teams }) => teams.map(({ id, name }) => [id, name] as const)),
+  );
+  const navigate = route.useNavigate();
+  return (
+    <Shown query={query}>
+      {({ count, results }) => (
+        <>
+          {count === 0 && <p className="empty">No key opens this organization.</p>}
+          {results.length > 0 && (
+            <Rows columns={['Key', 'Owner', 'May', 'Projects', 'Last used', 'Expires', 'Created']}>
+              {results.map((key) => (
+                <Row
+                  key={key.id}
+                  api_key={key}
+                  organization_id={organization_id}
+                  projects={key.projects.map((id) => projects.get(id) ?? `${id}`)}
+                />
+              ))}
+            </Rows>
+          )}
+          <Pages
+            count={count}
+            page={page}
+            go={(wanted) => void navigate({ search: { page: wanted } })}
+          />
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function Row({
+  api_key: { label, mask_value, user, scopes, last_used_at, expires_at, created_at },
+  organization_id,
+  projects,
+}: {
+  api_key: OrganizationApiKeyRow;
+  organization_id: string;
+  projects: string[];
+}) {
+  return (
+    <Table.Tr>
+      <Table.Th scope="row">
+        <bdi>{label}</bdi> <code>{mask_value}</code>
+      </Table.Th>
+      <Table.Td data-label="Owner" className="long">
+        <Link
+          to="/organizations/$organization_id/members"
+          params={{ organization_id }}
+          search={{ member: user.uuid }}
+        >
+          <bdi>{nameOf(user)}</bdi>
+        </Link>
+      </Table.Td>
+      <Table.Td data-label="May" className="long">
+        {scopesInWords(scopes, 'everything that the owner may')}
+      </Table.Td>
+      <Table.Td data-label="Projects" className="long">
+        {projects.length === 0 ? 'All' : projects.join(', ')}
+      </Table.Td>
+      <Table.Td data-label="Last used">
+        {last_used_at === null ? (
+          <span className="muted">Never</span>
+        ) : (
+          <Instant at={last_used_at} />
+        )}
+      </Table.Td>
+      <Table.Td data-label="Expires">
+        {expires_at === null ? <span className="warn">Never</span> : <Instant at={expires_at} />}
+      </Table.Td>
+      <Table.Td data-label="Created">
+        <Instant at={created_at} />
+      </Table.Td>
+    </Table.Tr>
+  );
+}

@@ -1,0 +1,78 @@
+import { Button, FileInput } from '@mantine/core';
+import { useState } from 'react';
+import type { Static } from 'typebox';
+import type { ProviderFields } from '../../server/api/domains/schema.ts';
+import { Form } from '../form/form.tsx';
+import { LongField } from '../form/long_field.tsx';
+import { pathTo } from '../http/path.ts';
+import { Command } from '../page/command.tsx';
+import { guidesOf } from './provider_guides.ts';
+import type { OwnValues } from './provider_guides.ts';
+
+/** The fields of a provider that its metadata gave. */
+export type Imported = Static<typeof ProviderFields>;
+
+/** The steps at one of the common providers, each with the value to copy there. */
+export function ProviderGuide({ own }: { own: OwnValues }) {
+  const guides = guidesOf(own);
+  const [chosen, setChosen] = useState('Okta');
+  const steps = guides.find(({ name }) => name === chosen)?.steps ?? [];
+  return (
+    <>
+      <div className="toolbar" role="group" aria-label="Identity provider">
+        {guides.map(({ name }) => (
+          <Button
+            key={name}
+            variant="default"
+            aria-pressed={name === chosen}
+            onClick={() => setChosen(name)}
+          >
+            {name}
+          </Button>
+        ))}
+      </div>
+      <ol className="steps">
+        {steps.map(({ text, copy }) => (
+          <li key={text}>
+            {text}
+            {copy !== undefined && <Command text={copy.text} what={copy.what} />}
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+/** Reads the fields of the provider out of the metadata that is pasted or chosen as a file. */
+export function MetadataImport({
+  organization_id,
+  imported,
+}: {
+  organization_id: string;
+  imported: (fields: Imported) => void;
+}) {
+  const [text, setText] = useState('');
+  return (
+    <Form
+      path={pathTo('/api/organizations/:organization_id/domains/provider_metadata/', {
+        organization_id,
+      })}
+      body={() => ({ metadata: text })}
+      done={(fields) => {
+        imported(fields);
+        setText('');
+      }}
+      button="Fill in the fields"
+      tone="plain"
+      part={null}
+    >
+      <FileInput
+        label="Metadata file of your provider"
+        placeholder="Choose file"
+        accept=".xml,application/xml,text/xml"
+        onChange={(file) => void file?.text().then(setText)}
+      />
+      <LongField name="metadata" label="or its text" rows={3} value={text} onChange={setText} />
+    </Form>
+  );
+}

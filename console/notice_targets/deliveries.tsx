@@ -1,0 +1,120 @@
+import { Table } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { NoticeDelivery } from '../../server/api/notice_deliveries/schema.ts';
+import { batchExports } from '../batch_exports/batch_exports.ts';
+import { Form } from '../form/form.tsx';
+import { pathTo } from '../http/path.ts';
+import { Pages } from '../page/pages.tsx';
+import { Rows } from '../page/rows.tsx';
+import { useDone } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { Instant } from '../time/instant.tsx';
+import { now } from '../time/now.ts';
+import { deliveriesOf, deliveries_size, event_words } from './notice_targets.ts';
+
+type Given = { project_id: string; target_id: string };
+
+/** The notices that a target was sent, each with its answer and a button to send it again. */
+export function Deliveries({ project_id, target_id }: Given) {
+  const [page, setPage] = useState(1);
+  const list = deliveriesOf(project_id, target_id, page);
+  const { data: exports } = useQuery(batchExports(project_id, 1));
+  const names = new Map(exports?.results.map(({ id, name }) => [id, name]));
+  return (
+    <Shown query={useQuery(list)}>
+      {({ count, results }) =>
+        count === 0 ? (
+          <p className="empty">
+            No notice was sent here in the last 30 days. The first one follows the next change of an
+            export.
+          </p>
+        ) : (
+          <>
+            <Rows columns={['Notice', 'Export', 'Written', 'State', 'Answer', 'Change']}>
+              {results.map((delivery) => (
+                <Row
+                  key={delivery.id}
+                  delivery={delivery}
+                  name={names.get(delivery.batch_export)}
+                  list={list}
+                />
+              ))}
+            </Rows>
+            <Pages count={count} page={page} size={deliveries_size} go={setPage} />
+          </>
+        )
+      }
+    </Shown>
+  );
+}
+
+const outcomes = {
+  pending: { word: 'Waiting', tone: 'warn' },
+  delivered: { word: 'Delivered', tone: 'good' },
+  given_up: { word: 'Given up', tone: 'bad' },
+} as const;
+
+function Row({
+  delivery,
+  name,
+  list,
+}: {
+  delivery: NoticeDelivery;
+  /** undefined if the export is not among the newest */
+  name: string | undefined;
+  list: ReturnType<typeof deliveriesOf>;
+}) {
+  const { id, event, batch_export: export_id, outcome, created_at, next_attempt_at } = delivery;
+  const project_id = String(delivery.team_id);
+  const done = useDone();
+  const { word, tone } = outcomes[outcome];
+  return (
+    <Table.Tr>
+      <Table.Th scope="row">{event_words[event]}</Table.Th>
+      <Table.Td data-label="Export" className="long">
+        <Link to="/projects/$project_id/exports/$export_id" params={{ project_id, export_id }}>
+          {name ?? export_id}
+        </Link>
+      </Table.Td>
+      <Table.Td data-label="Written">
+        <Instant at={created_at} />
+      </Table.Td>
+      <Table.Td data-label="State">
+        <span className={tone}>{word}</span>
+        {next_attempt_at !== null && (
+          <span className="muted">
+            , next try {isDue(next_attempt_at) ? 'now' : <Instant at={next_attempt_at} />}
+          </span>
+        )}
+      </Table.Td>
+      <Table.Td data-label="Answer" className="long">
+        <Answer delivery={delivery} />
+      </Table.Td>
+      <Table.Td data-label="Change">
+        <Form
+          path={pathTo('/api/projects/:project_id/notice_deliveries/:id/send/', { project_id, id })}
+          done={() => done('Sluice sends the notice again.', list)}
+          button="Send again"
+          about={`the notice ${id}`}
+          tone="plain"
+        />
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+function isDue(at: string): boolean {
+  return Date.parse(at) <= now();
+}
+
+function Answer({ delivery: { last_try, attempts } }: { delivery: NoticeDelivery }) {
+  if (last_try === null) return <span className="muted">Not tried yet</span>;
+  const said = last_try.detail ?? (last_try.status === null ? 'Accepted' : `${last_try.status}`);
+  return (
+    <>
+      {said} <span className="muted">{attempts > 1 && `(attempt ${attempts})`}</span>
+    </>
+  );
+}

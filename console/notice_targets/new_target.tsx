@@ -1,0 +1,162 @@
+import { Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import type { Static } from 'typebox';
+import type { NewNoticeTarget, NoticeTargetRow } from '../../server/api/notice_targets/schema.ts';
+import { ChoiceField, ChoicesField, SecretField, TextField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { pathTo } from '../http/path.ts';
+import { instance } from '../page/instance.ts';
+import { useDone } from '../page/section.tsx';
+import { event_choices, nameOf, noticeTargets, type_names } from './notice_targets.ts';
+
+/** A new target with its secret, which the API shows once. */
+export type Created = Static<typeof NewNoticeTarget>;
+type Type = NoticeTargetRow['type'];
+
+const url = (label: string) => (
+  <TextField name="url" label={label} autoComplete="off" inputMode="url" is_unkept />
+);
+
+/** The steps to what the form asks for, and the fields of each kind. */
+const kinds: Record<Type, { steps: string; fields: ReactNode }> = {
+  slack: {
+    steps:
+      'In Slack, open your app, switch on "Incoming Webhooks", choose "Add New Webhook to ' +
+      'Workspace" and a channel, and copy the address.',
+    fields: url('Webhook URL'),
+  },
+  microsoft_teams: {
+    steps:
+      'In Teams, open the menu of the channel, choose "Workflows" and the template for alerts of ' +
+      'a webhook, and copy the address.',
+    fields: url('Workflow URL'),
+  },
+  pagerduty: {
+    steps:
+      'In PagerDuty, open the "Integrations" of your service, add "Events API V2", and copy the ' +
+      'integration key. A recovery resolves its incident.',
+    fields: (
+      <>
+        <SecretField name="secret" label="Integration key" />
+        <ChoiceField
+          name="url"
+          label="Service region"
+          options={[
+            { value: 'https://events.pagerduty.com/v2/enqueue', label: 'United States' },
+            { value: 'https://events.eu.pagerduty.com/v2/enqueue', label: 'Europe' },
+          ]}
+          value="https://events.pagerduty.com/v2/enqueue"
+        />
+      </>
+    ),
+  },
+  email: {
+    steps: 'Everybody who reads this address gets the notices.',
+    fields: <TextField name="address" label="E-mail address" type="email" autoComplete="off" />,
+  },
+  webhook: {
+    steps: 'Your program gets the notices as JSON, signed as Standard Webhooks describes.',
+    fields: (
+      <>
+        {url('Address')}
+        <SecretField
+          name="secret"
+          label="Secret"
+          hint="whsec_ and 24 to 64 bytes in base64. If empty, the server creates one."
+          is_optional
+        />
+      </>
+    ),
+  },
+};
+
+/** Creates a target of one of the kinds. */
+export function NewTarget({
+  project_id,
+  is_first,
+  created,
+}: {
+  project_id: string;
+  /** True if it ends the mails to administrators. */
+  is_first: boolean;
+  created: (target: Created) => void;
+}) {
+  const [type, setType] = useState<Type>('slack');
+  return (
+    <>
+      <div className="toolbar" role="group" aria-label="Kind of target">
+        {Object.entries(type_names).map(([value, label]) => (
+          <Button
+            key={value}
+            variant="default"
+            aria-pressed={type === value}
+            onClick={() => setType(value as Type)}
+          >
+            {label}
+          </Button>
+        ))}
+      </div>
+      <TargetForm key={type} {...{ type, project_id, is_first, created }} />
+    </>
+  );
+}
+
+function TargetForm({
+  type,
+  project_id,
+  is_first,
+  created,
+}: Parameters<typeof NewTarget>[0] & { type: Type }) {
+  const done = useDone();
+  const { data: server } = useQuery(instance);
+  const { steps, fields } = kinds[type];
+  return (
+    <Form
+      path={pathTo('/api/projects/:project_id/notice_targets/', { project_id })}
+      body={({ name, address, url: to, secret, events }) => ({
+        type,
+        name,
+        address,
+        url: to,
+        secret,
+        events,
+      })}
+      done={async (target) => {
+        await done(`${nameOf(target)} gets notices now.`, noticeTargets(project_id));
+        created(target);
+      }}
+      button="Create target"
+      part={type}
+      clears
+    >
+      <p className="muted">{steps}</p>
+      {type === 'email' && server?.sends_mail === false && (
+        <p className="warn">
+          This server has no mail relay: it sends no mails until its operator sets SLUICE_SMTP_URL.
+        </p>
+      )}
+      {is_first && server?.sends_mail !== false && (
+        <p className="muted">
+          This is the first target. Only targets will get notices, and no longer every
+          administrator.
+        </p>
+      )}
+      {fields}
+      <TextField
+        name="name"
+        label="Name (optional)"
+        hint="What your team calls it, such as #data-alerts."
+        autoComplete="off"
+        is_optional
+      />
+      <ChoicesField
+        name="events"
+        label="Of what"
+        options={event_choices}
+        chosen={event_choices.map(({ value }) => value)}
+      />
+    </Form>
+  );
+}

@@ -1,0 +1,13 @@
+import { useQuery } from '@tanstack/react-query';
+import { instance } from './instance.ts';
+
+/** Shows the name of the server above the page, so that nobody takes staging for production. */
+export function InstanceBar() {
+  const { data } = useQuery(instance);
+  if (data === undefined || data.name === null) return null;
+  return (
+    <p className={`instance ${data.colour}`}>
+      <bdi>{data.name}</bdi>
+    </p>
+  );
+}

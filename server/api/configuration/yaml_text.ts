@@ -1,0 +1,24 @@
+import { stringify } from 'yaml';
+
+/** Matches text that would be read as a reference. */
+const needs_escape = /(?<=\$)\$\{|\$\{(?=\s*env\b|[A-Z_][A-Z0-9_]*\}|\{)/g;
+
+/** Returns a configuration as YAML that gives that very configuration when it is read. */
+export function yamlText(configuration: Record<string, unknown>): string {
+  // Many programs read YAML 1.1, in which a plain `no` is no text.
+  return stringify(withEscapes(configuration), {
+    lineWidth: 0,
+    aliasDuplicateObjects: false,
+    compat: 'yaml-1.1',
+  });
+}
+
+/** Returns the value as the reader of references has to find it to give that very value. */
+export function withEscapes(value: unknown): unknown {
+  if (typeof value === 'string') return value.replaceAll(needs_escape, () => '$${');
+  if (Array.isArray(value)) return value.map(withEscapes);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, withEscapes(inner)]),
+  );
+}

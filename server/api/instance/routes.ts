@@ -1,0 +1,24 @@
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { Instance } from './schema.ts';
+
+/** Registers the route that says which server this is. */
+export function instanceRoutes(app: FastifyInstance, { config, mail }: Deps): void {
+  const instance: Instance = {
+    name: config.instance_name ?? null,
+    colour: config.instance_colour,
+    sends_mail: mail.is_configured,
+  };
+  app.get(
+    '/api/instance/',
+    {
+      config: { scope: 'public' },
+      schema: {
+        summary: 'Retrieve the name of the server',
+        description: 'It is the same for everybody, and needs no key.',
+        response: { 200: Instance },
+      },
+    },
+    () => instance,
+  );
+}

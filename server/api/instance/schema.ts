@@ -1,0 +1,21 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { instance_colours } from '../../platform/instance_colours.ts';
+import { nullable } from '../../platform/nullable.ts';
+
+/** The facts of this server that anybody may know. */
+export const Instance = Type.Object(
+  {
+    name: nullable(
+      Type.String({ description: 'What the operator calls the server; null without a name.' }),
+    ),
+    colour: Type.Enum([...instance_colours], {
+      description: 'The colour of the name in the console.',
+    }),
+    sends_mail: Type.Boolean({ description: 'Whether the server has a mail relay.' }),
+  },
+  { title: 'Instance' },
+);
+
+/** The facts of this server that anybody may know. */
+export type Instance = Static<typeof Instance>;
