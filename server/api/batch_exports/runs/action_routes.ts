@@ -11,9 +11,10 @@ import { redeliverRejected } from './redeliver.ts';
 import { retryRun } from './retry.ts';
 import { findRun } from './store.ts';
 import type { LockedRun } from './store.ts';
+import { tryNow } from './try_now.ts';
 import type { LockedExport } from '../store.ts';
 
-/** `cancel/`, `retry/` and `redeliver_rejected/` of a run under one mount. */
+/** `cancel/`, `retry/`, `try_now/` and `redeliver_rejected/` of a run under one mount. */
 export function runActionRoutes(app: FastifyInstance, { base, within }: Mount): void {
   const action = (
     activity: string,
@@ -56,6 +57,17 @@ export function runActionRoutes(app: FastifyInstance, { base, within }: Mount): 
       'run_retried',
       'Deliver what a failed or cancelled run did not; answers the new run',
       retryRun,
+    ),
+  );
+  app.post(
+    `${base}:batch_export_id/runs/:id/try_now/`,
+    ...action(
+      'run_tried_now',
+      'Start the next attempt of a run that waits after a failed one',
+      async (tx, row, run) => {
+        await tryNow(tx, row.id, run);
+        return run.id;
+      },
     ),
   );
   app.post(

@@ -8,7 +8,7 @@ import { cursorPageOf } from '../../../platform/http/lists/cursor.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { instant } from '../../../platform/http/schemas.ts';
-import { BatchExportRun } from './schema.ts';
+import { ListedRun } from './schema.ts';
 import { NextRun } from '../schema.ts';
 import type { BatchExport } from '../schema.ts';
 
@@ -27,7 +27,7 @@ type RunsAhead = Static<typeof RunsAhead>;
 
 /** A page of runs, with what is to come beside them. */
 export const RunPage = Type.Object(
-  { ...cursorPageOf(BatchExportRun).properties, ...RunsAhead.properties },
+  { ...cursorPageOf(ListedRun).properties, ...RunsAhead.properties },
   { title: 'BatchExportRunList' },
 );
 

@@ -122,6 +122,8 @@ test('a run has the fields of the contract, and its counters stay 32-bit', async
     kind: 'scheduled',
     bytes_completed: 0,
     error_code: null,
+    next_try_at: null,
+    repeats: null,
     steps: [],
   });
   const second = await withExport();

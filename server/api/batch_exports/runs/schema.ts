@@ -21,6 +21,20 @@ export const run_statuses = [
 /** Purposes of a run, in the order of a chart. */
 export const run_kinds = ['scheduled', 'make_up', 'backfill'] as const;
 
+/** Reasons of a run to deliver something once more. */
+export const repeat_kinds = ['retry', 'erasure', 'rejected_rows'] as const;
+
+/** Answers to a retry of a run that has ended without its rows. */
+export const retry_answers = [
+  'possible',
+  'in_progress',
+  'completed',
+  'delivered',
+  'changed',
+] as const;
+/** One of `retry_answers`. */
+export type RetryAnswer = (typeof retry_answers)[number];
+
 /**
  * The largest value of the run's counters on the wire, which are 32-bit; the receipt has the exact
  * numbers.
@@ -117,6 +131,20 @@ export const BatchExportRun = Type.Object(
       description: 'Bytes that are safe at the destination, after compression.',
     }),
     error_code: nullable(Type.String({ description: 'Short name of the latest error.' })),
+    next_try_at: nullable(
+      instant(
+        'When a worker may take the run again after a failed attempt, which `latest_error` is ' +
+          'about. Null while a worker has it, before the first failure, and after its end.',
+      ),
+    ),
+    repeats: nullable(
+      Type.Enum([...repeat_kinds], {
+        description:
+          'Why the run delivers something once more: `retry` of a run that did not, `erasure` ' +
+          'writes a delivery without erased rows, `rejected_rows` sends the refused ones again. ' +
+          'Null for a first run.',
+      }),
+    ),
     steps: Type.Array(AttemptSteps, {
       description:
         `The latest ${remembered_attempts_max} attempts at the run, oldest first, with the time ` +
@@ -128,6 +156,25 @@ export const BatchExportRun = Type.Object(
   { title: 'BatchExportRun' },
 );
 export type BatchExportRun = Static<typeof BatchExportRun>;
+
+/** A run in a list of runs. */
+export const ListedRun = Type.Object(
+  {
+    ...BatchExportRun.properties,
+    retry: nullable(
+      Type.Enum([...retry_answers], {
+        description:
+          'What a retry would answer now. `possible`: it would be accepted. `in_progress` and ' +
+          '`completed`: another run has taken up the same delivery. `delivered`: other runs have ' +
+          'delivered its rows, or are about to. `changed`: the export delivers other rows, or to ' +
+          'another place. Null for runs that did not fail and were not cancelled.',
+      }),
+    ),
+  },
+  { title: 'ListedBatchExportRun' },
+);
+/** A run in a list of runs. */
+export type ListedRun = Static<typeof ListedRun>;
 
 /** The query parameters that narrow the list of runs, beside those of a cursor list. */
 export const RunFilter = Type.Object({
