@@ -14,7 +14,7 @@ import type { FindQuery, Found } from '../server/api/batch_exports/find/schema.t
 import type { BatchExportLogs, BatchExportRunLogs, DocumentedLogQuery } from '../server/api/batch_exports/logs/schema.ts';
 import type { BatchExportMetrics, MetricsQuery } from '../server/api/batch_exports/metrics/schema.ts';
 import type { Overview, OverviewQuery } from '../server/api/batch_exports/overview/schema.ts';
-import type { BatchExportRun, ListedRun, Receipt } from '../server/api/batch_exports/runs/schema.ts';
+import type { BatchExportRun, Receipt, RetryAnswers } from '../server/api/batch_exports/runs/schema.ts';
 import type { BatchExport, BatchExportPatch, Unpause } from '../server/api/batch_exports/schema.ts';
 import type { StoredSecrets } from '../server/api/batch_exports/secret_keys/schema.ts';
 import type { Slots, SlotsQuery } from '../server/api/batch_exports/slots/schema.ts';
@@ -86,7 +86,7 @@ export type Operations = {
   'GET /api/organizations/:organization_id/batch_exports/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof BatchExport>>];
   'GET /api/organizations/:organization_id/batch_exports/:batch_export_id/backfills/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Backfill>>];
   'GET /api/organizations/:organization_id/batch_exports/:batch_export_id/backfills/:id/': [undefined, undefined, Static<typeof Backfill>];
-  'GET /api/organizations/:organization_id/batch_exports/:batch_export_id/runs/': [{ cursor?: string; ordering?: 'created_at' | '-created_at' | 'data_interval_start' | '-data_interval_start'; limit?: number; after?: string; before?: string; status?: ('Starting' | 'Running' | 'Completed' | 'Failed' | 'FailedRetryable' | 'Cancelled' | 'TimedOut' | 'Terminated' | 'ContinuedAsNew')[] }, undefined, { next: string | null; previous: string | null; results: (Static<typeof ListedRun>)[]; next_run: { data_interval_start: string; data_interval_end: string; due_at: string } | null; detail: string }];
+  'GET /api/organizations/:organization_id/batch_exports/:batch_export_id/runs/': [{ cursor?: string; ordering?: 'created_at' | '-created_at' | 'data_interval_start' | '-data_interval_start'; limit?: number; after?: string; before?: string; status?: ('Starting' | 'Running' | 'Completed' | 'Failed' | 'FailedRetryable' | 'Cancelled' | 'TimedOut' | 'Terminated' | 'ContinuedAsNew')[] }, undefined, { next: string | null; previous: string | null; results: (Static<typeof BatchExportRun>)[]; retries: Static<typeof RetryAnswers>; next_run: { data_interval_start: string; data_interval_end: string; due_at: string } | null; detail: string }];
   'GET /api/organizations/:organization_id/batch_exports/:batch_export_id/runs/:id/': [undefined, undefined, Static<typeof BatchExportRun>];
   'GET /api/organizations/:organization_id/batch_exports/:batch_export_id/runs/:id/logs/': [Static<typeof DocumentedLogQuery>, undefined, Static<typeof BatchExportRunLogs>];
   'GET /api/organizations/:organization_id/batch_exports/:batch_export_id/runs/:id/receipt/': [undefined, undefined, Static<typeof Receipt>];
@@ -153,7 +153,7 @@ export type Operations = {
   'GET /api/projects/:project_id/batch_exports/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof BatchExport>>];
   'GET /api/projects/:project_id/batch_exports/:batch_export_id/backfills/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Backfill>>];
   'GET /api/projects/:project_id/batch_exports/:batch_export_id/backfills/:id/': [undefined, undefined, Static<typeof Backfill>];
-  'GET /api/projects/:project_id/batch_exports/:batch_export_id/runs/': [{ cursor?: string; ordering?: 'created_at' | '-created_at' | 'data_interval_start' | '-data_interval_start'; limit?: number; after?: string; before?: string; status?: ('Starting' | 'Running' | 'Completed' | 'Failed' | 'FailedRetryable' | 'Cancelled' | 'TimedOut' | 'Terminated' | 'ContinuedAsNew')[] }, undefined, { next: string | null; previous: string | null; results: (Static<typeof ListedRun>)[]; next_run: { data_interval_start: string; data_interval_end: string; due_at: string } | null; detail: string }];
+  'GET /api/projects/:project_id/batch_exports/:batch_export_id/runs/': [{ cursor?: string; ordering?: 'created_at' | '-created_at' | 'data_interval_start' | '-data_interval_start'; limit?: number; after?: string; before?: string; status?: ('Starting' | 'Running' | 'Completed' | 'Failed' | 'FailedRetryable' | 'Cancelled' | 'TimedOut' | 'Terminated' | 'ContinuedAsNew')[] }, undefined, { next: string | null; previous: string | null; results: (Static<typeof BatchExportRun>)[]; retries: Static<typeof RetryAnswers>; next_run: { data_interval_start: string; data_interval_end: string; due_at: string } | null; detail: string }];
   'GET /api/projects/:project_id/batch_exports/:batch_export_id/runs/:id/': [undefined, undefined, Static<typeof BatchExportRun>];
   'GET /api/projects/:project_id/batch_exports/:batch_export_id/runs/:id/logs/': [Static<typeof DocumentedLogQuery>, undefined, Static<typeof BatchExportRunLogs>];
   'GET /api/projects/:project_id/batch_exports/:batch_export_id/runs/:id/receipt/': [undefined, undefined, Static<typeof Receipt>];

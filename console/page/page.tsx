@@ -13,6 +13,7 @@ export function Page({
   part,
   actions,
   request,
+  has_menu = false,
   children,
 }: {
   title: string;
@@ -21,6 +22,8 @@ export function Page({
   actions?: ReactNode;
   /** The path of the API that the page is read from, to be shown as a command. */
   request?: string | undefined;
+  /** True if the actions have a menu that shows the command. */
+  has_menu?: boolean;
   children: ReactNode;
 }) {
   useTitle(part === undefined ? title : `${part}, ${title}`);
@@ -33,7 +36,7 @@ export function Page({
         </h1>
         <div className="page_actions">
           {actions}
-          {request !== undefined && <AsCurl path={request} />}
+          {request !== undefined && !has_menu && <AsCurl path={request} />}
         </div>
       </header>
       {children}

@@ -16,30 +16,7 @@ import type { LockedExport } from '../store.ts';
 
 /** `cancel/`, `retry/`, `try_now/` and `redeliver_rejected/` of a run under one mount. */
 export function runActionRoutes(app: FastifyInstance, { base, within }: Mount): void {
-  const action = (
-    activity: string,
-    summary: string,
-    work: (tx: Transaction, row: LockedExport, run: LockedRun) => Promise<string>,
-  ) =>
-    [
-      {
-        config: { scope: 'batch_export:write', within },
-        schema: { summary, response: { 200: BatchExportRun } },
-      },
-      (request: FastifyRequest, reply: FastifyReply) =>
-        write(request, reply, 200, async (tx, record) => {
-          const { row, run } = await getLockedRun(request, tx);
-          body(request, NoFields);
-          const answered = await work(tx, row, run);
-          record(
-            exportActionEntry(activity, row, {
-              run: run.id,
-              ...(answered === run.id ? {} : { new_run: answered }),
-            }),
-          );
-          return findRun(tx, request.access, row.id, answered);
-        }),
-    ] as const;
+  const action = openAction(within);
   app.post(
     `${base}:batch_export_id/runs/:id/cancel/`,
     ...action(
@@ -78,4 +55,32 @@ export function runActionRoutes(app: FastifyInstance, { base, within }: Mount): 
       redeliverRejected,
     ),
   );
+}
+
+/** Returns what an action on a run needs: its entry in the log, its summary, and its work. */
+function openAction(within: Mount['within']) {
+  return (
+    activity: string,
+    summary: string,
+    work: (tx: Transaction, row: LockedExport, run: LockedRun) => Promise<string>,
+  ) =>
+    [
+      {
+        config: { scope: 'batch_export:write', within },
+        schema: { summary, response: { 200: BatchExportRun } },
+      },
+      (request: FastifyRequest, reply: FastifyReply) =>
+        write(request, reply, 200, async (tx, record) => {
+          const { row, run } = await getLockedRun(request, tx);
+          body(request, NoFields);
+          const answered = await work(tx, row, run);
+          record(
+            exportActionEntry(activity, row, {
+              run: run.id,
+              ...(answered === run.id ? {} : { new_run: answered }),
+            }),
+          );
+          return findRun(tx, request.access, row.id, answered);
+        }),
+    ] as const;
 }

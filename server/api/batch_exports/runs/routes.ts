@@ -126,6 +126,5 @@ async function answerRuns(engine: Engine, request: FastifyRequest) {
     ended.map(({ id }) => id),
     { in_turn: false },
   );
-  const results = page.results.map((run) => ({ ...run, retry: answers.get(run.id) ?? null }));
-  return { ...page, results, ...(await runsAhead(engine, found)) };
+  return { ...page, retries: Object.fromEntries(answers), ...(await runsAhead(engine, found)) };
 }

@@ -157,24 +157,14 @@ export const BatchExportRun = Type.Object(
 );
 export type BatchExportRun = Static<typeof BatchExportRun>;
 
-/** A run in a list of runs. */
-export const ListedRun = Type.Object(
-  {
-    ...BatchExportRun.properties,
-    retry: nullable(
-      Type.Enum([...retry_answers], {
-        description:
-          'What a retry would answer now. `possible`: it would be accepted. `in_progress` and ' +
-          '`completed`: another run has taken up the same delivery. `delivered`: other runs have ' +
-          'delivered its rows, or are about to. `changed`: the export delivers other rows, or to ' +
-          'another place. Null for runs that did not fail and were not cancelled.',
-      }),
-    ),
-  },
-  { title: 'ListedBatchExportRun' },
-);
-/** A run in a list of runs. */
-export type ListedRun = Static<typeof ListedRun>;
+/** What a retry of each of the runs of a page would answer. */
+export const RetryAnswers = Type.Record(Type.String(), Type.Enum([...retry_answers]), {
+  description:
+    'What a retry would answer now, by the ids of those runs of the page that failed or were ' +
+    'cancelled. `possible`: it would be accepted. `in_progress`, `completed`: another run has ' +
+    'taken up the same delivery. `delivered`: other runs have delivered its rows, or are about ' +
+    'to. `changed`: the export delivers other rows now, or to another place.',
+});
 
 /** The query parameters that narrow the list of runs, beside those of a cursor list. */
 export const RunFilter = Type.Object({

@@ -110,18 +110,11 @@ test('the list says of each ended run what a retry would answer, as the retry do
     committing: true,
     revision: 0,
   });
-  const { results } = (await home.ask('GET', `${url}runs/`)).body;
-  const answers = new Map(
-    results.map((run: { id: string; retry: string | null }) => [run.id, run.retry]),
-  );
+  const { retries } = (await home.ask('GET', `${url}runs/`)).body;
   const wanted = { possible: failed, completed: retried, delivered: elsewhere };
   for (const [answer, run] of Object.entries({ ...wanted, in_progress: opened, changed: moved })) {
-    assert.equal(answers.get(run), answer);
+    assert.equal(retries[run], answer);
     assert.equal((await ask(`runs/${run}/retry/`)).status, answer === 'possible' ? 200 : 409);
   }
-  const others = results.filter(({ status }: { status: string }) => status === 'Completed');
-  assert.deepEqual(
-    others.map(({ retry }: { retry: null }) => retry),
-    [null],
-  );
+  assert.equal(Object.keys(retries).length, 5);
 });

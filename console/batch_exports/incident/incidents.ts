@@ -1,0 +1,123 @@
+import type { ListedRun } from '../runs/listed_run.ts';
+import type { Backfill } from '../../../server/api/batch_exports/backfills/schema.ts';
+import { attemptsOf } from '../runs/attempts.ts';
+import { foldRuns } from '../runs/intervals.ts';
+import type { RunInterval } from '../runs/intervals.ts';
+
+/** A time in which attempts at the runs of a schedule failed. */
+export type Incident = {
+  /** Its intervals, the latest data first. */
+  intervals: RunInterval[];
+  /** The part of them that is not delivered. */
+  missing: RunInterval[];
+  /** When the first attempt failed. */
+  since: string;
+  /** When the last of its intervals was delivered; null while one is missing. */
+  until: string | null;
+  /** Start and end of the data. */
+  data: { from: string; to: string };
+  failed_attempts: number;
+  cause: string | undefined;
+  /** The earliest next try; null if no run waits for one. */
+  next_try_at: string | null;
+  /** Rows that the runs counted at the source; `is_partial`: some have not counted yet. */
+  counted: number;
+  is_partial: boolean;
+  delivered: number;
+  refused: number;
+};
+
+type Troubled = { interval: RunInterval; failures: number[] };
+
+/**
+ * Finds the incidents in the runs of a schedule, the latest first. Intervals in trouble that follow
+ * one another are one incident; an interval without rows does not end it, since it asks nothing of
+ * the destination.
+ */
+export function incidentsOf(runs: ListedRun[], now_ms: number): Incident[] {
+  const intervals = foldRuns(runs.filter(({ kind }) => kind !== 'backfill')).toSorted((one, two) =>
+    one.told.data_interval_start < two.told.data_interval_start ? 1 : -1,
+  );
+  const incidents: Troubled[][] = [];
+  let is_going_on = false;
+  for (const interval of intervals) {
+    const failures = failuresOf(interval, now_ms);
+    if (failures.length === 0) {
+      is_going_on &&= interval.told.status === 'Completed' && interval.records_completed === 0;
+      continue;
+    }
+    if (is_going_on) incidents.at(-1)!.push({ interval, failures });
+    else incidents.push([{ interval, failures }]);
+    is_going_on = true;
+  }
+  return incidents.map(incidentOf);
+}
+
+/** When the attempts at an interval failed, in milliseconds. */
+function failuresOf({ runs }: RunInterval, now_ms: number): number[] {
+  return runs.flatMap((run) =>
+    attemptsOf(run, now_ms).flatMap(({ outcome, to }) => (outcome === 'failed' ? [to] : [])),
+  );
+}
+
+function incidentOf(troubled: Troubled[]): Incident {
+  const intervals = troubled.map(({ interval }) => interval);
+  const missing = intervals.filter(({ state }) => state.tone !== 'good');
+  const failures = troubled.flatMap((one) => one.failures);
+  const told = intervals.map((interval) => interval.told);
+  const ends = told.flatMap(({ finished_at }) => finished_at ?? []).toSorted();
+  const tries = told.flatMap(({ next_try_at }) => next_try_at ?? []).toSorted();
+  const finals = intervals.flatMap(finalRuns);
+  const sum = (value: (run: ListedRun) => number) =>
+    finals.reduce((total, run) => total + value(run), 0);
+  return {
+    intervals,
+    missing,
+    since: new Date(failures.reduce((least, at) => Math.min(least, at), Infinity)).toISOString(),
+    until: missing.length > 0 ? null : (ends.at(-1) ?? null),
+    data: {
+      from: told.at(-1)!.data_interval_start,
+      to: told
+        .map(({ data_interval_end: end }) => end)
+        .toSorted()
+        .at(-1)!,
+    },
+    failed_attempts: failures.length,
+    cause:
+      intervals
+        .flatMap(({ runs }) => runs)
+        .toSorted((one, two) => (one.last_updated_at < two.last_updated_at ? -1 : 1))
+        .findLast(({ latest_error }) => latest_error !== null)?.latest_error ?? undefined,
+    next_try_at: tries[0] ?? null,
+    counted: sum(({ records_total_count: rows }) => rows ?? 0),
+    is_partial: finals.some(({ records_total_count: rows }) => rows === null),
+    delivered: sum(({ status, records_completed: rows }) =>
+      status === 'Completed' ? (rows ?? 0) : 0,
+    ),
+    refused: sum(({ records_rejected: rows }) => rows),
+  };
+}
+
+/** The runs that have delivered an interval, each delivery once; else the one that is to do it. */
+function finalRuns({ runs, told }: RunInterval): ListedRun[] {
+  const latest = new Map(
+    runs.filter(({ status }) => status === 'Completed').map((run) => [run.delivery_id, run]),
+  );
+  return latest.size > 0 ? [...latest.values()] : [told];
+}
+
+/**
+ * Counts the rows of an incident that were sent twice. The ledger lets nothing repeat a row but a
+ * backfill that is told to deliver all rows again.
+ */
+export function doubledIn({ data, since }: Incident, backfills: Backfill[]): number {
+  return backfills
+    .filter(
+      ({ mode, by, start_at, end_at, created_at }) =>
+        mode === 'all' &&
+        created_at !== null &&
+        created_at >= since &&
+        (by === 'timestamp' || (start_at < data.to && end_at > data.from)),
+    )
+    .reduce((sum, { progress }) => sum + progress.records_completed, 0);
+}
