@@ -12,7 +12,7 @@ import { useReadAnew } from '../read_anew.ts';
 import { counted } from '../../page/quantities.ts';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
-import { backfillPath, oneBackfill, planOf } from './backfills.ts';
+import { backfillPath, hasFailed, oneBackfill, planOf } from './backfills.ts';
 import { pathTo } from '../../http/path.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/');
@@ -78,7 +78,7 @@ function Standing({ backfill }: { backfill: Backfill }) {
           <Sentence text={detail} />
         </p>
       )}
-      {finished_at !== null && backfill.mode === 'missing' && status !== 'Completed' && (
+      {backfill.mode === 'missing' && (status === 'Cancelled' || hasFailed(backfill)) && (
         <Rest backfill={backfill} />
       )}
       {finished_at === null && <Abort backfill={backfill} />}
@@ -122,9 +122,9 @@ function Rest({ backfill: { by, start_at, end_at } }: { backfill: Backfill }) {
   const navigate = route.useNavigate();
   const readAnew = useReadAnew(exportPath(ids));
   const range = { by, start_at, end_at, mode: 'missing' } as const;
-  const { data } = useQuery(planOf(ids, range));
+  const { data, error } = useQuery(planOf(ids, range));
   const rows = data?.progress.records_total_count;
-  if (rows === undefined) return undefined;
+  if (rows === undefined && error === null) return undefined;
   if (rows === 0) return <p>Nothing of its range is missing.</p>;
   return (
     <Form
@@ -138,7 +138,9 @@ function Rest({ backfill: { by, start_at, end_at } }: { backfill: Backfill }) {
         });
         await readAnew();
       }}
-      button={`Deliver the remaining ${counted(rows, 'row')}`}
+      button={
+        rows === undefined ? 'Deliver the rest' : `Deliver the remaining ${counted(rows, 'row')}`
+      }
     />
   );
 }

@@ -9,7 +9,7 @@ import type { ExportOverview } from '../../../server/api/batch_exports/overview/
 import { ActButton } from '../act_button.tsx';
 import { by_dates } from '../backfills/by_dates.ts';
 import { exportPath, useExport } from '../export_context.ts';
-import { troubleOf } from '../incident/trouble.ts';
+import { isInTrouble } from '../incident/trouble.ts';
 import { useReadAnew } from '../read_anew.ts';
 import { TryNow } from '../runs/next_try.tsx';
 import { CurlDialog } from '../../page/as_curl.tsx';
@@ -35,20 +35,21 @@ export function HeadActions({
 }) {
   const { row } = useExport();
   const params = { project_id: String(row.team_id), export_id: row.id };
-  const trouble = health === undefined || row.paused ? undefined : troubleOf(health);
+  const in_trouble = health !== undefined && !row.paused && isInTrouble(health);
+  const is_waiting = row.latest_runs.some(({ next_try_at }) => next_try_at !== null);
   return (
     <>
-      {trouble?.is_waiting === true && <TryNow is_primary />}
-      {trouble !== undefined && (
+      {in_trouble && is_waiting && <TryNow is_primary />}
+      {in_trouble && (
         <LinkButton
-          variant={trouble.is_waiting ? 'default' : 'filled'}
+          variant={is_waiting ? 'default' : 'filled'}
           to={`${base}/incident`}
           params={params}
         >
           See what is wrong
         </LinkButton>
       )}
-      <RunNow is_primary={health !== undefined && trouble === undefined && !row.paused} />
+      <RunNow is_primary={health !== undefined && !in_trouble && !row.paused} />
       <LinkButton to={base} params={params} search={{ backfill: by_dates }}>
         Backfill
       </LinkButton>

@@ -81,6 +81,7 @@ function Open({ incident }: { incident: Incident }) {
           ['Failed attempts', failed_attempts.toLocaleString('en')],
         ]}
       />
+      {next_try_at === null && failed === 0 && <p role="status">Sluice is trying again now.</p>}
       {next_try_at !== null && (
         <p role="status">
           <NextTry at={next_try_at} /> Sluice tries each run up to 15 times, with up to two minutes
@@ -130,12 +131,13 @@ function RetryFailed({ incident: { data }, count }: { incident: Incident; count:
 }
 
 function Over({ incident }: { incident: Incident }) {
-  const { ids } = useExport();
   const { since, until, cause, data } = incident;
   const zone = useContext(ZoneContext);
   return (
     <section className="part incident good_edge">
-      <h2 className="good">Delivered, all of it</h2>
+      <h2 className="good">
+        {incident.refused === 0 ? 'All rows are delivered' : 'Delivered, except refused rows'}
+      </h2>
       <Proof incident={incident} />
       <Facts
         facts={[
@@ -152,7 +154,7 @@ function Over({ incident }: { incident: Incident }) {
       )}
       <p className="muted small">
         Sluice counts the rows at the source before it writes, and each run signs a receipt of what
-        it wrote. <code>sluice verify</code> compares them with export {ids.id}.
+        it wrote. <code>sluice verify</code> compares both with the destination.
       </p>
     </section>
   );

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Backfill } from '../../../server/api/batch_exports/backfills/schema.ts';
 import type { ListedRun } from '../runs/listed_run.ts';
 import { doubledIn, incidentsOf } from './incidents.ts';
-import { troubleOf } from './trouble.ts';
+import { isInTrouble } from './trouble.ts';
 
 const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 22, minute)).toISOString();
 const error = 'The server does not answer.';
@@ -85,7 +85,6 @@ test('an interval without rows does not end an incident, one with rows does', ()
     incidentsOf([runOf(10, 1), middle, runOf(0, 1)], Date.parse(at(20))).length;
   assert.equal(of(runOf(5, 0, { ...empty, status: 'Completed', steps: [] })), 1);
   assert.equal(of(runOf(5, 0)), 2);
-  assert.deepEqual(incidentsOf([runOf(5, 1, { kind: 'backfill' })], 0), []);
 });
 
 test('only a backfill of all rows over it doubles rows of an incident', () => {
@@ -107,21 +106,12 @@ test('only a backfill of all rows over it doubles rows of an incident', () => {
   assert.equal(doubled({ created_at: at(1) }), 0);
 });
 
-test('trouble is read from the overview, with the earliest interval', () => {
+test('an export is in trouble while a run fails, retries, or left an interval out', () => {
   const health = { code: 'up_to_date', detail: 'Up to date.', since: null } as const;
   const well = { health, retrying: null, failed_interval: null };
-  assert.equal(troubleOf(well), undefined);
-  const retrying = { data_interval_start: at(5), latest_error: error } as never;
-  const failed_interval = { data_interval_start: at(0), latest_error: 'Another.' } as never;
-  assert.deepEqual(troubleOf({ ...well, retrying, failed_interval }), {
-    cause: error,
-    is_waiting: true,
-    from: at(0),
-  });
-  const failing = { ...health, code: 'failing', detail: 'Failing: No such table.' } as const;
-  assert.deepEqual(troubleOf({ ...well, health: failing }), {
-    cause: 'No such table.',
-    is_waiting: false,
-    from: undefined,
-  });
+  const some = {} as never;
+  assert.equal(isInTrouble(well), false);
+  assert.equal(isInTrouble({ ...well, retrying: some }), true);
+  assert.equal(isInTrouble({ ...well, failed_interval: some }), true);
+  assert.equal(isInTrouble({ ...well, health: { ...health, code: 'failing' } }), true);
 });

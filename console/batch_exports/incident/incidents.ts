@@ -4,7 +4,7 @@ import { attemptsOf } from '../runs/attempts.ts';
 import { foldRuns } from '../runs/intervals.ts';
 import type { RunInterval } from '../runs/intervals.ts';
 
-/** A time in which attempts at the runs of a schedule failed. */
+/** A time in which attempts at runs failed. */
 export type Incident = {
   /** Its intervals, the latest data first. */
   intervals: RunInterval[];
@@ -30,12 +30,12 @@ export type Incident = {
 type Troubled = { interval: RunInterval; failures: number[] };
 
 /**
- * Finds the incidents in the runs of a schedule, the latest first. Intervals in trouble that follow
+ * Finds the incidents in the runs of an export, the latest first. Intervals in trouble that follow
  * one another are one incident; an interval without rows does not end it, since it asks nothing of
  * the destination.
  */
 export function incidentsOf(runs: ListedRun[], now_ms: number): Incident[] {
-  const intervals = foldRuns(runs.filter(({ kind }) => kind !== 'backfill')).toSorted((one, two) =>
+  const intervals = foldRuns(runs).toSorted((one, two) =>
     one.told.data_interval_start < two.told.data_interval_start ? 1 : -1,
   );
   const incidents: Troubled[][] = [];

@@ -141,7 +141,7 @@ const Row = memo(function Row({
         {is_open && <Folded runs={runs} />}
       </div>
       <span role="cell" className="number">
-        {records_completed === null ? '' : counted(records_completed, 'row')}
+        {rowsOf(told, records_completed)}
         {records_rejected > 0 && (
           <span className="warn"> {records_rejected.toLocaleString('en')} refused</span>
         )}
@@ -159,10 +159,21 @@ const Row = memo(function Row({
   );
 });
 
+/** While a run is open, of how many rows. */
+function rowsOf(
+  { finished_at, records_total_count: total }: ListedRun,
+  records_completed: number | null,
+): string {
+  if (records_completed === null) return '';
+  if (finished_at !== null || total === null) return counted(records_completed, 'row');
+  return `${records_completed.toLocaleString('en')} of ${counted(total, 'row')}`;
+}
+
 /** Says beside the state what was done again, and why it is not delivered. */
 function Notes({ interval: { told, runs } }: { interval: RunInterval }) {
   const repeat = runs.findLast((run) => repeatOf(run) !== undefined);
-  const is_bad = told.status !== 'Completed' && told.latest_error !== null;
+  // A worker that is at it again may well succeed.
+  const is_bad = told.status !== 'Completed' && (told.finished_at ?? told.next_try_at) !== null;
   return (
     <>
       {repeat !== undefined && repeat !== runs[0] && (
