@@ -339,9 +339,9 @@ test('the head of an export runs, pauses, duplicates and shows its request', { s
   const copy = page.getByRole('link', { name: 'Duplicate' });
   assert.ok((await copy.getAttribute('href'))!.endsWith(`/exports/new?copy_of=${id}`));
   await page.getByRole('button', { name: 'Pause', exact: true }).click();
-  await page.getByText('Paused: no further runs are planned.').waitFor();
+  await page.getByText('The export is paused.').waitFor();
   await page.getByRole('button', { name: 'Resume', exact: true }).click();
-  await page.getByText('Resumed. Sluice delivers what was missed.').waitFor();
+  await page.getByText('The export is resumed.').waitFor();
   await page.getByRole('button', { name: 'Run now' }).click();
   await page.getByText(/^Sluice delivers all new rows from \d\d:\d\d:\d\d on\.$/).waitFor();
   await page.getByRole('button', { name: 'More actions' }).click();

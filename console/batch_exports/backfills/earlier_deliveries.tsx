@@ -1,5 +1,6 @@
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
 import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
 import { ask } from '../../http/ask.ts';
 import { exportPath, useExport } from '../export_context.ts';
@@ -14,13 +15,16 @@ import { placeOf } from './place.ts';
 /** Offers to deliver what the export had delivered elsewhere before it was changed. */
 export function EarlierDeliveries() {
   const { row, ids } = useExport();
+  const [begun, begin] = useState<string>();
   const { data, refetch } = useQuery(earlierDeliveries(ids));
   useWhenChanged(`${row.last_updated_at} ${latestEnd(row)}`, refetch);
   const ranges = (data?.ranges ?? []).map((range): Repaired => ({ ...range, mode: 'missing' }));
   const plans = useQueries({ queries: ranges.map((range) => planOf(ids, range)) });
   const rows = plans.reduce((sum, plan) => sum + (plan.data?.progress.records_total_count ?? 0), 0);
-  if (rows === 0 || plans.some((plan) => plan.data === undefined)) return undefined;
-  return <Offer row={row} rows={rows} ranges={ranges} />;
+  // The ledger knows of the rows once their runs are planned.
+  if (begun === row.last_updated_at || rows === 0 || plans.some((plan) => plan.data === undefined))
+    return undefined;
+  return <Offer {...{ row, rows, ranges }} done={() => begin(row.last_updated_at)} />;
 }
 
 const latestEnd = ({ latest_runs }: BatchExport) =>
@@ -29,7 +33,17 @@ const latestEnd = ({ latest_runs }: BatchExport) =>
     .toSorted()
     .at(-1);
 
-function Offer({ row, rows, ranges }: { row: BatchExport; rows: number; ranges: Repaired[] }) {
+function Offer({
+  row,
+  rows,
+  ranges,
+  done,
+}: {
+  row: BatchExport;
+  rows: number;
+  ranges: Repaired[];
+  done: () => void;
+}) {
   const { ids } = useExport();
   const navigate = useNavigate();
   const readAnew = useReadAnew(exportPath(ids));
@@ -52,6 +66,7 @@ function Offer({ row, rows, ranges }: { row: BatchExport; rows: number; ranges: 
             search: { backfill: String(backfill.id) },
           });
           await readAnew();
+          done();
         }}
         button={`Deliver them to ${placeOf(row.destination)}`}
       />

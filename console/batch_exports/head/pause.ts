@@ -25,7 +25,7 @@ export function usePause(row: BatchExport): { label: string; run: () => Promise<
   return row.paused
     ? {
         label: 'Resume',
-        run: () => act('unpause', { backfill: true }, 'Resumed. Sluice delivers what was missed.'),
+        run: () => act('unpause', { backfill: true }, 'The export is resumed.'),
       }
-    : { label: 'Pause', run: () => act('pause', {}, 'Paused: no further runs are planned.') };
+    : { label: 'Pause', run: () => act('pause', {}, 'The export is paused.') };
 }

@@ -79,12 +79,18 @@ test('an open incident counts what is missing, and when it is tried next', () =>
   );
 });
 
-test('an interval without rows does not end an incident, one with rows does', () => {
-  const empty = { records_total_count: 0, records_completed: 0 };
-  const of = (middle: ListedRun) =>
-    incidentsOf([runOf(10, 1), middle, runOf(0, 1)], Date.parse(at(20))).length;
-  assert.equal(of(runOf(5, 0, { ...empty, status: 'Completed', steps: [] })), 1);
-  assert.equal(of(runOf(5, 0)), 2);
+test('outages apart in time are incidents apart, whatever lies between their data', () => {
+  const at_once = incidentsOf([runOf(5, 1), runOf(3, 1)], Date.parse(at(59)));
+  assert.equal(at_once.length, 1);
+  const apart = incidentsOf([runOf(20, 1), runOf(0, 2)], Date.parse(at(59)));
+  assert.deepEqual(
+    apart.map(({ since }) => since),
+    [at(25), at(5)],
+  );
+  // What is still missing belongs to what fails after it.
+  const failed = { ...open, status: 'Failed', retry: 'possible' } as const;
+  const lasting = runOf(0, 1, { ...failed, finished_at: at(6) });
+  assert.equal(incidentsOf([runOf(20, 1), lasting], Date.parse(at(59))).length, 1);
 });
 
 test('only a backfill of all rows over it doubles rows of an incident', () => {

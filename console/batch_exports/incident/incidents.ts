@@ -27,30 +27,44 @@ export type Incident = {
   refused: number;
 };
 
-type Troubled = { interval: RunInterval; failures: number[] };
+/** An interval in trouble, with when its attempts failed and when it was delivered. */
+type Troubled = { interval: RunInterval; failures: number[]; from: number; until: number };
+
+/** The longest wait between two attempts: what fails so soon after an incident is part of it. */
+const slack_ms = 120_000;
 
 /**
- * Finds the incidents in the runs of an export, the latest first. Intervals in trouble that follow
- * one another are one incident; an interval without rows does not end it, since it asks nothing of
- * the destination.
+ * Finds the incidents in the runs of an export, the latest first. Intervals that were in trouble at
+ * the same time are one incident.
  */
 export function incidentsOf(runs: ListedRun[], now_ms: number): Incident[] {
-  const intervals = foldRuns(runs).toSorted((one, two) =>
-    one.told.data_interval_start < two.told.data_interval_start ? 1 : -1,
-  );
+  const troubled = foldRuns(runs)
+    .flatMap((interval) => troubleOf(interval, now_ms))
+    .toSorted((one, two) => one.from - two.from);
   const incidents: Troubled[][] = [];
-  let is_going_on = false;
-  for (const interval of intervals) {
-    const failures = failuresOf(interval, now_ms);
-    if (failures.length === 0) {
-      is_going_on &&= interval.told.status === 'Completed' && interval.records_completed === 0;
-      continue;
-    }
-    if (is_going_on) incidents.at(-1)!.push({ interval, failures });
-    else incidents.push([{ interval, failures }]);
-    is_going_on = true;
+  let until = -Infinity;
+  for (const one of troubled) {
+    if (one.from <= until + slack_ms) incidents.at(-1)!.push(one);
+    else incidents.push([one]);
+    until = Math.max(until, one.until);
   }
-  return incidents.map(incidentOf);
+  return incidents.toReversed().map(incidentOf);
+}
+
+/** The trouble of an interval; none if no attempt at it failed. */
+function troubleOf(interval: RunInterval, now_ms: number): Troubled[] {
+  const failures = failuresOf(interval, now_ms);
+  if (failures.length === 0) return [];
+  const { finished_at } = interval.told;
+  const is_over = interval.state.tone === 'good' && finished_at !== null;
+  return [
+    {
+      interval,
+      failures,
+      from: failures.reduce((least, at) => Math.min(least, at), Infinity),
+      until: is_over ? Date.parse(finished_at) : Infinity,
+    },
+  ];
 }
 
 /** When the attempts at an interval failed, in milliseconds. */
@@ -61,19 +75,20 @@ function failuresOf({ runs }: RunInterval, now_ms: number): number[] {
 }
 
 function incidentOf(troubled: Troubled[]): Incident {
-  const intervals = troubled.map(({ interval }) => interval);
+  const intervals = troubled
+    .map(({ interval }) => interval)
+    .toSorted((one, two) => (one.told.data_interval_start < two.told.data_interval_start ? 1 : -1));
   const missing = intervals.filter(({ state }) => state.tone !== 'good');
-  const failures = troubled.flatMap((one) => one.failures);
   const told = intervals.map((interval) => interval.told);
   const ends = told.flatMap(({ finished_at }) => finished_at ?? []).toSorted();
   const tries = told.flatMap(({ next_try_at }) => next_try_at ?? []).toSorted();
-  const finals = intervals.flatMap(finalRuns);
+  const finals = intervals.flatMap(({ shown }) => shown);
   const sum = (value: (run: ListedRun) => number) =>
     finals.reduce((total, run) => total + value(run), 0);
   return {
     intervals,
     missing,
-    since: new Date(failures.reduce((least, at) => Math.min(least, at), Infinity)).toISOString(),
+    since: new Date(troubled[0]!.from).toISOString(),
     until: missing.length > 0 ? null : (ends.at(-1) ?? null),
     data: {
       from: told.at(-1)!.data_interval_start,
@@ -82,7 +97,7 @@ function incidentOf(troubled: Troubled[]): Incident {
         .toSorted()
         .at(-1)!,
     },
-    failed_attempts: failures.length,
+    failed_attempts: troubled.reduce((sum, { failures }) => sum + failures.length, 0),
     cause:
       intervals
         .flatMap(({ runs }) => runs)
@@ -96,14 +111,6 @@ function incidentOf(troubled: Troubled[]): Incident {
     ),
     refused: sum(({ records_rejected: rows }) => rows),
   };
-}
-
-/** The runs that have delivered an interval, each delivery once; else the one that is to do it. */
-function finalRuns({ runs, told }: RunInterval): ListedRun[] {
-  const latest = new Map(
-    runs.filter(({ status }) => status === 'Completed').map((run) => [run.delivery_id, run]),
-  );
-  return latest.size > 0 ? [...latest.values()] : [told];
 }
 
 /**

@@ -9,6 +9,8 @@ export type RunInterval = {
   runs: [ListedRun, ...ListedRun[]];
   /** The run that says how the interval is. */
   told: ListedRun;
+  /** The latest completed run of each delivery; without one, the run that tells. */
+  shown: ListedRun[];
   state: State;
   /** Rows of each delivery once, however often it was written; null before any was counted. */
   records_completed: number | null;
@@ -47,6 +49,7 @@ function intervalOf(key: string, group: ListedRun[]): RunInterval {
     key,
     runs,
     told,
+    shown,
     state: stateOfInterval(told),
     records_completed: shown.every(({ records_completed: rows }) => rows === null)
       ? null
