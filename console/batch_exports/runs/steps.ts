@@ -9,7 +9,7 @@ import { counted, inBytes, inTime } from '../../page/quantities.ts';
 export type Attempt = Static<typeof AttemptSteps>;
 
 /** The steps of a worker, in order. */
-export const work_steps = ['counted', 'read', 'sent', 'committed'] as const;
+const work_steps = ['counted', 'read', 'sent', 'committed'] as const;
 
 /** A step of a run: what happened, when it began, and how long it took as far as that is known. */
 export type Step = { name: string; at: string | null; took: string | null; told: string };
@@ -117,7 +117,7 @@ function refusedIn({ records_rejected: refused }: BatchExportRun): string {
 }
 
 /** Says which attempt failed, and why. */
-export function failedAttempt({ steps, latest_error }: BatchExportRun): string {
+function failedAttempt({ steps, latest_error }: BatchExportRun): string {
   const attempt = steps.at(-1)?.attempt;
   const error = latest_error ?? 'its log says why.';
   return `${attempt === undefined ? 'An attempt' : `Attempt ${attempt}`} failed: ${error}`;

@@ -22,7 +22,7 @@ export const run_statuses = [
 export const run_kinds = ['scheduled', 'make_up', 'backfill'] as const;
 
 /** Reasons of a run to deliver something once more. */
-export const repeat_kinds = ['retry', 'erasure', 'rejected_rows'] as const;
+const repeat_kinds = ['retry', 'erasure', 'rejected_rows'] as const;
 
 /** Answers to a retry of a run that has ended without its rows. */
 export const retry_answers = [
