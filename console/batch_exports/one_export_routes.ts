@@ -28,7 +28,7 @@ export const export_runs_route = createRoute({
   component: loadedPage(() => import('./runs/runs_page.tsx'), 'RunsPage'),
 });
 
-/** What is wrong now, and what was delivered after it. */
+/** The incidents: present failures, and the proof of what was delivered after them. */
 export const export_incident_route = createRoute({
   getParentRoute: () => export_frame_route,
   path: 'incident',

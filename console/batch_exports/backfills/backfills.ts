@@ -56,7 +56,7 @@ export function hasFailed({ status, progress }: Pick<Backfill, 'status' | 'progr
   return status === 'Failed' && progress.completed_runs < progress.total_runs;
 }
 
-/** What the export had delivered before its last restart, and has not since. */
+/** Reads the ranges that the export had delivered before its restart, and has not since. */
 export function earlierDeliveries(ids: ExportIds) {
   return reading(pathTo('/api/projects/:project_id/batch_exports/:id/earlier_deliveries/', ids), {
     polls: false,

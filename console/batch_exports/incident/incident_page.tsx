@@ -22,7 +22,7 @@ import { pathTo } from '../../http/path.ts';
 import { doubledIn, incidentsOf } from './incidents.ts';
 import type { Incident } from './incidents.ts';
 
-/** What is wrong with an export now, and the proof of what was delivered after it. */
+/** Shows the cause of failures and what is missing, then the proof of what was delivered. */
 export function IncidentPage() {
   const { ids } = useExport();
   const now_ms = useNow();
@@ -37,7 +37,7 @@ export function IncidentPage() {
           return (
             <p className="empty">
               No attempt has failed in{' '}
-              {next === null ? 'any run' : `the latest ${results.length} runs`}.
+              {next === null ? 'any run' : `the latest ${counted(results.length, 'run')}`}.
             </p>
           );
         return (
@@ -89,10 +89,7 @@ function Open({ incident }: { incident: Incident }) {
         </p>
       )}
       {failed > 0 && (
-        <p>
-          Sluice does not try {counted(failed, 'interval')} again by itself. Remove the cause, then
-          retry.
-        </p>
+        <p>Sluice has given up {counted(failed, 'interval')}. Remove the cause, then retry.</p>
       )}
       <div className="row_actions">
         {next_try_at !== null && <TryNow is_primary />}

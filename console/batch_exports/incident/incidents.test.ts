@@ -87,7 +87,7 @@ test('outages apart in time are incidents apart, whatever lies between their dat
     apart.map(({ since }) => since),
     [at(25), at(5)],
   );
-  // What is still missing belongs to what fails after it.
+  // A missing interval belongs to the failures after it.
   const failed = { ...open, status: 'Failed', retry: 'possible' } as const;
   const lasting = runOf(0, 1, { ...failed, finished_at: at(6) });
   assert.equal(incidentsOf([runOf(20, 1), lasting], Date.parse(at(59))).length, 1);

@@ -10,9 +10,9 @@ export type Incident = {
   intervals: RunInterval[];
   /** The part of them that is not delivered. */
   missing: RunInterval[];
-  /** When the first attempt failed. */
+  /** Time of the first failed attempt. */
   since: string;
-  /** When the last of its intervals was delivered; null while one is missing. */
+  /** Time of the last delivery of its intervals; null while one is missing. */
   until: string | null;
   /** Start and end of the data. */
   data: { from: string; to: string };
@@ -67,7 +67,7 @@ function troubleOf(interval: RunInterval, now_ms: number): Troubled[] {
   ];
 }
 
-/** When the attempts at an interval failed, in milliseconds. */
+/** Lists the times of failed attempts at an interval, in milliseconds. */
 function failuresOf({ runs }: RunInterval, now_ms: number): number[] {
   return runs.flatMap((run) =>
     attemptsOf(run, now_ms).flatMap(({ outcome, to }) => (outcome === 'failed' ? [to] : [])),

@@ -1,7 +1,7 @@
 import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
 import type { Span } from '../slots/boundaries.ts';
 
-/** How an attempt ended. */
+/** The end of an attempt. */
 export type AttemptOutcome = 'failed' | 'delivered' | 'cancelled' | 'working';
 
 /** An attempt at a run in time, in milliseconds: the waiting before it, and the work. */
@@ -70,7 +70,7 @@ export function logSpanOf(
   const [own, next] = [steps[index], steps[index + 1]];
   if (own === undefined) return {};
   return {
-    // What was written before the first attempt belongs to it; the API leaves out the instant itself.
+    // Earlier lines belong to the first attempt. The API leaves out the instant itself.
     ...(index === 0 ? {} : { after: new Date(Date.parse(own.began_at) - 1).toISOString() }),
     ...(next === undefined ? {} : { before: next.began_at }),
   };

@@ -130,7 +130,7 @@ export const BatchExportWithBackfillId = Type.Object(
   { title: 'BatchExportWithBackfillId' },
 );
 
-/** What an export had delivered before its last restart, and has not delivered since. */
+/** Ranges that an export had delivered before its restart, and has not delivered since. */
 export const EarlierDeliveries = Type.Object(
   {
     ranges: Type.Array(
@@ -144,5 +144,5 @@ export const EarlierDeliveries = Type.Object(
   },
   { title: 'EarlierDeliveries' },
 );
-/** What an export had delivered before its last restart, and has not delivered since. */
+/** Ranges that an export had delivered before its restart, and has not delivered since. */
 export type EarlierDeliveries = Static<typeof EarlierDeliveries>;

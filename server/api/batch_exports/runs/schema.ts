@@ -157,7 +157,7 @@ export const BatchExportRun = Type.Object(
 );
 export type BatchExportRun = Static<typeof BatchExportRun>;
 
-/** What a retry of each of the runs of a page would answer. */
+/** Answers to a retry of each of the runs of a page. */
 export const RetryAnswers = Type.Record(Type.String(), Type.Enum([...retry_answers]), {
   description:
     'What a retry would answer now, by the ids of those runs of the page that failed or were ' +
