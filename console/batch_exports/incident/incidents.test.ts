@@ -45,7 +45,7 @@ function runOf(minute: number, failures: number, more: Partial<ListedRun> = {}):
 
 const open = { status: 'Running', finished_at: null, records_completed: 0 } as const;
 
-test('an outage is one incident from the first failure to the last delivery, with its proof', () => {
+test('an outage is one incident, from the first failure to the last delivery', () => {
   const runs = [runOf(0, 0), runOf(5, 3), runOf(10, 2), runOf(15, 0)].toReversed();
   const [incident, ...others] = incidentsOf(runs, Date.parse(at(59)));
   assert.equal(others.length, 0);

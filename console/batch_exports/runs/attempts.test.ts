@@ -21,7 +21,7 @@ const run = {
   last_updated_at: at(13),
 } as unknown as BatchExportRun;
 
-test('attempts lie on one axis, with the waiting between, and a failed one is never delivered', () => {
+test('attempts lie on one axis with the waiting, and a failed one is never delivered', () => {
   const waiting = { ...run, next_try_at: at(40) };
   const attempts = attemptsOf(waiting, ms(20));
   assert.deepEqual(attempts, [

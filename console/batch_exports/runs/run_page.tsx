@@ -103,7 +103,7 @@ function Outcome({ run }: { run: BatchExportRun }) {
   );
 }
 
-/** The latest run that repeats this one, where it did not deliver, and what a retry would answer. */
+/** Finds the run that repeats this one, if it did not deliver, and the answer to a retry. */
 function useRetryOf(run: BatchExportRun): {
   retry: ListedRun | undefined;
   answer: ListedRun['retry'];

@@ -109,9 +109,9 @@ function earlierRoute(app: FastifyInstance, engine: Engine, { base, within }: Mo
       schema: {
         summary: 'What was delivered before the export was changed, and is missing since',
         description:
-          'A change of the place, the model or the query restarts an export. The answer lists the ' +
-          'ranges that it had delivered by then, as bodies for `backfill/`; empty if nothing of ' +
-          'them is missing.',
+          'A change of the place, the model or the query restarts an export. The answer lists ' +
+          'the ranges that it had delivered by then, as bodies for `backfill/`. It is empty if ' +
+          'nothing of them is missing.',
         response: { 200: EarlierDeliveries },
       },
     },
