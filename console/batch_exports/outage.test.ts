@@ -88,6 +88,8 @@ test('an interval that a retry repaired is one line without a button', { skip },
   const failing = await insertRunRow(world.harness, id, { status: 'Failed', hour: 1 });
   await insertRunRow(world.harness, id, { status: 'Completed', hour: 1, delivery_id: failing });
   await goTo(page, `${address}/runs`);
+  // The page before has a list of runs as well, but no filters.
+  await page.getByLabel('Status').waitFor();
   const rows = page.locator('.run_rows [role=row]');
   await rows.getByText('Completed').waitFor();
   assert.deepEqual([await rows.count(), await rows.getByText('Retry').count()], [1, 0]);
