@@ -17,6 +17,7 @@ export function ActButton<To extends Route<'POST'>>({
   about,
   done,
   size = 'compact-xs',
+  is_primary = false,
 }: {
   path: Path<To>;
   body?: Body<'POST', To>;
@@ -26,6 +27,7 @@ export function ActButton<To extends Route<'POST'>>({
   /** Reads anew what changed, and says what was done. */
   done: (answer: Answer<'POST', To>) => Promise<string> | string;
   size?: 'compact-xs' | 'compact-sm';
+  is_primary?: boolean;
 }) {
   const [keys] = useState(openIdempotencyKeys);
   const { mutate, isPending, error, data } = useMutation<string>({
@@ -40,7 +42,7 @@ export function ActButton<To extends Route<'POST'>>({
   });
   return (
     <>
-      <BusyButton size={size} is_busy={isPending} press={() => mutate()}>
+      <BusyButton {...{ size, is_primary }} is_busy={isPending} press={() => mutate()}>
         {label}
         {about !== undefined && <span className="unseen"> {about}</span>}
       </BusyButton>

@@ -1,24 +1,23 @@
-import { Button } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, getRouteApi, useLocation, useNavigate } from '@tanstack/react-router';
 import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
-import { askForChange } from '../http/change.ts';
-import { etagOf } from '../http/reading.ts';
 import { useActions } from '../page/actions.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
 import { AroundContext } from '../page/around.ts';
 import { Page } from '../page/page.tsx';
 import { Shown } from '../page/shown.tsx';
 import { by_dates } from './backfills/by_dates.ts';
+import { EarlierDeliveries } from './backfills/earlier_deliveries.tsx';
 import { intervals } from './form/draft.ts';
-import { ExportContext, exportIds, exportPath } from './export_context.ts';
+import { ExportContext, exportIds } from './export_context.ts';
+import { HeadActions } from './head/head_actions.tsx';
+import { usePause } from './head/pause.ts';
 import { oneExport } from './one_export.ts';
 import { useWhenChanged } from './following.ts';
 import { HealthSentence } from './list/health.tsx';
 import { NextRun } from './list/next_run.tsx';
 import { overviewOf } from './list/overview.ts';
 import { NoSuchExport } from './no_such_export.tsx';
-import { useReadAnew } from './read_anew.ts';
 import './one_export.css';
 import { pathTo } from '../http/path.ts';
 import type { Path } from '../http/path.ts';
@@ -34,6 +33,7 @@ const runs = '/api/projects/:project_id/batch_exports/:batch_export_id/runs/';
 const tabs = [
   { label: 'Map', to: base, asked: `${exported}slots/` },
   { label: 'Runs', to: `${base}/runs`, asked: runs },
+  { label: 'Incident', to: `${base}/incident`, asked: runs },
   { label: 'Timeline', to: `${base}/timeline`, asked: `${exported}timeline/` },
   { label: 'Metrics', to: `${base}/metrics`, asked: `${exported}metrics/` },
   { label: 'Notices', to: `${base}/notices`, asked: exported },
@@ -62,10 +62,12 @@ export function ExportFrame() {
             title={row.name}
             part={partOf(row, pathname)}
             request={requestOf(row, pathname)}
-            actions={<EditLink row={row} />}
+            has_menu
+            actions={<Actions row={row} request={requestOf(row, pathname)} />}
           >
             <ExportActions row={row} />
             <Standing row={row} />
+            <EarlierDeliveries />
             <ManagedNote by={row.managed_by} />
             <nav aria-label="Export" className="tabs">
               {tabs.map(({ label, to }) => (
@@ -89,47 +91,22 @@ export function ExportFrame() {
   );
 }
 
-/** The way to mend what is wrong, from wherever somebody reads of it. */
-function EditLink({ row }: { row: BatchExport }) {
-  return (
-    <Button
-      component={Link}
-      size="compact-sm"
-      variant="default"
-      to={`/projects/${row.team_id}/exports/${row.id}/edit`}
-    >
-      Edit
-    </Button>
-  );
+function Actions({ row, request }: { row: BatchExport; request: Path }) {
+  const { data } = useQuery(overviewOf(String(row.team_id), row.id));
+  return <HeadActions health={data?.results[0]} request={request} />;
 }
 
 /** Registers the export's actions in the command palette. */
 function ExportActions({ row }: { row: BatchExport }) {
   const navigate = useNavigate();
-  const queries = useQueryClient();
-  const ids = exportIds(String(row.team_id), row.id);
-  const readAnew = useReadAnew(exportPath(ids));
+  const { label, run } = usePause(row);
   const params = { project_id: String(row.team_id), export_id: row.id };
-  const act = async (action: 'pause' | 'unpause', body: { backfill?: boolean }, done: string) => {
-    const to = `/api/projects/:project_id/batch_exports/:id/${action}/` as const;
-    const sent = { body, if_match: etagOf(row) };
-    const outcome = await askForChange(queries, 'POST', pathTo(to, ids), sent);
-    if (!outcome.ok) return outcome.problem.message;
-    await readAnew();
-    return done;
-  };
-  const resume = { backfill: true };
   useActions([
-    row.paused
-      ? {
-          label: 'Resume this export and deliver what it missed',
-          run: () => act('unpause', resume, 'The export is resumed.'),
-        }
-      : { label: 'Pause this export', run: () => act('pause', {}, 'The export is paused.') },
+    { label: `${label} this export`, run },
     {
       label: 'Edit this export',
       run: () => {
-        void navigate({ to: `${base}/edit`, params });
+        void navigate({ to: `${base}/settings`, params });
         return undefined;
       },
     },

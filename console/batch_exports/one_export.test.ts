@@ -185,7 +185,7 @@ test('a backfill typed by its dates can be of what happened then', { skip }, asy
   ]);
   const { page } = visitor;
   await goTo(page, pageOf(gaps.keys, view));
-  await page.getByRole('button', { name: 'Backfill…' }).click();
+  await page.getByRole('link', { name: 'Backfill', exact: true }).click();
   await page.getByLabel('From (UTC)').fill('2024-05-01T00:00');
   await page.getByLabel('Until (UTC)').fill('2024-05-01T01:00');
   await page.keyboard.press('Enter');
@@ -234,7 +234,7 @@ test('runs are filtered, and a failed one is retried', { skip }, async () => {
   const asked: string[] = [];
   page.on('request', (request) => asked.push(request.url().slice(-7)));
   await rows.getByRole('button', { name: 'Retry' }).dblclick();
-  await rows.getByText('Tried again as run').waitFor();
+  await rows.getByText(/A retry (is in progress|has delivered it)\./).waitFor();
   assert.equal(asked.filter((end) => end === '/retry/').length, 1);
   await page.getByLabel('Status').selectOption('Completed');
   await rows.filter({ hasText: '2026-01-01 01:00' }).getByText('10 rows').waitFor();
@@ -260,7 +260,7 @@ test('the page of a run has its receipt, its files and its log', { skip }, async
   await page.waitForURL('**text=BEGAN');
   if (is_deep) await checkEverywhere(page, 'export_run_failed');
   await page.getByRole('button', { name: /^Retry/ }).click();
-  const again = page.getByText('Tried again as').getByRole('link');
+  const again = page.getByText('Retried as').getByRole('link');
   const of_it = (await again.getAttribute('href'))!.split('/').at(-1);
   const path = `${projectBase(home)}${id}/runs/${of_it}/`;
   const get = () => world.harness.request('GET', path, { key: home.key });

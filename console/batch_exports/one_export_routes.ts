@@ -36,11 +36,18 @@ export const export_runs_route = createRoute({
   component: loadedPage(() => import('./runs/runs_page.tsx'), 'RunsPage'),
 });
 
+/** The incidents: present failures, and the proof of what was delivered after them. */
+export const export_incident_route = createRoute({
+  getParentRoute: () => export_frame_route,
+  path: 'incident',
+  component: loadedPage(() => import('./incident/incident_page.tsx'), 'IncidentPage'),
+});
+
 /** One run, with the filters of its log. */
 export const export_run_route = createRoute({
   getParentRoute: () => export_frame_route,
   path: 'runs/$run_id',
-  validateSearch: textsOf(['level', 'text']),
+  validateSearch: textsOf(['level', 'text', 'attempt']),
   component: loadedPage(() => import('./runs/run_page.tsx'), 'RunPage'),
 });
 

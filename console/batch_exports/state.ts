@@ -3,7 +3,8 @@ import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
 /** A state: a word for it, and its need of attention. */
 export type State = { word: string; tone: 'good' | 'warn' | 'bad' | 'muted' };
 
-type Status = BatchExport['latest_runs'][number]['status'];
+type Run = BatchExport['latest_runs'][number];
+type Status = Run['status'];
 
 /** States of a run, by its status. */
 export const run_states: Record<Status, State> = {
@@ -17,6 +18,11 @@ export const run_states: Record<Status, State> = {
   Terminated: { word: 'Ended', tone: 'bad' },
   ContinuedAsNew: { word: 'Continued', tone: 'muted' },
 };
+
+/** Returns the state of a run; one that waits after a failed attempt does not run. */
+export function stateOfRun({ status, next_try_at }: Pick<Run, 'status' | 'next_try_at'>): State {
+  return next_try_at === null ? run_states[status] : { word: 'Retrying', tone: 'warn' };
+}
 
 /** Time for which the backfill of a new export may wait for its first run with rows. */
 const new_for_ms = 120_000;

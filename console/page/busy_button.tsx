@@ -9,10 +9,13 @@ import { hasNoFocus } from './focus.ts';
  */
 export function BusyButton({
   is_busy,
+  is_primary = false,
   press,
   ...look
 }: Omit<ButtonProps, 'loading' | 'disabled' | 'variant'> & {
   is_busy: boolean;
+  /** True for the one action of the page that matters now. */
+  is_primary?: boolean;
   press: () => void;
 }) {
   const button = useRef<HTMLButtonElement>(null);
@@ -25,7 +28,7 @@ export function BusyButton({
   return (
     <Button
       ref={button}
-      variant="default"
+      variant={is_primary ? 'filled' : 'default'}
       loading={is_busy}
       onClick={() => {
         was_focused.current = true;

@@ -20,6 +20,7 @@ export function Page({
   attention = 0,
   actions,
   request,
+  has_menu = false,
   children,
 }: {
   title: string;
@@ -30,6 +31,8 @@ export function Page({
   actions?: ReactNode;
   /** The path of the API that the page is read from, to be shown as a command. */
   request?: string | undefined;
+  /** True if the actions have a menu that shows the command. */
+  has_menu?: boolean;
   children: ReactNode;
 }) {
   const place = part === undefined ? title : `${part}, ${title}`;
@@ -44,7 +47,7 @@ export function Page({
         <div className="page_actions">
           <Zone />
           {actions}
-          {request !== undefined && <AsCurl path={request} />}
+          {request !== undefined && !has_menu && <AsCurl path={request} />}
         </div>
       </header>
       {children}

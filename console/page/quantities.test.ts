@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bytesOf } from '../batch_exports/backfills/estimate.ts';
 import { counted, inBytes, inTime } from './quantities.ts';
 
 test('bytes and times are said in a few digits', () => {
@@ -28,12 +27,4 @@ test('bytes and times are said in a few digits', () => {
     '1 d 1 h',
   ]);
   assert.deepEqual([counted(1, 'row'), counted(2_000, 'row')], ['1 row', '2,000 rows']);
-});
-
-test('the size of a repair is that of as many rows of the latest completed runs', () => {
-  const run = { status: 'Completed', records_completed: 10, bytes_completed: 1_000 };
-  const of = (runs: object[]) => bytesOf(5, { latest_runs: runs as never[] });
-  assert.equal(of([run, { ...run, status: 'Failed', bytes_completed: 9 }]), 500);
-  assert.equal(of([]), undefined);
-  assert.equal(of([{ ...run, records_completed: 0, bytes_completed: 0 }]), undefined);
 });

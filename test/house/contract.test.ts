@@ -25,7 +25,9 @@ type Schema = {
 };
 
 /** Fields that a cursor list has beside those of each, by resource. */
-const envelope_additions: Record<string, string[]> = { batch_export_run: ['detail', 'next_run'] };
+const envelope_additions: Record<string, string[]> = {
+  batch_export_run: ['detail', 'next_run', 'retries'],
+};
 
 /** Fields that a record has beyond the contract, by resource. */
 const additions: Record<string, string[]> = {
@@ -58,6 +60,7 @@ const additions: Record<string, string[]> = {
     'kind',
     'next_try_at',
     'records_rejected',
+    'repeats',
     'steps',
   ],
   invite: ['managed_by'],

@@ -53,16 +53,16 @@ export const runs_faults: Fault[] = [
   },
   {
     name: 'a run is retried beside a retry that is open',
-    path: 'server/api/batch_exports/runs/retry.ts',
-    was: 'if (state.open) throw',
-    is: 'if (state.open && state.completed) throw',
+    path: 'server/api/batch_exports/runs/retry_plan.ts',
+    was: 'if (state.open) return',
+    is: 'if (state.open && state.completed) return',
     killed_by: 'server/api/batch_exports/bulk_actions/bulk_actions.test.ts',
   },
   {
     name: 'a retry goes on with a commit at a place that the export has left',
-    path: 'server/api/batch_exports/runs/retry.ts',
-    was: 'if (state.committing_revision !== row.revision)',
-    is: 'if (state.committing_revision === null)',
+    path: 'server/api/batch_exports/runs/retry_plan.ts',
+    was: 'return state.committing_revision === revision',
+    is: 'return state.committing_revision !== null',
     killed_by: 'server/api/batch_exports/runs/runs.test.ts',
   },
   {

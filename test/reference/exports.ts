@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto';
+import { retryLater } from '../../server/engine/exports/runs/progress.ts';
+import { claimRun } from '../../server/engine/exports/workers/claims.ts';
 import {
   insertEvents,
   scheduleFrom,
@@ -52,6 +55,8 @@ async function anExport({ ask }: StoryWorld, place: string): Promise<string> {
   await ask('GET', `${one}secret_keys/`);
   await ask('POST', `${one}pause/`);
   await ask('POST', `${one}unpause/`, { backfill: true });
+  await ask('POST', `${one}run_now/`);
+  await ask('GET', `${one}earlier_deliveries/`);
   return id as string;
 }
 
@@ -92,10 +97,19 @@ async function runsOf({ ask, harness, home, delivering }: StoryWorld, one: strin
   await endedRun(harness, id, failed);
   const { results } = await ask('GET', `${one}runs/?status=Failed`);
   const again = await ask('POST', `${one}runs/${results[0].id}/retry/`);
+  await waitForAttempt(harness, again.id as string);
+  await ask('POST', `${one}runs/${again.id}/try_now/`);
+  await ask('POST', `${one}try_now/`);
   await ask('POST', `${one}runs/${again.id}/cancel/`);
   const later = { start_at: '2026-01-01T03:00:00Z', end_at: '2026-01-02T00:00:00Z' };
   const other = await ask('POST', `${one}backfills/`, later);
   await ask('POST', `${one}backfills/${other.backfill?.id ?? other.id}/cancel/`);
+}
+
+/** Lets an attempt at the run fail, so that it waits for the next one. */
+async function waitForAttempt({ deps }: StoryWorld['harness'], id: string): Promise<void> {
+  const run = (await claimRun(deps.db, id, randomUUID()))!;
+  await retryLater(deps.engine, run, { code: failed.code, message: failed.message });
 }
 
 async function bulkActions({ ask }: StoryWorld, place: string, id: string): Promise<void> {

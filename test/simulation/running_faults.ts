@@ -214,23 +214,21 @@ export const running_faults: (PlantedFault & { name: string })[] = [
   },
   {
     name: 'a retry beside an open retry',
-    path: 'server/api/batch_exports/runs/retry.ts',
-    was: "if (state.open) throw conflict('A retry of this run is in progress.');",
+    path: 'server/api/batch_exports/runs/retry_plan.ts',
+    was: "if (state.open) return { refusal: 'in_progress' };",
     is: '',
   },
   {
     name: 'a retry of a delivery that has completed',
-    path: 'server/api/batch_exports/runs/retry.ts',
-    was:
-      'if (state.completed) throw conflict(`A retry of this run has completed. ' +
-      '${once_more}`);',
+    path: 'server/api/batch_exports/runs/retry_plan.ts',
+    was: "if (state.completed) return { refusal: 'completed' };",
     is: '',
   },
   {
     name: 'a retry of a run in doubt is another delivery',
-    path: 'server/api/batch_exports/runs/retry.ts',
-    was: 'state.committing_run_id === null\n      ? await insertMissing',
-    is: "state.committing_run_id !== ''\n      ? await insertMissing",
+    path: 'server/api/batch_exports/runs/retry_plan.ts',
+    was: 'if (state.committing_run_id !== null)',
+    is: "if (state.committing_run_id === '')",
   },
   {
     name: 'other rows bear the name of the old delivery',

@@ -55,3 +55,10 @@ export function oneBackfill(ids: ExportIds, id: string) {
 export function hasFailed({ status, progress }: Pick<Backfill, 'status' | 'progress'>): boolean {
   return status === 'Failed' && progress.completed_runs < progress.total_runs;
 }
+
+/** Reads the ranges that the export had delivered before its restart, and has not since. */
+export function earlierDeliveries(ids: ExportIds) {
+  return reading(pathTo('/api/projects/:project_id/batch_exports/:id/earlier_deliveries/', ids), {
+    polls: false,
+  });
+}

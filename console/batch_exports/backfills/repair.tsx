@@ -178,7 +178,7 @@ function Plan({ repaired }: { repaired: Repaired }) {
     <Shown query={query}>
       {(plan) => (
         <>
-          <Numbers plan={plan} bytes={bytesOf(plan.progress.records_total_count, row)} />
+          <Numbers plan={plan} bytes={bytesOf(sizeOf(plan), row)} />
           {plan.progress.records_total_count === 0 ? (
             <Nothing has_other={row.model === 'events' && repaired.by === 'inserted_at'} />
           ) : (
@@ -223,6 +223,11 @@ function Nothing({ has_other }: { has_other: boolean }) {
   return <p>There is nothing to deliver.{has_other && hint}</p>;
 }
 
+const sizeOf = ({ progress, plan }: Backfill) => ({
+  records: progress.records_total_count,
+  runs: plan?.runs_with_records ?? 0,
+});
+
 const inNumbers = (count: number) => count.toLocaleString('en');
 
 function Numbers({ plan, bytes }: { plan: Backfill; bytes: number | undefined }) {
@@ -240,7 +245,7 @@ function Numbers({ plan, bytes }: { plan: Backfill; bytes: number | undefined })
       'Runs',
       `${inNumbers(plan.plan?.runs_with_records ?? 0)} with rows, of ${inNumbers(plan.runs)}`,
     ],
-    ['Size', bytes === undefined ? 'not known before the first run' : `about ${inBytes(bytes)}`],
+    ...(bytes === undefined ? [] : [['Size', `about ${inBytes(bytes)}`] as [string, string]]),
   ];
   return (
     <dl className="facts">

@@ -1,5 +1,6 @@
 import { Button, Progress } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
 import { useContext } from 'react';
 import type { Backfill } from '../../../server/api/batch_exports/backfills/schema.ts';
 import { exportPath, useExport } from '../export_context.ts';
@@ -11,9 +12,10 @@ import { useReadAnew } from '../read_anew.ts';
 import { counted } from '../../page/quantities.ts';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
-import { oneBackfill } from './backfills.ts';
+import { backfillPath, hasFailed, oneBackfill, planOf } from './backfills.ts';
 import { pathTo } from '../../http/path.ts';
-import type { ExportIds } from '../export_context.ts';
+
+const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/');
 
 const tones: Partial<Record<string, string>> = {
   Completed: 'good',
@@ -37,15 +39,14 @@ export function RepairProgress({ id, close }: { id: string; close: () => void })
           Close
         </Button>
       </div>
-      <Shown query={query}>{(backfill) => <Standing backfill={backfill} ids={ids} />}</Shown>
+      <Shown query={query}>{(backfill) => <Standing backfill={backfill} />}</Shown>
     </section>
   );
 }
 
-function Standing({ backfill, ids }: { backfill: Backfill; ids: ExportIds }) {
+function Standing({ backfill }: { backfill: Backfill }) {
   const zone = useContext(ZoneContext);
-  const readAnew = useReadAnew(exportPath(ids));
-  const { id, status, detail, by, start_at, end_at, progress, settles_at, finished_at } = backfill;
+  const { status, detail, by, start_at, end_at, progress, finished_at } = backfill;
   const what = by === 'timestamp' ? 'Events that happened' : 'Rows ingested';
   const share = progress.total_runs === 0 ? 0 : progress.finished_runs / progress.total_runs;
   return (
@@ -77,26 +78,69 @@ function Standing({ backfill, ids }: { backfill: Backfill; ids: ExportIds }) {
           <Sentence text={detail} />
         </p>
       )}
-      {finished_at === null && (
-        <>
-          {status === 'Starting' && settles_at !== null && (
-            <p className="muted">
-              Begins <Instant at={settles_at} />.
-            </p>
-          )}
-          <Form
-            path={pathTo(
-              '/api/projects/:project_id/batch_exports/:batch_export_id/backfills/:id/cancel/',
-              { ...ids, id: String(id) },
-            )}
-            done={readAnew}
-            button="Abort"
-            about="the backfill"
-            tone="danger"
-          />
-          <p className="muted small">Delivered rows stay.</p>
-        </>
+      {backfill.mode === 'missing' && (status === 'Cancelled' || hasFailed(backfill)) && (
+        <Rest backfill={backfill} />
       )}
+      {finished_at === null && <Abort backfill={backfill} />}
     </>
+  );
+}
+
+function Abort({ backfill: { id, status, settles_at } }: { backfill: Backfill }) {
+  const { ids } = useExport();
+  const readAnew = useReadAnew(exportPath(ids));
+  const cancel = '/api/projects/:project_id/batch_exports/:batch_export_id/backfills/:id/cancel/';
+  return (
+    <>
+      {status === 'Starting' && settles_at !== null && (
+        <p className="muted">
+          Starts <Instant at={settles_at} />.
+        </p>
+      )}
+      <Form
+        path={pathTo(cancel, { ...ids, id: String(id) })}
+        done={readAnew}
+        button="Abort"
+        about="the backfill"
+        tone="danger"
+        asks={() => ({
+          title: 'Abort this backfill?',
+          text:
+            'Sluice cancels its runs in progress and plans no more. Delivered rows stay. You can ' +
+            'deliver the rest later.',
+          button: 'Abort the backfill',
+          keep: 'Let it continue',
+        })}
+      />
+    </>
+  );
+}
+
+/** Offers what a backfill that ended early has left, as a new backfill of the same range. */
+function Rest({ backfill: { by, start_at, end_at } }: { backfill: Backfill }) {
+  const { ids } = useExport();
+  const navigate = route.useNavigate();
+  const readAnew = useReadAnew(exportPath(ids));
+  const range = { by, start_at, end_at, mode: 'missing' } as const;
+  const { data, error } = useQuery(planOf(ids, range));
+  const rows = data?.progress.records_total_count;
+  if (rows === undefined && error === null) return undefined;
+  if (rows === 0) return <p>Nothing of its range is missing.</p>;
+  return (
+    <Form
+      path={backfillPath(ids)}
+      body={() => range}
+      done={async ({ backfill }) => {
+        await navigate({
+          search: (before) => ({ ...before, backfill: String(backfill.id) }),
+          replace: true,
+          resetScroll: false,
+        });
+        await readAnew();
+      }}
+      button={
+        rows === undefined ? 'Deliver the rest' : `Deliver the remaining ${counted(rows, 'row')}`
+      }
+    />
   );
 }

@@ -79,14 +79,12 @@ function Asked({
       <Shown query={query}>
         {({ progress: { total } }) =>
           total === 0 ? (
-            <p>
-              No run that matches can be {action === 'retry_runs' ? 'tried again' : 'cancelled'}.
-            </p>
+            <p>No run that matches can be {action === 'retry_runs' ? 'retried' : 'cancelled'}.</p>
           ) : (
             <>
               <p>
-                {counted(total, 'run')} of this export {total === 1 ? 'matches' : 'match'} now; what
-                comes later is left alone.
+                {counted(total, 'run')} of this export {total === 1 ? 'matches' : 'match'} now;
+                later runs stay as they are.
               </p>
               <Form
                 path={pathTo(many_runs, ids)}

@@ -5,17 +5,22 @@ import { exportPath, useExport } from '../export_context.ts';
 import { useReadAnew } from '../read_anew.ts';
 import { ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
-import { isCancellable, isRetryable } from './run_filters.ts';
+import type { ListedRun } from './listed_run.ts';
+import { isCancellable } from './run_filters.ts';
+import { TryNow } from './next_try.tsx';
 import { pathTo } from '../../http/path.ts';
 
 const one = '/api/projects/:project_id/batch_exports/:batch_export_id/runs/:id/';
 
-/** The buttons of a run: retry it, deliver its refused rows again, or cancel it. */
+/** The buttons of a run, each only where the server would accept it. */
 export function RunActions({
   run,
+  retry,
   size = 'compact-xs',
 }: {
   run: BatchExportRun;
+  /** The server's answer to a retry; null where none can be. */
+  retry: ListedRun['retry'];
   size?: 'compact-xs' | 'compact-sm';
 }) {
   const { ids } = useExport();
@@ -28,13 +33,16 @@ export function RunActions({
   };
   return (
     <>
-      {isRetryable(run) && (
+      {run.next_try_at !== null && run.cancel_requested_at === null && (
+        <TryNow run_id={run.id} size={size} />
+      )}
+      {retry === 'possible' && (
         <ActButton
           path={pathTo(`${one}retry/`, { ...ids, id: run.id })}
           label="Retry"
           size={size}
           about={about}
-          done={(created) => said(`Tried again as run ${created.id.slice(-8)}.`)}
+          done={(created) => said(`Retried as run ${created.id.slice(-8)}.`)}
         />
       )}
       {run.records_rejected > 0 && run.status === 'Completed' && (

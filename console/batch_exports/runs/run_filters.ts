@@ -1,4 +1,3 @@
-import { run_states } from '../state.ts';
 import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
 
 type Status = BatchExportRun['status'];
@@ -12,7 +11,7 @@ export type RunSearch = { [Name in (typeof run_filters)[number]]?: string };
 /** The choices of the status filter, and the statuses that each means. */
 export const status_choices = {
   failed: { label: 'Failed', statuses: ['Failed', 'FailedRetryable', 'TimedOut', 'Terminated'] },
-  open: { label: 'Under way', statuses: ['Starting', 'Running'] },
+  open: { label: 'In progress', statuses: ['Starting', 'Running'] },
   completed: { label: 'Completed', statuses: ['Completed'] },
   cancelled: { label: 'Cancelled', statuses: ['Cancelled'] },
 } as const satisfies Record<string, { label: string; statuses: readonly Status[] }>;
@@ -33,13 +32,11 @@ export function instantOfAddress(text: string | undefined): string | undefined {
   return Number.isNaN(at) ? undefined : new Date(at).toISOString();
 }
 
-/** True when a run can be tried again. */
-export function isRetryable({ status }: Pick<BatchExportRun, 'status'>): boolean {
-  return status === 'Cancelled' || run_states[status].tone === 'bad';
-}
-
 /** Returns the retry of the run: the first one that completed, else the latest. */
-export function retryOf(run: BatchExportRun, others: BatchExportRun[]): BatchExportRun | undefined {
+export function retryOf<Run extends BatchExportRun>(
+  run: BatchExportRun,
+  others: Run[],
+): Run | undefined {
   const work = (one: BatchExportRun) =>
     [one.kind, one.backfill, one.data_interval_start, one.data_interval_end].join(' ');
   const later = others

@@ -1,20 +1,24 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { Link } from '@tanstack/react-router';
-import { memo, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
+import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import type { ReactNode } from 'react';
 import { Empty } from '../../page/empty.tsx';
+import type { ListedRun } from './listed_run.ts';
 import { useRowsAround } from '../../page/printing.ts';
 import { useExport } from '../export_context.ts';
 import { counted, inBytes } from '../../page/quantities.ts';
-import { run_states } from '../state.ts';
+import { stateOfRun } from '../state.ts';
 import { Instant } from '../../time/instant.tsx';
+import { foldRuns, repeatOf, retryNoteOf } from './intervals.ts';
+import type { RunInterval } from './intervals.ts';
+import { NextTry } from './next_try.tsx';
 import { RunActions } from './run_actions.tsx';
 
 const row_height = 46;
 
 /**
- * Runs, however many: only those in the window have elements. The next are read when the end comes
- * near.
+ * Runs by interval, however many: only those in the window have elements. The next are read when
+ * the end comes near.
  */
 export function RunList({
   runs,
@@ -23,12 +27,14 @@ export function RunList({
   more,
   is_narrowed,
 }: {
-  runs: BatchExportRun[];
+  runs: ListedRun[];
   has_more: boolean;
   is_waiting: boolean;
   more: () => void;
   is_narrowed: boolean;
 }) {
+  const intervals = useMemo(() => foldRuns(runs), [runs]);
+  const { isOpen, turn } = useFolds();
   const list = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   useLayoutEffect(() => {
@@ -36,22 +42,22 @@ export function RunList({
   }, []);
   // oxlint-disable-next-line react/incompatible-library -- no result of it is memoized.
   const rows = useWindowVirtualizer({
-    count: runs.length,
+    count: intervals.length,
     estimateSize: () => row_height,
-    getItemKey: (index) => runs[index]!.id,
+    getItemKey: (index) => intervals[index]!.key,
     scrollMargin: top,
     overscan: useRowsAround(12),
   });
   const items = rows.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (has_more && !is_waiting && last >= runs.length - 20) more();
-  }, [has_more, is_waiting, last, runs.length, more]);
+    if (has_more && !is_waiting && last >= intervals.length - 20) more();
+  }, [has_more, is_waiting, last, intervals.length, more]);
   if (runs.length === 0) return <NoRuns is_narrowed={is_narrowed} />;
   return (
-    <div role="table" aria-label="Runs" aria-rowcount={has_more ? -1 : runs.length + 1}>
+    <div role="table" aria-label="Runs" aria-rowcount={has_more ? -1 : intervals.length + 1}>
       <div role="row" aria-rowindex={1} className="run_row run_head">
-        {['Data of', 'Kind', 'State', 'Rows', 'Bytes', 'Ended', 'Actions'].map((name) => (
+        {columns.map((name) => (
           <span role="columnheader" key={name}>
             {name}
           </span>
@@ -68,7 +74,7 @@ export function RunList({
             className="run_row"
             style={{ transform: `translateY(${start - top}px)` }}
           >
-            <Row run={runs[index]!} />
+            <Row interval={intervals[index]!} is_open={isOpen(intervals[index]!.key)} turn={turn} />
           </div>
         ))}
       </div>
@@ -88,42 +94,144 @@ function NoRuns({ is_narrowed }: { is_narrowed: boolean }) {
   );
 }
 
+/** The open lines: their elements come and go with the window. */
+function useFolds() {
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const turn = useCallback(
+    (key: string) =>
+      setOpen((before) =>
+        before.has(key) ? before.difference(new Set([key])) : new Set([...before, key]),
+      ),
+    [],
+  );
+  return { isOpen: (key: string) => open.has(key), turn };
+}
+
+const columns = ['Data of', 'Kind', 'State', 'Rows', 'Bytes', 'Ended', 'Actions'];
+
 const kinds = { scheduled: 'schedule', make_up: 'make up', backfill: 'backfill' } as const;
 
-/** Drawn once for each answer about the run, however the window moves. */
-const Row = memo(function Row({ run }: { run: BatchExportRun }) {
-  const { row } = useExport();
-  const { word, tone } = run_states[run.status];
-  const params = { project_id: String(row.team_id), export_id: row.id, run_id: run.id };
+/** Drawn once for each answer about the runs, however the window moves. */
+const Row = memo(function Row({
+  interval,
+  is_open,
+  turn,
+}: {
+  interval: RunInterval;
+  is_open: boolean;
+  turn: (key: string) => void;
+}) {
+  const { told, state, runs, key, records_completed, records_rejected, bytes_completed } = interval;
   return (
     <>
       <span role="cell">
-        <Link to="/projects/$project_id/exports/$export_id/runs/$run_id" params={params}>
-          <Instant at={run.data_interval_start} is_exact />
-        </Link>
+        <RunLink run={told}>
+          <Instant at={told.data_interval_start} is_exact />
+        </RunLink>
       </span>
       <span role="cell" className="muted">
-        {kinds[run.kind]}
+        {kinds[told.kind]}
       </span>
-      <span role="cell" title={run.latest_error ?? undefined}>
-        <span className={tone}>{word}</span>
-        {run.latest_error !== null && <span className="muted"> {run.latest_error}</span>}
-      </span>
+      <div role="cell">
+        <p className="run_state">
+          <span className={state.tone}>{state.word}</span>{' '}
+          <span className="muted">
+            <Notes interval={interval} />
+          </span>{' '}
+          {(runs.length > 1 || interval.attempts > 1) && (
+            <button
+              type="button"
+              className="fold"
+              aria-expanded={is_open}
+              onClick={() => turn(key)}
+            >
+              {is_open ? 'Hide' : 'Show'}{' '}
+              {runs.length > 1
+                ? counted(runs.length, 'run')
+                : counted(interval.attempts, 'attempt')}
+            </button>
+          )}
+        </p>
+        {is_open && <Folded runs={runs} />}
+      </div>
       <span role="cell" className="number">
-        {run.records_completed === null ? '' : counted(run.records_completed, 'row')}
-        {run.records_rejected > 0 && (
-          <span className="warn"> {run.records_rejected.toLocaleString('en')} refused</span>
+        {rowsOf(told, records_completed)}
+        {records_rejected > 0 && (
+          <span className="warn"> {records_rejected.toLocaleString('en')} refused</span>
         )}
       </span>
       <span role="cell" className="number">
-        {run.bytes_completed === 0 ? '' : inBytes(run.bytes_completed)}
+        {bytes_completed === 0 ? '' : inBytes(bytes_completed)}
       </span>
       <span role="cell" className="muted">
-        {run.finished_at === null ? '' : <Instant at={run.finished_at} />}
+        {told.finished_at === null ? '' : <Instant at={told.finished_at} />}
       </span>
       <span role="cell" className="row_actions">
-        <RunActions run={run} />
+        <RunActions run={told} retry={told.retry} />
       </span>
     </>
   );
 });
+
+/** While a run is open, of how many rows. */
+function rowsOf(
+  { finished_at, records_total_count: total }: ListedRun,
+  records_completed: number | null,
+): string {
+  if (records_completed === null) return '';
+  if (finished_at !== null || total === null) return counted(records_completed, 'row');
+  return `${records_completed.toLocaleString('en')} of ${counted(total, 'row')}`;
+}
+
+/** Says beside the state what was done again, and why it is not delivered. */
+function Notes({ interval: { told, runs } }: { interval: RunInterval }) {
+  const repeat = runs.findLast((run) => repeatOf(run) !== undefined);
+  // A worker that is at it again may well succeed.
+  const is_bad = told.status !== 'Completed' && (told.finished_at ?? told.next_try_at) !== null;
+  return (
+    <>
+      {repeat !== undefined && repeat !== runs[0] && (
+        <>
+          {repeatOf(repeat)} <Instant at={repeat.created_at} />.{' '}
+        </>
+      )}
+      {retryNoteOf(told)}{' '}
+      {is_bad && told.retry !== 'completed' && told.retry !== 'delivered' && told.latest_error}{' '}
+      {told.next_try_at !== null && <NextTry at={told.next_try_at} />}
+    </>
+  );
+}
+
+/** The runs of an interval, oldest first. */
+function Folded({ runs }: { runs: ListedRun[] }) {
+  return (
+    <ol className="folded">
+      {runs.map((run) => {
+        const { word, tone } = stateOfRun(run);
+        return (
+          <li key={run.id}>
+            <RunLink run={run}>
+              {repeatOf(run) ?? 'first run'} <Instant at={run.created_at} />
+            </RunLink>
+            : <span className={tone}>{word}</span>
+            {run.steps.length > 1 && ` after ${counted(run.steps.at(-1)!.attempt, 'attempt')}`}
+            {run.status === 'Completed' && `, ${counted(run.records_completed ?? 0, 'row')}`}
+            {run.status !== 'Completed' && run.latest_error !== null && `. ${run.latest_error}`}
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+function RunLink({ run, children }: { run: ListedRun; children: ReactNode }) {
+  const { row } = useExport();
+  return (
+    <Link
+      to="/projects/$project_id/exports/$export_id/runs/$run_id"
+      params={{ project_id: String(row.team_id), export_id: row.id, run_id: run.id }}
+    >
+      {children}
+    </Link>
+  );
+}

@@ -8,6 +8,7 @@ import { Shown } from '../../page/shown.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
 import { exactly, seconds } from '../../time/words.ts';
 import { useExport } from '../export_context.ts';
+import { logSpanOf } from './attempts.ts';
 import { logOf } from './runs.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/runs/$run_id');
@@ -24,23 +25,8 @@ const rest_ms = 300;
 
 /** The log of a run, newest line first; while the run goes on it follows. */
 export function RunLog({ run }: { run: BatchExportRun }) {
-  const { ids } = useExport();
   const zone = useContext(ZoneContext);
-  const { level, text } = route.useSearch();
-  const navigate = route.useNavigate();
-  const [limit, setLimit] = useState(page_size);
-  const wanted = level !== undefined && Object.hasOwn(levels, level) ? level : undefined;
-  const asked = wanted === undefined ? undefined : levels[wanted as keyof typeof levels].asked;
-  const query = useQuery({
-    ...logOf(ids, run.id, { level: asked, text, limit }),
-    placeholderData: keepPreviousData,
-  });
-  const change = (changed: { level?: string; text?: string }) =>
-    void navigate({
-      search: (before) => ({ ...before, ...changed }),
-      replace: true,
-      resetScroll: false,
-    });
+  const { query, limit, setLimit, change, wanted, text, attempt } = useLines(run);
   return (
     <section className="part">
       <h2>Log ({zone})</h2>
@@ -54,6 +40,11 @@ export function RunLog({ run }: { run: BatchExportRun }) {
             { value: '', label: 'All' },
             ...Object.entries(levels).map(([value, { label }]) => ({ value, label })),
           ]}
+        />
+        <AttemptFilter
+          run={run}
+          attempt={attempt ?? ''}
+          set={(chosen) => change({ attempt: chosen })}
         />
         <TextFilter text={text ?? ''} set={(typed) => change({ text: typed })} />
       </div>
@@ -79,6 +70,51 @@ export function RunLog({ run }: { run: BatchExportRun }) {
         )}
       </Shown>
     </section>
+  );
+}
+
+/** The lines that fit the filters of the address. */
+function useLines(run: BatchExportRun) {
+  const { ids } = useExport();
+  const { level, text, attempt } = route.useSearch();
+  const navigate = route.useNavigate();
+  const [limit, setLimit] = useState(page_size);
+  const wanted = level !== undefined && Object.hasOwn(levels, level) ? level : undefined;
+  const asked = wanted === undefined ? undefined : levels[wanted as keyof typeof levels].asked;
+  const query = useQuery({
+    ...logOf(ids, run.id, { level: asked, text, limit, ...logSpanOf(run, Number(attempt)) }),
+    placeholderData: keepPreviousData,
+  });
+  const change = (changed: { level?: string; text?: string; attempt?: string }) =>
+    void navigate({
+      search: (before) => ({ ...before, ...changed }),
+      replace: true,
+      resetScroll: false,
+    });
+  return { query, limit, setLimit, change, wanted, text, attempt };
+}
+
+function AttemptFilter({
+  run: { steps },
+  attempt,
+  set,
+}: {
+  run: BatchExportRun;
+  attempt: string;
+  set: (attempt: string) => void;
+}) {
+  if (steps.length < 2) return undefined;
+  return (
+    <NativeSelect
+      size="xs"
+      label="Attempt"
+      value={attempt}
+      onChange={({ target }) => set(target.value)}
+      data={[
+        { value: '', label: 'All' },
+        ...steps.map((one) => ({ value: `${one.attempt}`, label: `${one.attempt}` })),
+      ]}
+    />
   );
 }
 

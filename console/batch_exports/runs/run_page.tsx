@@ -13,10 +13,13 @@ import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
 import { counted, inBytes } from '../../page/quantities.ts';
 import { runsOfSlot } from '../slots/slots.ts';
-import { run_states } from '../state.ts';
+import { stateOfRun } from '../state.ts';
 import { AttemptBars } from './attempt_bars.tsx';
 import { RunActions } from './run_actions.tsx';
-import { isRetryable, retryOf } from './run_filters.ts';
+import { runsOf } from './listed_run.ts';
+import type { ListedRun } from './listed_run.ts';
+import { NextTry } from './next_try.tsx';
+import { retryOf } from './run_filters.ts';
 import { RunLog } from './run_log.tsx';
 import { oneRun, receiptOf, receiptPath } from './runs.ts';
 import { outcomeOf, stepsOf } from './steps.ts';
@@ -51,9 +54,9 @@ export function RunPage() {
 
 function Outcome({ run }: { run: BatchExportRun }) {
   const { row } = useExport();
-  const { tone } = run_states[run.status];
+  const { tone } = stateOfRun(run);
   const parameters = { project_id: String(row.team_id), export_id: row.id };
-  const retry = useRetryOf(run);
+  const { retry, answer } = useRetryOf(run);
   return (
     <section className="part">
       <div className="part_head">
@@ -62,22 +65,22 @@ function Outcome({ run }: { run: BatchExportRun }) {
           <Instant at={run.data_interval_end} is_exact />
         </h2>
         <span className="row_actions">
-          {(retry === undefined || isRetryable(retry)) && (
-            <RunActions run={run} size="compact-sm" />
-          )}
+          <RunActions run={run} retry={answer} size="compact-sm" />
         </span>
       </div>
-      <p className={tone === 'muted' ? '' : tone}>{outcomeOf(run)}</p>
+      <p role="status" className={`outcome ${tone === 'muted' ? '' : tone}`}>
+        {outcomeOf(run)} {run.next_try_at !== null && <NextTry at={run.next_try_at} />}
+      </p>
       {retry !== undefined && (
         <p>
-          Tried again as{' '}
+          Retried as{' '}
           <Link
             to="/projects/$project_id/exports/$export_id/runs/$run_id"
             params={{ ...parameters, run_id: retry.id }}
           >
             run {retry.id.slice(-8)}
           </Link>
-          : <span className={run_states[retry.status].tone}>{run_states[retry.status].word}</span>
+          : <span className={stateOfRun(retry).tone}>{stateOfRun(retry).word}</span>
         </p>
       )}
       <p className="muted small">
@@ -100,16 +103,23 @@ function Outcome({ run }: { run: BatchExportRun }) {
   );
 }
 
-/** The latest run that repeats this one, where it did not deliver. */
-function useRetryOf(run: BatchExportRun): BatchExportRun | undefined {
+/** Finds the run that repeats this one, if it did not deliver, and the answer to a retry. */
+function useRetryOf(run: BatchExportRun): {
+  retry: ListedRun | undefined;
+  answer: ListedRun['retry'];
+} {
   const { ids } = useExport();
   const [from, to] = [Date.parse(run.data_interval_start), Date.parse(run.data_interval_end)];
   const { data, refetch } = useQuery({
     ...runsOfSlot(ids, { from, to }),
-    enabled: isRetryable(run),
+    enabled: run.finished_at !== null && run.status !== 'Completed',
   });
   useRunsFollowed(refetch);
-  return data === undefined ? undefined : retryOf(run, data.results);
+  const listed = runsOf(data === undefined ? [] : [data]);
+  return {
+    retry: retryOf(run, listed),
+    answer: listed.find(({ id }) => id === run.id)?.retry ?? null,
+  };
 }
 
 function Steps({ run }: { run: BatchExportRun }) {
@@ -117,7 +127,7 @@ function Steps({ run }: { run: BatchExportRun }) {
   return (
     <section className="part">
       <h2>Steps</h2>
-      <AttemptBars attempts={run.steps} />
+      <AttemptBars run={run} />
       <Table className="cards">
         <Table.Thead>
           <Table.Tr>

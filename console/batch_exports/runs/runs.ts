@@ -24,6 +24,13 @@ export function listedRuns(ids: ExportIds, { status, after, before }: RunSearch)
   return readingPages(pathTo(runs, ids, query), ({ results }) => results.some(isOpen));
 }
 
+/** The latest runs of an export by their data, as many as one answer has. */
+export function latestRuns(ids: ExportIds) {
+  return reading(pathTo(runs, ids, { ordering: '-data_interval_start', limit: 100 }), {
+    is_busy: ({ results }) => results.some(isOpen),
+  });
+}
+
 /** The path of a run. */
 export function runPath(ids: ExportIds, run_id: string) {
   return pathTo(`${runs}:id/`, { ...ids, id: run_id });
@@ -44,16 +51,17 @@ export function receiptPath(ids: ExportIds, run_id: string) {
   return pathTo(`${runs}:id/receipt/`, { ...ids, id: run_id });
 }
 
+/** Filters of a run's log; the instants lie around what is shown. */
+type LogFilter = {
+  level: readonly string[] | undefined;
+  text: string | undefined;
+  limit: number;
+  after?: string;
+  before?: string;
+};
+
 /** The lines of a run's log that fit, newest first. */
-export function logOf(
-  ids: ExportIds,
-  run_id: string,
-  {
-    level,
-    text,
-    limit,
-  }: { level: readonly string[] | undefined; text: string | undefined; limit: number },
-) {
-  const query = { level: level && [...level], search: text, limit };
+export function logOf(ids: ExportIds, run_id: string, { level, text, ...more }: LogFilter) {
+  const query = { ...more, level: level && [...level], search: text };
   return reading(pathTo(`${runs}:id/logs/`, { ...ids, id: run_id }, query), { is_busy: isOpen });
 }

@@ -10,6 +10,7 @@ import { ManyRuns } from './many_runs.tsx';
 import { statusChoice, status_choices } from './run_filters.ts';
 import type { RunSearch } from './run_filters.ts';
 import { RunList } from './run_list.tsx';
+import { runsOf } from './listed_run.ts';
 import { listedRuns } from './runs.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/runs');
@@ -38,7 +39,7 @@ export function RunsPage() {
             <Sentence text={data.pages[0]!.detail} />
           </p>
           <RunList
-            runs={data.pages.flatMap(({ results }) => results)}
+            runs={runsOf(data.pages)}
             has_more={hasNextPage}
             is_waiting={isFetchingNextPage}
             more={() => void fetchNextPage()}

@@ -9,7 +9,7 @@ import { counted, inBytes, inTime } from '../../page/quantities.ts';
 export type Attempt = Static<typeof AttemptSteps>;
 
 /** The steps of a worker, in order. */
-export const work_steps = ['counted', 'read', 'sent', 'committed'] as const;
+const work_steps = ['counted', 'read', 'sent', 'committed'] as const;
 
 /** A step of a run: what happened, when it began, and how long it took as far as that is known. */
 export type Step = { name: string; at: string | null; took: string | null; told: string };
@@ -53,14 +53,24 @@ export function stepsOf(run: BatchExportRun): Step[] {
           : `${counted(done, 'row')}, ${inBytes(run.bytes_completed)}${safe}.`,
     },
     {
-      name: run.status === 'Completed' || !isOver ? 'Committed' : 'Ended',
+      name: lastStepOf(run),
       at: run.status === 'Completed' ? (committed_at ?? run.finished_at) : run.finished_at,
       took: took(attempt?.committed_ms),
-      told: run.status === 'Completed' ? 'Sluice signs its receipt.' : (run.latest_error ?? ''),
+      told:
+        run.status === 'Completed'
+          ? 'Sluice signs its receipt.'
+          : isOver || run.next_try_at !== null
+            ? (run.latest_error ?? '')
+            : '',
     },
   ].filter(({ name, at, took: length, told }) =>
     name === 'Read' || name === 'Sent' ? length !== null : told !== '' || at !== null,
   );
+}
+
+function lastStepOf({ status, finished_at, next_try_at }: BatchExportRun): string {
+  if (next_try_at !== null) return 'Failed';
+  return status === 'Completed' || finished_at === null ? 'Committed' : 'Ended';
 }
 
 function waitedFor({ status, steps, finished_at }: BatchExportRun): string {
@@ -106,6 +116,13 @@ function refusedIn({ records_rejected: refused }: BatchExportRun): string {
   );
 }
 
+/** Says which attempt failed, and why. */
+function failedAttempt({ steps, latest_error }: BatchExportRun): string {
+  const attempt = steps.at(-1)?.attempt;
+  const error = latest_error ?? 'its log says why.';
+  return `${attempt === undefined ? 'An attempt' : `Attempt ${attempt}`} failed: ${error}`;
+}
+
 /** Says the outcome of a run in a sentence. */
 export function outcomeOf(run: BatchExportRun): string {
   const rows = run.records_completed ?? 0;
@@ -120,9 +137,10 @@ export function outcomeOf(run: BatchExportRun): string {
         ? 'Waiting for a worker.'
         : `Waiting for the next attempt: ${run.latest_error}`;
     case 'Running':
+      if (run.next_try_at !== null) return failedAttempt(run);
       return run.records_total_count === null
-        ? 'A worker has it and counts its rows.'
-        : `A worker delivers it: ${counted(rows, 'row')} of ` +
+        ? 'A worker counts the rows.'
+        : `A worker delivers: ${counted(rows, 'row')} of ` +
             `${run.records_total_count.toLocaleString('en')} are safe.`;
     case 'Cancelled':
       return 'Cancelled: nothing was delivered.';

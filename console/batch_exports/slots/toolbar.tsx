@@ -1,7 +1,5 @@
 import { Button } from '@mantine/core';
-import { getRouteApi } from '@tanstack/react-router';
 import { memo, useContext } from 'react';
-import { by_dates } from '../backfills/by_dates.ts';
 import { ZoneContext } from '../../time/instant.tsx';
 import { now } from '../../time/now.ts';
 import { exactly } from '../../time/words.ts';
@@ -10,9 +8,7 @@ import { isoInstant } from './slots.ts';
 import { Lengths, lengths_of_time } from '../../time/lengths.tsx';
 import { moved, zoomed } from './view.ts';
 
-const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/');
-
-/** Moves the view by pressing, and begins a backfill by dates. */
+/** Moves the view by pressing. */
 export const Toolbar = memo(function Toolbar({
   view,
   setView,
@@ -23,13 +19,6 @@ export const Toolbar = memo(function Toolbar({
   slot_ms: number;
 }) {
   const zone = useContext(ZoneContext);
-  const navigate = route.useNavigate();
-  const backfill = () =>
-    void navigate({
-      search: (before) => ({ ...before, backfill: by_dates }),
-      replace: true,
-      resetScroll: false,
-    });
   const middle = (view.from + view.to) / 2;
   const zoom = (factor: number) => setView(zoomed(view, middle, factor, slot_ms));
   const show = ({ length_ms }: { length_ms: number }) => {
@@ -53,9 +42,6 @@ export const Toolbar = memo(function Toolbar({
         </Button>
       ))}
       <Lengths lengths={lengths} shown_ms={view.to - view.from} choose={show} />
-      <Button size="compact-sm" variant="default" onClick={backfill}>
-        Backfill…
-      </Button>
       <span className="muted">
         {exactly(isoInstant(view.from), zone)} to {exactly(isoInstant(view.to), zone)}
       </span>

@@ -3,19 +3,21 @@ import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { write } from '../../platform/http/write.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
-import { exportEntry } from './activity.ts';
+import { exportActionEntry, exportEntry } from './activity.ts';
 import { getExport, getLockedExport } from './found.ts';
 import { paused, recordPause, unpaused } from './pause.ts';
 import type { PauseChange } from './pause.ts';
 import type { Mount } from '../../platform/http/caller/mount.ts';
 import { BatchExport, Unpause } from './schema.ts';
+import { tryNow } from './runs/try_now.ts';
 import { updateBatchExport } from './store.ts';
 import type { LockedExport } from './store.ts';
 
-/** `pause/` and `unpause/` of an export under one mount. */
+/** `pause/`, `unpause/` and `try_now/` of an export under one mount. */
 export function actionRoutes(app: FastifyInstance, mount: Mount): void {
   pauseRoute(app, mount);
   unpauseRoute(app, mount);
+  tryNowRoute(app, mount);
 }
 
 function pauseRoute(app: FastifyInstance, { base, within }: Mount): void {
@@ -68,6 +70,30 @@ function unpauseRoute(app: FastifyInstance, { base, within }: Mount): void {
         const after = (await apply(tx, row, change)) ?? before;
         record(exportEntry('unpaused', before, after));
         return after;
+      }),
+  );
+}
+
+function tryNowRoute(app: FastifyInstance, { base, within }: Mount): void {
+  app.post(
+    `${base}:id/try_now/`,
+    {
+      config: { scope: 'batch_export:write', within, if_match: true },
+      schema: {
+        summary: 'Start the next attempts of all waiting runs of a batch export',
+        description:
+          'A run whose attempt failed waits up to two minutes before the next one. After you ' +
+          'have removed the cause, this ends the waiting. Answers 409 if no run waits.',
+        response: { 200: BatchExport },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 200, async (tx, record) => {
+        const row = await getLockedExport(request, tx);
+        body(request, NoFields);
+        const runs = await tryNow(tx, row.id);
+        record(exportActionEntry('runs_tried_now', row, { runs }));
+        return getExport(request, tx);
       }),
   );
 }

@@ -10,7 +10,10 @@ import { write } from '../../../platform/http/write.ts';
 import type { RecordActivity } from '../../../platform/http/write.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { exportActionEntry } from '../activity.ts';
+import type { LockedExport } from '../store.ts';
 import { backfill } from './backfill.ts';
+import { listEarlierRanges } from './earlier.ts';
+import { runNow } from './run_now.ts';
 import { findBackfill, listBackfills } from './store.ts';
 import { getExport, getPresence, getLockedExport } from '../found.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
@@ -18,12 +21,15 @@ import {
   Backfill,
   BatchExportWithBackfill,
   BatchExportWithBackfillId,
+  EarlierDeliveries,
   NewBackfill,
 } from './schema.ts';
 
-/** `backfill/` and `backfills/` of an export under one mount. */
+/** `backfill/`, `run_now/` and `backfills/` of an export under one mount. */
 export function backfillRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
   startRoute(app, engine, mount);
+  runNowRoute(app, engine, mount);
+  earlierRoute(app, engine, mount);
   readingRoutes(app, engine, mount);
   cancelRoute(app, mount);
 }
@@ -41,7 +47,7 @@ function startRoute(app: FastifyInstance, engine: Engine, { base, within }: Moun
       config: { ...config, if_match: true },
       schema: { ...schema, response: { 200: BatchExportWithBackfill } },
     },
-    (request, reply) => write(request, reply, 200, start(engine, request, 'id')),
+    (request, reply) => write(request, reply, 200, start(request, 'id', asked(engine, request))),
   );
 
   // Other clients of the field create one in the list of them.
@@ -57,16 +63,69 @@ function startRoute(app: FastifyInstance, engine: Engine, { base, within }: Moun
     },
     (request, reply) =>
       write(request, reply, 201, async (tx, record) => {
-        const started = await start(engine, request, 'batch_export_id')(tx, record);
+        const starting = asked(engine, request);
+        const started = await start(request, 'batch_export_id', starting)(tx, record);
         return { ...started, backfill_id: started.backfill.id };
       }),
   );
 }
 
-function start(engine: Engine, request: FastifyRequest, parameter: 'id' | 'batch_export_id') {
+type Starting = (tx: Transaction, row: LockedExport) => Promise<Backfill>;
+
+const asked =
+  (engine: Engine, request: FastifyRequest): Starting =>
+  (tx, row) =>
+    backfill(engine, tx, request.access, row, jsonBody(request));
+
+function runNowRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
+  app.post(
+    `${base}:id/run_now/`,
+    {
+      config: { scope: 'batch_export:write', within, if_match: true },
+      schema: {
+        summary: 'Deliver now what was ingested since the last planned interval',
+        description:
+          'Starts a backfill by ingestion time, mode `missing`, from the end of the last planned ' +
+          'interval until now. The next scheduled run leaves its rows out, so calling it twice ' +
+          'delivers no row twice. It also works while the export is paused.',
+        response: { 200: BatchExportWithBackfill },
+      },
+    },
+    (request, reply) => {
+      const starting: Starting = (tx, row) => {
+        body(request, NoFields);
+        return runNow(engine, tx, request.access, row);
+      };
+      return write(request, reply, 200, start(request, 'id', starting));
+    },
+  );
+}
+
+function earlierRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
+  app.get(
+    `${base}:id/earlier_deliveries/`,
+    {
+      config: { scope: 'batch_export:read', within },
+      schema: {
+        summary: 'What was delivered before the export was changed, and is missing since',
+        description:
+          'A change of the place, the model or the query restarts an export. The answer lists ' +
+          'the ranges that it had delivered by then, as bodies for `backfill/`. It is empty if ' +
+          'nothing of them is missing.',
+        response: { 200: EarlierDeliveries },
+      },
+    },
+    async (request) => {
+      const { id } = await getPresence(request, engine.db);
+      return { ranges: await listEarlierRanges(engine.db, id) };
+    },
+  );
+}
+
+function start(request: FastifyRequest, parameter: 'id' | 'batch_export_id', starting: Starting) {
   return async (tx: Transaction, record: RecordActivity) => {
     const row = await getLockedExport(request, tx, parameter);
-    const started = await backfill(engine, tx, request.access, row, jsonBody(request));
+    const started = await starting(tx, row);
     const { id, mode, by, start_at, end_at, runs } = started;
     record(
       id === null

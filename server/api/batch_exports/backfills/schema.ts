@@ -129,3 +129,20 @@ export const BatchExportWithBackfillId = Type.Object(
   },
   { title: 'BatchExportWithBackfillId' },
 );
+
+/** Ranges that an export had delivered before its restart, and has not delivered since. */
+export const EarlierDeliveries = Type.Object(
+  {
+    ranges: Type.Array(
+      Type.Object({
+        by: Type.Enum([...backfill_times], { description: 'The time that the range is about.' }),
+        start_at: instant('Start of the range (inclusive).'),
+        end_at: instant('End of the range (exclusive).'),
+      }),
+      { description: 'Ranges for `backfill/`, at most one for each time.' },
+    ),
+  },
+  { title: 'EarlierDeliveries' },
+);
+/** Ranges that an export had delivered before its restart, and has not delivered since. */
+export type EarlierDeliveries = Static<typeof EarlierDeliveries>;

@@ -70,15 +70,31 @@ test('many failed runs are retried, each once, with a result for each', async ()
   const items = await get(home, `${url}items/?limit=2&offset=${many - 2}`);
   assert.deepEqual([items.count, items.results.length], [many, 2]);
   assert.ok(items.results.every((item: BulkActionItem) => item.new_run !== null));
-  // Once more: all of them have a retry under way.
-  const again = await post(home, bulkBase(home), {
-    action: 'retry_runs',
-    filter: { batch_export: id, before: '2026-01-02T00:00:00Z' },
-  });
+  // Once more: all of them have a retry under way, so a filter leaves them out.
+  const filter = { batch_export: id, before: '2026-01-02T00:00:00Z' };
+  const again = await post(home, bulkBase(home), { action: 'retry_runs', filter });
+  assert.equal(again.body.progress.total, 0);
+  const [{ run }] = items.results;
+  const named = await post(home, bulkBase(home), { action: 'retry_runs', ids: [run] });
   await work();
-  const refused = await get(home, `${bulkBase(home)}${again.body.id}/items/?outcome=refused`);
-  assert.equal(refused.count, 24);
+  const refused = await get(home, `${bulkBase(home)}${named.body.id}/items/?outcome=refused`);
   assert.equal(refused.results[0].detail, 'A retry of this run is in progress.');
+});
+
+test('of runs of one interval only those are retried that a retry would accept', async () => {
+  const home = await harness.newOrganization();
+  const { id } = await newExport(home);
+  const first = await insertRunRow(harness, id, { status: 'Failed' });
+  await insertRunRow(harness, id, { status: 'Failed', delivery_id: first });
+  const repaired = await insertRunRow(harness, id, { hour: 1, status: 'Failed' });
+  await insertRunRow(harness, id, { hour: 1, status: 'Completed', delivery_id: repaired });
+  const body = { action: 'retry_runs', filter: {} };
+  const counted = await post(home, `${projectBase(home)}${id}/runs/bulk/?validate_only=true`, body);
+  assert.equal(counted.body.progress.total, 1, counted.text);
+  const created = await post(home, `${projectBase(home)}${id}/runs/bulk/`, body);
+  await work();
+  const { progress } = await get(home, `${bulkBase(home)}${created.body.id}/`);
+  assert.deepEqual([progress.total, progress.succeeded, progress.refused], [1, 1, 0]);
 });
 
 test('two processes share the work; one that is cut off leaves nothing half done', async () => {

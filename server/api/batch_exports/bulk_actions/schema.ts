@@ -64,7 +64,8 @@ const Filter = Type.Object(
     additionalProperties: false,
     description:
       'Filters of the items; all sent ones must match. For runs they filter the exports too; ' +
-      '`status`, `error_code`, `after` and `before` go with actions on runs only.',
+      '`status`, `error_code`, `after` and `before` go with actions on runs only. A retry leaves ' +
+      'out the runs that it would refuse, such as those that were retried since.',
   },
 );
 

@@ -5,6 +5,7 @@ import type { List } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import { isInPlace } from '../place.ts';
 import type { Place } from '../../../platform/http/caller/mount.ts';
+import { retryAnswers } from '../runs/retry_plan.ts';
 import { isOfRuns } from './schema.ts';
 import type { BulkAction, BulkKind, NewBulkAction } from './schema.ts';
 
@@ -84,7 +85,7 @@ const cancelled_by_default = ['Starting', 'Running'];
  * Fixes what the action is about: what is there in this moment, one more than `limit` at most, and
  * gives how many that are. Runs of one export stand together, oldest first.
  */
-export function insertItems(
+export async function insertItems(
   tx: Transaction,
   { id, place, action }: BulkActionCreated,
   { ids, filter = {} }: Pick<NewBulkAction, 'ids' | 'filter'>,
@@ -120,13 +121,30 @@ export function insertItems(
     ...when(filter.after, (at) => sql`r.data_interval_start >= ${at}::timestamptz`),
     ...when(filter.before, (at) => sql`r.data_interval_start < ${at}::timestamptz`),
   ];
+  const matching = sql`batch_exports e JOIN batch_export_runs r ON r.batch_export_id = e.id
+    WHERE ${join([...ofExport, ...ofRun], ' AND ')}`;
+  const accepted =
+    action === 'retry_runs' && ids === undefined
+      ? await acceptedRetries(tx, matching, limit)
+      : undefined;
   return tx.run(sql`
     INSERT INTO bulk_action_items (bulk_action_id, number, batch_export_id, name, run_id)
-    SELECT ${id}::uuid,
-      row_number() OVER (ORDER BY e.created_at, e.id, r.data_interval_start, r.id), e.id, e.name,
-      r.id
-    FROM batch_exports e JOIN batch_export_runs r ON r.batch_export_id = e.id
-    WHERE ${join([...ofExport, ...ofRun], ' AND ')} LIMIT ${limit + 1}`);
+    SELECT ${id}::uuid, row_number() OVER (ORDER BY ${order_of_runs}), e.id, e.name, r.id
+    FROM ${matching} ${accepted === undefined ? empty : sql`AND r.id = ANY (${accepted}::uuid[])`}
+    LIMIT ${limit + 1}`);
+}
+
+const order_of_runs = sql`e.created_at, e.id, r.data_interval_start, r.id`;
+
+/** A filter means the runs that can be retried: those that a retry would refuse are left out. */
+async function acceptedRetries(tx: Transaction, matching: Sql, limit: number): Promise<string[]> {
+  const runs = await tx.rows<{ id: string }>(sql`
+    SELECT r.id FROM ${matching} ORDER BY ${order_of_runs} LIMIT ${limit + 1}`);
+  const ids = runs.map(({ id }) => id);
+  // Too many in any case: `createBulkAction` says so.
+  if (ids.length > limit) return ids;
+  const answers = await retryAnswers(tx, ids, { in_turn: true });
+  return ids.filter((id) => answers.get(id) === 'possible');
 }
 
 function when<Value>(value: Value | undefined, condition: (value: Value) => Sql): Sql[] {

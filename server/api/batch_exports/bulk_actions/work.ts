@@ -15,7 +15,7 @@ import { paused, recordPause, unpaused } from '../pause.ts';
 import type { Place } from '../../../platform/http/caller/mount.ts';
 import { cancelRun } from '../runs/cancel.ts';
 import { retryRun } from '../runs/retry.ts';
-import type { RestOf } from '../runs/retry.ts';
+import type { RestOf } from '../runs/retry_plan.ts';
 import { lockRun } from '../runs/store.ts';
 import { findBatchExport, lockBatchExport, updateBatchExport } from '../store.ts';
 import type { LockedExport } from '../store.ts';

@@ -11,11 +11,55 @@ import { redeliverRejected } from './redeliver.ts';
 import { retryRun } from './retry.ts';
 import { findRun } from './store.ts';
 import type { LockedRun } from './store.ts';
+import { tryNow } from './try_now.ts';
 import type { LockedExport } from '../store.ts';
 
-/** `cancel/`, `retry/` and `redeliver_rejected/` of a run under one mount. */
+/** `cancel/`, `retry/`, `try_now/` and `redeliver_rejected/` of a run under one mount. */
 export function runActionRoutes(app: FastifyInstance, { base, within }: Mount): void {
-  const action = (
+  const action = openAction(within);
+  app.post(
+    `${base}:batch_export_id/runs/:id/cancel/`,
+    ...action(
+      'run_cancelled',
+      'Cancel a run; the destination keeps none of its rows',
+      async (tx, row, run) => {
+        await cancelRun(tx, row.id, run);
+        return run.id;
+      },
+    ),
+  );
+  app.post(
+    `${base}:batch_export_id/runs/:id/retry/`,
+    ...action(
+      'run_retried',
+      'Deliver what a failed or cancelled run did not; answers the new run',
+      retryRun,
+    ),
+  );
+  app.post(
+    `${base}:batch_export_id/runs/:id/try_now/`,
+    ...action(
+      'run_tried_now',
+      'Start the next attempt of a run that waits after a failed one',
+      async (tx, row, run) => {
+        await tryNow(tx, row.id, run);
+        return run.id;
+      },
+    ),
+  );
+  app.post(
+    `${base}:batch_export_id/runs/:id/redeliver_rejected/`,
+    ...action(
+      'run_redelivered',
+      'Deliver the rows that the destination refused again; answers the new run',
+      redeliverRejected,
+    ),
+  );
+}
+
+/** Returns what an action on a run needs: its entry in the log, its summary, and its work. */
+function openAction(within: Mount['within']) {
+  return (
     activity: string,
     summary: string,
     work: (tx: Transaction, row: LockedExport, run: LockedRun) => Promise<string>,
@@ -39,31 +83,4 @@ export function runActionRoutes(app: FastifyInstance, { base, within }: Mount): 
           return findRun(tx, request.access, row.id, answered);
         }),
     ] as const;
-  app.post(
-    `${base}:batch_export_id/runs/:id/cancel/`,
-    ...action(
-      'run_cancelled',
-      'Cancel a run; the destination keeps none of its rows',
-      async (tx, row, run) => {
-        await cancelRun(tx, row.id, run);
-        return run.id;
-      },
-    ),
-  );
-  app.post(
-    `${base}:batch_export_id/runs/:id/retry/`,
-    ...action(
-      'run_retried',
-      'Deliver what a failed or cancelled run did not; answers the new run',
-      retryRun,
-    ),
-  );
-  app.post(
-    `${base}:batch_export_id/runs/:id/redeliver_rejected/`,
-    ...action(
-      'run_redelivered',
-      'Deliver the rows that the destination refused again; answers the new run',
-      redeliverRejected,
-    ),
-  );
 }

@@ -1,5 +1,6 @@
 import sql, { join, raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
+import { held_until } from '../../../engine/exports/runs/hold_until_reconciled.ts';
 import { counter_max } from './schema.ts';
 import type { BatchExportRun } from './schema.ts';
 
@@ -10,6 +11,13 @@ const capped = (column: Sql) =>
 /** SQL for the purpose of run `r`; one of `run_kinds`. */
 export const run_kind = sql`CASE WHEN r.backfill_id IS NOT NULL THEN 'backfill'
   WHEN r.is_make_up THEN 'make_up' ELSE 'scheduled' END`;
+
+const next_try_at = sql`CASE WHEN r.status = 'Running' AND r.worker_id IS NULL
+  AND r.latest_error IS NOT NULL AND r.due_at < ${held_until} THEN r.due_at END`;
+
+const repeats = sql`CASE WHEN r.replaces ? 'redelivers' THEN 'rejected_rows'
+  WHEN r.replaces IS NOT NULL THEN 'erasure'
+  WHEN r.id <> r.delivery_id AND NOT r.is_make_up THEN 'retry' END`;
 
 /** The content of a field, and so its form in JSON: `word` needs only quotes. */
 type Kind = 'word' | 'text' | 'instant' | 'number' | 'steps';
@@ -44,12 +52,8 @@ const fields: Record<keyof BatchExportRun, Field> = {
   delivery_id: { value: sql`r.delivery_id`, kind: 'word' },
   bytes_completed: { value: sql`r.bytes_completed`, kind: 'number' },
   error_code: { value: sql`r.error_code`, kind: 'text', isNullable: true },
-  next_try_at: {
-    value: sql`CASE WHEN r.status = 'Running' AND r.worker_id IS NULL
-      AND r.latest_error IS NOT NULL THEN r.due_at END`,
-    kind: 'instant',
-    isNullable: true,
-  },
+  next_try_at: { value: next_try_at, kind: 'instant', isNullable: true },
+  repeats: { value: repeats, kind: 'word', isNullable: true },
   steps: { value: sql`r.steps`, kind: 'steps' },
 };
 const entries = Object.entries(fields);

@@ -8,7 +8,7 @@ import { cursorPageOf } from '../../../platform/http/lists/cursor.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { instant } from '../../../platform/http/schemas.ts';
-import { BatchExportRun } from './schema.ts';
+import { BatchExportRun, RetryAnswers } from './schema.ts';
 import { NextRun } from '../schema.ts';
 import type { BatchExport } from '../schema.ts';
 
@@ -25,9 +25,9 @@ const RunsAhead = Type.Object({
 });
 type RunsAhead = Static<typeof RunsAhead>;
 
-/** A page of runs, with what is to come beside them. */
+/** A page of runs, with what a retry would answer and what is to come beside them. */
 export const RunPage = Type.Object(
-  { ...cursorPageOf(BatchExportRun).properties, ...RunsAhead.properties },
+  { ...cursorPageOf(BatchExportRun).properties, retries: RetryAnswers, ...RunsAhead.properties },
   { title: 'BatchExportRunList' },
 );
 

@@ -4,35 +4,27 @@ import { undelivered } from '../../../engine/model/ledger/ledger.ts';
 import { earliestOf, removedFrom } from '../../../engine/model/ledger/removed.ts';
 import { fromStored, subtract } from '../../../engine/model/ledger/rectangles.ts';
 import type { Rectangle } from '../../../engine/model/ledger/rectangles.ts';
-import { baseOf } from '../../../engine/exports/planning/make_up.ts';
 import { insertRun } from '../../../engine/exports/planning/plan.ts';
 import { writeRunLog } from '../../../engine/model/run_log.ts';
 import { conflict } from '../../../platform/http/errors.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
+import { getDeliveryState, planRetry, retried_statuses } from './retry_plan.ts';
+import type { RestOf, RetryRefusal } from './retry_plan.ts';
 import type { LockedRun } from './store.ts';
 import type { LockedExport } from '../store.ts';
 
-const retried_statuses: readonly string[] = [
-  'Failed',
-  'FailedRetryable',
-  'Cancelled',
-  'TimedOut',
-  'Terminated',
-];
-const once_more = 'To deliver its interval again, start a backfill of it with "mode": "all".';
+const once_more = 'To deliver its interval again, start a backfill of all its rows (mode `all`).';
 
-/**
- * Returns the rest of an area for a new run, as `undelivered` does; a caller that retries many runs
- * knows it.
- */
-export type RestOf = (wanted: Rectangle[]) => Promise<Rectangle[]>;
-
-/** The state of a delivery over all runs that tried it. */
-type DeliveryState = {
-  open: boolean;
-  completed: boolean;
-  committing_run_id: string | null;
-  committing_revision: number | null;
+/** The refusals of a retry, in a sentence. */
+const refusals: Record<RetryRefusal, string> = {
+  in_progress: 'A retry of this run is in progress.',
+  completed: `A retry of this run has completed. ${once_more}`,
+  delivered:
+    'None of the rows of this run is missing: other runs have delivered them, or are about to. ' +
+    once_more,
+  changed:
+    'The export was changed to deliver other rows or to another place since this run failed in ' +
+    `its commit. ${once_more}`,
 };
 
 /**
@@ -54,13 +46,13 @@ export async function retryRun(
         ? `The run has completed. ${once_more}`
         : `The run is not over: its status is ${run.status}.`,
     );
-  const state = await deliveryState(tx, row.id, run.delivery_id);
-  if (state.open) throw conflict('A retry of this run is in progress.');
-  if (state.completed) throw conflict(`A retry of this run has completed. ${once_more}`);
+  const state = await getDeliveryState(tx, row.id, run.delivery_id);
+  const plan = await planRetry(row, run, state, restOf);
+  if ('refusal' in plan) throw conflict(refusals[plan.refusal]);
   const id =
-    state.committing_run_id === null
-      ? await insertMissing(tx, row, run, restOf)
-      : await insertContinuation(tx, row, run, state);
+    'continues' in plan
+      ? await insertContinuation(tx, row, run, plan.continues)
+      : await insertMissing(tx, row, run, plan.selection);
   const removed = await removedFrom(tx, row.team_id, earliestOf(fromStored(run.selection)));
   await writeRunLog(tx, {
     batch_export_id: row.id,
@@ -71,63 +63,25 @@ export async function retryRun(
   return id;
 }
 
-// By the primary key, and by batch_export_runs_repeats: whatever the length of the history.
-function deliveryState(
-  tx: Transaction,
-  exportId: string,
-  deliveryId: string,
-): Promise<DeliveryState> {
-  return tx.row<DeliveryState>(sql`
-    SELECT coalesce(bool_or(status IN ('Starting', 'Running')), false) AS open,
-      coalesce(bool_or(status = 'Completed'), false) AS completed,
-      (array_agg(id ORDER BY created_at DESC, id DESC) FILTER (WHERE committing_at IS NOT NULL))[1]
-        AS committing_run_id,
-      (array_agg(revision ORDER BY created_at DESC,
-        id DESC) FILTER (WHERE committing_at IS NOT NULL))[1] AS committing_revision
-    FROM batch_export_runs WHERE batch_export_id = ${exportId} AND (id = ${deliveryId}
-      OR (delivery_id = ${deliveryId} AND id <> delivery_id))`) as Promise<DeliveryState>;
-}
-
-async function insertMissing(
+function insertMissing(
   tx: Transaction,
   row: LockedExport,
   run: LockedRun,
-  restOf: RestOf,
+  rest: Rectangle[],
 ): Promise<string> {
   const selected = subtract(fromStored(run.selection), []);
-  // A backfill with mode all does not ask what was delivered; neither does its retry.
-  const rest = run.backfill?.mode === 'all' ? selected : await restOf(wantedOf(row, run, selected));
-  if (rest.length === 0)
-    throw conflict(
-      `None of this run's rows is missing: other runs have delivered them, or are about to. ` +
-        once_more,
-    );
   // Other rows are another delivery: files of the same name would hold those.
   return isSame(rest, selected)
     ? insert(tx, row, run, selected, run.delivery_id)
     : insert(tx, row, run, rest, uuidv7());
 }
 
-/**
- * Returns the planned area of the run, even if the run left a part of it to another run: that one
- * may have ended without it, cancelled. An export that was changed since no longer knows which
- * deliveries of others it left out then.
- */
-function wantedOf(row: LockedExport, run: LockedRun, selected: Rectangle[]): Rectangle[] {
-  return run.is_make_up || run.revision !== row.revision ? selected : [baseOf(run)];
-}
-
 async function insertContinuation(
   tx: Transaction,
   row: LockedExport,
   run: LockedRun,
-  state: DeliveryState,
+  committing_run_id: string,
 ): Promise<string> {
-  if (state.committing_revision !== row.revision)
-    throw conflict(
-      'The export was changed to deliver other rows or to another place since this run failed ' +
-        `in its commit. ${once_more}`,
-    );
   const id = await insert(tx, row, run, fromStored(run.selection), run.delivery_id);
   // The slices, the receipt and the place go along: the destination may show exactly these, and a
   // change of the export must not move them.
@@ -139,12 +93,12 @@ async function insertContinuation(
       model = e.model, custom_query = e.custom_query, destination_type = e.destination_type,
         destination_config = e.destination_config, destination_secrets = e.destination_secrets
     FROM batch_export_runs o, batch_exports e WHERE n.id = ${id}
-      AND o.id = ${state.committing_run_id} AND e.id = n.batch_export_id`);
+      AND o.id = ${committing_run_id} AND e.id = n.batch_export_id`);
   await tx.run(sql`
     INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, key_from, key_to,
       records, outcome)
     SELECT ${id}, number, inserted_from, inserted_to, key_from, key_to, records, outcome
-      FROM batch_export_slices WHERE run_id = ${state.committing_run_id}`);
+      FROM batch_export_slices WHERE run_id = ${committing_run_id}`);
   return id;
 }
 

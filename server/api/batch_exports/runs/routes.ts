@@ -13,6 +13,7 @@ import { answerLogs } from '../logs/store.ts';
 import { RunPage, runsAhead } from './next_run.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { BatchExportRun, Receipt, RunFilter, run_statuses } from './schema.ts';
+import { retried_statuses, retryAnswers } from './retry_plan.ts';
 import { findReceipt, findRun, listRuns } from './store.ts';
 
 const orders = ['created_at', 'data_interval_start'] as const;
@@ -118,5 +119,12 @@ async function answerRuns(engine: Engine, request: FastifyRequest) {
     after,
     before,
   });
-  return { ...answerKeyset(request, keyset, runs), ...(await runsAhead(engine, found)) };
+  const page = answerKeyset(request, keyset, runs);
+  const ended = page.results.filter(({ status }) => retried_statuses.includes(status));
+  const answers = await retryAnswers(
+    engine.db,
+    ended.map(({ id }) => id),
+    { in_turn: false },
+  );
+  return { ...page, retries: Object.fromEntries(answers), ...(await runsAhead(engine, found)) };
 }

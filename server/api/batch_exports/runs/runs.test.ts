@@ -60,7 +60,7 @@ test('the list of runs is a cursor list with orders and filters', async () => {
   let page = await get('?limit=3&ordering=data_interval_start');
   assert.deepEqual(
     [Object.keys(page.body), page.body.previous],
-    [['next', 'previous', 'results', 'next_run', 'detail'], null],
+    [['next', 'previous', 'results', 'retries', 'next_run', 'detail'], null],
   );
   await insertRunRow(harness, created.id, { hour: -1 });
   for (;;) {
@@ -122,6 +122,8 @@ test('a run has the fields of the contract, and its counters stay 32-bit', async
     kind: 'scheduled',
     bytes_completed: 0,
     error_code: null,
+    next_try_at: null,
+    repeats: null,
     steps: [],
   });
   const second = await withExport();

@@ -21,6 +21,20 @@ export const run_statuses = [
 /** Purposes of a run, in the order of a chart. */
 export const run_kinds = ['scheduled', 'make_up', 'backfill'] as const;
 
+/** Reasons of a run to deliver something once more. */
+const repeat_kinds = ['retry', 'erasure', 'rejected_rows'] as const;
+
+/** Answers to a retry of a run that has ended without its rows. */
+export const retry_answers = [
+  'possible',
+  'in_progress',
+  'completed',
+  'delivered',
+  'changed',
+] as const;
+/** One of `retry_answers`. */
+export type RetryAnswer = (typeof retry_answers)[number];
+
 /**
  * The largest value of the run's counters on the wire, which are 32-bit; the receipt has the exact
  * numbers.
@@ -123,6 +137,14 @@ export const BatchExportRun = Type.Object(
           'about. Null while a worker has it, before the first failure, and after its end.',
       ),
     ),
+    repeats: nullable(
+      Type.Enum([...repeat_kinds], {
+        description:
+          'Why the run delivers something once more: `retry` of a run that did not, `erasure` ' +
+          'writes a delivery without erased rows, `rejected_rows` sends the refused ones again. ' +
+          'Null for a first run.',
+      }),
+    ),
     steps: Type.Array(AttemptSteps, {
       description:
         `The latest ${remembered_attempts_max} attempts at the run, oldest first, with the time ` +
@@ -134,6 +156,15 @@ export const BatchExportRun = Type.Object(
   { title: 'BatchExportRun' },
 );
 export type BatchExportRun = Static<typeof BatchExportRun>;
+
+/** Answers to a retry of each of the runs of a page. */
+export const RetryAnswers = Type.Record(Type.String(), Type.Enum([...retry_answers]), {
+  description:
+    'What a retry would answer now, by the ids of those runs of the page that failed or were ' +
+    'cancelled. `possible`: it would be accepted. `in_progress`, `completed`: another run has ' +
+    'taken up the same delivery. `delivered`: other runs have delivered its rows, or are about ' +
+    'to. `changed`: the export delivers other rows now, or to another place.',
+});
 
 /** The query parameters that narrow the list of runs, beside those of a cursor list. */
 export const RunFilter = Type.Object({

@@ -88,6 +88,13 @@ export type LockedRun = {
   committing_at: string | null;
 };
 
+/** The columns of run `r` that make a `LockedRun`. */
+export const columns_for_actions = sql`r.id, r.status, r.revision, r.delivery_id, r.backfill_id,
+  r.is_make_up, r.data_interval_start, r.data_interval_end, r.selection, r.committing_at,
+  (SELECT json_build_object('mode', b.mode, 'selects_by', b.selects_by,
+    'watermark', wire_instant(b.watermark)) FROM batch_export_backfills b
+    WHERE b.id = r.backfill_id) AS backfill`;
+
 /** The run, locked until the transaction ends; the caller holds the lock on its export. */
 export function lockRun(
   tx: Transaction,
@@ -95,11 +102,7 @@ export function lockRun(
   id: string,
 ): Promise<LockedRun | undefined> {
   return tx.row<LockedRun>(sql`
-    SELECT r.id, r.status, r.revision, r.delivery_id, r.backfill_id, r.is_make_up,
-      r.data_interval_start, r.data_interval_end, r.selection, r.committing_at,
-      (SELECT json_build_object('mode', b.mode, 'selects_by', b.selects_by,
-        'watermark', wire_instant(b.watermark)) FROM batch_export_backfills b
-        WHERE b.id = r.backfill_id) AS backfill
+    SELECT ${columns_for_actions}
     FROM batch_export_runs r WHERE r.id = ${id} AND r.batch_export_id = ${exportId} FOR UPDATE`);
 }
 

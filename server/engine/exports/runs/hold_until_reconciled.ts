@@ -5,6 +5,9 @@ import type { Database, Queryable } from '../../../platform/postgres/database.ts
 import { databaseInstant } from '../../../platform/postgres/instant.ts';
 import type { PauseReason } from '../health/pause_automatically.ts';
 
+/** The instant for which the runs of an export wait until it is reconciled. */
+export const held_until = '2999-01-01T00:00:00Z';
+
 /**
  * Why an export that was set aside delivers nothing, and what to do; `detail` is what its
  * destination answered, null until somebody asked it.
@@ -56,7 +59,7 @@ export async function setAside(
     // away who look for empty runs.
     await tx.run(sql`
       UPDATE batch_export_runs SET worker_id = NULL, silent_workers = '{}', needs_worker = true,
-        due_at = '2999-01-01T00:00:00Z'
+        due_at = ${held_until}
       WHERE status IN ('Starting', 'Running')
         AND batch_export_id IN (SELECT batch_export_id FROM reconciliations)`);
     await tx.run(sql`

@@ -1,0 +1,144 @@
+import { Button, Menu } from '@mantine/core';
+import { IconDots } from '@tabler/icons-react';
+import { useMutation } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useContext, useState } from 'react';
+import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
+import type { Backfill } from '../../../server/api/batch_exports/backfills/schema.ts';
+import type { ExportOverview } from '../../../server/api/batch_exports/overview/schema.ts';
+import { ActButton } from '../act_button.tsx';
+import { by_dates } from '../backfills/by_dates.ts';
+import { exportPath, useExport } from '../export_context.ts';
+import { isInTrouble } from '../incident/trouble.ts';
+import { useReadAnew } from '../read_anew.ts';
+import { TryNow } from '../runs/next_try.tsx';
+import { CurlDialog } from '../../page/as_curl.tsx';
+import { BusyButton } from '../../page/busy_button.tsx';
+import { LinkButton } from '../../page/link_button.tsx';
+import { counted } from '../../page/quantities.ts';
+import { ZoneContext } from '../../time/instant.tsx';
+import { seconds } from '../../time/words.ts';
+import { pathTo } from '../../http/path.ts';
+import { usePause } from './pause.ts';
+
+const base = '/projects/$project_id/exports/$export_id';
+
+/** The actions on an export. The one that matters now is filled. */
+export function HeadActions({
+  health,
+  request,
+}: {
+  /** Undefined until it is read. */
+  health: ExportOverview | undefined;
+  /** The path of the API that the page is read from. */
+  request: string;
+}) {
+  const { row } = useExport();
+  const params = { project_id: String(row.team_id), export_id: row.id };
+  const in_trouble = health !== undefined && !row.paused && isInTrouble(health);
+  const is_waiting = row.latest_runs.some(({ next_try_at }) => next_try_at !== null);
+  return (
+    <>
+      {in_trouble && is_waiting && <TryNow is_primary />}
+      {in_trouble && (
+        <LinkButton
+          variant={is_waiting ? 'default' : 'filled'}
+          to={`${base}/incident`}
+          params={params}
+        >
+          See what is wrong
+        </LinkButton>
+      )}
+      <RunNow is_primary={health !== undefined && !in_trouble && !row.paused} />
+      <LinkButton to={base} params={params} search={{ backfill: by_dates }}>
+        Backfill
+      </LinkButton>
+      <Pause row={row} />
+      <LinkButton to={`${base}/settings`} params={params}>
+        Edit
+      </LinkButton>
+      <LinkButton
+        to="/projects/$project_id/exports/new"
+        params={params}
+        search={{ copy_of: row.id }}
+      >
+        Duplicate
+      </LinkButton>
+      <More row={row} request={request} />
+    </>
+  );
+}
+
+function RunNow({ is_primary }: { is_primary: boolean }) {
+  const { row, ids } = useExport();
+  const zone = useContext(ZoneContext);
+  const readAnew = useReadAnew(exportPath(ids));
+  // Without a next run the schedule has ended, and the server would refuse.
+  if (row.next_run === null && !row.paused) return undefined;
+  return (
+    <ActButton
+      path={pathTo('/api/projects/:project_id/batch_exports/:id/run_now/', ids)}
+      label="Run now"
+      size="compact-sm"
+      is_primary={is_primary}
+      done={async ({ backfill }) => {
+        await readAnew();
+        return startedInWords(backfill, zone);
+      }}
+    />
+  );
+}
+
+function startedInWords({ plan, settles_at }: Backfill, zone: string): string {
+  const rows = plan?.runs.reduce((sum, run) => sum + run.records_total_count, 0);
+  if (rows === 0) return 'No new rows since the last run.';
+  const what = rows === undefined ? 'all new rows' : counted(rows, 'new row');
+  return `Sluice delivers ${what} from ${seconds(settles_at!, zone).slice(11)} on.`;
+}
+
+function Pause({ row }: { row: BatchExport }) {
+  const { label, run } = usePause(row);
+  const { mutate, isPending, data } = useMutation({ mutationFn: run });
+  return (
+    <>
+      <BusyButton
+        size="compact-sm"
+        is_primary={row.paused}
+        is_busy={isPending}
+        press={() => mutate()}
+      >
+        {label}
+      </BusyButton>
+      <span role="status" className="small">
+        {data}
+      </span>
+    </>
+  );
+}
+
+function More({ row, request }: { row: BatchExport; request: string }) {
+  const [has_command, showCommand] = useState(false);
+  const navigate = useNavigate();
+  const params = { project_id: String(row.team_id), export_id: row.id };
+  return (
+    <>
+      <Menu position="bottom-end" width={200}>
+        <Menu.Target>
+          <Button size="compact-sm" variant="default" aria-label="More actions">
+            <IconDots size={16} aria-hidden />
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={() => showCommand(true)}>As curl</Menu.Item>
+          <Menu.Item
+            className="danger"
+            onClick={() => void navigate({ to: `${base}/settings`, params })}
+          >
+            Delete…
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      {has_command && <CurlDialog path={request} close={() => showCommand(false)} />}
+    </>
+  );
+}

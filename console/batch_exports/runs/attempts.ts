@@ -1,0 +1,77 @@
+import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
+import type { Span } from '../slots/boundaries.ts';
+
+/** The end of an attempt. */
+export type AttemptOutcome = 'failed' | 'delivered' | 'cancelled' | 'working';
+
+/** An attempt at a run in time, in milliseconds: the waiting before it, and the work. */
+export type TimedAttempt = {
+  attempt: number;
+  waited_from: number;
+  from: number;
+  to: number;
+  outcome: AttemptOutcome;
+};
+
+type Timed = Pick<
+  BatchExportRun,
+  'status' | 'steps' | 'next_try_at' | 'finished_at' | 'last_updated_at'
+>;
+
+/** Returns the attempts of a run that the server remembers, oldest first. */
+export function attemptsOf(run: Timed, now_ms: number): TimedAttempt[] {
+  return run.steps.map(({ attempt, began_at, waited_ms }, index) => {
+    const from = Date.parse(began_at);
+    const next = run.steps[index + 1];
+    return {
+      attempt,
+      waited_from: from - waited_ms,
+      from,
+      // The next one has waited since the end of this one.
+      to: next === undefined ? endOfLast(run, from, now_ms) : endBefore(next, from),
+      outcome: next === undefined ? outcomeOfLast(run) : 'failed',
+    };
+  });
+}
+
+function endBefore({ began_at, waited_ms }: Timed['steps'][number], from: number): number {
+  return Math.max(from, Date.parse(began_at) - waited_ms);
+}
+
+function endOfLast(run: Timed, from: number, now_ms: number): number {
+  if (run.finished_at !== null) return Math.max(from, Date.parse(run.finished_at));
+  return run.next_try_at === null
+    ? Math.max(from, now_ms)
+    : Math.max(from, Date.parse(run.last_updated_at));
+}
+
+function outcomeOfLast({ status, finished_at, next_try_at }: Timed): AttemptOutcome {
+  if (status === 'Completed') return 'delivered';
+  if (status === 'Cancelled') return 'cancelled';
+  return finished_at === null && next_try_at === null ? 'working' : 'failed';
+}
+
+/** Returns the time that the attempts take together, until the next try if one is due. */
+export function axisOf(
+  attempts: TimedAttempt[],
+  { next_try_at }: Pick<Timed, 'next_try_at'>,
+): Span {
+  const from = attempts[0]?.waited_from ?? 0;
+  const to = Math.max(from + 1, attempts.at(-1)?.to ?? 0, Date.parse(next_try_at ?? '') || 0);
+  return { from, to };
+}
+
+/** Returns the time of an attempt's lines in the log: until the next attempt begins. */
+export function logSpanOf(
+  { steps }: Pick<BatchExportRun, 'steps'>,
+  attempt: number | undefined,
+): { after?: string; before?: string } {
+  const index = steps.findIndex((one) => one.attempt === attempt);
+  const [own, next] = [steps[index], steps[index + 1]];
+  if (own === undefined) return {};
+  return {
+    // Earlier lines belong to the first attempt. The API leaves out the instant itself.
+    ...(index === 0 ? {} : { after: new Date(Date.parse(own.began_at) - 1).toISOString() }),
+    ...(next === undefined ? {} : { before: next.began_at }),
+  };
+}

@@ -1,0 +1,98 @@
+import type { ListedRun } from './listed_run.ts';
+import { run_states, stateOfRun } from '../state.ts';
+import type { State } from '../state.ts';
+
+/** The runs for one interval of a schedule or a backfill, as one line of the list. */
+export type RunInterval = {
+  key: string;
+  /** Oldest first. */
+  runs: [ListedRun, ...ListedRun[]];
+  /** The run that says how the interval is. */
+  told: ListedRun;
+  /** The latest completed run of each delivery; without one, the run that tells. */
+  shown: ListedRun[];
+  state: State;
+  /** Rows of each delivery once, however often it was written; null before any was counted. */
+  records_completed: number | null;
+  records_rejected: number;
+  bytes_completed: number;
+  /** Number of attempts over all runs. */
+  attempts: number;
+};
+
+const keyOf = ({ data_interval_start, data_interval_end, backfill }: ListedRun) =>
+  `${data_interval_start} ${data_interval_end} ${backfill ?? ''}`;
+
+/** Folds runs by interval, in the order in which the intervals come first. */
+export function foldRuns(runs: ListedRun[]): RunInterval[] {
+  const groups = new Map<string, ListedRun[]>();
+  for (const run of runs) {
+    const key = keyOf(run);
+    groups.set(key, [...(groups.get(key) ?? []), run]);
+  }
+  return [...groups].map(([key, group]) => intervalOf(key, group));
+}
+
+function intervalOf(key: string, group: ListedRun[]): RunInterval {
+  const runs = group.toSorted((one, two) => (one.created_at < two.created_at ? -1 : 1)) as [
+    ListedRun,
+    ...ListedRun[],
+  ];
+  const told = tellingOf(runs);
+  const latest = new Map(
+    runs.filter(({ status }) => status === 'Completed').map((run) => [run.delivery_id, run]),
+  );
+  const shown = latest.size > 0 ? [...latest.values()] : [told];
+  const sum = (value: (run: ListedRun) => number) =>
+    shown.reduce((total, run) => total + value(run), 0);
+  return {
+    key,
+    runs,
+    told,
+    shown,
+    state: stateOfInterval(told),
+    records_completed: shown.every(({ records_completed: rows }) => rows === null)
+      ? null
+      : sum(({ records_completed: rows }) => rows ?? 0),
+    records_rejected: sum(({ records_rejected: rows }) => rows),
+    bytes_completed: sum(({ bytes_completed: bytes }) => bytes),
+    attempts: runs.reduce((total, { steps }) => total + steps.length, 0),
+  };
+}
+
+/** Returns the run in progress, else the latest that completed, else the latest. */
+function tellingOf(runs: [ListedRun, ...ListedRun[]]): ListedRun {
+  return (
+    runs.findLast(({ finished_at }) => finished_at === null) ??
+    runs.findLast(({ status }) => status === 'Completed') ??
+    runs.at(-1)!
+  );
+}
+
+/** The list may be narrowed to runs that failed, so what made up for one is not always in it. */
+function stateOfInterval(run: ListedRun): State {
+  if (run.retry === 'completed' || run.retry === 'delivered')
+    return { ...run_states.Completed, word: 'Delivered since' };
+  if (run.retry === 'in_progress') return { word: 'Retrying', tone: 'warn' };
+  return stateOfRun(run);
+}
+
+/** Says what a run of an interval does again; undefined for the first. */
+export function repeatOf(run: ListedRun): string | undefined {
+  if (run.repeats === 'erasure') return 'rewritten by an erasure';
+  if (run.repeats === 'rejected_rows') return 'refused rows sent again';
+  return run.repeats === null ? undefined : 'retried';
+}
+
+const retry_notes: Record<NonNullable<ListedRun['retry']>, string> = {
+  possible: '',
+  in_progress: 'A retry is in progress.',
+  completed: 'A retry has delivered it.',
+  delivered: 'Other runs have delivered its rows, or are about to.',
+  changed: 'The export was changed since: start a backfill to deliver it there.',
+};
+
+/** Says why a failed run has no button to retry it; empty where it has one, or needs none. */
+export function retryNoteOf({ retry }: Pick<ListedRun, 'retry'>): string {
+  return retry === null ? '' : retry_notes[retry];
+}

@@ -1,0 +1,13 @@
+import type { BatchExportRun, RetryAnswer } from '../../../server/api/batch_exports/runs/schema.ts';
+
+/** A run, and what a retry of it would answer; null where it did not fail. */
+export type ListedRun = BatchExportRun & { retry: RetryAnswer | null };
+
+/** Returns the runs of pages of the list, each with the answer to its retry. */
+export function runsOf(
+  pages: { results: BatchExportRun[]; retries: Partial<Record<string, RetryAnswer>> }[],
+): ListedRun[] {
+  return pages.flatMap(({ results, retries }) =>
+    results.map((run) => ({ ...run, retry: retries[run.id] ?? null })),
+  );
+}

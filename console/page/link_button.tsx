@@ -1,0 +1,14 @@
+import { Button } from '@mantine/core';
+import type { ButtonProps } from '@mantine/core';
+import { createLink } from '@tanstack/react-router';
+import type { AnchorHTMLAttributes, Ref } from 'react';
+
+type Given = ButtonProps &
+  Omit<AnchorHTMLAttributes<HTMLAnchorElement>, keyof ButtonProps> & {
+    ref?: Ref<HTMLAnchorElement>;
+  };
+
+/** A way to another page that looks like a button beside others. */
+export const LinkButton = createLink((given: Given) => (
+  <Button component="a" size="compact-sm" variant="default" {...given} />
+));

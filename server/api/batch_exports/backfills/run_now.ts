@@ -1,0 +1,37 @@
+import { findWaitingSentence } from '../../../engine/exports/runs/hold_until_reconciled.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import type { Place } from '../../../platform/http/caller/mount.ts';
+import { conflict } from '../../../platform/http/errors.ts';
+import type { Transaction } from '../../../platform/postgres/database.ts';
+import { databaseInstant } from '../../../platform/postgres/instant.ts';
+import type { LockedExport } from '../store.ts';
+import { backfill } from './backfill.ts';
+import type { Backfill } from './schema.ts';
+
+/**
+ * Starts the delivery of all rows ingested from the last planned interval until now, as a backfill
+ * of the missing ones. The next run of the schedule subtracts them, and so does another call: no
+ * row is delivered twice. The caller holds the lock on the export. Throws 409 outside of the
+ * schedule, and where the export waits since a restore.
+ */
+export async function runNow(
+  engine: Engine,
+  tx: Transaction,
+  place: Place,
+  row: LockedExport,
+): Promise<Backfill> {
+  const waiting = await findWaitingSentence(tx, row.id);
+  if (waiting !== undefined) throw conflict(waiting);
+  if (row.next_run_at === null)
+    throw conflict('The schedule has ended (end_at). Start a backfill to deliver a range.');
+  const [from, now] = [Date.parse(row.planned_until), await databaseInstant(tx)];
+  if (from >= now)
+    throw conflict(`The schedule starts at ${isoInstant(from)}: there is nothing to deliver yet.`);
+  return backfill(engine, tx, place, row, {
+    start_at: isoInstant(from),
+    end_at: isoInstant(now),
+    mode: 'missing',
+    by: 'inserted_at',
+  });
+}
