@@ -7,7 +7,7 @@ const duties = ['watch', 'plan', 'empty', 'backfills', 'claim', 'leftovers'] as 
 /** A duty that a worker repeats. */
 export type Duty = (typeof duties)[number];
 /** Those that every turn has. */
-export const usual: readonly Duty[] = ['watch', 'plan', 'backfills', 'claim'];
+const usual: readonly Duty[] = ['watch', 'plan', 'backfills', 'claim'];
 const usual_and_empty: readonly Duty[] = ['watch', 'plan', 'empty', 'backfills', 'claim'];
 
 /** An act of a worker, a person or a writer. Times are in intervals of the export, before now. */

@@ -309,7 +309,7 @@ const sweep = name.map((process): Round[] => [
 ]);
 
 /** Scenes by their names, with their shares. */
-export const scenes = {
+const scenes = {
   takeover: { weight: 4, arbitrary: takeover },
   race: { weight: 2, arbitrary: race },
   nap: { weight: 4, arbitrary: nap },

@@ -56,13 +56,7 @@ export function RunList({
   if (runs.length === 0) return <NoRuns is_narrowed={is_narrowed} />;
   return (
     <div role="table" aria-label="Runs" aria-rowcount={has_more ? -1 : intervals.length + 1}>
-      <div role="row" aria-rowindex={1} className="run_row run_head">
-        {columns.map((name) => (
-          <span role="columnheader" key={name}>
-            {name}
-          </span>
-        ))}
-      </div>
+      <Head />
       <div ref={list} role="rowgroup" className="run_rows" style={{ height: rows.getTotalSize() }}>
         {items.map(({ key, index, start }) => (
           <div
@@ -79,6 +73,18 @@ export function RunList({
         ))}
       </div>
       {is_waiting && <p className="muted">Reading more…</p>}
+    </div>
+  );
+}
+
+function Head() {
+  return (
+    <div role="row" aria-rowindex={1} className="run_row run_head">
+      {columns.map((name) => (
+        <span role="columnheader" key={name}>
+          {name}
+        </span>
+      ))}
     </div>
   );
 }

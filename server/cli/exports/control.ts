@@ -7,11 +7,7 @@ import type { ReadFlags } from '../client/read_options.ts';
 import { exportPath, findExportId } from './find_export.ts';
 
 /** `sluice exports pause`: no scheduled run is planned until it is resumed. */
-export async function pauseExport(
-  output: Output,
-  name: string,
-  flags: ReadFlags,
-): Promise<number> {
+export async function pauseExport(output: Output, name: string, flags: ReadFlags): Promise<number> {
   const api = openApi(flags);
   const id = await findExportId(api, name);
   const paused = await api.post<BatchExport>(exportPath(api, id, 'pause/'));
@@ -36,11 +32,7 @@ export async function resumeExport(
 }
 
 /** `sluice exports retry`: retries all failed runs of an export. */
-export async function retryExport(
-  output: Output,
-  name: string,
-  flags: ReadFlags,
-): Promise<number> {
+export async function retryExport(output: Output, name: string, flags: ReadFlags): Promise<number> {
   const api = openApi(flags);
   const id = await findExportId(api, name);
   const body = { action: 'retry_runs', filter: {} };

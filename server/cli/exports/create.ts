@@ -58,9 +58,7 @@ export async function createExport(
     },
     ...(flags.model === undefined ? {} : { model: flags.model }),
     ...(flags.query === undefined ? {} : { custom_query: queryOf(flags.query) }),
-    ...(flags.startAt === undefined
-      ? {}
-      : { start_at: readInstant('--start-at', flags.startAt) }),
+    ...(flags.startAt === undefined ? {} : { start_at: readInstant('--start-at', flags.startAt) }),
     ...(flags.endAt === undefined ? {} : { end_at: readInstant('--end-at', flags.endAt) }),
     ...(flags.paused === true ? { paused: true } : {}),
   };

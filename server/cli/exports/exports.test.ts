@@ -54,14 +54,7 @@ test('create, list, show, pause and resume: lines for programs, JSON for all', a
   assert.match(id, /^[0-9a-f-]{36}$/);
   const [line, ...others] = (await run('exports', 'list', '--search', 'first')).split('\n');
   assert.deepEqual(others, ['']);
-  assert.deepEqual(line!.split('\t'), [
-    'first',
-    'File',
-    'every 5 minutes',
-    'waiting',
-    '',
-    id,
-  ]);
+  assert.deepEqual(line!.split('\t'), ['first', 'File', 'every 5 minutes', 'waiting', '', id]);
   const [listed] = JSON.parse(await run('exports', 'list', '--json', '--search', 'first'));
   assert.equal(listed.id, id);
   const shown = JSON.parse(await run('exports', 'show', 'first', '--json'));
@@ -146,8 +139,10 @@ test('logs --follow continues with new lines, each once, until it is ended', asy
   const messages = () =>
     out.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).message as string]));
   const shows = (count: number, beginning: string) =>
-    eventually(`no "${beginning}"`, () =>
-      messages().filter((line) => line.startsWith(beginning)).length === count);
+    eventually(
+      `no "${beginning}"`,
+      () => messages().filter((line) => line.startsWith(beginning)).length === count,
+    );
   await shows(1, 'The export was created');
   for (const round of [1, 2]) {
     await run('exports', 'pause', 'followed');

@@ -27,11 +27,7 @@ export async function listExports(output: Output, flags: ListFlags): Promise<num
 }
 
 /** `sluice exports show`: one export with its health and its newest runs. */
-export async function showExport(
-  output: Output,
-  name: string,
-  flags: ReadFlags,
-): Promise<number> {
+export async function showExport(output: Output, name: string, flags: ReadFlags): Promise<number> {
   const api = openApi(flags);
   const id = await findExportId(api, name);
   const record = await api.get<BatchExport>(exportPath(api, id));

@@ -49,8 +49,7 @@ export function exportColumns(output: Output): Column<ExportOverview>[] {
     { title: 'interval', text: ({ interval }) => interval },
     {
       title: 'health',
-      text: ({ health }) =>
-        output.is_terminal ? health.code.replaceAll('_', ' ') : health.code,
+      text: ({ health }) => (output.is_terminal ? health.code.replaceAll('_', ' ') : health.code),
       mood: ({ health }) => moodOfHealth(health.code),
     },
     { title: 'delivered until', text: (one) => shownInstant(output, one.delivered_until) },

@@ -59,7 +59,7 @@ test('a run says how many values the destination could not hold, and else nothin
   assert.deepEqual(await warnings({ type: 'Postgres', config }), [
     'Slice 1 of 1: 2 values could not be held as JSON and became text; of 1 value characters ' +
       'were removed or replaced. The docs page of the destination lists the values that it ' +
-        'cannot hold.',
+      'cannot hold.',
   ]);
   const { rows } = await postgres.pool.query<{ properties: unknown }>(
     `SELECT properties::text FROM ${config.schema}.events ORDER BY inserted_at, properties::text`,

@@ -147,7 +147,7 @@ function requireWhole({ replaces }: ClaimedRun, total: number): void {
   throw new NonRetryableError(
     'source_incomplete',
     `The delivery had ${counted(replaces.source_records, 'row')}, and the source now has ` +
-    `${total}. Its rejected rows stay where they are: correct and move them yourself.`,
+      `${total}. Its rejected rows stay where they are: correct and move them yourself.`,
   );
 }
 
@@ -203,7 +203,7 @@ async function requireReplaceable(
     throw new NonRetryableError(
       'receipt_missing',
       'The destination no longer has a receipt of this delivery, so nothing was changed there. ' +
-      'Remove the rows yourself.',
+        'Remove the rows yourself.',
     );
 }
 

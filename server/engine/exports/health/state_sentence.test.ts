@@ -40,7 +40,7 @@ const failed_interval = {
   retry_run_id: null,
 };
 const missing =
-  `events ingested from ${since} to ${next} are missing, because their run failed: ` + 'Refused.';
+  `events ingested from ${since} to ${next} are missing, because their run failed: Refused.`;
 const delivered = `The newest delivered interval ended at ${until}.`;
 
 const cases: [facts: Partial<StateFacts>, sentence: string][] = [

@@ -123,7 +123,7 @@ function outlookSentence(total_runs: number, outlook: BackfillOutlook | undefine
     records === 0
       ? `It has nothing to deliver now: its ${runs} complete at once, without rows.`
       : `It would now deliver ${counted(records, 'row')} in ${filled} of its ${runs}; runs ` +
-      'without rows complete at once.';
+        'without rows complete at once.';
   return elsewhere === null || elsewhere === 0 ? what : `${what} ${elsewhereSentence(elsewhere)}`;
 }
 

@@ -73,29 +73,26 @@ test('many planners at once plan an interval once', async () => {
   }
 });
 
-test(
-  'a project whose ingestion is in the way is waited for once, for all its exports',
-  async () => {
-    const home = await harness.newOrganization();
-    const due = new Date(Math.floor(Date.now() / hour) * hour).toISOString();
-    for (let number = 0; number < 3; number += 1) await newExport(home, { name: `Due ${number}` });
-    await harness.deps.db.run(
-      sql`UPDATE batch_exports SET planned_until = ${due}::timestamptz - interval '1 hour',
+test('a project whose ingestion is in the way is waited for once, for all its exports', async () => {
+  const home = await harness.newOrganization();
+  const due = new Date(Math.floor(Date.now() / hour) * hour).toISOString();
+  for (let number = 0; number < 3; number += 1) await newExport(home, { name: `Due ${number}` });
+  await harness.deps.db.run(
+    sql`UPDATE batch_exports SET planned_until = ${due}::timestamptz - interval '1 hour',
       next_run_at = ${due} WHERE team_id = ${home.project.id}`,
-    );
-    let attempts = 0;
-    const transaction: Engine['db']['transaction'] = (work) => {
-      attempts += 1;
-      return engine.db.transaction(work);
-    };
-    await harness.deps.db.transaction(async (tx) => {
-      await lockForWriting(tx, home.project.id);
-      assert.equal(await planDueExports({ ...engine, db: { ...engine.db, transaction } }), 0);
-    });
-    assert.equal(attempts, 2, 'once without waiting, with the others, and once with');
-    assert.equal(await planDueExports(engine), 3);
-  },
-);
+  );
+  let attempts = 0;
+  const transaction: Engine['db']['transaction'] = (work) => {
+    attempts += 1;
+    return engine.db.transaction(work);
+  };
+  await harness.deps.db.transaction(async (tx) => {
+    await lockForWriting(tx, home.project.id);
+    assert.equal(await planDueExports({ ...engine, db: { ...engine.db, transaction } }), 0);
+  });
+  assert.equal(attempts, 2, 'once without waiting, with the others, and once with');
+  assert.equal(await planDueExports(engine), 3);
+});
 
 test('busy backfills do not delay another project', async () => {
   const [busy, other] = [await harness.newOrganization(), await harness.newOrganization()];

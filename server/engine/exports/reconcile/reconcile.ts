@@ -105,7 +105,7 @@ function saying(assumption: Assumption, { id }: WaitingExport): string {
 const unreadable = (row: WaitingExport) =>
   'Its rows cannot be read again, so the deliveries after the backup are unknown. Choose: ' +
   `${saying('delivered', row)} sends nothing again and may leave rows out; ` +
-    `${saying('missing', row)} leaves nothing out and may send rows again.`;
+  `${saying('missing', row)} leaves nothing out and may send rows again.`;
 
 const ofAnotherVersion = (row: WaitingExport) =>
   'Some of its receipts belong to a version of this export that the backup lacks: it was ' +

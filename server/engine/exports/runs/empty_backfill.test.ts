@@ -91,55 +91,52 @@ async function finish(home: TestOrganization, exportId: string, id: string): Pro
 
 const inWords = (count: number) => count.toLocaleString('en');
 
-test(
-  'runs of a backfill without rows complete together, the others are left to workers',
-  async () => {
-    // More than one step takes: 2,000.
-    const intervals = inDepth(2_100, 4_000);
-    const late = intervals - 50;
-    const home = await newProject([7, late]);
-    const created = await newExport(home, { paused: true });
-    const started = await begin(home, created.id, intervals);
-    assert.equal(started.plan?.runs_with_records, 2);
-    assert.match(
-      started.detail,
-      new RegExp(`^It starts at .+ 10 rows in 2 of its ${inWords(intervals)} runs; `),
-    );
-    while ((await advanceBackfills(engine)) > 0);
-    const runs = await runsOf(started.id);
-    assert.equal(runs.length, intervals);
-    const open = runs.filter(({ status }) => status === 'Starting');
-    assert.deepEqual(
-      open.map((run) => (Date.parse(run.data_interval_start) - start) / hour),
-      [7, late],
-    );
-    const receipt = readReceipt(runs[intervals - 1]!.receipt!, engine.secrets.public_key);
-    assert.deepEqual(
-      [receipt?.run_id, receipt?.records, receipt?.slices, receipt?.data_interval_start],
-      [runs[intervals - 1]!.id, 0, [], isoInstant(start + (intervals - 1) * hour)],
-    );
-    const lines = await engine.db.rows(
-      sql`SELECT message FROM batch_export_logs WHERE batch_export_id = ${created.id}
+test('runs of a backfill without rows complete together, the others are left to workers', async () => {
+  // More than one step takes: 2,000.
+  const intervals = inDepth(2_100, 4_000);
+  const late = intervals - 50;
+  const home = await newProject([7, late]);
+  const created = await newExport(home, { paused: true });
+  const started = await begin(home, created.id, intervals);
+  assert.equal(started.plan?.runs_with_records, 2);
+  assert.match(
+    started.detail,
+    new RegExp(`^It starts at .+ 10 rows in 2 of its ${inWords(intervals)} runs; `),
+  );
+  while ((await advanceBackfills(engine)) > 0);
+  const runs = await runsOf(started.id);
+  assert.equal(runs.length, intervals);
+  const open = runs.filter(({ status }) => status === 'Starting');
+  assert.deepEqual(
+    open.map((run) => (Date.parse(run.data_interval_start) - start) / hour),
+    [7, late],
+  );
+  const receipt = readReceipt(runs[intervals - 1]!.receipt!, engine.secrets.public_key);
+  assert.deepEqual(
+    [receipt?.run_id, receipt?.records, receipt?.slices, receipt?.data_interval_start],
+    [runs[intervals - 1]!.id, 0, [], isoInstant(start + (intervals - 1) * hour)],
+  );
+  const lines = await engine.db.rows(
+    sql`SELECT message FROM batch_export_logs WHERE batch_export_id = ${created.id}
       AND run_id IS NOT NULL`,
-    );
-    assert.equal(lines.length, 0, 'no line for a run without rows');
-    assert.equal(await finish(home, created.id, started.id), 2);
-    const ended = await find(home, created.id, started.id);
-    assert.equal(
-      ended.detail,
-      'Backfill ended: Completed. Delivered 10 rows in 2 runs; ' +
-        `${inWords(intervals - 2)} runs had no rows to deliver.`,
-    );
-    assert.deepEqual(ended.progress, {
-      total_runs: intervals,
-      finished_runs: intervals,
-      completed_runs: intervals,
-      records_completed: 10,
-      records_total_count: 10,
-      records_elsewhere: 0,
-    });
-  },
-);
+  );
+  assert.equal(lines.length, 0, 'no line for a run without rows');
+  assert.equal(await finish(home, created.id, started.id), 2);
+  const ended = await find(home, created.id, started.id);
+  assert.equal(
+    ended.detail,
+    'Backfill ended: Completed. Delivered 10 rows in 2 runs; ' +
+      `${inWords(intervals - 2)} runs had no rows to deliver.`,
+  );
+  assert.deepEqual(ended.progress, {
+    total_runs: intervals,
+    finished_runs: intervals,
+    completed_runs: intervals,
+    records_completed: 10,
+    records_total_count: 10,
+    records_elsewhere: 0,
+  });
+});
 
 test('a backfill over delivered rows says where they are, and repeats none', async () => {
   const home = await newProject([1, 2, 30]);

@@ -81,50 +81,47 @@ const unreachable: Record<string, Record<string, unknown>> = {
   },
 };
 
-test(
-  'an interval without rows opens no destination; one with a row does',
-  async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'sluice-nowhere-'));
-    await writeFile(join(folder, 'not-a-folder'), '');
-    const own = { ...engine, export_dir: folder };
-    const work = async (run: string) =>
-      executeRun(
-        own,
-        (await claimRun(harness.deps.db, run, randomUUID()))!,
-        new AbortController().signal,
-      );
-    assert.deepEqual(
-      Object.keys(unreachable).toSorted(),
-      destinations.map(({ type }) => type).toSorted(),
+test('an interval without rows opens no destination; one with a row does', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-nowhere-'));
+  await writeFile(join(folder, 'not-a-folder'), '');
+  const own = { ...engine, export_dir: folder };
+  const work = async (run: string) =>
+    executeRun(
+      own,
+      (await claimRun(harness.deps.db, run, randomUUID()))!,
+      new AbortController().signal,
     );
-    const home = await harness.newOrganization();
-    const onType = async (type: string): Promise<void> => {
-      const destination = { type, config: unreachable[type] };
-      const empty = await insertRunRow(harness, await exportOf(home, { destination }));
-      await work(empty);
-      assert.deepEqual(endOf(await runOf(empty)), ['Completed', 0, null], type);
-      const full = await insertRunRow(harness, await exportOf(busy, { destination }));
-      await work(full);
-      const [, , error_code] = endOf(await runOf(full));
-      assert.equal(error_code === null, type === 'NoOp', type);
-      await harness.deps.db.run(
-        sql`UPDATE batch_export_runs SET status = 'Cancelled' WHERE id = ${full}`,
-      );
-      await insertRunRow(harness, await exportOf(home, { destination }));
-    };
-    await Promise.all(destinations.map(({ type }) => onType(type)));
-    assert.equal(await lookAtAll(), destinations.length);
-    const empty = await harness.deps.db.rows<Run>(
-      sql`SELECT * FROM batch_export_runs WHERE team_id = ${home.project.id}`,
+  assert.deepEqual(
+    Object.keys(unreachable).toSorted(),
+    destinations.map(({ type }) => type).toSorted(),
+  );
+  const home = await harness.newOrganization();
+  const onType = async (type: string): Promise<void> => {
+    const destination = { type, config: unreachable[type] };
+    const empty = await insertRunRow(harness, await exportOf(home, { destination }));
+    await work(empty);
+    assert.deepEqual(endOf(await runOf(empty)), ['Completed', 0, null], type);
+    const full = await insertRunRow(harness, await exportOf(busy, { destination }));
+    await work(full);
+    const [, , error_code] = endOf(await runOf(full));
+    assert.equal(error_code === null, type === 'NoOp', type);
+    await harness.deps.db.run(
+      sql`UPDATE batch_export_runs SET status = 'Cancelled' WHERE id = ${full}`,
     );
-    assert.equal(empty.length, 2 * destinations.length);
-    assert.deepEqual(
-      empty.map(endOf),
-      empty.map(() => ['Completed', 0, null]),
-    );
-    await rm(folder, { recursive: true });
-  },
-);
+    await insertRunRow(harness, await exportOf(home, { destination }));
+  };
+  await Promise.all(destinations.map(({ type }) => onType(type)));
+  assert.equal(await lookAtAll(), destinations.length);
+  const empty = await harness.deps.db.rows<Run>(
+    sql`SELECT * FROM batch_export_runs WHERE team_id = ${home.project.id}`,
+  );
+  assert.equal(empty.length, 2 * destinations.length);
+  assert.deepEqual(
+    empty.map(endOf),
+    empty.map(() => ['Completed', 0, null]),
+  );
+  await rm(folder, { recursive: true });
+});
 
 const endOf = ({ status, records_completed, error_code }: Run) => [
   status,

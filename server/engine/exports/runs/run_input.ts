@@ -1,5 +1,9 @@
 import { isoInstant } from '../../../platform/clock.ts';
-import type { Delivery, DestinationDefinition, SliceOutcome } from '../../model/destination/destination.ts';
+import type {
+  Delivery,
+  DestinationDefinition,
+  SliceOutcome,
+} from '../../model/destination/destination.ts';
 import { NonRetryableError } from '../../model/destination/errors.ts';
 import { loadConfig } from '../../model/destination/stored_config.ts';
 import type { StoredConfig } from '../../model/destination/stored_config.ts';

@@ -112,10 +112,8 @@ function understood(text: string, model: Source['model']): ResolvedQuery {
     return resolveQuery(text, { model });
   } catch (error) {
     if (!(error instanceof QueryError)) throw error;
-    throw new NonRetryableError(
-      'query_failed',
-      `The query is no longer valid: ${error.message}`,
-      { cause: error },
-    );
+    throw new NonRetryableError('query_failed', `The query is no longer valid: ${error.message}`, {
+      cause: error,
+    });
   }
 }

@@ -44,50 +44,47 @@ test('a project with a thousand runs does not delay another one', async () => {
   assert.equal((await worker.claim(1))[0], late);
 });
 
-test(
-  'a run planned without a look is looked at first, but does not wait forever',
-  async () => {
-    const due = '2026-01-01T01:00:00Z';
-    const ids = world.exports.slice(0, 2).map(({ id }) => id);
-    await harness.deps.db.run(sql`
+test('a run planned without a look is looked at first, but does not wait forever', async () => {
+  const due = '2026-01-01T01:00:00Z';
+  const ids = world.exports.slice(0, 2).map(({ id }) => id);
+  await harness.deps.db.run(sql`
     UPDATE batch_exports SET planned_until = ${due}::timestamptz - interval '1 hour',
       next_run_at = ${due}, end_at = ${due} WHERE id = ANY (${ids}::uuid[])`);
-    const engine = harness.deps.engine;
-    let told = 0;
-    const away = () => Promise.reject(new Error('The store is away.'));
-    assert.equal(await planDueExports(engine, { look: away, onPlanned: () => (told += 1) }), 2);
-    assert.equal(told, 1, 'once for what was written together');
-    const worker = world.openClaimant();
-    assert.deepEqual(await worker.claim(10), []);
-    const planned = await harness.deps.db.rows<{
-      id: string;
-      team_id: number;
-      seconds: number;
-    }>(sql`
+  const engine = harness.deps.engine;
+  let told = 0;
+  const away = () => Promise.reject(new Error('The store is away.'));
+  assert.equal(await planDueExports(engine, { look: away, onPlanned: () => (told += 1) }), 2);
+  assert.equal(told, 1, 'once for what was written together');
+  const worker = world.openClaimant();
+  assert.deepEqual(await worker.claim(10), []);
+  const planned = await harness.deps.db.rows<{
+    id: string;
+    team_id: number;
+    seconds: number;
+  }>(sql`
     SELECT id, team_id, extract(epoch FROM due_at - created_at)::float AS seconds
       FROM batch_export_runs ORDER BY team_id`);
-    assert.deepEqual(
-      planned.map(({ seconds }) => seconds),
-      [5, 5],
-    );
-    const [unseen, seen] = planned.map(({ id }) => id);
-    const look = async <Run extends LookedAt>(runs: Run[]) => ({
-      empty: [],
-      small: [],
-      busy: runs.filter(({ team_id }) => team_id === planned[1]!.team_id),
-    });
-    for (
-      let more = await completeEmptyRuns(engine, look);
-      more > 0;
-      more = await completeEmptyRuns(engine, look)
-    );
-    assert.deepEqual(await worker.claim(10), [seen]);
-    await harness.deps.db.run(
-      sql`UPDATE batch_export_runs SET due_at = created_at WHERE id = ${unseen}`,
-    );
-    assert.deepEqual(await worker.claim(10), [unseen]);
-  },
-);
+  assert.deepEqual(
+    planned.map(({ seconds }) => seconds),
+    [5, 5],
+  );
+  const [unseen, seen] = planned.map(({ id }) => id);
+  const look = async <Run extends LookedAt>(runs: Run[]) => ({
+    empty: [],
+    small: [],
+    busy: runs.filter(({ team_id }) => team_id === planned[1]!.team_id),
+  });
+  for (
+    let more = await completeEmptyRuns(engine, look);
+    more > 0;
+    more = await completeEmptyRuns(engine, look)
+  );
+  assert.deepEqual(await worker.claim(10), [seen]);
+  await harness.deps.db.run(
+    sql`UPDATE batch_export_runs SET due_at = created_at WHERE id = ${unseen}`,
+  );
+  assert.deepEqual(await worker.claim(10), [unseen]);
+});
 
 test('four small runs share a slot, a large one whose turn it is has a whole one', async () => {
   const small = await newRuns(0, 6);
@@ -125,34 +122,31 @@ test('the bounds hold over all workers, and held back runs take no slot', async 
   assert.deepEqual(await second.claim(10), [a[2]]);
 });
 
-test(
-  'a run without progress frees its project slot, up to twice the bound, not its host slot',
-  async () => {
-    const worker = world.openClaimant({ project_runs_max: 2, host_runs_max: 5 });
-    const runs = await newRuns(0, 6, 'db.example.com');
-    for (const two of [runs.slice(0, 2), runs.slice(2, 4)]) {
-      assert.deepEqual(await worker.claim(10), two);
-      assert.deepEqual(await worker.claim(10), [], 'those that do something have the slots');
-      two.forEach(worker.stall);
-    }
-    assert.deepEqual(await worker.claim(10), [], 'the project has twice its bound');
-    const [one, other] = [
-      await world.newRun(1, { host: 'db.example.com' }),
-      await world.newRun(2, { host: 'db.example.com' }),
-    ];
-    assert.deepEqual(
-      await worker.claim(10),
-      [one],
-      'another project does not wait, but the host has five',
-    );
-    await world.end(runs[0]!);
-    assert.deepEqual(
-      await world.openClaimant({ project_runs_max: 2, host_runs_max: 5 }).claim(10),
-      [other],
-      'a worker knows of its own stalls only',
-    );
-  },
-);
+test('a run without progress frees its project slot, up to twice the bound, not its host slot', async () => {
+  const worker = world.openClaimant({ project_runs_max: 2, host_runs_max: 5 });
+  const runs = await newRuns(0, 6, 'db.example.com');
+  for (const two of [runs.slice(0, 2), runs.slice(2, 4)]) {
+    assert.deepEqual(await worker.claim(10), two);
+    assert.deepEqual(await worker.claim(10), [], 'those that do something have the slots');
+    two.forEach(worker.stall);
+  }
+  assert.deepEqual(await worker.claim(10), [], 'the project has twice its bound');
+  const [one, other] = [
+    await world.newRun(1, { host: 'db.example.com' }),
+    await world.newRun(2, { host: 'db.example.com' }),
+  ];
+  assert.deepEqual(
+    await worker.claim(10),
+    [one],
+    'another project does not wait, but the host has five',
+  );
+  await world.end(runs[0]!);
+  assert.deepEqual(
+    await world.openClaimant({ project_runs_max: 2, host_runs_max: 5 }).claim(10),
+    [other],
+    'a worker knows of its own stalls only',
+  );
+});
 
 test('a run remembers the host of its destination, as far as that is bounded', async () => {
   const hosts: [string, Record<string, unknown>, string | null][] = [

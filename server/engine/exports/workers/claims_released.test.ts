@@ -27,26 +27,23 @@ test('workers that claim at once take each run once and keep the bounds', async 
   assert.equal(new Set(claimed).size, 9);
 });
 
-test(
-  'a claim passes over paused and locked runs, and takes a cancelled one at once',
-  async () => {
-    const [paused, locked, next] = await newRuns(0, 3);
-    await harness.deps.db.run(
-      sql`UPDATE batch_export_runs SET due_at = now() + interval '1 minute' WHERE id = ${paused}`,
-    );
-    const worker = world.openClaimant();
-    await harness.deps.db.transaction(async (tx) => {
-      await tx.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${locked} FOR UPDATE`);
-      assert.deepEqual(await worker.claim(10), [next]);
-    });
-    assert.deepEqual(await worker.claim(10), [locked]);
-    await harness.deps.db.run(
-      sql`UPDATE batch_export_runs SET cancel_requested_at = now() WHERE id = ${paused}`,
-    );
-    await hurryCancelled(harness.deps.db);
-    assert.deepEqual(await worker.claim(10), [paused]);
-  },
-);
+test('a claim passes over paused and locked runs, and takes a cancelled one at once', async () => {
+  const [paused, locked, next] = await newRuns(0, 3);
+  await harness.deps.db.run(
+    sql`UPDATE batch_export_runs SET due_at = now() + interval '1 minute' WHERE id = ${paused}`,
+  );
+  const worker = world.openClaimant();
+  await harness.deps.db.transaction(async (tx) => {
+    await tx.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${locked} FOR UPDATE`);
+    assert.deepEqual(await worker.claim(10), [next]);
+  });
+  assert.deepEqual(await worker.claim(10), [locked]);
+  await harness.deps.db.run(
+    sql`UPDATE batch_export_runs SET cancel_requested_at = now() WHERE id = ${paused}`,
+  );
+  await hurryCancelled(harness.deps.db);
+  assert.deepEqual(await worker.claim(10), [paused]);
+});
 
 test('a run that its worker does not work on waits again, after a pause', async () => {
   const run = await world.newRun(0);
@@ -61,26 +58,23 @@ test('a run that its worker does not work on waits again, after a pause', async 
   assert.deepEqual(await worker.claim(1), [run]);
 });
 
-test(
-  'the runs of a dead or leaving worker wait again, those of a living one do not',
-  async () => {
-    const [ofDead, ofLiving] = [world.openClaimant(), world.openClaimant()];
-    for (const { worker_id } of [ofDead, ofLiving]) await beat(harness.deps.db, worker_id);
-    const runs = [await world.newRun(0), await world.newRun(1)];
-    assert.deepEqual([...(await ofDead.claim(1)), ...(await ofLiving.claim(1))], runs);
-    assert.deepEqual(await releaseDead(harness.deps.db), []);
-    await world.fallSilent(ofDead);
-    assert.deepEqual(
-      (await releaseDead(harness.deps.db)).map(({ id }) => id),
-      [runs[0]],
-    );
-    assert.deepEqual(await ofLiving.claim(10), [runs[0]]);
-    await beat(harness.deps.db, ofDead.worker_id);
-    assert.deepEqual(await releaseDead(harness.deps.db), []);
-    await leave(harness.deps.db, ofLiving.worker_id, { is_fault: false });
-    assert.deepEqual((await world.openClaimant().claim(10)).toSorted(), runs.toSorted());
-  },
-);
+test('the runs of a dead or leaving worker wait again, those of a living one do not', async () => {
+  const [ofDead, ofLiving] = [world.openClaimant(), world.openClaimant()];
+  for (const { worker_id } of [ofDead, ofLiving]) await beat(harness.deps.db, worker_id);
+  const runs = [await world.newRun(0), await world.newRun(1)];
+  assert.deepEqual([...(await ofDead.claim(1)), ...(await ofLiving.claim(1))], runs);
+  assert.deepEqual(await releaseDead(harness.deps.db), []);
+  await world.fallSilent(ofDead);
+  assert.deepEqual(
+    (await releaseDead(harness.deps.db)).map(({ id }) => id),
+    [runs[0]],
+  );
+  assert.deepEqual(await ofLiving.claim(10), [runs[0]]);
+  await beat(harness.deps.db, ofDead.worker_id);
+  assert.deepEqual(await releaseDead(harness.deps.db), []);
+  await leave(harness.deps.db, ofLiving.worker_id, { is_fault: false });
+  assert.deepEqual((await world.openClaimant().claim(10)).toSorted(), runs.toSorted());
+});
 
 test('random claims and ends break no bound, and leave no startable run waiting', async () => {
   const step = fc.oneof(

@@ -32,7 +32,7 @@ async function meetPrimary({ db, log }: Engine, before: Beat, now: Beat): Promis
     log.error(
       { ...timelines, lost_bytes },
       'PostgreSQL failed over to a standby that lacks acknowledged commits; exports wait until ' +
-      `\`${commandLine('reconcile')}\` has asked their destinations`,
+        `\`${commandLine('reconcile')}\` has asked their destinations`,
     );
   } else log.warn(timelines, 'PostgreSQL failed over to a standby; no loss is known');
   await notePrimary(db, { lost_bytes });

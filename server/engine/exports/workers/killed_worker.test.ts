@@ -42,55 +42,52 @@ after(async () => {
   await delivering.close();
 });
 
-test(
-  'a worker answers for its own health; the next one after its kill delivers all once',
-  async () => {
-    const { harness, folder } = delivering;
-    const { db, clickhouse } = harness.deps;
-    const at = /\/metrics at (\S+)\.\n/.exec(worker.output())?.[1];
-    const ready = await fetch(`${at}/readyz`);
-    assert.deepEqual(
-      [ready.status, ((await ready.json()) as { status: string }).status],
-      [200, 'ok'],
-    );
-    assert.equal((await fetch(`${at}/api/organizations/@current/`)).status, 404);
+test('a worker answers for its own health; the next one after its kill delivers all once', async () => {
+  const { harness, folder } = delivering;
+  const { db, clickhouse } = harness.deps;
+  const at = /\/metrics at (\S+)\.\n/.exec(worker.output())?.[1];
+  const ready = await fetch(`${at}/readyz`);
+  assert.deepEqual(
+    [ready.status, ((await ready.json()) as { status: string }).status],
+    [200, 'ok'],
+  );
+  assert.equal((await fetch(`${at}/api/organizations/@current/`)).status, 404);
 
-    const to = first_hour_at + 3_600_000;
-    await fillEvents(clickhouse, { team_id: home.project.id, events, from: first_hour_at, to });
-    const config = { prefix: 'killed', file_format: 'JSONLines', max_file_size_mb: 1 };
-    const { id } = await newExport(home, { destination: { type: 'File', config } });
-    const ask = async (method: string, path: string, body?: unknown) => {
-      const sent = { key: home.key, ...(body === undefined ? {} : { body }) };
-      return (await harness.request(method, `${projectBase(home)}${id}/${path}`, sent)).body;
-    };
-    const linesOf = async (beginning: string): Promise<string[]> => {
-      const page = await ask('GET', `logs/?search=${beginning}&limit=500`);
-      return (page.results as { message: string }[])
-        .map(({ message }) => message)
-        .filter((message) => message.startsWith(beginning));
-    };
-    const range = { start_at: new Date(first_hour_at), end_at: new Date(to) };
-    await ask('POST', 'backfill/', range);
-    await eventually('no slice is written', async () => (await linesOf('Slice')).length > 0);
-    const text = await (await fetch(`${at}/metrics`)).text();
-    await worker.kill();
-    assert.match(text, /^sluice_records_exported_total\{destination="File"\} [1-9]/m);
-    const written = (await linesOf('Slice')).length;
+  const to = first_hour_at + 3_600_000;
+  await fillEvents(clickhouse, { team_id: home.project.id, events, from: first_hour_at, to });
+  const config = { prefix: 'killed', file_format: 'JSONLines', max_file_size_mb: 1 };
+  const { id } = await newExport(home, { destination: { type: 'File', config } });
+  const ask = async (method: string, path: string, body?: unknown) => {
+    const sent = { key: home.key, ...(body === undefined ? {} : { body }) };
+    return (await harness.request(method, `${projectBase(home)}${id}/${path}`, sent)).body;
+  };
+  const linesOf = async (beginning: string): Promise<string[]> => {
+    const page = await ask('GET', `logs/?search=${beginning}&limit=500`);
+    return (page.results as { message: string }[])
+      .map(({ message }) => message)
+      .filter((message) => message.startsWith(beginning));
+  };
+  const range = { start_at: new Date(first_hour_at), end_at: new Date(to) };
+  await ask('POST', 'backfill/', range);
+  await eventually('no slice is written', async () => (await linesOf('Slice')).length > 0);
+  const text = await (await fetch(`${at}/metrics`)).text();
+  await worker.kill();
+  assert.match(text, /^sluice_records_exported_total\{destination="File"\} [1-9]/m);
+  const written = (await linesOf('Slice')).length;
 
-    // The silence after which a worker is believed dead is over.
-    await db.run(sql`UPDATE workers SET heartbeat_at = heartbeat_at - interval '9 seconds'`);
-    await delivering.startOnce();
-    const runs = () => ask('GET', 'runs/?limit=1');
-    await eventually(
-      'the run does not end',
-      async () => (await runs()).results[0]?.status === 'Completed',
-    );
-    assert.equal((await runs()).results[0].records_completed, events);
-    assert.equal((await linesOf('Attempt')).length, 2);
-    const numbers = (await linesOf('Slice')).map((line) => /^Slice (\d+) of/.exec(line)?.[1]);
-    assert.ok(written < numbers.length, 'the run was over before the kill');
-    assert.equal(new Set(numbers).size, numbers.length, 'a finished slice was written again');
-    const uuids = (await rowsIn(folder, 'killed')).map(({ uuid }) => uuid);
-    assert.deepEqual([uuids.length, new Set(uuids).size], [events, events]);
-  },
-);
+  // The silence after which a worker is believed dead is over.
+  await db.run(sql`UPDATE workers SET heartbeat_at = heartbeat_at - interval '9 seconds'`);
+  await delivering.startOnce();
+  const runs = () => ask('GET', 'runs/?limit=1');
+  await eventually(
+    'the run does not end',
+    async () => (await runs()).results[0]?.status === 'Completed',
+  );
+  assert.equal((await runs()).results[0].records_completed, events);
+  assert.equal((await linesOf('Attempt')).length, 2);
+  const numbers = (await linesOf('Slice')).map((line) => /^Slice (\d+) of/.exec(line)?.[1]);
+  assert.ok(written < numbers.length, 'the run was over before the kill');
+  assert.equal(new Set(numbers).size, numbers.length, 'a finished slice was written again');
+  const uuids = (await rowsIn(folder, 'killed')).map(({ uuid }) => uuid);
+  assert.deepEqual([uuids.length, new Set(uuids).size], [events, events]);
+});

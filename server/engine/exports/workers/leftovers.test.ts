@@ -116,22 +116,19 @@ test('a run that fails as its project goes leaves no file, whatever the fault', 
   assert.equal(await engine.db.row(sql`SELECT 1 FROM batch_export_leftovers`), undefined);
 });
 
-test(
-  'another worker removes the leftovers of a killed one',
-  async () => {
-    const home = await harness.newOrganization();
-    const [dead, living] = [randomUUID(), randomUUID()];
-    await beat(engine.db, living);
-    const runs = [await newRun(home, dead), await newRun(home, living)];
-    for (const { run } of runs) await beginFile(run);
-    const [left, kept] = runs.map(({ prefix }) => prefix) as [string, string];
-    assert.equal(filesOf(left).length, 1);
-    await remove(home, 'project');
-    assert.equal(await removeLeftovers(engine), 1);
-    assert.deepEqual([filesOf(left).length, filesOf(kept).length], [0, 1]);
-    await engine.db.run(sql`DELETE FROM workers WHERE id = ${living}`);
-    assert.equal(await removeLeftovers(engine), 1);
-    assert.deepEqual(filesOf(kept), []);
-    assert.equal(await removeLeftovers(engine), 0);
-  },
-);
+test('another worker removes the leftovers of a killed one', async () => {
+  const home = await harness.newOrganization();
+  const [dead, living] = [randomUUID(), randomUUID()];
+  await beat(engine.db, living);
+  const runs = [await newRun(home, dead), await newRun(home, living)];
+  for (const { run } of runs) await beginFile(run);
+  const [left, kept] = runs.map(({ prefix }) => prefix) as [string, string];
+  assert.equal(filesOf(left).length, 1);
+  await remove(home, 'project');
+  assert.equal(await removeLeftovers(engine), 1);
+  assert.deepEqual([filesOf(left).length, filesOf(kept).length], [0, 1]);
+  await engine.db.run(sql`DELETE FROM workers WHERE id = ${living}`);
+  assert.equal(await removeLeftovers(engine), 1);
+  assert.deepEqual(filesOf(kept), []);
+  assert.equal(await removeLeftovers(engine), 0);
+});
