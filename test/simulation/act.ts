@@ -36,7 +36,7 @@ export type Round = {
   acts: Act[];
   fates: Fate[];
   blow: (Coming & { process: string }) | undefined;
-  /** So many looks at the analytics store fail. */
+  /** Number of looks at the analytics store that fail. */
   looks_lost?: number;
 };
 

@@ -252,7 +252,7 @@ const planners = fc
     wait(1, { do: 'unpause', backfill: true }),
   ]);
 
-/** A backfill leaves rows to a run of the schedule, or the other way round; then one of them ends. */
+/** A backfill and a run of the schedule share rows; then one of them ends. */
 const overlap = fc
   .record({
     names: pair,

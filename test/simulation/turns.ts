@@ -81,11 +81,14 @@ export class Turns {
     this.is_on = false;
   }
 
-  /** Refuses the steps that still wait, and all that come, so that they hold no lock. */
+  /**
+   * Refuses the steps of the living that still wait, and all that come, so that they hold no lock.
+   * The dead hear nothing of it: the loops of a process would try again for ever.
+   */
   end(): void {
     this.is_over = true;
     this.is_on = true;
-    for (const { refuse } of this.waiting.splice(0)) refuse(over());
+    for (const { actor, refuse } of this.waiting.splice(0)) if (!actor.is_dead) refuse(over());
   }
 
   private async begin<Result>(

@@ -1,3 +1,4 @@
+// Length: one console, opened once, walks through each form.
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import type { Page } from 'playwright-core';

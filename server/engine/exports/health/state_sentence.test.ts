@@ -39,8 +39,8 @@ const failed_interval = {
   latest_error: 'Refused',
   retry_run_id: null,
 };
-const missing =
-  `events ingested from ${since} to ${next} are missing, because their run failed: Refused.`;
+const lost = `events ingested from ${since} to ${next} are missing`;
+const missing = `${lost}, because their run failed: Refused.`;
 const delivered = `The newest delivered interval ended at ${until}.`;
 
 const cases: [facts: Partial<StateFacts>, sentence: string][] = [

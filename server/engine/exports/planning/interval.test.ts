@@ -75,7 +75,7 @@ test('boundaries are at UTC minutes and hours, local midnights, local Mondays', 
   }
 });
 
-test('boundaries cover time without gap or overlap, and intervalCount counts them, in every zone', () => {
+test('boundaries cover time in every zone, and intervalCount counts them', () => {
   const zone = fc.constantFrom(
     'UTC',
     'America/New_York',

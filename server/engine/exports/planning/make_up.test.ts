@@ -73,7 +73,7 @@ test('many planners at once plan an interval once', async () => {
   }
 });
 
-test('a project whose ingestion is in the way is waited for once, for all its exports', async () => {
+test('planning waits once for a busy project, for all its exports', async () => {
   const home = await harness.newOrganization();
   const due = new Date(Math.floor(Date.now() / hour) * hour).toISOString();
   for (let number = 0; number < 3; number += 1) await newExport(home, { name: `Due ${number}` });

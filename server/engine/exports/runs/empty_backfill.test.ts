@@ -91,7 +91,7 @@ async function finish(home: TestOrganization, exportId: string, id: string): Pro
 
 const inWords = (count: number) => count.toLocaleString('en');
 
-test('runs of a backfill without rows complete together, the others are left to workers', async () => {
+test('empty runs of a backfill complete together, workers get the others', async () => {
   // More than one step takes: 2,000.
   const intervals = inDepth(2_100, 4_000);
   const late = intervals - 50;

@@ -122,7 +122,7 @@ test('the bounds hold over all workers, and held back runs take no slot', async 
   assert.deepEqual(await second.claim(10), [a[2]]);
 });
 
-test('a run without progress frees its project slot, up to twice the bound, not its host slot', async () => {
+test('a stalled run frees its project slot up to twice the bound, not its host', async () => {
   const worker = world.openClaimant({ project_runs_max: 2, host_runs_max: 5 });
   const runs = await newRuns(0, 6, 'db.example.com');
   for (const two of [runs.slice(0, 2), runs.slice(2, 4)]) {

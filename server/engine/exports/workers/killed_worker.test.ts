@@ -42,7 +42,7 @@ after(async () => {
   await delivering.close();
 });
 
-test('a worker answers for its own health; the next one after its kill delivers all once', async () => {
+test('a worker answers for its health; the next one delivers all once', async () => {
   const { harness, folder } = delivering;
   const { db, clickhouse } = harness.deps;
   const at = /\/metrics at (\S+)\.\n/.exec(worker.output())?.[1];

@@ -48,7 +48,7 @@ const breakOffsOf = async (id: string) =>
     sql`SELECT break_offs FROM batch_export_runs WHERE id = ${id}`,
   ))!.break_offs;
 
-test('a run that broke off twice runs alone in the eldest worker, which makes itself free', async () => {
+test('a run that broke off twice runs alone in the eldest worker', async () => {
   const [suspect, neighbour] = [await world.newRun(0), await world.newRun(1)];
   assert.deepEqual(await breakOff(suspect, 2), break_off_pauses_seconds.slice(0, 2));
   await world.end(neighbour);
@@ -74,7 +74,7 @@ test('a run that broke off twice runs alone in the eldest worker, which makes it
   assert.deepEqual(await second.claim(2), [later]);
 });
 
-test('a run that gets further restarts its count; lost and rewritten rows are no progress', async () => {
+test('progress restarts the count of crashes; rewritten rows are none', async () => {
   const engine = harness.deps.engine;
   const id = await world.newRun(0);
   const slice = (number: number) => ({
@@ -111,7 +111,7 @@ test('a run that gets further restarts its count; lost and rewritten rows are no
   await again((run) => beginCommit(engine, run, '{}'), 1);
 });
 
-test('only a worker that dies counts as a break, not one that stops or lives after all', async () => {
+test('only a worker that dies counts as a crash', async () => {
   const id = await world.newRun(0);
   const take = async () => {
     await hurry();
