@@ -6,12 +6,13 @@ import { reading } from '../http/reading.ts';
 /** Filters of the activity, with the position in it, as in the address. */
 export type Filter = Omit<ActivityWanted, 'after_number'> & { cursor?: string };
 
-type Log = '/api/users/@me/activity/' | '/api/organizations/:organization_id/activity/';
+type Own = '/api/users/@me/activity/';
+type All = '/api/organizations/:organization_id/activity/';
 
 /** Reads the changes of the organization, or without one the person's own, newest first. */
 export function activityOf(organization_id: string | undefined, filter: Filter) {
   const query = { limit: 50, ...filter };
-  const path: Path<Log> =
+  const path: Path<Own | All> =
     organization_id === undefined
       ? pathTo('/api/users/@me/activity/', {}, query)
       : pathTo('/api/organizations/:organization_id/activity/', { organization_id }, query);
@@ -20,7 +21,7 @@ export function activityOf(organization_id: string | undefined, filter: Filter) 
 
 /** Reads the chain of the organization's log, or of the person's own. */
 export function chainOf(organization_id: string | undefined) {
-  const path: Path<`${Log}chain/`> =
+  const path: Path<`${Own | All}chain/`> =
     organization_id === undefined
       ? pathTo('/api/users/@me/activity/chain/')
       : pathTo('/api/organizations/:organization_id/activity/chain/', { organization_id });
