@@ -120,7 +120,12 @@ function sourceRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
     },
     async (request) => {
       const plugin = await getOwnPlugin(deps.db, request, collection);
-      return { ...plugin, source: await sourceOf(deps, deps.db, plugin.id) };
+      const hidden = await findHiddenPlugin(deps.db, plugin.id);
+      return {
+        ...plugin,
+        source: await sourceOf(deps, deps.db, plugin.id),
+        has_previous_version: (hidden?.previous_version_id ?? null) !== null,
+      };
     },
   );
 
