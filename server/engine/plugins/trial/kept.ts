@@ -1,5 +1,5 @@
 /** The length to which a text of a trial's answer is cut. */
-export const text_length_max = 65_536;
+const text_length_max = 65_536;
 
 /** The text, cut with `...` at its end where it is too long to be shown. */
 export function cutText(text: string): string {

@@ -1,0 +1,44 @@
+import type { PluginTryOutResult } from '../../../server/api/plugin_configs/try_out_schema.ts';
+import type { Violation } from '../../../server/platform/http/errors.ts';
+
+/** A fault of a file; lines and columns count from 1. */
+export type CodeFault = { file: string; line: number; column: number; message: string };
+
+/** The faults that name a file and a line, without the place in their sentence. */
+export function placedFaults(violations: readonly Violation[]): CodeFault[] {
+  return violations.flatMap(({ file, line, column = 1, detail }) => {
+    if (file === undefined || line === undefined) return [];
+    const place = `${file}, line ${line}, column ${column}: `;
+    const message = detail.startsWith(place) ? detail.slice(place.length) : detail;
+    return [{ file, line, column, message }];
+  });
+}
+
+/** The place at which a trial failed, if it is in a file. */
+export function thrownFaults({ calls }: Pick<PluginTryOutResult, 'calls'>): CodeFault[] {
+  return calls.flatMap(({ error }) =>
+    error === null || error.file === null || error.line === null
+      ? []
+      : [
+          {
+            file: error.file,
+            line: error.line,
+            column: error.column ?? 1,
+            message: error.message,
+          },
+        ],
+  );
+}
+
+/** The word at the place of a fault, or one character; the end of the text for a place behind it. */
+export function spanInText(
+  text: string,
+  { line, column }: Pick<CodeFault, 'line' | 'column'>,
+): { from: number; to: number } {
+  const lines = text.split('\n');
+  const before = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);
+  const on_line = lines[line - 1] ?? '';
+  const from = Math.min(before + Math.min(column - 1, on_line.length), text.length);
+  const word = /^[\w$]+/.exec(text.slice(from, before + on_line.length))?.[0] ?? '';
+  return { from, to: Math.min(from + Math.max(word.length, 1), text.length) };
+}
