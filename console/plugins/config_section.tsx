@@ -47,7 +47,7 @@ function Stored({ config, ...given }: Given & { config: PluginConfigRow }) {
   const begun = useBegun();
   const failed_at = config.error?.at;
   useEffect(() => {
-    // What was said of the last change is no word on what has happened since.
+    // The message of the last change is no word on later events.
     if (failed_at !== undefined) begun();
     // oxlint-disable-next-line react/exhaustive-deps -- `begun` is new with each drawing.
   }, [failed_at]);

@@ -1,3 +1,4 @@
+// Length: one browser walks through all pages of plugins.
 import assert from 'node:assert/strict';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -105,7 +106,7 @@ test('own code is sent, set up, and switched on', { skip }, async () => {
   await attempt.getByText('POST https://api.example.com/events: not sent').waitFor();
   await attempt.getByText('seen page viewed').waitFor();
   await checkEverywhere(page, 'plugin_code_tried');
-  // What is typed outlives a reload, until it is saved.
+  // Typed code outlives a reload, until it is saved.
   await page.reload();
   await page.getByText('Not saved yet.').waitFor();
   await page.getByRole('button', { name: 'Save', exact: true }).click();

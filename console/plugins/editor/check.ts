@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import type { PluginTryOutResult } from '../../../server/api/plugin_configs/try_out_schema.ts';
+import type { PluginTryOutResult } from '../../../server/api/plugin_configs/try_out/schema.ts';
 import { ask } from '../../http/ask.ts';
 import { pathTo } from '../../http/path.ts';
 import type { Problem } from '../../http/problem.ts';
@@ -14,7 +14,7 @@ export function tryOutPath(project_id: string, query?: { validate_only: boolean 
   return pathTo('/api/projects/:project_id/plugin_configs/try_out/', { project_id }, query);
 }
 
-/** What the server says of the files: their settings and tasks, or their faults. */
+/** The server's word on the files: their settings and tasks, or their faults. */
 export type Checked =
   | { files: Files; seen: PluginTryOutResult; problem?: undefined }
   | { files: Files; seen?: undefined; problem: Problem };
@@ -46,7 +46,7 @@ export function useCheck(
           : { files: source, problem: outcome.problem },
       );
     };
-    // What it throws is that it was ended.
+    // It throws nothing but its own end.
     const timer = setTimeout(() => void check().catch(() => undefined), pause_ms);
     return () => {
       clearTimeout(timer);

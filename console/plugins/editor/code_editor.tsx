@@ -15,8 +15,8 @@ import { colours, typeOver } from '../../page/editor_look.ts';
 import { styleNonce } from '../../page/nonce.ts';
 import type { ApiName } from './plugin_api.ts';
 import { script_language } from './script_language.ts';
-import { spanInText } from './fault_place.ts';
 import type { CodeFault } from './fault_place.ts';
+import { spanInText } from './span_in_text.ts';
 
 /** The input of an editor of one file. */
 export type Given = {

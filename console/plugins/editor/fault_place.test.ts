@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { placedFaults, spanInText } from './fault_place.ts';
+import { placedFaults } from './fault_place.ts';
+import { spanInText } from './span_in_text.ts';
 
 test('a fault of a file is placed, without its place in the sentence', () => {
   const code = 'invalid_input' as const;

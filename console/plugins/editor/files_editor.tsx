@@ -84,13 +84,13 @@ function OpenFile({
       <Suspense fallback={<PlainEditor {...given} />}>
         <Editor {...given} />
       </Suspense>
-      <ul className="faults" role="status">
+      <div role="status">
         {own.map(({ line, column, message }) => (
-          <li key={`${line}.${column} ${message}`}>
+          <p className="fault" key={`${line}.${column} ${message}`}>
             Line {line}, column {column}: {message}
-          </li>
+          </p>
         ))}
-      </ul>
+      </div>
     </>
   );
 }

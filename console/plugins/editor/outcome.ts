@@ -1,4 +1,4 @@
-import type { PluginTryOutResult } from '../../../server/api/plugin_configs/try_out_schema.ts';
+import type { PluginTryOutResult } from '../../../server/api/plugin_configs/try_out/schema.ts';
 
 /** The outcome of a trial: a word with its colour, and a sentence. */
 export type Outcome = { word: string; tone: 'good' | 'bad' | 'warn'; said: string };

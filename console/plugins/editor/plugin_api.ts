@@ -2,7 +2,7 @@ import type { Collection } from '../plugins.ts';
 
 /** A name that a plugin may export or use, as the editor explains it. */
 export type ApiName = {
-  /** What the plugin exports for Sluice to call, a part of `meta`, or a global name. */
+  /** Exported for Sluice to call, a part of `meta`, or a global name. */
   kind: 'export' | 'meta' | 'global';
   name: string;
   signature: string;

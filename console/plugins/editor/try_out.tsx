@@ -2,7 +2,7 @@ import { NativeSelect } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useContext, useState } from 'react';
 import type { PluginConfigRow } from '../../../server/api/plugin_configs/schema.ts';
-import type { PluginTryOutResult } from '../../../server/api/plugin_configs/try_out_schema.ts';
+import type { PluginTryOutResult } from '../../../server/api/plugin_configs/try_out/schema.ts';
 import type { PluginRow } from '../../../server/api/plugins/schema.ts';
 import { newestEvents } from '../../events/events.ts';
 import { BoxField, isTicked } from '../../form/box_field.tsx';
@@ -117,7 +117,7 @@ function eventOf(chosen: string | undefined, typed: string) {
   return chosen === undefined ? { event: readEvent(typed) } : { event_uuid: chosen };
 }
 
-/** What the trial may reach, and whether it does. */
+/** The reach of the trial, and whether it sends at all. */
 function Reach({ allowed, change }: { allowed: string; change: (hosts: string) => void }) {
   return (
     <>

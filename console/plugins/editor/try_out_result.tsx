@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
-import type { PluginTryOutResult } from '../../../server/api/plugin_configs/try_out_schema.ts';
+import type { PluginTryOutResult } from '../../../server/api/plugin_configs/try_out/schema.ts';
 import { Panel } from '../../page/panel.tsx';
 import { Seldom } from '../../page/section.tsx';
 import { outcomeOf } from './outcome.ts';
@@ -8,7 +8,7 @@ import { outcomeOf } from './outcome.ts';
 type Request = PluginTryOutResult['requests'][number];
 type Body = NonNullable<Request['body']>;
 
-/** What a trial did: its outcome, each request with its answer, the log, and what it asked for. */
+/** The result of a trial: outcome, each request with its answer, log, and effects. */
 export function TryOutResult({
   result,
   allow,

@@ -22,7 +22,7 @@ import {
 } from './schema.ts';
 import type { PluginConfigRow, PluginLogRow } from './schema.ts';
 import type { HowToChange } from './settings.ts';
-import { tryOutRoute } from './try_out_route.ts';
+import { tryOutRoute } from './try_out/routes.ts';
 import { deletePluginConfig, listPluginConfigs, listPluginLogs } from './store.ts';
 
 const base = '/api/projects/:project_id/plugin_configs/';

@@ -109,8 +109,8 @@ const alone_max = 2;
 
 /**
  * Opens the sandbox. Processes are started when they are needed: one for what is loaded, and one
- * for each package that is only inspected or tried, so that a package which nobody has
- * enabled cannot disturb what runs, nor another one that is being installed. A plugin gets no file, no
+ * for each package that is only inspected or tried, so that a package which nobody has enabled
+ * cannot disturb what runs, nor another one that is being installed. A plugin gets no file, no
  * environment, no network but `fetch` to allowed hosts, and bounded time and memory.
  */
 export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {

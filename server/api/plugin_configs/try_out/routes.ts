@@ -1,26 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Deps } from '../../deps.ts';
-import { checkPackage } from '../../engine/plugins/packages/content.ts';
-import { PluginError } from '../../engine/plugins/plugin.ts';
-import { preparePlugin, serviceFault } from '../../engine/plugins/prepare.ts';
-import type { PreparedPlugin } from '../../engine/plugins/prepare.ts';
-import { readEvent, withProperties } from '../../engine/plugins/running/read_events.ts';
-import type { PluginEvent } from '../../engine/plugins/running/read_events.ts';
-import { tryPlugin } from '../../engine/plugins/trial/trial.ts';
-import type { TrialInput } from '../../engine/plugins/trial/trial.ts';
-import { readAside } from '../../platform/http/bodies/aside.ts';
-import { body, large_body_size_bytes_max } from '../../platform/http/bodies/body.ts';
-import { refuseAgentBeside } from '../../platform/http/caller/agent.ts';
-import { invalid, invalidMany } from '../../platform/http/errors.ts';
-import { inTurn } from '../../platform/http/limits/heavy_turns.ts';
-import { isValidateOnly } from '../../platform/http/lists/query.ts';
-import { whileWaiting } from '../../platform/http/while_waiting.ts';
-import { caughtUpForAnswer } from '../../platform/clickhouse/topology/caught_up.ts';
-import { namingFaults } from '../plugins/faults.ts';
-import { requirePluginsLevel } from '../plugins/store.ts';
-import { settingsFaults } from './settings.ts';
-import { PluginTryOut, PluginTryOutResult } from './try_out_schema.ts';
+import type { Deps } from '../../../deps.ts';
+import { checkPackage } from '../../../engine/plugins/packages/content.ts';
+import { PluginError } from '../../../engine/plugins/plugin.ts';
+import { pluginFault } from '../../../engine/plugins/plugin_fault.ts';
+import { preparePlugin, serviceFault } from '../../../engine/plugins/prepare.ts';
+import type { PreparedPlugin } from '../../../engine/plugins/prepare.ts';
+import { readEvent, withProperties } from '../../../engine/plugins/running/read_events.ts';
+import type { PluginEvent } from '../../../engine/plugins/running/read_events.ts';
+import { tryPlugin } from '../../../engine/plugins/trial/trial.ts';
+import type { TrialInput } from '../../../engine/plugins/trial/trial.ts';
+import { readAside } from '../../../platform/http/bodies/aside.ts';
+import { body, large_body_size_bytes_max } from '../../../platform/http/bodies/body.ts';
+import { refuseAgentBeside } from '../../../platform/http/caller/agent.ts';
+import { invalid, invalidMany } from '../../../platform/http/errors.ts';
+import { inTurn } from '../../../platform/http/limits/heavy_turns.ts';
+import { isValidateOnly } from '../../../platform/http/lists/query.ts';
+import { whileWaiting } from '../../../platform/http/while_waiting.ts';
+import { caughtUpForAnswer } from '../../../platform/clickhouse/topology/caught_up.ts';
+import { requirePluginsLevel } from '../../plugins/store.ts';
+import { settingsFaults } from '../settings.ts';
+import { PluginTryOut, PluginTryOutResult } from './schema.ts';
 
 const description =
   'Compiles the files and runs the plugin once in the sandbox, with the limits of a running ' +
@@ -88,14 +88,19 @@ const nothing_done: Omit<PluginTryOutResult, 'name' | 'config_schema' | 'schedul
   omitted: 0,
 };
 
-function prepare(deps: Deps, { source, collection }: PluginTryOut): Promise<PreparedPlugin> {
-  return namingFaults('source', async () => {
+async function prepare(
+  { sandbox }: Deps,
+  { source, collection }: PluginTryOut,
+): Promise<PreparedPlugin> {
+  try {
     checkPackage(source, collection);
-    const prepared = await preparePlugin(source, null, deps.sandbox);
+    const prepared = await preparePlugin(source, null, sandbox);
     const fault = serviceFault(collection, prepared);
     if (fault !== undefined) throw new PluginError('refused', fault);
     return prepared;
-  });
+  } catch (error) {
+    throw error instanceof PluginError ? invalidMany([pluginFault(error, 'source')]) : error;
+  }
 }
 
 async function workOf(

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { plugin_collections } from '../../engine/plugins/plugin.ts';
-import { nullable } from '../../platform/nullable.ts';
-import { instant, uuid } from '../../platform/http/schemas.ts';
-import { PluginConfigPatch } from './schema.ts';
+import { plugin_collections } from '../../../engine/plugins/plugin.ts';
+import { nullable } from '../../../platform/nullable.ts';
+import { instant, uuid } from '../../../platform/http/schemas.ts';
+import { PluginConfigPatch } from '../schema.ts';
 
 const anything = (description: string) =>
   Type.Unsafe<Record<string, unknown>>({

@@ -4,9 +4,9 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import type { Answer, TestOrganization } from '../../../test/harness.ts';
-import { shareHarness } from '../../../test/harness.ts';
-import { packageFiles, setPluginsLevel } from '../../../test/factories/plugins/plugins.ts';
+import type { Answer, TestOrganization } from '../../../../test/harness.ts';
+import { shareHarness } from '../../../../test/harness.ts';
+import { packageFiles, setPluginsLevel } from '../../../../test/factories/plugins/plugins.ts';
 
 let home: TestOrganization;
 const harness = shareHarness({
@@ -55,7 +55,7 @@ const poster = `export async function onEvent(event, { config, storage }) {
   }`;
 const sample = { event: 'signed up', distinct_id: 'ada', properties: { plan: 'pro' } };
 
-/** What is tried: a destination with this code and, unless said otherwise, its settings. */
+/** The body of a trial: a destination with this code and, unless said otherwise, its settings. */
 const destination = (code: string, more: Record<string, unknown> = {}) => ({
   collection: 'pipeline_destinations',
   source: packageFiles('pipeline_destinations', { config: config_fields }, { 'index.ts': code }),
@@ -132,7 +132,7 @@ test('the event may be a stored one; processEvent and composeWebhook take part',
   );
   assert.equal(body.requests[0].body.text, '{"name":"changed","set":{"plan":"pro"}}');
   assert.deepEqual([body.event.uuid, body.event.event], [uuid, 'stored']);
-  // What processEvent drops goes no further.
+  // A dropped event goes no further.
   const dropped = await ask(destination(code));
   assert.deepEqual([dropped.body.calls.length, dropped.body.requests], [1, []]);
   const other = await harness.newOrganization();
@@ -145,7 +145,7 @@ test('the event may be a stored one; processEvent and composeWebhook take part',
   }
 });
 
-test('a fault has its place; a loop, memory and hosts are bounded as in a running plugin', async () => {
+test('a fault has its place; loops, memory and hosts are bounded as in real life', async () => {
   const errorOf = async (code: string, more: Record<string, unknown> = {}) => {
     const { body, status, text } = await ask(destination(code, more));
     assert.equal(status, 200, text);
