@@ -32,6 +32,7 @@ let home: TestOrganization;
 /** Whoever has plugins, and sees all pages within one document. */
 let visitor: Visitor;
 const world = openConsole({
+  clickhouse: true,
   prepare: async () => {
     registry = await openPluginRegistry();
     return { config: { npm_registry_url: registry.endpoint, plugin_catalogue } };
