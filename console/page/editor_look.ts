@@ -23,7 +23,28 @@ export const colours = HighlightStyle.define(
  */
 export function typeOver({ inputType, data }: InputEvent, editor: EditorView): boolean {
   const { state } = editor;
-  if (inputType !== 'insertText' || data === null || state.selection.main.empty) return false;
-  editor.dispatch(state.replaceSelection(data), { userEvent: 'input.type', scrollIntoView: true });
+  const selected = selectionOf(editor);
+  if (inputType !== 'insertText' || data === null || state.readOnly || selected === undefined)
+    return false;
+  editor.dispatch({
+    changes: { ...selected, insert: data },
+    selection: { anchor: selected.from + data.length },
+    userEvent: 'input.type',
+    scrollIntoView: true,
+  });
   return true;
+}
+
+/** The selected span; undefined for none. The browser may know of one before the editor does. */
+function selectionOf(editor: EditorView): { from: number; to: number } | undefined {
+  const { from, to, empty } = editor.state.selection.main;
+  if (!empty) return { from, to };
+  const shown = document.getSelection();
+  if (shown === null || shown.isCollapsed || !editor.contentDOM.contains(shown.anchorNode))
+    return undefined;
+  const ends = [
+    editor.posAtDOM(shown.anchorNode!, shown.anchorOffset),
+    editor.posAtDOM(shown.focusNode!, shown.focusOffset),
+  ];
+  return { from: Math.min(...ends), to: Math.max(...ends) };
 }
