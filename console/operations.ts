@@ -34,6 +34,7 @@ import type { NewNoticeTarget, NoticeTarget, NoticeTargetCreate, NoticeTargetPat
 import type { Organization, OrganizationCreate, OrganizationPatch } from '../server/api/organizations/schema.ts';
 import type { CreateOptions, NewPasskey, Passkey, PasskeyCreate, PasskeyPatch, PasskeyPut, PasskeySignIn, ShowOptions } from '../server/api/passkeys/schema.ts';
 import type { PluginConfig, PluginConfigCreate, PluginConfigPatch, PluginJob, PluginJobStart, PluginLogEntry, PluginLogQuery, PluginMetric } from '../server/api/plugin_configs/schema.ts';
+import type { PluginTryOut, PluginTryOutResult } from '../server/api/plugin_configs/try_out/schema.ts';
 import type { CatalogueItem, Plugin, PluginWithDifferences, PluginWithSource } from '../server/api/plugins/schema.ts';
 import type { Project, ProjectCreate, ProjectPatch, ProjectPut } from '../server/api/projects/schema.ts';
 import type { QueryLanguage, QueryToValidate, QueryValidation } from '../server/api/query/schema.ts';
@@ -307,6 +308,7 @@ export type Operations = {
   'POST /api/projects/:project_id/plugin_configs/': [{ validate_only?: boolean }, Static<typeof PluginConfigCreate>, Static<typeof PluginConfig>];
   'POST /api/projects/:project_id/plugin_configs/:id/accept_version/': [{ validate_only?: boolean }, Record<string, unknown>, Static<typeof PluginConfig>];
   'POST /api/projects/:project_id/plugin_configs/:id/jobs/': [{ validate_only?: boolean }, Static<typeof PluginJobStart>, Static<typeof PluginJob>];
+  'POST /api/projects/:project_id/plugin_configs/try_out/': [{ validate_only?: boolean }, Static<typeof PluginTryOut>, Static<typeof PluginTryOutResult>];
   'POST /api/projects/:project_id/query/validate/': [{ validate_only?: boolean }, Static<typeof QueryToValidate>, Static<typeof QueryValidation>];
   'POST /api/projects/:project_id/refused_events/:id/resend/': [{ validate_only?: boolean }, Static<typeof ResendOne>, Static<typeof ResentEvent>];
   'POST /api/projects/:project_id/refused_events/resend/': [{ validate_only?: boolean }, Static<typeof ResendSeveral>, Static<typeof ResentEvents>];

@@ -29,7 +29,7 @@ import {
   organization_route,
   organization_settings_route,
 } from './organizations/routes.ts';
-import { plugin_route, plugins_route } from './plugins/routes.ts';
+import { plugin_code_route, plugin_route, plugins_route } from './plugins/routes.ts';
 import { project_index_route, project_route, project_settings_route } from './projects/routes.ts';
 import { security_route } from './security/routes.ts';
 import { ConfirmPlace } from './sessions/confirm_place.tsx';
@@ -80,6 +80,7 @@ const routes = root_route.addChildren([
       notice_target_route,
       plugins_route,
       plugin_route,
+      plugin_code_route,
       erasures_route,
       erasure_route,
       project_settings_route,

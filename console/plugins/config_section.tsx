@@ -1,64 +1,68 @@
-import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
-import type { SyntheticEvent } from 'react';
+import { useEffect, useState } from 'react';
 import type { PluginConfigRow } from '../../server/api/plugin_configs/schema.ts';
 import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { BoxField, isTicked } from '../form/box_field.tsx';
-import { ChoiceField, SecretField, TextField } from '../form/fields.tsx';
+import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
 import { LongField } from '../form/long_field.tsx';
-import { numberOf, readValues } from '../form/values.ts';
+import { numberOf } from '../form/values.ts';
 import type { Values } from '../form/values.ts';
 import { etagOf } from '../http/reading.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
 import { OnlyFor, useIsAdministrator } from '../signed_in/only_for.tsx';
-import { Section, Seldom, useDone } from '../page/section.tsx';
-import { Shown } from '../page/shown.tsx';
+import { Section, Seldom, useBegun, useDone } from '../page/section.tsx';
 import { AttachmentInput } from './attachment_input.tsx';
-import { askedFields, settingFields, settingsOf, shownSetting } from './config_fields.ts';
-import type { Attachment, SettingField } from './config_fields.ts';
+import { settingFields, settingsOf } from './config_fields.ts';
+import type { Attachment } from './config_fields.ts';
 import { configPath, pluginConfigOf, pluginConfigs, runIn } from './plugins.ts';
 import type { Place } from './plugins.ts';
+import { SettingInput, useAsked } from './setting_input.tsx';
+import { SwitchLine } from './switch_line.tsx';
 import { WaitingVersion } from './waiting_version.tsx';
 import { pathTo } from '../http/path.ts';
 
 type Given = { plugin: PluginRow; place: Place };
 
-/** Shows the use of the plugin in this project. */
-export function ConfigSection({ config_id, ...given }: Given & { config_id: number | undefined }) {
+/** Shows the use of the plugin in this project; undefined: the project does not use it. */
+export function ConfigSection({
+  config,
+  ...given
+}: Given & { config: PluginConfigRow | undefined }) {
   return (
     <Section title="In this project">
-      <OnlyFor organization_id={given.place.organization_id} shows={config_id !== undefined}>
-        {config_id === undefined ? (
+      <OnlyFor organization_id={given.place.organization_id} shows={config !== undefined}>
+        {config === undefined ? (
           <ConfigForm {...given} config={undefined} />
         ) : (
-          <Stored {...given} config_id={config_id} />
+          <Stored {...given} config={config} />
         )}
       </OnlyFor>
     </Section>
   );
 }
 
-function Stored({ config_id, ...given }: Given & { config_id: number }) {
-  const query = useQuery(pluginConfigOf(given.place.project_id, config_id));
+function Stored({ config, ...given }: Given & { config: PluginConfigRow }) {
   const may_change = useIsAdministrator(given.place.organization_id);
+  const begun = useBegun();
+  const failed_at = config.error?.at;
+  useEffect(() => {
+    // The message of the last change is no word on later events.
+    if (failed_at !== undefined) begun();
+    // oxlint-disable-next-line react/exhaustive-deps -- `begun` is new with each drawing.
+  }, [failed_at]);
   return (
-    <Shown query={query}>
-      {(config) => (
-        <>
-          {config.error !== null && <p className="bad">{config.error.message}</p>}
-          <WaitingVersion config={config} place={given.place} />
-          <ManagedNote by={config.managed_by} />
-          <ConfigForm {...given} config={config} />
-          {may_change && (
-            <Seldom summary="Remove it from this project">
-              <RemoveConfig {...given} config={config} />
-            </Seldom>
-          )}
-        </>
+    <>
+      <SwitchLine config={config} place={given.place} may_change={may_change} />
+      <WaitingVersion config={config} place={given.place} />
+      <ManagedNote by={config.managed_by} />
+      <ConfigForm {...given} config={config} />
+      {may_change && (
+        <Seldom summary="Remove it from this project">
+          <RemoveConfig {...given} config={config} />
+        </Seldom>
       )}
-    </Shown>
+    </>
   );
 }
 
@@ -86,8 +90,9 @@ function ConfigForm({
       part={String(plugin.id)}
       if_match={etagOf(config)}
       body={(values) => ({
-        ...(config === undefined ? { plugin: plugin.id } : {}),
-        enabled: isTicked(values, 'enabled'),
+        ...(config === undefined
+          ? { plugin: plugin.id, enabled: isTicked(values, 'enabled') }
+          : {}),
         order: numberOf(String(values['order'])),
         allowed_hosts: wordsOf(values['allowed_hosts']),
         config: settingsOf(asked, values, files),
@@ -138,12 +143,14 @@ function CommonFields({ config }: { config: PluginConfigRow | undefined }) {
         inputMode="numeric"
         value={String(config?.order ?? 0)}
       />
-      <BoxField
-        name="enabled"
-        label="Switched on"
-        hint="It gets every new event."
-        is_on={config?.enabled ?? false}
-      />
+      {config === undefined && (
+        <BoxField
+          name="enabled"
+          label="Switched on"
+          hint="It gets every new event."
+          is_on={false}
+        />
+      )}
     </>
   );
 }
@@ -173,51 +180,4 @@ function wordsOf(value: Values[string] | undefined): string[] {
   return String(value ?? '')
     .split(/[\s,]+/)
     .filter((word) => word !== '');
-}
-
-/** The fields that are asked for with what is typed now; `typed` is told of each change. */
-function useAsked(fields: SettingField[], config: PluginConfigRow | undefined) {
-  const [values, setValues] = useState<Values>({});
-  const valueOf = (key: string) => {
-    const value = values[`config__${key}`];
-    if (typeof value === 'string') return value;
-    if (config?.secret_keys.includes(key) === true) return 'stored';
-    return config === undefined ? undefined : shownSetting(config.config[key]);
-  };
-  const typed = ({ currentTarget }: SyntheticEvent) => {
-    const form = currentTarget.closest('form');
-    if (form !== null) setValues((before) => ({ ...before, ...readValues(form) }));
-  };
-  return { asked: askedFields(fields, valueOf), typed };
-}
-
-function SettingInput({
-  field: { key, label, type, hint, is_required, is_secret, choices, initial },
-  config,
-}: {
-  field: SettingField;
-  config: PluginConfigRow | undefined;
-}) {
-  const isStored = config?.secret_keys.includes(key) === true;
-  const hints = [is_required && 'Required.', hint, is_secret && isStored && 'Empty: it stays.'];
-  const common = {
-    name: `config__${key}`,
-    label,
-    hint: hints.filter((one) => typeof one === 'string').join(' '),
-  };
-  const value = config === undefined ? initial : shownSetting(config.config[key]);
-  if (is_secret) return <SecretField {...common} />;
-  if (type === 'choice')
-    return (
-      <ChoiceField
-        {...common}
-        options={['', ...choices].map((one) => ({ value: one, label: one }))}
-        value={value}
-      />
-    );
-  return type === 'json' ? (
-    <LongField {...common} defaultValue={value} />
-  ) : (
-    <TextField {...common} value={value} autoComplete="off" inputMode="text" />
-  );
 }

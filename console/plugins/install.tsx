@@ -3,9 +3,12 @@ import type { ReactNode } from 'react';
 import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
+import { ask } from '../http/ask.ts';
+import { pathTo } from '../http/path.ts';
 import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Section, Seldom } from '../page/section.tsx';
 import { Catalogue } from './catalogue.tsx';
+import { templateOf } from './editor/templates.ts';
 import { pluginsPath } from './plugins.ts';
 import type { Collection } from './plugins.ts';
 
@@ -48,9 +51,7 @@ export function Install({
         <Way {...given} type="local" summary="From the plugin folder of the server">
           <TextField name="name" label="Folder name" autoComplete="off" inputMode="text" />
         </Way>
-        <Way {...given} type="source" summary="Your own code">
-          <TextField name="name" label="Name" autoComplete="off" />
-        </Way>
+        <OwnCode {...given} />
       </OnlyFor>
     </Section>
   );
@@ -66,12 +67,42 @@ function useInstalled({ project_id, collection }: Given): (plugin: PluginRow) =>
     });
 }
 
+/** Creates a plugin with the code of a template, and opens its editor. */
+function OwnCode({ project_id, organization_id, collection }: Given) {
+  const navigate = useNavigate();
+  return (
+    <Seldom summary="Your own code">
+      <p>It starts with a template that works. An editor opens next.</p>
+      <Form
+        path={pluginsPath(organization_id, collection)}
+        body={({ name }) => ({ plugin_type: 'source' as const, name })}
+        done={async ({ id, name }) => {
+          const path = pathTo(
+            `/api/organizations/:organization_id/${collection}/:id/update_source/`,
+            { organization_id, id },
+          );
+          // Without an answer the editor offers the template again.
+          await ask('PUT', path, { body: { source: templateOf(collection, name ?? 'Plugin') } });
+          await navigate({
+            to: '/projects/$project_id/plugins/$collection/$plugin_id/code',
+            params: { project_id, collection, plugin_id: String(id) },
+          });
+        }}
+        button="Create plugin"
+        part="source"
+      >
+        <TextField name="name" label="Name" autoComplete="off" />
+      </Form>
+    </Seldom>
+  );
+}
+
 function Way({
   type,
   summary,
   children,
   ...given
-}: Given & { type: 'custom' | 'local' | 'source'; summary: string; children: ReactNode }) {
+}: Given & { type: 'custom' | 'local'; summary: string; children: ReactNode }) {
   const installed = useInstalled(given);
   return (
     <Seldom summary={summary}>
@@ -79,7 +110,7 @@ function Way({
         path={pluginsPath(given.organization_id, given.collection)}
         body={({ name, url, tag }) => ({ plugin_type: type, name, url, tag })}
         done={installed}
-        button={type === 'source' ? 'Begin' : 'Install'}
+        button="Install"
         about={summary.toLowerCase()}
         part={type}
       >

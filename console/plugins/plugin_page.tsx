@@ -9,7 +9,7 @@ import { ManagedNote } from '../configuration/managed_note.tsx';
 import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Page } from '../page/page.tsx';
 import { Section } from '../page/section.tsx';
-import { NoSuch, Shown } from '../page/shown.tsx';
+import { MayBeOld, NoSuch, Shown } from '../page/shown.tsx';
 import { projectOf } from '../projects/project.ts';
 import { ConfigSection } from './config_section.tsx';
 import { JobSection } from './job_section.tsx';
@@ -18,6 +18,8 @@ import { MetricSection } from './metric_section.tsx';
 import {
   activityScope,
   collectionOf,
+  isOwnCode,
+  pluginConfigOf,
   pluginConfigs,
   pluginOf,
   pluginPath,
@@ -64,20 +66,12 @@ function OfOrganization({ organization_id }: { organization_id: string }) {
             <ManagedNote by={plugin.managed_by} />
             {plugin.organization_id === organization_id && <AsYaml kind="plugin" id={plugin.id} />}
             <Shown query={configs}>
-              {() => {
-                const config = configOf(plugin);
-                return (
-                  <>
-                    <ConfigSection plugin={plugin} place={place} config_id={config?.id} />
-                    {config !== undefined && <InUse {...{ plugin, place, config }} />}
-                  </>
-                );
-              }}
+              {() => <InProject plugin={plugin} place={place} listed={configOf(plugin)} />}
             </Shown>
             {plugin.organization_id === organization_id && (
               <>
+                <SourceSection plugin={plugin} place={place} />
                 <VersionSection {...{ plugin, place }} config_id={configOf(plugin)?.id} />
-                <SourceSection {...{ plugin, place }} config_id={configOf(plugin)?.id} />
               </>
             )}
             <Done plugin={plugin} place={place} />
@@ -95,31 +89,46 @@ function OfOrganization({ organization_id }: { organization_id: string }) {
   );
 }
 
-/** Shows the jobs, metrics and log of a plugin that the project uses. */
-function InUse({
+/** Shows the settings of a plugin, and its jobs, metrics and log where the project uses it. */
+function InProject({
   plugin,
-  place: { project_id, organization_id },
-  config,
+  place,
+  listed,
 }: {
   plugin: PluginRow;
   place: Place;
-  config: PluginConfigRow;
+  /** The config as the list has it; undefined: the project does not use the plugin. */
+  listed: PluginConfigRow | undefined;
 }) {
-  const { id, enabled } = config;
-  const { public_jobs } = runIn(plugin, config);
+  const { project_id, organization_id } = place;
+  const query = useQuery({
+    ...pluginConfigOf(project_id, listed?.id ?? 0),
+    enabled: listed !== undefined,
+  });
   const { level } = route.useSearch();
   const navigate = route.useNavigate();
-  const of = { project_id, config_id: id };
+  const config = listed && (query.data ?? listed);
+  const of = config && { project_id, config_id: config.id };
   return (
     <>
-      <JobSection
-        {...of}
-        organization_id={organization_id}
-        public_jobs={public_jobs}
-        is_enabled={enabled}
-      />
-      <MetricSection {...of} />
-      <LogSection {...of} level={level} chosen={(wanted) => void navigate({ search: wanted })} />
+      <MayBeOld problem={query.error} />
+      <ConfigSection plugin={plugin} place={place} config={config} />
+      {config !== undefined && of !== undefined && (
+        <>
+          <JobSection
+            {...of}
+            organization_id={organization_id}
+            public_jobs={runIn(plugin, config).public_jobs}
+            is_enabled={config.enabled}
+          />
+          <MetricSection {...of} />
+          <LogSection
+            {...of}
+            level={level}
+            chosen={(wanted) => void navigate({ search: wanted })}
+          />
+        </>
+      )}
     </>
   );
 }
@@ -131,7 +140,8 @@ function Facts({
   plugin: PluginRow;
   is_own: boolean;
 }) {
-  const from = url ?? (plugin_type !== 'source' ? plugin_type : is_own ? 'your own code' : 'code');
+  const from =
+    url ?? (!isOwnCode({ plugin_type }) ? plugin_type : is_own ? 'your own code' : 'code');
   return (
     <>
       {description !== null && <p>{description}</p>}

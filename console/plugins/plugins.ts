@@ -114,9 +114,14 @@ export function runIn(plugin: PluginRow, config: PluginConfigRow | undefined): P
   return config === undefined || config.accepted_version === null ? plugin : config.plugin_info;
 }
 
-/** A plugin as a project uses it. */
+/** A plugin as a project uses it: as lively as its log, with which it must agree. */
 export function pluginConfigOf(project_id: string, id: number) {
-  return reading(configPath(project_id, id));
+  return reading(configPath(project_id, id), { is_busy: ({ enabled }) => enabled });
+}
+
+/** True for code that is written here, and not fetched from an origin. */
+export function isOwnCode({ plugin_type }: Pick<PluginRow, 'plugin_type'>): boolean {
+  return plugin_type === 'source' || plugin_type === 'inline';
 }
 
 /** Severity of a line in a plugin's log. */

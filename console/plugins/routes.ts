@@ -41,3 +41,10 @@ export const plugin_route = createRoute({
   },
   component: loadedPage(() => import('./plugin_page.tsx'), 'PluginPage'),
 });
+
+/** `/projects/<id>/plugins/<collection>/<id>/code`: the code of a plugin, to edit and try. */
+export const plugin_code_route = createRoute({
+  getParentRoute: () => project_route,
+  path: 'plugins/$collection/$plugin_id/code',
+  component: loadedPage(() => import('./editor/code_page.tsx'), 'CodePage'),
+});

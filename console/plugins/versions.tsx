@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { PluginDifferences, PluginRow } from '../../server/api/plugins/schema.ts';
 import { TextField } from '../form/fields.tsx';
@@ -12,7 +12,7 @@ import { Panel } from '../page/panel.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Refusal } from '../page/shown.tsx';
 import { LineChanges } from './line_changes.tsx';
-import { readsOfPlugin } from './plugins.ts';
+import { isOwnCode, readsOfPlugin, sourceOf } from './plugins.ts';
 import type { Place } from './plugins.ts';
 import { pathTo } from '../http/path.ts';
 
@@ -22,22 +22,27 @@ type Plan = { way: 'upgrade' | 'rollback'; changes: PluginDifferences };
 
 /** The version that is installed, the ways to another one, and what each would change. */
 export function VersionSection(given: Given) {
+  const { organization_id, collection } = given.place;
+  const { data, error } = useQuery(sourceOf(organization_id, collection, String(given.plugin.id)));
+  // Files that cannot be read are a reason to go back.
+  const goes_back = data?.has_previous_version ?? error !== null;
+  if (isOwnCode(given.plugin) && !goes_back) return undefined;
   return (
     <Section title="Version">
-      <OnlyFor organization_id={given.place.organization_id}>
-        <Versions {...given} />
+      <OnlyFor organization_id={organization_id}>
+        <Versions {...given} goes_back={goes_back} />
       </OnlyFor>
     </Section>
   );
 }
 
-function Versions({ plugin, place, config_id }: Given) {
+function Versions({ plugin, place, config_id, goes_back }: Given & { goes_back: boolean }) {
   const [plan, setPlan] = useState<Plan>();
   const done = useDone();
   const id = String(plugin.id);
   const changed = readsOfPlugin(place, plugin.id, config_id);
   const common = { place, id, planned: setPlan };
-  const isPackage = plugin.plugin_type !== 'source' && plugin.plugin_type !== 'inline';
+  const isPackage = !isOwnCode(plugin);
   return (
     <>
       {plan !== undefined && (
@@ -68,16 +73,18 @@ function Versions({ plugin, place, config_id }: Given) {
           />
         </Look>
       )}
-      <Seldom summary="Go back to the previous code">
-        <p>A second time returns to the present code.</p>
-        <Look
-          // Another version is another question: what was said of the one before is gone.
-          key={etagOf(plugin)}
-          {...common}
-          way="rollback"
-          button="Show what going back changes"
-        />
-      </Seldom>
+      {goes_back && (
+        <Seldom summary="Go back to the previous code">
+          <p>A second time returns to the present code.</p>
+          <Look
+            // Another version is another question: what was said of the one before is gone.
+            key={etagOf(plugin)}
+            {...common}
+            way="rollback"
+            button="Show what going back changes"
+          />
+        </Seldom>
+      )}
     </>
   );
 }

@@ -2,13 +2,14 @@ import { autocompletion, completionKeymap } from '@codemirror/autocomplete';
 import type { Completion, CompletionContext } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { keywordCompletionSource, sql, StandardSQL } from '@codemirror/lang-sql';
-import { HighlightStyle, defaultHighlightStyle, syntaxHighlighting } from '@codemirror/language';
+import { syntaxHighlighting } from '@codemirror/language';
 import { lintKeymap, linter } from '@codemirror/lint';
 import type { Diagnostic } from '@codemirror/lint';
 import { EditorState } from '@codemirror/state';
 import { EditorView, keymap } from '@codemirror/view';
 import { useEffect, useRef } from 'react';
 import type { QueryLanguage, QueryValidation } from '../../server/api/query/schema.ts';
+import { colours, typeOver } from '../page/editor_look.ts';
 import { styleNonce } from '../page/nonce.ts';
 import { tablesBehindDot } from './behind_dot.ts';
 import { spanOf } from './place.ts';
@@ -82,17 +83,6 @@ function openEditor(parent: HTMLElement, latest: { current: Given }): EditorView
   });
 }
 
-/**
- * Writes over what is selected. The browser would keep the colour of the selected text by a style
- * attribute, which the policy of the page forbids.
- */
-function typeOver({ inputType, data }: InputEvent, editor: EditorView): boolean {
-  const { state } = editor;
-  if (inputType !== 'insertText' || data === null || state.selection.main.empty) return false;
-  editor.dispatch(state.replaceSelection(data), { userEvent: 'input.type', scrollIntoView: true });
-  return true;
-}
-
 const keywords = keywordCompletionSource(StandardSQL, true);
 
 function complete(context: CompletionContext, language: QueryLanguage | undefined) {
@@ -148,17 +138,3 @@ async function findFaults(editor: EditorView, validate: Given['validate']): Prom
     };
   });
 }
-
-/** The colours of the console instead of those that the package has for a light page. */
-const tones: Record<string, string> = {
-  '#708': 'var(--mantine-color-anchor)',
-  '#a11': 'var(--good)',
-  '#164': 'var(--warn)',
-  '#219': 'var(--warn)',
-  '#940': 'var(--mantine-color-dimmed)',
-};
-const colours = HighlightStyle.define(
-  defaultHighlightStyle.specs.flatMap(({ tag, color }) =>
-    typeof color === 'string' && color in tones ? [{ tag, color: tones[color]! }] : [],
-  ),
-);

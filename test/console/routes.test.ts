@@ -56,6 +56,10 @@ const signed_in: Record<string, Look> = {
     path: '/projects/$project_id/plugins/pipeline_destinations/$plugin_id',
     heading: '<b>Plugin</b>',
   },
+  plugin_code_route: {
+    path: '/projects/$project_id/plugins/pipeline_destinations/$plugin_id/code',
+    heading: 'Code of <b>Plugin</b>',
+  },
   erasures_route: { path: '/projects/$project_id/erasures', heading: 'Erasures' },
   erasure_route: { path: '/projects/$project_id/erasures/$erasure_id', heading: 'Erasure' },
   connections_route: {

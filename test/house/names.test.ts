@@ -57,6 +57,7 @@ const other_texts: Record<string, string> = {
   secret: 'a secret',
   source: 'the files of a plugin',
   sso_enforcement: 'compared with the providers that are configured',
+  task: 'compared with the tasks of the code that is sent',
   timezone: 'compared with the names of zones',
   token: 'a secret',
   transports: 'of the protocol of passkeys',

@@ -58,6 +58,7 @@ const guarded: Record<string, [Guard, ...string[]]> = {
   '/api/invites/:id/accept/': ['person', 'token', 'password', 'first_name', 'last_name'],
   [`${organization}domains/`]: ['waits', ...anchor_fields],
   [domain]: ['waits', ...anchor_fields],
+  [`${organization}domains/provider_metadata/`]: ['plain', 'metadata'],
   [`${domain}pending_changes/confirm/`]: ['owner'],
   [`${domain}pending_changes/`]: ['taking_away'],
   [`${domain}verify/`]: ['administrator'],

@@ -22,6 +22,7 @@ import {
 } from './schema.ts';
 import type { PluginConfigRow, PluginLogRow } from './schema.ts';
 import type { HowToChange } from './settings.ts';
+import { tryOutRoute } from './try_out/routes.ts';
 import { deletePluginConfig, listPluginConfigs, listPluginLogs } from './store.ts';
 
 const base = '/api/projects/:project_id/plugin_configs/';
@@ -40,6 +41,7 @@ export function pluginConfigRoutes(app: FastifyInstance, deps: Deps): void {
   acceptRoute(app, deps);
   deleteRoute(app);
   runningRoutes(app, deps);
+  tryOutRoute(app, deps);
   exportingRoutes(app, deps);
 }
 

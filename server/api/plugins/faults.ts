@@ -1,6 +1,6 @@
 import { PluginError } from '../../engine/plugins/plugin.ts';
+import { pluginFault } from '../../engine/plugins/plugin_fault.ts';
 import { conflict, invalidMany } from '../../platform/http/errors.ts';
-import type { ApiError } from '../../platform/http/errors.ts';
 
 /** Longest time that one request waits for an origin, all its answers together. */
 const fetch_ms_max = 120_000;
@@ -18,7 +18,7 @@ export async function namingFaults<Result>(
   try {
     return await work();
   } catch (error) {
-    throw error instanceof PluginError ? pluginFault(error, attr) : error;
+    throw error instanceof PluginError ? invalidMany([pluginFault(error, attr)]) : error;
   }
 }
 
@@ -53,26 +53,4 @@ export async function loading<Result>(work: () => Promise<Result>): Promise<Resu
   } catch (error) {
     throw error instanceof PluginError ? conflict(error.message) : error;
   }
-}
-
-function pluginFault(error: PluginError, attr: string): ApiError {
-  const { code, message, file, line, column } = error;
-  const at = {
-    ...(file === undefined ? {} : { file }),
-    ...(line === undefined ? {} : { line }),
-    ...(column === undefined ? {} : { column }),
-  };
-  return invalidMany([
-    {
-      attr,
-      code: code === 'unreachable' ? 'unavailable' : 'invalid_input',
-      detail: `${placeOf(error)}${message}`,
-      ...at,
-    },
-  ]);
-}
-
-function placeOf({ message, file, line, column }: PluginError): string {
-  if (file === undefined || line === undefined || message.includes(file)) return '';
-  return `${file}, line ${line}${column === undefined ? '' : `, column ${column}`}: `;
 }

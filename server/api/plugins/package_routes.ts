@@ -17,7 +17,7 @@ import {
   Upgrade,
 } from './schema.ts';
 import { sourceOf, updateSource } from './source.ts';
-import { findHiddenPlugin, updateLatestTag } from './store.ts';
+import { findHiddenPlugin, hasPreviousVersion, updateLatestTag } from './store.ts';
 import { rollbackPlugin, upgradePlugin } from './upgrade.ts';
 
 /**
@@ -120,7 +120,8 @@ function sourceRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
     },
     async (request) => {
       const plugin = await getOwnPlugin(deps.db, request, collection);
-      return { ...plugin, source: await sourceOf(deps, deps.db, plugin.id) };
+      const has_previous_version = await hasPreviousVersion(deps.db, plugin.id);
+      return { ...plugin, source: await sourceOf(deps, deps.db, plugin.id), has_previous_version };
     },
   );
 

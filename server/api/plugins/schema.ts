@@ -164,6 +164,7 @@ export const PluginWithSource = Type.Object(
       additionalProperties: { type: 'string' },
       description: 'File name -> its text.',
     }),
+    has_previous_version: Type.Boolean({ description: 'There is code for `rollback/`.' }),
   },
   { title: 'PluginWithSource' },
 );

@@ -129,8 +129,12 @@ test('rollback goes back, and forward again; without an earlier version it is 40
   assert.deepEqual(dry.body.changes.config_fields, { added: [], removed: ['region'], changed: [] });
   assert.deepEqual((await ask('GET', `${url}source/`)).body, second);
   assert.equal((await ask('POST', `${url}rollback/`, '{')).status, 400);
+  assert.deepEqual([first.has_previous_version, second.has_previous_version], [false, true]);
   assert.equal((await ask('POST', `${url}rollback/`)).status, 200);
-  assert.deepEqual((await ask('GET', `${url}source/`)).body, first);
+  assert.deepEqual((await ask('GET', `${url}source/`)).body, {
+    ...first,
+    has_previous_version: true,
+  });
   await ask('POST', `${url}rollback/`);
   assert.deepEqual((await ask('GET', `${url}source/`)).body, second);
   const versions = await harness.deps.db.rows(

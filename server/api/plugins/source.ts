@@ -90,6 +90,7 @@ export async function updateSource(
     return {
       ...after,
       source: isNew ? written.prepared.files : await sourceOf(deps, tx, before.id),
+      has_previous_version: (isNew ? hidden.version_id : hidden.previous_version_id) !== null,
     };
   });
 }

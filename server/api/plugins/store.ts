@@ -126,6 +126,12 @@ export function findHiddenPlugin(
   );
 }
 
+/** True when `rollback/` has a version to go back to. */
+export async function hasPreviousVersion(db: Queryable, id: number): Promise<boolean> {
+  const { previous_version_id = null } = (await findHiddenPlugin(db, id)) ?? {};
+  return previous_version_id !== null;
+}
+
 /** Returns the context that seals the origin of a plugin. */
 export function pluginOriginContext(plugin_id: number): string {
   return `plugins:${plugin_id}:origin`;

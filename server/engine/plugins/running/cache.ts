@@ -2,13 +2,11 @@ import sql from 'sql-template-tag';
 import type { Database, Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import { PluginError } from '../plugin.ts';
 import type { HostServices } from '../sandbox/host_services.ts';
+import { firstOf, listOf, part, removeFrom } from './cache_lists.ts';
 import { readKey } from './storage.ts';
 
 const keys_max = 10_000;
 const size_bytes_max = 20 * 1024 * 1024;
-const list_length_max = 1_000;
-/** The bound of any other value too: a list is read and written as a whole. */
-const list_characters_max = 1_000_000;
 const writes_per_trim = 200;
 
 /**
@@ -136,44 +134,4 @@ async function trim(db: Database, config_id: number): Promise<void> {
         WHERE plugin_config_id = ${config_id} WINDOW newest AS (ORDER BY written_at DESC,
           key)) ranked
       WHERE number > ${keys_max} OR bytes > ${size_bytes_max})`);
-}
-
-function listOf(value: unknown): unknown[] {
-  if (value === undefined) return [];
-  if (!Array.isArray(value))
-    throw new PluginError('invalid', 'The value is no list: it was written with set or incr.');
-  return value as unknown[];
-}
-
-/** As many of the first as a list may hold. */
-function firstOf(list: unknown[]): unknown[] {
-  let characters = 0;
-  const end = list.findIndex((item, index) => {
-    characters += JSON.stringify(item).length + 1;
-    return index >= list_length_max || characters > list_characters_max;
-  });
-  return end < 0 ? list : list.slice(0, end);
-}
-
-/** From the first to the last place, both included; negative ones count from the end. */
-function part(list: unknown[], first: number, last: number): unknown[] {
-  const place = (index: number) => (index < 0 ? list.length + index : index);
-  return list.slice(Math.max(place(first), 0), Math.max(place(last) + 1, 0));
-}
-
-/**
- * The first `count` that are equal to the value, from the end where it is negative, all where it is
- * 0.
- */
-function removeFrom(
-  list: unknown[],
-  count: number,
-  value: unknown,
-): { list: unknown[]; result: number } {
-  const wanted = JSON.stringify(value);
-  const places = list.flatMap((item, index) => (JSON.stringify(item) === wanted ? [index] : []));
-  const gone = new Set(
-    count === 0 ? places : count > 0 ? places.slice(0, count) : places.slice(count),
-  );
-  return { list: list.filter((_item, index) => !gone.has(index)), result: gone.size };
 }

@@ -203,7 +203,7 @@ function hostOf(
 }
 
 /** The values with the defaults of fields that have none, parted into plain ones and files. */
-function settingsOf(
+export function settingsOf(
   fields: ConfigField[],
   stored: Record<string, unknown>,
 ): { config: Record<string, unknown>; attachments: Record<string, PluginAttachment> } {

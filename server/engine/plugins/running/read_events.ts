@@ -46,6 +46,25 @@ type Row = {
   inserted_at: string;
 };
 
+const columns = `uuid, event, distinct_id, person_id, properties, person_properties,
+      elements_chain, timestamp, inserted_at`;
+
+/** The event of a project with this uuid; undefined: it is not stored. */
+export async function readEvent(
+  clickhouse: ClickHouse,
+  team_id: number,
+  uuid: string,
+  signal: AbortSignal,
+): Promise<PluginEvent | undefined> {
+  const [row] = await clickhouse.rows<Row>({
+    query: `SELECT ${columns} FROM events WHERE team_id = {team_id:Int64}
+      AND toUInt128(uuid) = toUInt128(toUUID({uuid:String})) LIMIT 1`,
+    query_params: { team_id, uuid },
+    abort_signal: signal,
+  });
+  return row === undefined ? undefined : eventOf(team_id, row);
+}
+
 /**
  * Reads events in the total order (inserted_at, uuid) in which exports read them, both as
  * ClickHouse compares them. Memory is bounded by `bytes_max` and one event.
@@ -62,8 +81,7 @@ export async function readEvents(
         "'UTC')} AND uuid > {uuid:UUID}))";
   const found = await clickhouse.query({
     // ORDER BY is the table's own order: the store reads on from the place and stops at LIMIT.
-    query: `SELECT uuid, event, distinct_id, person_id, properties, person_properties,
-      elements_chain, timestamp, inserted_at FROM events
+    query: `SELECT ${columns} FROM events
       WHERE team_id = {team_id:Int64} AND inserted_at >= {from:DateTime64(6, 'UTC')} AND ${isAfter}
         AND inserted_at < {until:DateTime64(6, 'UTC')}
       ORDER BY inserted_at, uuid LIMIT {rows:UInt32}`,
@@ -96,21 +114,23 @@ function eventOf(
   team_id: number,
   { uuid, event, distinct_id, person_id, timestamp, inserted_at, elements_chain, ...row }: Row,
 ): PluginEvent {
-  const properties = JSON.parse(row.properties) as Record<string, unknown>;
-  return {
+  return withProperties({
     uuid,
     event,
     distinct_id,
     team_id,
     timestamp,
     inserted_at,
-    properties,
-    $set: properties['$set'],
-    $set_once: properties['$set_once'],
-    ip: properties['$ip'] ?? null,
+    properties: JSON.parse(row.properties) as PluginEvent['properties'],
     elements_chain,
     person: { id: person_id, properties: JSON.parse(row.person_properties) as unknown },
-  };
+  });
+}
+
+/** The event with the fields that repeat its properties. */
+export function withProperties(event: Omit<PluginEvent, '$set' | '$set_once' | 'ip'>): PluginEvent {
+  const { $set, $set_once, $ip = null } = event.properties;
+  return { ...event, $set, $set_once, ip: $ip };
 }
 
 /** ISO 8601 as a query parameter has it, whose type says that it is UTC. */

@@ -33,7 +33,7 @@ const webhook = shapeOf(
  * the plugin does not need. A HostNeededError when the host is not allowed and the plugin needs it.
  */
 export async function sendWebhook(
-  outbound: Running['outbound'],
+  outbound: Pick<Running['outbound'], 'fetch'>,
   { allowed_hosts, needsHost }: Pick<LoadedConfig, 'allowed_hosts' | 'needsHost'>,
   composed: unknown,
   signal: AbortSignal,

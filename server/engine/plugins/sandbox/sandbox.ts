@@ -41,6 +41,8 @@ export type PluginInstance = {
   attachments?: Record<string, PluginAttachment>;
   allowed_hosts: string[];
   host: HostServices;
+  /** The way out of its `fetch`, if it is not the sandbox's. */
+  outbound?: Pick<Outbound, 'fetch'>;
   limits?: Partial<SandboxLimits>;
 };
 
@@ -79,6 +81,15 @@ export type Sandbox = {
   inspect(code: string, signal: AbortSignal): Promise<PluginInspection>;
   /** Runs the code and its `setupPlugin`. Throws a PluginCallError. */
   load(instance: PluginInstance): Promise<LoadedPlugin>;
+  /**
+   * As `load`, in a process of its own, which ends when `use` has ended or `signal` is aborted. Two
+   * such plugins run at a time; further ones wait. Throws a PluginCallError, or what `use` throws.
+   */
+  loadAlone<Result>(
+    instance: PluginInstance,
+    signal: AbortSignal,
+    use: (plugin: LoadedPlugin) => Promise<Result>,
+  ): Promise<Result>;
   /** Ends all processes; calls under way reject. */
   close(): Promise<void>;
 };
@@ -93,74 +104,118 @@ const nothing: Setup = { config: {}, attachments: {}, is_inspection: true };
 
 /** Packages that are looked at at a time; further ones wait. */
 const inspections_max = 2;
+/** Plugins that run alone at a time. */
+const alone_max = 2;
 
 /**
  * Opens the sandbox. Processes are started when they are needed: one for what is loaded, and one
- * for each package that is only inspected, so that a package which nobody has enabled cannot
- * disturb what runs, nor another one that is being installed. A plugin gets no file, no
+ * for each package that is only inspected or tried, so that a package which nobody has enabled
+ * cannot disturb what runs, nor another one that is being installed. A plugin gets no file, no
  * environment, no network but `fetch` to allowed hosts, and bounded time and memory.
  */
 export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
   const running = openProcessHolder(deps.log);
-  const inspecting = new Set<ProcessHolder>();
+  const short_lived = openShortLived(deps.log);
   const permits = openSemaphore(inspections_max);
-  let is_closed = false;
+  const permits_alone = openSemaphore(alone_max);
   const limits = { ...default_limits, ...deps.limits };
-  const setupText = (setup: Partial<Setup>): string =>
-    JSON.stringify({ ...nothing, public_url: deps.public_url, ...setup });
   return {
     get pid() {
       return running.pid;
     },
     inspect: (code, signal) =>
-      permits.run(async () => {
-        signal.throwIfAborted();
-        if (is_closed) throw new Error('The plugin sandbox is closed.');
-        const setup = setupText({});
-        const holder = openProcessHolder(deps.log);
-        inspecting.add(holder);
-        try {
+      permits.run(() =>
+        short_lived.use(signal, async (holder) => {
+          const setup = JSON.stringify({ ...nothing, public_url: deps.public_url });
           const { inspection } = await openInstance(
             { code, setup, limits, host_api: undefined, holder },
             signal,
           );
           const { metrics, public_jobs, ...capabilities } = inspection;
           return { capabilities, metrics, public_jobs };
-        } finally {
-          inspecting.delete(holder);
-          await holder.close();
-        }
-      }),
-    load: async ({ code, config, attachments, allowed_hosts, host, limits: own, id }) => {
-      const setup = setupText({
-        config,
-        attachments: encodeAttachments(attachments ?? {}),
-        is_inspection: false,
-      });
-      const host_api = {
-        host,
-        outbound: deps.outbound,
-        allowed_hosts,
-        now: () => deps.clock.now(),
-      };
-      return openLoaded(
-        { code, setup, limits: { ...limits, ...own }, host_api, holder: running },
-        host,
-        deps.log.child({ plugin: id }),
-      );
+        }),
+      ),
+    load: (instance) => openLoaded(optionsOf(deps, instance, running), instance, deps.log),
+    loadAlone: (instance, signal, use) =>
+      permits_alone.run(() =>
+        short_lived.use(signal, async (holder) => {
+          const plugin = await openLoaded(optionsOf(deps, instance, holder), instance, deps.log);
+          const result = await use(plugin);
+          await plugin.close();
+          return result;
+        }),
+      ),
+    close: async () => {
+      await Promise.all([running.close(), short_lived.close()]);
+    },
+  };
+}
+
+function optionsOf(
+  deps: SandboxDeps,
+  { code, config, attachments, allowed_hosts, host, outbound, limits }: PluginInstance,
+  holder: ProcessHolder,
+): InstanceOptions {
+  const setup: Setup & { public_url: string } = {
+    config,
+    attachments: encodeAttachments(attachments ?? {}),
+    is_inspection: false,
+    public_url: deps.public_url,
+  };
+  return {
+    code,
+    setup: JSON.stringify(setup),
+    limits: { ...default_limits, ...deps.limits, ...limits },
+    host_api: {
+      host,
+      outbound: outbound ?? deps.outbound,
+      allowed_hosts,
+      now: () => deps.clock.now(),
+    },
+    holder,
+  };
+}
+
+/** Opens processes that end with their work, or when its signal is aborted. */
+function openShortLived(log: Logger) {
+  const holders = new Set<ProcessHolder>();
+  let is_closed = false;
+  return {
+    use: async <Result>(
+      signal: AbortSignal,
+      work: (holder: ProcessHolder) => Promise<Result>,
+    ): Promise<Result> => {
+      signal.throwIfAborted();
+      if (is_closed) throw new Error('The plugin sandbox is closed.');
+      const holder = openProcessHolder(log);
+      holders.add(holder);
+      // Not all that waits for the process hears of the signal: it hears of the end.
+      const end = () => void holder.close();
+      signal.addEventListener('abort', end);
+      try {
+        return await work(holder);
+      } catch (error) {
+        signal.throwIfAborted();
+        throw error;
+      } finally {
+        signal.removeEventListener('abort', end);
+        holders.delete(holder);
+        await holder.close();
+      }
     },
     close: async () => {
       is_closed = true;
-      await Promise.all([running, ...inspecting].map((holder) => holder.close()));
+      await Promise.all([...holders].map((holder) => holder.close()));
     },
   };
 }
 
 async function openLoaded(
   options: InstanceOptions,
-  host: HostServices,
-  log: Logger,
+  { id, host }: Pick<PluginInstance, 'id' | 'host'>,
+  parent: Logger,
 ): Promise<LoadedPlugin> {
+  const log = parent.child({ plugin: id });
   // Belongs to no call: an aborted call must not stop the loading for others that wait for it.
   const closing = new AbortController();
   let held: Promise<Instance> | undefined;

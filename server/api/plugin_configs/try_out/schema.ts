@@ -1,0 +1,142 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { plugin_collections } from '../../../engine/plugins/plugin.ts';
+import { nullable } from '../../../platform/nullable.ts';
+import { instant, uuid } from '../../../platform/http/schemas.ts';
+import { PluginConfigPatch } from '../schema.ts';
+
+const anything = (description: string) =>
+  Type.Unsafe<Record<string, unknown>>({
+    type: 'object',
+    additionalProperties: true,
+    description,
+  });
+
+const { config, allowed_hosts } = PluginConfigPatch.properties;
+
+/** Body of `try_out/`. */
+export const PluginTryOut = Type.Object({
+  collection: Type.Enum([...plugin_collections], { description: 'Decides what the code must do.' }),
+  source: Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    description: 'All files of the plugin: file name -> its text.',
+  }),
+  config,
+  allowed_hosts,
+  event_uuid: Type.Optional(uuid('A stored event of the project, which the plugin gets.')),
+  event: Type.Optional(
+    Type.Object(
+      {
+        event: Type.String({ minLength: 1, maxLength: 400 }),
+        distinct_id: Type.String({ minLength: 1, maxLength: 400 }),
+        uuid: Type.Optional(uuid()),
+        timestamp: Type.Optional(instant()),
+        properties: Type.Optional(anything('The properties of the event.')),
+        person: Type.Optional(
+          Type.Object({
+            id: Type.Optional(uuid()),
+            properties: Type.Optional(anything('The properties of the person.')),
+          }),
+        ),
+      },
+      { description: 'The event that the plugin gets, if it is no stored one.' },
+    ),
+  ),
+  task: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Runs this scheduled task instead. Default of an import app: its first task.',
+    }),
+  ),
+  sends: Type.Optional(
+    Type.Boolean({
+      description:
+        'True: requests of the plugin are sent. Default false: each is shown, and answered with ' +
+        '200 and `{}`.',
+    }),
+  ),
+});
+export type PluginTryOut = Static<typeof PluginTryOut>;
+
+const headers = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  additionalProperties: { type: 'string' },
+});
+const content = Type.Object({
+  text: nullable(Type.String({ description: 'Null: it is no text in UTF-8.' })),
+  size_bytes: Type.Integer(),
+});
+
+/** A call of the plugin in a try-out. */
+const TryOutCall = Type.Object(
+  {
+    method: Type.String(),
+    milliseconds: Type.Integer(),
+    result: nullable(Type.String({ description: 'What it returned, as JSON text.' })),
+    error: nullable(
+      Type.Object({
+        message: Type.String(),
+        is_retry: Type.Boolean({ description: 'A running plugin is called again later.' }),
+        file: nullable(Type.String()),
+        line: nullable(Type.Integer()),
+        column: nullable(Type.Integer()),
+      }),
+    ),
+  },
+  { title: 'PluginTryOutCall' },
+);
+
+/** A request of the plugin in a try-out. */
+const TryOutRequest = Type.Object(
+  {
+    method: Type.String(),
+    url: Type.String(),
+    headers,
+    body: nullable(content),
+    is_sent: Type.Boolean(),
+    answer: nullable(Type.Object({ status: Type.Integer(), headers, body: content })),
+    error: nullable(Type.String({ description: 'Why there is no answer.' })),
+  },
+  { title: 'PluginTryOutRequest' },
+);
+
+/** The answer of `try_out/`. */
+export const PluginTryOutResult = Type.Object(
+  {
+    name: nullable(Type.String({ description: 'The name in its plugin.json.' })),
+    config_schema: Type.Unsafe<unknown>({
+      type: ['object', 'array'],
+      items: {},
+      description: 'The fields of its settings; empty without a plugin.json.',
+    }),
+    scheduled_tasks: Type.Array(Type.String()),
+    event: nullable(anything('The event as the plugin got it.')),
+    calls: Type.Array(TryOutCall, { description: 'In their order; the last one may have failed.' }),
+    requests: Type.Array(TryOutRequest),
+    refused_hosts: Type.Array(Type.String(), {
+      description: 'Hosts that it asked for, and that are not among the `allowed_hosts`.',
+    }),
+    effects: Type.Array(
+      Type.Object({
+        kind: Type.Enum(['capture', 'job', 'metric', 'storage']),
+        name: Type.String(),
+        value: nullable(Type.String({ description: 'JSON text.' })),
+      }),
+      { description: 'What the plugin asked of Sluice. Nothing of it is kept.' },
+    ),
+    logs: Type.Array(
+      Type.Object({
+        level: Type.Enum(['debug', 'log', 'info', 'warn', 'error']),
+        message: Type.String(),
+      }),
+    ),
+    omitted: Type.Integer({
+      description: 'Requests, effects and lines that are not listed: there were too many.',
+    }),
+  },
+  { title: 'PluginTryOutResult' },
+);
+/** The answer of `try_out/`. */
+export type PluginTryOutResult = Static<typeof PluginTryOutResult>;

@@ -1,0 +1,180 @@
+import type { Outbound } from '../../../platform/outbound/outbound.ts';
+import { PluginError } from '../plugin.ts';
+import type { PreparedPlugin } from '../prepare.ts';
+import { fieldsOf } from '../config_schema.ts';
+import { describeFailure, mayPass } from '../running/failures.ts';
+import { settingsOf } from '../running/loaded_config.ts';
+import { HostNeededError } from '../running/needed_hosts.ts';
+import type { PluginEvent } from '../running/read_events.ts';
+import { sendWebhook } from '../running/webhook.ts';
+import type { LoadedPlugin, Sandbox } from '../sandbox/sandbox.ts';
+import { cutText } from './kept.ts';
+import { openTrialHost } from './trial_host.ts';
+import type { TrialEffect, TrialLine } from './trial_host.ts';
+import { openTrialRequests } from './trial_requests.ts';
+import type { TrialRequest } from './trial_requests.ts';
+
+/** The plugin that is tried, with what it gets. */
+export type TrialInput = {
+  prepared: Pick<PreparedPlugin, 'code' | 'capabilities' | 'manifest'>;
+  config: Record<string, unknown>;
+  allowed_hosts: string[];
+  /** The event that is handed over, or the scheduled task that is run. */
+  work: { event: PluginEvent } | { task: string };
+  /** True: the requests of the plugin are sent. */
+  sends: boolean;
+};
+
+/** Why a call failed; `is_retry`: a running plugin would be called again. */
+type TrialError = {
+  message: string;
+  is_retry: boolean;
+  file: string | null;
+  line: number | null;
+  column: number | null;
+};
+
+/** A call of the plugin; `result` is JSON text. */
+type TrialCall = {
+  method: string;
+  milliseconds: number;
+  result: string | null;
+  error: TrialError | null;
+};
+
+/** The course of a trial. */
+export type Trial = {
+  calls: TrialCall[];
+  requests: TrialRequest[];
+  refused_hosts: string[];
+  effects: TrialEffect[];
+  logs: TrialLine[];
+  /** Requests, effects and lines that are not listed, because there were too many. */
+  omitted: number;
+};
+
+/** The longest trial: `setupPlugin`, three calls and a request. */
+const trial_ms_max = 60_000;
+
+/**
+ * Runs a plugin once, as a worker would, in a sandbox process of its own. Guarantees: it sees the
+ * given settings alone, and no stored one; nothing that it does is kept; no request leaves the
+ * server without `sends`. A fault of the plugin is a part of the result.
+ */
+export async function tryPlugin(
+  { sandbox, outbound }: { sandbox: Pick<Sandbox, 'loadAlone'>; outbound: Pick<Outbound, 'fetch'> },
+  { prepared, config, allowed_hosts, work, sends }: TrialInput,
+): Promise<Trial> {
+  const { services, logs, effects, refused_hosts, omitted } = openTrialHost();
+  const way = openTrialRequests(outbound, sends);
+  const calls: TrialCall[] = [];
+  const signal = AbortSignal.timeout(trial_ms_max);
+  const begin = openCalls(calls, signal);
+  const setup = begin('setupPlugin');
+  await sandbox
+    .loadAlone(
+      {
+        id: 'a trial',
+        code: prepared.code.server ?? '',
+        ...settingsOf(fieldsOf(prepared.manifest?.config_schema), config),
+        allowed_hosts,
+        host: services,
+        outbound: way,
+      },
+      signal,
+      async (plugin) => {
+        setup.ended(undefined);
+        await runOnce(plugin, work, {
+          call: async (method, run) => {
+            const begun = begin(method);
+            return run().then(begun.ended, begun.failed);
+          },
+          send: (composed) =>
+            sendWebhook(way, { allowed_hosts, needsHost: () => true }, composed, signal),
+          signal,
+        });
+      },
+    )
+    .catch(setup.failed);
+  if (calls[0]!.error === null && !prepared.capabilities.methods.includes('setupPlugin'))
+    calls.shift();
+  return {
+    calls,
+    requests: way.requests,
+    refused_hosts: [...refused_hosts],
+    effects,
+    logs,
+    omitted: omitted() + way.omitted(),
+  };
+}
+
+type Noted<Result> = Promise<{ result: Result } | undefined>;
+
+/** Runs the task, or hands the event over as a worker does; the first fault ends it. */
+async function runOnce(
+  plugin: LoadedPlugin,
+  work: TrialInput['work'],
+  {
+    call,
+    send,
+    signal,
+  }: {
+    call: (method: string, run: () => Promise<unknown>) => Noted<unknown>;
+    send: (composed: unknown) => Promise<void>;
+    signal: AbortSignal;
+  },
+): Promise<void> {
+  const run = (method: string, payload: unknown) =>
+    call(method, () => plugin.call(method, payload, signal));
+  if ('task' in work) {
+    await run(work.task, null);
+    return;
+  }
+  const has = (name: string) => plugin.capabilities.methods.includes(name);
+  const processed = has('processEvent')
+    ? await run('processEvent', work.event)
+    : { result: work.event };
+  if (processed === undefined || processed.result === null) return;
+  if (has('exportEvents') && (await run('exportEvents', [processed.result])) === undefined) return;
+  if (has('onEvent') && (await run('onEvent', processed.result)) === undefined) return;
+  if (!has('composeWebhook')) return;
+  const composed = await run('composeWebhook', processed.result);
+  if (composed !== undefined) await call('the webhook', () => send(composed.result));
+}
+
+/**
+ * Returns a function that notes the beginning of a call, and gives what notes its end. A fault that
+ * is not the plugin's is thrown.
+ */
+function openCalls(calls: TrialCall[], signal: AbortSignal) {
+  return (method: string) => {
+    const began_at = performance.now();
+    const noted: TrialCall = { method, milliseconds: 0, result: null, error: null };
+    calls.push(noted);
+    const end = () => {
+      noted.milliseconds = Math.round(performance.now() - began_at);
+    };
+    return {
+      ended: <Result>(result: Result): { result: Result } => {
+        end();
+        if (result !== undefined) noted.result = cutText(JSON.stringify(result));
+        return { result };
+      },
+      failed: (error: unknown): undefined => {
+        end();
+        noted.error = errorOf(error, signal);
+      },
+    };
+  };
+}
+
+function errorOf(error: unknown, signal: AbortSignal): TrialError {
+  const nowhere = { file: null, line: null, column: null };
+  if (signal.aborted)
+    return { message: 'The trial took longer than 60 s.', is_retry: false, ...nowhere };
+  if (error instanceof HostNeededError)
+    return { message: describeFailure(error), is_retry: true, ...nowhere };
+  if (!(error instanceof PluginError)) throw error;
+  const { message, file = null, line = null, column = null } = error;
+  return { message, is_retry: mayPass(error), file, line, column };
+}
