@@ -56,6 +56,12 @@ async function pluginConfigs({ ask, organization, project }: StoryWorld): Promis
     },
   );
   await ask('PUT', `${plugins}${id}/update_source/`, { source });
+  await ask('POST', `${base}try_out/`, {
+    collection: 'pipeline_destinations',
+    source,
+    config: { token: 'correct horse' },
+    event: { event: 'signed up', distinct_id: 'ada', properties: { plan: 'pro' } },
+  });
   const body = { plugin: id, enabled: true, config: { token: 'correct horse' } };
   const set = await ask('POST', base, body);
   const one = `${base}${set.id}/`;
