@@ -31,8 +31,11 @@ export type Act =
 
 /** Acts and faults at the same moment, after some time has passed. */
 export type Round = {
-  /** Seconds, intervals of the export, or up to so many seconds after the present one ends. */
-  pass: { seconds: number } | { intervals: number } | { beyond: number };
+  /**
+   * Seconds, intervals of the export, up to so many seconds after the present one ends, or so many
+   * days (none if the export has shorter intervals: nobody waits for ten thousand runs).
+   */
+  pass: { seconds: number } | { intervals: number } | { beyond: number } | { days: number };
   acts: Act[];
   fates: Fate[];
   blow: (Coming & { process: string }) | undefined;

@@ -304,7 +304,7 @@ const sweep = name.map((process): Round[] => [
   due(process),
   wait(3, work(process)),
   wait(1, { do: 'pause' }),
-  wait(100 * 86_400, { do: 'sweep' }),
+  { pass: { days: 100 }, acts: [{ do: 'sweep' }], ...nobody },
   wait(1, { do: 'unpause', backfill: false }),
 ]);
 

@@ -31,8 +31,11 @@ export async function playRound(world: World, round: Round): Promise<void> {
   if (world.ingestion.actor.is_dead) world.ingestion = openIngestion(world);
 }
 
+const day_ms = 24 * 3_600_000;
+
 function lengthOf({ simulator, length }: World, pass: Round['pass']): number {
   if ('seconds' in pass) return pass.seconds * 1000;
+  if ('days' in pass) return length < day_ms ? 0 : pass.days * day_ms;
   if ('intervals' in pass) return pass.intervals * length;
   return length - ((simulator.time.now() - first_monday) % length) + pass.beyond * 1000;
 }
