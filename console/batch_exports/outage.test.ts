@@ -52,7 +52,7 @@ test('an outage has a page, from the first failure to the proof', { skip }, asyn
   await goTo(page, address);
   await page.getByRole('link', { name: 'See what is wrong' }).click();
   await page.getByRole('heading', { name: 'The server does not answer.' }).waitFor();
-  await page.getByText('1,350 rows').waitFor();
+  await page.getByText('1,350 rows', { exact: true }).waitFor();
   await page
     .getByText(/^Next try at .* \(in \d+ s\)/)
     .first()

@@ -54,7 +54,11 @@ test('create, list, show, pause and resume: lines for programs, JSON for all', a
   assert.match(id, /^[0-9a-f-]{36}$/);
   const [line, ...others] = (await run('exports', 'list', '--search', 'first')).split('\n');
   assert.deepEqual(others, ['']);
-  assert.deepEqual(line!.split('\t'), ['first', 'File', 'every 5 minutes', 'waiting', '', id]);
+  const columns = line!.split('\t');
+  const [since, cause] = columns.splice(6);
+  assert.deepEqual(columns, ['first', 'File', 'every 5 minutes', 'waiting', '', id]);
+  assert.match(since!, /^\d{4}-\d\d-\d\d[T ]/);
+  assert.equal(cause, '');
   const [listed] = JSON.parse(await run('exports', 'list', '--json', '--search', 'first'));
   assert.equal(listed.id, id);
   const shown = JSON.parse(await run('exports', 'show', 'first', '--json'));
