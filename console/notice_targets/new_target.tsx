@@ -1,11 +1,12 @@
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useContext, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { Static } from 'typebox';
 import type { NewNoticeTarget, NoticeTargetRow } from '../../server/api/notice_targets/schema.ts';
 import { ChoiceField, ChoicesField, SecretField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
+import { TyperContext, forgetKept, keep, keptName, readKept } from '../form/kept.ts';
 import { pathTo } from '../http/path.ts';
 import { instance } from '../page/instance.ts';
 import { useDone } from '../page/section.tsx';
@@ -72,7 +73,10 @@ const kinds: Record<Type, { steps: string; fields: ReactNode }> = {
   },
 };
 
-/** Creates a target of one of the kinds. */
+/**
+ * Creates a target of one of the kinds. The chosen one is kept with what is typed into its form: a
+ * reload shows both again.
+ */
 export function NewTarget({
   project_id,
   is_first,
@@ -83,7 +87,16 @@ export function NewTarget({
   is_first: boolean;
   created: (target: Created) => void;
 }) {
-  const [type, setType] = useState<Type>('slack');
+  const kept = keptName(useContext(TyperContext), `kind of target ${project_id}`);
+  const [type, setType] = useState(() => readKept<{ type: Type }>(kept)?.type ?? 'slack');
+  const choose = (chosen: Type) => {
+    setType(chosen);
+    keep(kept, { type: chosen });
+  };
+  const end = (target: Created) => {
+    forgetKept(kept);
+    created(target);
+  };
   return (
     <>
       <div className="toolbar" role="group" aria-label="Kind of target">
@@ -92,13 +105,13 @@ export function NewTarget({
             key={value}
             variant="default"
             aria-pressed={type === value}
-            onClick={() => setType(value as Type)}
+            onClick={() => choose(value as Type)}
           >
             {label}
           </Button>
         ))}
       </div>
-      <TargetForm key={type} {...{ type, project_id, is_first, created }} />
+      <TargetForm key={type} {...{ type, project_id, is_first }} created={end} />
     </>
   );
 }

@@ -58,7 +58,7 @@ test('a target is created, tried out, changed and deleted', { skip }, async () =
   const dialog = page.getByRole('dialog', { name: 'Delete the target?' });
   await dialog.getByRole('textbox').fill(target!.url);
   await dialog.getByRole('button', { name: 'Delete the target' }).click();
-  await page.getByText('No targets yet.').waitFor();
+  await page.getByRole('heading', { name: 'No targets yet' }).waitFor();
   await leave();
 });
 

@@ -79,7 +79,7 @@ test('own code is sent, set up, and switched on', { skip }, async () => {
   await page.getByRole('button', { name: 'Install from an address' }).click();
   await page.locator('[aria-invalid=true]').waitFor();
   await checkEverywhere(page, 'plugins');
-  await page.getByText('Your own code').first().click();
+  await page.getByText('Your own code', { exact: true }).click();
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Mine');
   await page.getByRole('button', { name: 'Create plugin' }).click();
   await page.getByRole('heading', { name: 'Code of Mine', level: 1 }).waitFor();

@@ -23,7 +23,8 @@ test('a person who may not change a setting sees it, and reads who can', { skip 
     [`${organization}/domains/${domain_id}`, 6],
     [`${project}/erasures`, 1],
     [`${project}/plugins`, 1],
-    [`${project}/plugins/pipeline_destinations/${plugin_id}`, 4],
+    [`${project}/plugins/pipeline_destinations/${plugin_id}`, 3],
+    [`${project}/plugins/pipeline_destinations/${plugin_id}/code`, 1],
     [`${project}/settings`, 5],
   ] as const;
   for (const [path, lines] of pages) {
@@ -35,6 +36,12 @@ test('a person who may not change a setting sees it, and reads who can', { skip 
   assert.equal(await page.getByLabel('Name', { exact: true }).isDisabled(), true);
   await page.getByText('site', { exact: true }).waitFor();
   await checkEverywhere(page, 'settings_of_a_member');
+
+  await goTo(page, `${project}/plugins/pipeline_destinations/${plugin_id}/code`);
+  const code = page.locator('.cm-content');
+  await code.getByText('export const onEvent = () => {};').waitFor();
+  await code.press('x');
+  assert.equal(await code.innerText(), 'export const onEvent = () => {};');
 
   await goTo(page, `${organization}/members?tab=invites`);
   const row = page.getByRole('row').filter({ hasText: 'ada@example.com' });
@@ -54,15 +61,21 @@ test('a person without the right reads who has it', { skip }, async () => {
   await visitor.leave();
 });
 
-/** A domain, a plugin in use, a key for sending and an invite, all by the owner. */
+/** A domain, a plugin in use with two versions of its code, a write key and an invite. */
 async function fill({ organization, project, key }: TestOrganization) {
   const of_organization = `/api/organizations/${organization.id}/`;
   const of_project = `/api/projects/${project.id}/`;
-  const send = async (path: string, body: object) =>
-    (await world.harness.request('POST', path, { key, body })).body;
+  const send = async (path: string, body: object, method = 'POST') => {
+    const answer = await world.harness.request(method, path, { key, body });
+    assert.ok(answer.status < 300, `${method} ${path}: ${answer.status}`);
+    return answer.body;
+  };
   const domain = await send(`${of_organization}domains/`, { domain: `d${project.id}.example.com` });
   const plugin = { plugin_type: 'source', name: 'Mine' };
   const { id } = await send(`${of_organization}pipeline_destinations/`, plugin);
+  const source_path = `${of_organization}pipeline_destinations/${id}/update_source/`;
+  for (const code of ['export function onEvent() {}', 'export const onEvent = () => {};'])
+    await send(source_path, { source: { 'index.ts': code } }, 'PUT');
   await send(`${of_project}plugin_configs/`, { plugin: id, enabled: false, order: 0, config: {} });
   await send(`${of_project}write_keys/`, { name: 'site' });
   await send(`${of_organization}invites/`, { target_email: 'ada@example.com', level: 1 });

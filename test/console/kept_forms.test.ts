@@ -42,7 +42,7 @@ test('a session that is lost while saving gives back what was typed', { skip }, 
   const { page, leave } = await world.visit(person);
   const address = `/organizations/${home.organization.id}/members?tab=invites`;
   await page.goto(address);
-  await page.getByText('Invite people').click();
+  await page.getByText('Invite people', { exact: true }).click();
   await page.getByLabel('Addresses').fill('ada@example.com\ngrace@example.com');
   await page.getByLabel('Level').selectOption('Administrator');
   await page.getByLabel('Message').fill('Come <b>in</b>');
@@ -83,7 +83,7 @@ test(
     await page.getByLabel('New e-mail address').fill('next@example.com');
     await page.getByLabel('Your present password').first().fill('hidden-password');
     await goTo(page, `/projects/${home.project.id}/notices`);
-    await page.getByText('Notify a program by webhook').click();
+    await page.getByRole('button', { name: 'Webhook', exact: true }).click();
     // Also what is typed while it is shown, where the field looks like any other.
     await page.getByRole('button', { name: 'Show the text' }).click();
     await page.getByRole('textbox', { name: 'Secret' }).fill('hidden-secret');
@@ -92,7 +92,7 @@ test(
       .fill('https://hidden.example/');
     assert.match(await stored(page), /next@example.com/);
     assert.doesNotMatch(await stored(page), /hidden/);
-    // The fields say which to enter again, until something is entered.
+    // It stands open again; the fields say which to enter again, until something is entered.
     await page.reload();
     const not_kept = page.getByText('Your entry was not kept. Enter it again.');
     await page.getByText('Secrets and files are not kept: the fields say').waitFor();

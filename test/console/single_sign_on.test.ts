@@ -73,10 +73,17 @@ test('from the claim of a domain to a sign-in through its provider', { skip }, a
   await page.getByText('It can begin once all three fields of step 3 are saved.').waitFor();
   assert.equal(await page.locator('option[value=saml]').count(), 0);
 
+  // Each provider's steps have values of this server; the metadata has the same ones.
+  const acs_url = await told('the address for responses');
+  const entity_id = await told('the identifier of this server');
+  await page.getByRole('button', { name: 'Another provider' }).click();
+  assert.equal(await told('the address for responses'), acs_url);
+  assert.equal(await told('the identifier of this server'), entity_id);
   const address = (await told('the address of the metadata'))!;
+  assert.equal(entity_id, address);
   const metadata = await (await fetch(address)).text();
-  assert.ok(metadata.includes(`entityID="${address}"`), metadata);
-  assert.ok(metadata.includes(`Location="${await told('the ACS URL')}"`), metadata);
+  assert.ok(metadata.includes(`entityID="${entity_id}"`), metadata);
+  assert.ok(metadata.includes(`Location="${acs_url}"`), metadata);
   const { port } = provider.address() as AddressInfo;
   await page.getByLabel('Entity ID').fill(acme.entity_id);
   await page.getByLabel('Sign-on URL').fill(`http://localhost:${port}/sso`);

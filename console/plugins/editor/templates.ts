@@ -38,7 +38,7 @@ export async function runEveryHour({ config, storage }) {
     ),
   );
   await storage.set('since', next);
-  console.log(\`\${rows.length} rows since \${since}\`);
+  console.log(\`Rows since \${since}\`);
 }
 `;
 

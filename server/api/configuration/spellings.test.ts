@@ -35,7 +35,7 @@ function typed(email: string, own: string) {
           },
         },
         notice_targets: {
-          mail: { type: 'email', address: ' Team@EXAMPLE.com ' },
+          mail: { type: 'email', name: ' Team ', address: ' Team@EXAMPLE.com ' },
           hook: { ...hook, secret: { secret: webhook_secret } },
         },
         plugin_configs: { geo: { plugin: 'geo', allowed_hosts: [' API.example.com '] } },

@@ -35,14 +35,14 @@ test('Slack gets a text and blocks; texts of others are plain text', async () =>
   const { public_url } = harness.deps.config;
   const page = `${public_url}/projects/${home.project.id}/exports/${exported.id}`;
   const heading = 'The export Lake <!channel> (link removed) **b** is failing';
-  const sentence = 'A run of the export has failed: No <@U1> & more';
+  const sentence = 'A run of the export failed. No <@U1> & more';
   const plain = (text: string) => ({ type: 'plain_text', text, emoji: false });
   const [message] = bodies();
   const { fields } = message.blocks[2];
   assert.deepEqual(message, {
     text:
       'The export Lake &lt;!channel&gt; (link removed) **b** is failing: ' +
-      'A run of the export has failed: No &lt;@U1&gt; &amp; more',
+      'A run of the export failed. No &lt;@U1&gt; &amp; more',
     blocks: [
       { type: 'header', text: plain(heading) },
       { type: 'section', text: plain(sentence) },

@@ -119,7 +119,8 @@ test('failed runs: watch ends with 1, retry runs them again, cancel takes one ba
   assert.match(await run('runs', 'watch', 'failed', retried), /^Completed, 0 of 0 rows$/m);
   assert.match(await run('exports', 'retry', 'failed'), /^[^\n]*\d[^\n]*\.\n$/);
   assert.equal(await run('exports', 'retry', 'rows'), 'There was nothing to do.\n');
-  const waiting = await insertRunRow(harness, id, { hour: 9 });
+  const later = new Date(Date.now() + 3_600_000).toISOString();
+  const waiting = await insertRunRow(harness, id, { hour: 9, due_at: later });
   assert.match(await run('runs', 'cancel', 'failed', waiting), /^Cancel/);
   const ended = await sluice.run(['runs', 'watch', 'failed', waiting], environment);
   assert.deepEqual([ended.code, /^Cancelled/m.test(ended.out)], [1, true], ended.out);

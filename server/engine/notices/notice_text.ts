@@ -26,7 +26,7 @@ export function noticeText(
   const url = exportUrl(public_url, batch_export);
   return {
     heading: headingOf(type, withoutLinks(batch_export.name)),
-    sentence: withTimesIn(detail, project?.timezone),
+    sentence: withTimesIn(withoutState(detail), project?.timezone),
     facts: [
       ...(project === undefined ? [] : [{ label: 'Project', value: withoutLinks(project.name) }]),
       { label: 'Time', value: at(timestamp) },
@@ -53,6 +53,12 @@ export function inZone(instant: string, zone = 'UTC'): string {
     offset: zone === 'UTC' ? 'never' : 'auto',
   });
   return `${text.replace('T', ' ')} ${zone}`;
+}
+
+/** Leaves the word of the state out of a sentence: the heading has it. */
+function withoutState(sentence: string): string {
+  const rest = sentence.replace(/^(?:Failing: |Late\. |Partly delivered: |Unusual volume: )/, '');
+  return rest.charAt(0).toUpperCase() + rest.slice(1);
 }
 
 /** A sentence with its instants in the zone, as all times of the mail. */

@@ -42,6 +42,8 @@ export type RunWanted = {
   is_make_up?: boolean;
   backfill_id?: string;
   failures?: number;
+  /** No worker takes it before. */
+  due_at?: string;
   /** It writes a delivery anew, for an erasure. */
   replaces?: true;
 };
@@ -64,7 +66,8 @@ export async function insertRunRow(
   const row = await harness.deps.db.row<{ id: string }>(sql`
     INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, is_make_up,
       status, data_interval_start, data_interval_end, selection, created_at, finished_at,
-      committing_at, records_total_count, records_completed, backfill_id, failures, replaces)
+      committing_at, records_total_count, records_completed, backfill_id, failures, replaces,
+      due_at)
     SELECT id, ${exportId}, (SELECT team_id FROM batch_exports
       WHERE id = ${exportId}), ${wanted.revision ?? 1},
       coalesce(${wanted.delivery_id ?? null}::uuid, id), ${wanted.is_make_up ?? false},
@@ -73,7 +76,8 @@ export async function insertRunRow(
       clock_timestamp(), CASE WHEN ${isOver} THEN now() END, CASE
         WHEN ${wanted.committing ?? false} THEN now() END, ${wanted.total ?? null},
         ${wanted.total ?? null}, ${wanted.backfill_id ?? null}::uuid, ${wanted.failures ?? 0},
-        ${wanted.replaces === true ? '{}' : null}::jsonb
+        ${wanted.replaces === true ? '{}' : null}::jsonb,
+        coalesce(${wanted.due_at ?? null}::timestamptz, now())
     FROM gen_random_uuid() id RETURNING id`);
   return row!.id;
 }

@@ -37,7 +37,7 @@ export function tryOutRoute(app: FastifyInstance, deps: Deps): void {
     '/api/projects/:project_id/plugin_configs/try_out/',
     {
       bodyLimit: large_body_size_bytes_max,
-      config: { within: 'project', scope: 'plugin:write', level: 8 },
+      config: { within: 'project', scope: 'plugin:write', level: 8, no_store: true },
       schema: {
         summary: 'Try the code of a plugin with one event',
         description,
