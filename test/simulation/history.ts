@@ -55,7 +55,7 @@ export const history: fc.Arbitrary<History> = fc.record({
         { weight: 2, arbitrary: round.map((one) => [one]) },
         { weight: 3, arbitrary: scene },
       ),
-      { minLength: 3, maxLength: 7 },
+      { minLength: 4, maxLength: 9 },
     )
     .map((parts) => parts.flat()),
 });

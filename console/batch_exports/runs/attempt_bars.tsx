@@ -34,11 +34,12 @@ export function AttemptBars({ run }: { run: BatchExportRun }) {
           .filter((outcome) => present.has(outcome))
           .map((outcome) => (
             <li key={outcome}>
-              <span className={`sign attempt_${outcome}`} aria-hidden="true" /> {outcomes[outcome]}
+              <span className={`attempt_sign attempt_${outcome}`} aria-hidden="true" />{' '}
+              {outcomes[outcome]}
             </li>
           ))}
         <li>
-          <span className="sign attempt_waiting" aria-hidden="true" /> Waiting
+          <span className="attempt_sign attempt_waiting" aria-hidden="true" /> Waiting
         </li>
       </ul>
       <ol reversed>
