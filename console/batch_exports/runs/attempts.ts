@@ -71,7 +71,17 @@ export function logSpanOf(
   if (own === undefined) return {};
   return {
     // Earlier lines belong to the first attempt. The API leaves out the instant itself.
-    ...(index === 0 ? {} : { after: new Date(Date.parse(own.began_at) - 1).toISOString() }),
+    ...(index === 0 ? {} : { after: justBefore(own.began_at) }),
     ...(next === undefined ? {} : { before: next.began_at }),
   };
+}
+
+/**
+ * The instant a microsecond earlier: the line of the attempt before may be of the same millisecond.
+ */
+function justBefore(instant: string): string {
+  const microseconds = Number(instant.slice(-7, -1));
+  if (microseconds > 0)
+    return `${instant.slice(0, -7)}${String(microseconds - 1).padStart(6, '0')}Z`;
+  return `${new Date(Date.parse(instant) - 1).toISOString().slice(0, -1)}999Z`;
 }
