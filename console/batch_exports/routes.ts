@@ -26,7 +26,6 @@ export const edit_export_route = createRoute({
   getParentRoute: () => project_route,
   path: 'exports/$export_id/edit',
   beforeLoad: ({ params }) => {
-    // eslint-disable-next-line @typescript-eslint/only-throw-error
     throw redirect({
       to: '/projects/$project_id/exports/$export_id/settings',
       params,

@@ -9,7 +9,7 @@ import { serverAway, watchServer } from './heartbeat.ts';
 
 /**
  * Says once that the server gives no answers, and that what is on the screen may be old by it:
- * within 3 s, before anything was asked for in vain. What is good news loses its colour meanwhile.
+ * within 3 s, before anything was asked for in vain. Good news loses its colour meanwhile.
  */
 export function Outage() {
   const queries = useQueryClient();

@@ -4,8 +4,8 @@ import type { Part } from './drawn.ts';
 export type GapFound = { gap: Part; others: number };
 
 /**
- * Finds the latest slots that are missing for good. What no worker has planned yet is not among
- * them: it is planned by itself.
+ * Finds the latest slots that are missing for good. Slots that no worker has planned yet are not
+ * among them: a worker plans them by itself.
  */
 export function gapIn(parts: Part[]): GapFound | undefined {
   const gaps = parts.filter(

@@ -22,8 +22,8 @@ export type Backfilled = Record<SpanKind, Span[]> & {
 };
 
 /**
- * Reads what backfills by event time did in the range (milliseconds). What came in after the export
- * was created is the schedule's to deliver, so it does not count here.
+ * Reads the results of backfills by event time in the range (milliseconds). The schedule delivers
+ * rows that were ingested after the export was created, so they do not count here.
  */
 export async function readBackfilled(
   tx: Transaction,

@@ -46,8 +46,8 @@ export async function putHealth(tx: Transaction, exportId: string, health: Healt
 }
 
 /**
- * Stores the health of exports under the caller's locks. What begins now has begun with the end of
- * the run, a failure with its first attempt; `lacks_earlier` stays.
+ * Stores the health of exports under the caller's locks. A state that begins now began with the end
+ * of the run, a failure with its first attempt; `lacks_earlier` stays.
  */
 export async function putHealths(
   tx: Transaction,
