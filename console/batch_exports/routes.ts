@@ -26,6 +26,7 @@ export const edit_export_route = createRoute({
   getParentRoute: () => project_route,
   path: 'exports/$export_id/edit',
   beforeLoad: ({ params }) => {
+    // oxlint-disable-next-line typescript/only-throw-error -- the router takes a redirect thrown.
     throw redirect({
       to: '/projects/$project_id/exports/$export_id/settings',
       params,
