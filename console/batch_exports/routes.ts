@@ -26,11 +26,11 @@ export const edit_export_route = createRoute({
   getParentRoute: () => project_route,
   path: 'exports/$export_id/edit',
   beforeLoad: ({ params }) => {
-    // oxlint-disable-next-line typescript/only-throw-error -- the router takes a redirect thrown.
-    throw redirect({
+    redirect({
       to: '/projects/$project_id/exports/$export_id/settings',
       params,
       replace: true,
+      throw: true,
     });
   },
 });
