@@ -202,3 +202,14 @@ test('processes and workers beside each other end a run once', async () => {
   assert.equal(ends.length, 20);
   for (const end of ends) assert.deepEqual(end, { status: 'Completed', ends: 1 });
 });
+
+test('a run that somebody has locked waits for the next turn, and is not counted', async () => {
+  await lookAtAll();
+  const run = await insertRunRow(harness, await exportOf(busy));
+  await harness.deps.db.transaction(async (tx) => {
+    await tx.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${run} FOR UPDATE`);
+    assert.equal(await completeEmptyRuns(engine), 0);
+  });
+  assert.equal(await completeEmptyRuns(engine), 1);
+  assert.equal(await completeEmptyRuns(engine), 0);
+});

@@ -27,9 +27,10 @@ const lanes = [0, 1, 2, 3];
 
 /**
  * Completes planned runs whose selection has no rows, many in one transaction and without the
- * destination; gives how many were looked at. Guarantees: the end is the same as a worker's, with
- * receipt, ledger, log, health and notices; a run that has rows is left to the workers, and is
- * looked at once only. Any number of processes may call this.
+ * destination; gives how many were completed or left to the workers. Guarantees: the end is the
+ * same as a worker's, with receipt, ledger, log, health and notices; a run that has rows is left
+ * to the workers, and is looked at once only; one that somebody has locked waits for the next
+ * turn. Any number of processes may call this.
  *
  * The events and persons of a selection are final when its run is planned, so what the analytics
  * store is asked here stays true until the transaction ends.
@@ -43,29 +44,30 @@ export async function completeEmptyRuns(
     .map((lane) => ({ lane, rank: Math.random() }))
     .toSorted((one, other) => one.rank - other.rank);
   for (const { lane } of order) {
-    const looked_at = await completeLane(engine, look, lane);
-    if (looked_at > 0) return looked_at;
+    const done = await completeLane(engine, look, lane);
+    if (done > 0) return done;
   }
   return 0;
 }
 
 async function completeLane(engine: Engine, look: Look, lane: number): Promise<number> {
-  const { ended, for_workers } = await engine.db.transaction(async (tx) => {
+  const { ended, left } = await engine.db.transaction(async (tx) => {
     const turn = await tx.row<{ is_ours: boolean }>(
       sql`SELECT pg_try_advisory_xact_lock(${empty_runs_lock_class}::integer,
         ${lane}::integer) AS is_ours`,
     );
     const unseen = turn?.is_ours === true ? await listUnseen(tx, lane) : [];
-    if (unseen.length === 0) return { ended: [], for_workers: [] };
+    if (unseen.length === 0) return { ended: [], left: 0 };
     const { empty, small, busy } = await look(onePerExport(unseen));
     const { endings, unreadable } = signAll(engine, empty);
     const ended = await endRuns(engine, tx, endings, 'skips');
-    await leaveToWorkers(tx, [...small, ...unreadable], { is_small: true });
-    await leaveToWorkers(tx, busy, { is_small: false });
-    return { ended, for_workers: [...small, ...unreadable, ...busy] };
+    const left =
+      (await leaveToWorkers(tx, [...small, ...unreadable], { is_small: true })) +
+      (await leaveToWorkers(tx, busy, { is_small: false }));
+    return { ended, left };
   });
   countEnded(engine, ended);
-  return ended.length + for_workers.length;
+  return ended.length + left;
 }
 
 async function listUnseen(tx: Transaction, lane: number): Promise<ClaimedRun[]> {
@@ -131,10 +133,10 @@ async function leaveToWorkers(
   tx: Transaction,
   runs: ClaimedRun[],
   { is_small }: { is_small: boolean },
-): Promise<void> {
-  if (runs.length === 0) return;
+): Promise<number> {
+  if (runs.length === 0) return 0;
   // SKIP LOCKED: a worker has just taken the row, or somebody cancels it.
-  await tx.run(sql`
+  return tx.run(sql`
     UPDATE batch_export_runs SET needs_worker = true, is_small = ${is_small}, due_at = created_at
       WHERE id IN (
       SELECT id FROM batch_export_runs WHERE id = ANY (${runs.map((run) => run.id)}::uuid[])
