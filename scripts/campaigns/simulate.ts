@@ -28,6 +28,7 @@ const signs: [string, RegExp][] = [
   ['lost answers', /-> loses the (answer|request)/],
   ['commits without an answer or refused', /destination commit -> error/],
   ['processes believed dead that continued', /falls asleep$/],
+  ['moments within a transaction', / lingers$/],
   ['errors of PostgreSQL', /-> error [0-9A-Z]{5}$/],
 ];
 

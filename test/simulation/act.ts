@@ -41,6 +41,8 @@ export type Round = {
   blow: (Coming & { process: string }) | undefined;
   /** Number of looks at the analytics store that fail. */
   looks_lost?: number;
+  /** Nobody sends rows before it, so that intervals without any come about. */
+  is_quiet?: true;
 };
 
 const process = fc.constantFrom(...process_names);

@@ -7,19 +7,31 @@ export type Blow =
   | 'loses the request'
   | 'loses the answer'
   /** It is believed dead, and continues when it is woken. */
-  | 'falls asleep';
+  | 'falls asleep'
+  /** It is slow for a moment, also within a transaction, until somebody takes the step `until`. */
+  | 'lingers';
+
+/** A text in the label of a step, or several, each in the label of a later step. */
+export type Mark = string | readonly string[];
+
+/** Returns the rest of a mark after a step of this label: undefined when it is reached. */
+export function passedBy(mark: Mark, label: string): Mark | undefined {
+  const [first, ...others] = [mark].flat();
+  if (!label.includes(first!)) return mark;
+  return others.length > 0 ? others : undefined;
+}
 
 /**
- * A disturbance that is to come after so many more steps, counted from the first step whose label
- * has the text `after` (or the `nth`): with 0 steps that one itself is struck. One who fell asleep
- * wakes up as soon as anybody else takes a step whose label has the text `until`.
+ * A disturbance that is to come after so many more steps, counted from the one at the mark `after`
+ * (or the `nth` there): with 0 steps that one itself is struck. One who fell asleep or lingers goes
+ * on as soon as anybody else takes the step at the mark `until`.
  */
 export type Coming = {
   kind: Blow;
   steps: number;
-  after?: string | undefined;
+  after?: Mark | undefined;
   nth?: number;
-  until?: string;
+  until?: Mark;
 };
 
 /** Whoever takes steps: a process, or a request of a person. */
@@ -27,8 +39,10 @@ export type Actor = {
   name: string;
   is_dead: boolean;
   is_asleep: boolean;
-  /** Part of the label of a step that wakes it. */
-  alarm: string | undefined;
+  /** It is only slow, and not believed dead. */
+  is_lingering: boolean;
+  /** The step that wakes it. */
+  alarm: Mark | undefined;
   /** Number of its open transactions. */
   transactions: number;
   /** A disturbance has befallen it. */
@@ -45,6 +59,7 @@ export function newActor(name: string, bury: Actor['bury'] = async () => undefin
     name,
     is_dead: false,
     is_asleep: false,
+    is_lingering: false,
     alarm: undefined,
     is_struck: false,
     transactions: 0,
@@ -57,9 +72,11 @@ export function newActor(name: string, bury: Actor['bury'] = async () => undefin
 export function countDown(blow: Coming | undefined, label: string): void {
   if (blow === undefined) return;
   if (blow.after === undefined) blow.steps -= 1;
-  else if (label.includes(blow.after)) {
-    blow.nth = (blow.nth ?? 1) - 1;
-    if (blow.nth === 0) blow.after = undefined;
+  else {
+    const rest = passedBy(blow.after, label);
+    if (rest !== undefined) blow.after = rest;
+    else if ((blow.nth ?? 1) > 1) blow.nth = blow.nth! - 1;
+    else blow.after = undefined;
   }
 }
 

@@ -61,6 +61,9 @@ export const observer = `
           SELECT 1 FROM jsonb_array_elements(NEW.selection) area WHERE extract(epoch FROM coalesce(
             (SELECT settled_until FROM ingestion_states WHERE team_id = NEW.team_id), '-infinity'))
               * 1000 < coalesce((area ->> 'inserted_to')::float8, 'infinity'))),
+        ('a backfill continued under another revision',
+          current_setting('application_name') IN ('A', 'B') AND NEW.revision <>
+          (SELECT revision FROM batch_export_backfills WHERE id = NEW.backfill_id)),
         ('an older revision is made up for', NEW.is_make_up AND NEW.revision <>
           (SELECT revision FROM batch_exports WHERE id = NEW.batch_export_id)),
         ('the schedule did not wait', NEW.backfill_id IS NULL AND NOT NEW.is_make_up

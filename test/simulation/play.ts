@@ -34,8 +34,9 @@ export async function play(
   const began_at = simulator.time.now();
   try {
     for (const round of history.rounds) {
-      // Each interval has rows, so that its run comes to the destination.
-      if (!world.begun.has(world.ingestion.actor)) await insert(world, [0.3 * world.length]);
+      // Mostly an interval has rows, so that its run comes to the destination.
+      if (round.is_quiet !== true && !world.begun.has(world.ingestion.actor))
+        await insert(world, [0.3 * world.length]);
       await playRound(world, round);
       await assertConsistent(world);
       await assertNotDoubled(world);

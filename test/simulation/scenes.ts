@@ -9,6 +9,7 @@ import { process_names } from './world.ts';
 /** Steps of a worker at which a disturbance matters, by a part of their labels. */
 const marks = {
   looked: 'SELECT due.*',
+  listed: 'WITH RECURSIVE held AS',
   claimed: 'WITH waiting AS',
   opened: 'destination open',
   written: 'destination write',
@@ -17,6 +18,10 @@ const marks = {
   taken: 'WITH wanted AS (',
   cancelled: 'UPDATE batch_export_runs SET cancel_requested_at',
   planned: 'UPDATE batch_exports SET planned_until',
+  changed: 'UPDATE batch_exports e SET',
+  forgotten: 'DELETE FROM workers WHERE heartbeat_at',
+  looked_back: 'backfill.revision',
+  moved_on: 'UPDATE batch_export_backfills SET next_start_at',
 } as const;
 /** Steps from the write of a slice to the mark of the commit. */
 const steps_to_mark = 3;
@@ -85,6 +90,24 @@ const takeover = fc
     wait(2, { do: 'wake', process: one }, { do: 'wake', process: other }, work(other)),
   ]);
 
+/** A worker wants to end its run when another one has taken it over and is in its middle. */
+const tooLate = fc
+  .record({ names: pair, steps: fc.integer({ min: 0, max: 1 }) })
+  .map(({ names: [one, other], steps }): Round[] => [
+    due(one),
+    {
+      ...wait(3, work(one)),
+      blow: { process: one, kind: 'falls asleep', after: marks.committed, steps: 1 },
+    },
+    ...lookTwice(other, 9),
+    {
+      ...wait(1, work(other)),
+      blow: { process: other, kind: 'falls asleep', after: marks.opened, steps },
+    },
+    wait(1, { do: 'wake', process: one }),
+    wait(1, { do: 'wake', process: other }),
+  ]);
+
 /** A worker that is only slow: nobody may take its run, and a person may ask for its end. */
 const nap = fc
   .record({
@@ -126,39 +149,80 @@ const race = fc
         ];
   });
 
-/** A worker is told to stop while its run hangs, or is forgotten before it takes a run and dies. */
-const gone = fc
-  .record({ names: pair, where: middle, stops: fc.boolean() })
-  .map(({ names: [one, other], where, stops }): Round[] =>
-    stops
-      ? [
-          due(one),
-          { ...wait(3, work(one)), blow: { process: one, kind: 'falls asleep', ...where } },
-          wait(1, { do: 'stop', process: one }),
-          wait(1, work(other)),
-        ]
-      : [
-          due(one),
-          ...lookTwice(other, 20),
-          {
-            ...wait(1, work(one, ['claim'])),
-            blow: { process: one, kind: 'is killed before', after: marks.opened, steps: 0 },
-          },
-          ...lookTwice(other, 9),
-          wait(1, work(other), { do: 'cancel', pick: 0 }),
-        ],
-  );
+/** A worker is told to stop while its run hangs. */
+const stopped = fc
+  .record({ names: pair, where: middle })
+  .map(({ names: [one, other], where }) => [
+    due(one),
+    { ...wait(3, work(one)), blow: { process: one, kind: 'falls asleep' as const, ...where } },
+    wait(1, { do: 'stop', process: one }),
+    wait(1, work(other)),
+  ]);
 
-/** The answer to a claim is lost, so that a worker holds runs that it does not know of. */
+/**
+ * A worker dies with a run, of which a person wants the end while others look for the dead;
+ * `isForgotten`: they had forgotten the worker before it took the run.
+ */
+const gone = fc
+  .record({ names: pair, isForgotten: fc.boolean() })
+  .map(({ names: [one, other], isForgotten }): Round[] => [
+    due(one),
+    ...(isForgotten ? lookTwice(other, 20) : []),
+    {
+      ...wait(1, work(one, isForgotten ? ['claim'] : ['watch', 'claim'])),
+      blow: { process: one, kind: 'is killed before', after: marks.opened, steps: 0 },
+    },
+    wait(9, work(other, ['watch'])),
+    {
+      ...wait(2, work(other, ['watch']), { do: 'cancel', pick: 0 }),
+      blow: {
+        process: 'person',
+        kind: 'lingers',
+        after: marks.cancelled,
+        steps: 1,
+        until: [marks.forgotten, 'COMMIT'],
+      },
+    },
+    wait(1, work(other)),
+  ]);
+
+/**
+ * The answer to a claim is lost, so that a worker holds runs that it does not know of, or that to
+ * the end of a run, which the worker then ends once more.
+ */
 const unheard = fc
-  .record({ process: name, steps: fc.integer({ min: 2, max: 3 }) })
-  .map(({ process, steps }): Round[] => [
+  .record({ process: name, what: fc.constantFrom(marks.claimed, marks.ended) })
+  .map(({ process, what }): Round[] => [
     due(process),
     {
       ...wait(3, work(process, ['claim'])),
-      blow: { process, kind: 'loses the answer', after: marks.claimed, steps },
+      blow: { process, kind: 'loses the answer', after: [what, 'COMMIT'], steps: 0 },
     },
     wait(3, work(process)),
+  ]);
+
+/** Runs that nobody has looked at are completed as empty while another process claims them. */
+const empties = fc
+  .record({
+    names: pair,
+    pause: fc.integer({ min: 5, max: 8 }),
+    nth: fc.integer({ min: 1, max: 3 }),
+  })
+  .map(({ names: [one, other], pause, nth }): Round[] => [
+    { ...due(one), is_quiet: true },
+    { ...long(2, work(one, ['plan'])), looks_lost: 3, is_quiet: true },
+    {
+      ...wait(pause, work(one, ['empty']), work(other, ['claim'])),
+      blow: {
+        process: other,
+        kind: 'lingers',
+        after: marks.listed,
+        nth,
+        steps: 1,
+        until: [marks.ended, 'COMMIT'],
+      },
+    },
+    wait(1, work(one, ['empty']), work(other, ['claim'])),
   ]);
 
 /** A run ends in doubt; then it is retried, moved away from, or a backfill asks for its rows. */
@@ -252,6 +316,47 @@ const planners = fc
     wait(1, { do: 'unpause', backfill: true }),
   ]);
 
+/** Somebody pauses the export between the look of a planner and its plan. */
+const pausing = name.map((process): Round[] => [
+  {
+    pass: { beyond: 20 },
+    acts: [work(process, ['plan']), { do: 'pause' }],
+    fates: [],
+    blow: {
+      process,
+      kind: 'lingers',
+      after: marks.looked,
+      steps: 1,
+      until: [marks.changed, 'COMMIT'],
+    },
+  },
+  wait(1, { do: 'unpause', backfill: true }),
+]);
+
+/** The export changes before its backfill is planned. */
+const outdated = fc
+  .record({ process: name, isRunning: fc.boolean() })
+  .map(({ process, isRunning }): Round[] => [
+    wait(1, { do: 'backfill', back: 0, length: 3, by: 'timestamp', mode: 'missing' }),
+    ...(isRunning
+      ? [
+          {
+            ...wait(20, work(process, backfills)),
+            blow: {
+              process,
+              kind: 'falls asleep' as const,
+              after: marks.looked_back,
+              nth: 3,
+              steps: 0,
+            },
+          },
+        ]
+      : []),
+    wait(1, { do: 'revise' }),
+    wait(20, { do: 'wake', process }, work(process, backfills)),
+    wait(1, work(process)),
+  ]);
+
 /** A backfill and a run of the schedule share rows; then one of them ends. */
 const overlap = fc
   .record({
@@ -264,6 +369,7 @@ const overlap = fc
       { do: 'cancel backfill', pick: 0 },
       { do: 'cancel', pick: 0 },
       { do: 'cancel', pick: 1 },
+      { do: 'show late' },
     ),
     fates: fc.constantFrom<Fate[]>([], ['refuses a row'], refused_for_good),
   })
@@ -281,20 +387,39 @@ const overlap = fc
 const lookAhead = fc
   .record({
     names: pair,
-    steps: fc.integer({ min: 1, max: 3 }),
-    after: fc.constantFrom(marks.taken, 'backfill.revision'),
+    steps: fc.integer({ min: 0, max: 2 }),
+    // The third statement of these reads a backfill that runs, before the lock.
+    asleep: fc.constantFrom({ after: marks.taken, nth: 1 }, { after: marks.looked_back, nth: 3 }),
     mode: fc.constantFrom('missing' as const, 'missing' as const, 'all' as const),
     fates: fc.constantFrom<Fate[]>([], ['refuses a row'], refused_for_good),
   })
-  .map(({ names: [one, other], steps, after, mode, fates }): Round[] => [
+  .map(({ names: [one, other], steps, asleep, mode, fates }): Round[] => [
     due(other),
     wait(1, { do: 'backfill', back: 0, length: 3, by: 'inserted_at', mode }),
     {
       ...wait(20, work(one, backfills)),
-      blow: { process: one, kind: 'falls asleep', after, steps },
+      blow: { process: one, kind: 'falls asleep', ...asleep, steps },
     },
     { ...wait(1, work(other)), fates },
     wait(1, { do: 'wake', process: one }, work(other)),
+  ]);
+
+/** Two processes plan a long backfill, each from its own look; the one behind plans in its middle. */
+const twoAhead = fc
+  .record({ names: pair, mode: fc.constantFrom('missing' as const, 'all' as const) })
+  .map(({ names: [one, other], mode }): Round[] => [
+    due(one),
+    wait(1, { do: 'backfill', back: 0, length: 20, by: 'inserted_at', mode }),
+    {
+      ...wait(20, work(one, backfills)),
+      blow: { process: one, kind: 'falls asleep', after: marks.looked_back, nth: 3, steps: 1 },
+    },
+    {
+      ...wait(1, work(other, backfills)),
+      blow: { process: other, kind: 'falls asleep', after: [marks.moved_on, 'COMMIT'], steps: 1 },
+    },
+    wait(1, { do: 'wake', process: one }),
+    wait(1, { do: 'wake', process: other }, work(one)),
   ]);
 
 /** Nobody works for a quarter of a year, and the history is swept. */
@@ -311,16 +436,22 @@ const sweep = name.map((process): Round[] => [
 /** Scenes by their names, with their shares. */
 const scenes = {
   takeover: { weight: 4, arbitrary: takeover },
+  tooLate: { weight: 1, arbitrary: tooLate },
   race: { weight: 2, arbitrary: race },
   nap: { weight: 4, arbitrary: nap },
+  stopped: { weight: 1, arbitrary: stopped },
   gone: { weight: 2, arbitrary: gone },
-  unheard: { weight: 1, arbitrary: unheard },
+  unheard: { weight: 2, arbitrary: unheard },
+  empties: { weight: 1, arbitrary: empties },
   doubt: { weight: 4, arbitrary: doubt },
   retries: { weight: 3, arbitrary: retries },
   lostStage: { weight: 1, arbitrary: lostStage },
   planners: { weight: 3, arbitrary: planners },
+  pausing: { weight: 1, arbitrary: pausing },
+  outdated: { weight: 1, arbitrary: outdated },
   overlap: { weight: 4, arbitrary: overlap },
   lookAhead: { weight: 3, arbitrary: lookAhead },
+  twoAhead: { weight: 1, arbitrary: twoAhead },
   sweep: { weight: 1, arbitrary: sweep },
 };
 

@@ -17,18 +17,21 @@ export async function playRound(world: World, round: Round): Promise<void> {
   world.in_transit();
   destination.fates.splice(0, Infinity, ...fates);
   source.lost.looks = looks_lost;
-  if (blow !== undefined)
-    (blow.process === 'ingestion' ? world.ingestion : processOf(world, blow.process)).actor.blow = {
-      ...blow,
-    };
+  if (blow !== undefined) strikableOf(world, blow.process).blow = { ...blow };
   await turns.play(world.begun, () => {
     for (const one of acts) begin(world, one);
   });
+  simulator.person.blow = undefined;
   for (const { actor } of [world.ingestion, ...world.processes.values()]) {
     actor.blow = undefined;
     world.is_struck ||= actor.is_struck;
   }
   if (world.ingestion.actor.is_dead) world.ingestion = openIngestion(world);
+}
+
+function strikableOf(world: World, name: string): Actor {
+  if (name === 'person') return world.simulator.person;
+  return name === 'ingestion' ? world.ingestion.actor : processOf(world, name).actor;
 }
 
 const day_ms = 24 * 3_600_000;

@@ -1,7 +1,7 @@
 import process from 'node:process';
 import timers from 'node:timers/promises';
 import type { Random } from '../chaos/random.ts';
-import { countDown, isDue } from './actor.ts';
+import { countDown, isDue, passedBy } from './actor.ts';
 import type { Actor } from './actor.ts';
 
 /** The real ones: virtual time has others. */
@@ -99,8 +99,8 @@ export class Turns {
     const at = this.trace.push(`${actor.name}: ${label}`) - 1;
     const note = (outcome: string) => (this.trace[at] += ` -> ${outcome}`);
     const due = isDue(actor.blow) ? actor.blow.kind : undefined;
-    // Sleep comes between transactions.
-    const kind = due === 'falls asleep' ? undefined : due;
+    // Sleep comes between transactions; who lingers does so before a step.
+    const kind = due === 'falls asleep' || due === 'lingers' ? undefined : due;
     if (kind !== undefined) {
       actor.blow = undefined;
       actor.is_struck = true;
@@ -178,12 +178,13 @@ export class Turns {
       return true;
     }
     // PostgreSQL ends the transactions of one that idles in them.
-    if (struck === 'falls asleep' && actor.transactions === 0) {
+    if (struck === 'lingers' || (struck === 'falls asleep' && actor.transactions === 0)) {
       actor.alarm = actor.blow?.until;
       actor.blow = undefined;
-      actor.is_struck = true;
+      actor.is_struck ||= struck === 'falls asleep';
+      actor.is_lingering = struck === 'lingers';
       actor.is_asleep = true;
-      this.trace.push(`${actor.name} falls asleep`);
+      this.trace.push(`${actor.name} ${struck}`);
       return true;
     }
     this.waiting = this.waiting.filter((one) => one !== chosen);
@@ -196,10 +197,9 @@ export class Turns {
 
   private ring({ actor: ringer, label }: Waiting): void {
     for (const { actor } of this.waiting) {
-      if (actor === ringer || actor.alarm === undefined || !label.includes(actor.alarm)) continue;
-      actor.alarm = undefined;
-      actor.is_asleep = false;
-      this.trace.push(`${actor.name} wakes up`);
+      if (actor === ringer || actor.alarm === undefined) continue;
+      actor.alarm = passedBy(actor.alarm, label);
+      if (actor.alarm === undefined) this.wake(actor);
     }
   }
 
@@ -215,16 +215,21 @@ export class Turns {
     return waiting.find((_, index) => (at -= all[index]!) < 0) ?? waiting.at(-1)!;
   }
 
+  private wake(actor: Actor): void {
+    actor.is_asleep = false;
+    actor.is_lingering = false;
+    this.trace.push(`${actor.name} wakes up`);
+  }
+
   /** True if every awake actor waits; false also if nothing is in progress. */
   private async unblock(): Promise<boolean> {
-    if (this.under_way.length === 0) return false;
+    // The step that somebody lingers for does not come.
+    const lingerer = this.waiting.find(({ actor }) => actor.is_lingering);
+    if (lingerer === undefined && this.under_way.length === 0) return false;
     // Somebody waits for a lock of one that is asleep, or PostgreSQL has to end a circle.
-    const sleeper = this.waiting.find(({ actor }) => actor.is_asleep)?.actor;
+    const sleeper = lingerer ?? this.waiting.find(({ actor }) => actor.is_asleep);
     if (sleeper === undefined) await setTimeout(look_ms);
-    else {
-      sleeper.is_asleep = false;
-      this.trace.push(`${sleeper.name} wakes up`);
-    }
+    else this.wake(sleeper.actor);
     return true;
   }
 
