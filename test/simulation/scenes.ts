@@ -404,7 +404,7 @@ const lookAhead = fc
     wait(1, { do: 'wake', process: one }, work(other)),
   ]);
 
-/** Two processes plan a long backfill, each from its own look; the one behind plans in its middle. */
+/** Two processes plan a long backfill; by then one of them is in its middle. */
 const twoAhead = fc
   .record({ names: pair, mode: fc.constantFrom('missing' as const, 'all' as const) })
   .map(({ names: [one, other], mode }): Round[] => [
