@@ -2,7 +2,8 @@
  * Plays histories of exports in virtual time and compares each row: npm run simulate
  * [-- --minutes 60 --seed 7]. With --planted it plants each fault of test/simulation/faults.ts in
  * a process of its own, plays until a history finds it or its share of the minutes is over, and
- * prints which were found. Exit code 1: a history failed, or a planted fault was not found.
+ * prints which were found; with --histories 45 the share of each is so many histories, whatever
+ * else the machine has to do. Exit code 1: a history failed, or a planted fault was not found.
  */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -35,11 +36,13 @@ const signs: [string, RegExp][] = [
 const { minutes, seed, planted, only, at_once, ...options } = readOptions({
   minutes: 10,
   seconds: 0,
+  histories: 0,
   seed: anySeed(),
   planted: false,
   only: '',
   at_once: availableParallelism(),
 });
+const histories_max = options.histories > 0 ? options.histories : Infinity;
 const seconds = options.seconds > 0 ? options.seconds : minutes * 60;
 /** One fault's share: the parent only asks whether it is found. */
 const is_quick = options.seconds > 0;
@@ -54,7 +57,7 @@ async function playMany(): Promise<boolean> {
   let simulator: Simulator | undefined;
   let histories = 0;
   try {
-    while (Date.now() < ends_at) {
+    while (Date.now() < ends_at && histories < histories_max) {
       if (simulator === undefined || histories % histories_per_server === 0) {
         await simulator?.close();
         simulator = await openSimulator();
@@ -94,7 +97,9 @@ function watchHistory(name: string): NodeJS.Timeout | undefined {
 /** Each fault has its share of the time; as many are looked for at once as there are cores. */
 async function plantAll(): Promise<boolean> {
   const chosen = faults.filter(({ name }) => only.split('|').some((part) => name.includes(part)));
-  const share = Math.round((seconds * at_once) / chosen.length);
+  const share = Number.isFinite(histories_max)
+    ? ['--seconds', String(seconds), '--histories', String(histories_max)]
+    : ['--seconds', String(Math.round((seconds * at_once) / chosen.length))];
   const left = [...chosen];
   const stores = await openTestStores();
   const survivors: string[] = [];
@@ -103,9 +108,9 @@ async function plantAll(): Promise<boolean> {
     for (let fault = left.shift(); fault !== undefined; fault = left.shift()) {
       const began = Date.now();
       let output = '';
-      const args = ['scripts/campaigns/simulate.ts', '--seed', String(seed), '--seconds'];
+      const args = ['scripts/campaigns/simulate.ts', '--seed', String(seed), ...share];
       const survived = await runNode(
-        [...args, String(share)],
+        args,
         {
           ...stores.environment,
           ...plantedEnvironment(fault),
