@@ -71,8 +71,8 @@ export async function forgetMissing(
   const lines: string[] = [];
   for (const { batch_export_id, name, held } of wanted) {
     const row = await engine.db.row<LookedAtExport>(sql`
-      SELECT id, name, team_id, timezone, model, custom_query, revision, destination_type,
-        destination_config, destination_secrets FROM batch_exports
+      SELECT id, name, team_id, timezone, model, custom_query, write_rule, revision,
+        destination_type, destination_config, destination_secrets FROM batch_exports
       WHERE id = ${batch_export_id} AND deleted_at IS NULL`);
     const definition = row && findDestination(row.destination_type);
     if (row === undefined || definition === undefined) continue;

@@ -131,8 +131,8 @@ export async function verifyExports(
   if (exportId !== undefined && !isUuid(exportId))
     throw new WrongUsageError(`"${exportId}" is not the id of an export.`);
   const rows = await engine.db.rows<ExportRow>(sql`
-    SELECT id, name, team_id, model, custom_query, revision, destination_type, destination_config,
-      destination_secrets, timezone FROM batch_exports
+    SELECT id, name, team_id, model, custom_query, write_rule, revision, destination_type,
+      destination_config, destination_secrets, timezone FROM batch_exports
     WHERE deleted_at IS NULL AND (${exportId ?? null}::uuid IS NULL OR id = ${exportId ?? null})
       ORDER BY created_at`);
   if (rows.length === 0 && exportId !== undefined)

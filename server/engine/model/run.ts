@@ -1,4 +1,5 @@
 import type { SliceOutcome } from './destination/destination.ts';
+import type { WriteRule } from './destination/write_mode.ts';
 import type { StoredRectangle } from './ledger/rectangles.ts';
 import type { RejectedRowsPolicy } from './destination/rejected_rows.ts';
 import type { ModelName } from './models/model.ts';
@@ -54,6 +55,7 @@ export type ClaimedRun = {
   team_id: number;
   model: ModelName;
   custom_query: string | null;
+  write_rule: WriteRule | null;
   destination_type: string;
   destination_config: Record<string, unknown> | null;
   destination_secrets: Buffer | null;

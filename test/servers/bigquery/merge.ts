@@ -1,74 +1,102 @@
 import { DatabaseSync } from 'node:sqlite';
 import { JobFailure } from './tables.ts';
-import type { Value } from './tables.ts';
+import type { Row, StoredTable, Value } from './tables.ts';
 import { nothing, tableOf, plain, selectRows, typedRow } from './rows.ts';
 import type { StatementWorld, StatementResult, Parameters } from './rows.ts';
 
-/** Does a MERGE: of the rows of one key the last version, where it is newer than the table's. */
+/**
+ * Does a MERGE: of the rows of one key the greatest, where it is greater than that of the table.
+ * SQLite is asked for the order and for the condition, which it spells as BigQuery does.
+ */
 export function mergeRows(
   world: StatementWorld,
   _parameters: Parameters,
   found: (string | undefined)[],
 ): StatementResult {
-  const [target, list = '', union = '', order, condition, update, columns, values] = found;
+  const [target, list = '', union = '', key = '', order = '', on = ''] = found;
+  const [condition, update, columns, values] = found.slice(6);
   const table = tableOf(world, target);
-  const keyOf = (row: Record<string, unknown>) =>
-    `${String(row['team_id'])} ${String(row['distinct_id'])}`;
-  const versions =
-    order === undefined
-      ? []
-      : order.split(', ').map((one) => /^`(\w+)` DESC$/.exec(one)?.[1] ?? '');
-  const isBefore = (one: Record<string, unknown>, other: Record<string, unknown>) => {
-    const version = versions.find((column) => one[column] !== other[column]);
-    return version !== undefined && BigInt(String(one[version])) > BigInt(String(other[version]));
-  };
-  const incoming = new Map<string, Record<string, Value | [string]>>();
-  for (const row of selectRows(world, list, union)) {
-    const other = incoming.get(keyOf(row));
-    if (other === undefined || isBefore(row, other)) incoming.set(keyOf(row), row);
-  }
+  const keys = plain(key);
   const updated = update
     ?.split(', ')
     .map((one) => /^`(\w+)` = incoming\.`\1`$/.exec(one)?.[1] ?? '');
+  const isSame = key
+    .split(', ')
+    .map((one) => `existing.${one} = incoming.${one}`)
+    .join(' AND ');
   if (
-    [...versions, ...(updated ?? [])].includes('') ||
+    updated?.includes('') === true ||
+    on !== isSame ||
     plain(values)
       .map((one) => one.replace('incoming.', ''))
       .join() !== plain(columns).join()
   )
     throw new JobFailure('invalidQuery', 'Syntax error in MERGE');
-  for (const row of incoming.values()) {
+  const incoming = selectRows(world, list, union).map((row) => typedRow(table, row));
+  const keyOf = (row: Row) => JSON.stringify(keys.map((name) => String(row[name] ?? null)));
+  for (const row of greatestRows(table, incoming, { key, order })) {
     const existing = table.rows.findIndex((one) => keyOf(one) === keyOf(row));
     const old = table.rows[existing];
-    if (old === undefined) table.rows.push(typedRow(table, row));
-    else if (updated !== undefined && isTrue(condition, versions, { incoming: row, existing: old }))
-      table.rows[existing] = { ...old, ...typedRow(table, row) };
+    if (old === undefined) table.rows.push(row);
+    else if (updated !== undefined && isGreater(table, condition ?? '1 = 1', row, old))
+      table.rows[existing] = { ...old, ...row };
   }
   return nothing;
 }
 
-/** Asks SQLite for a condition on the versions of two rows, which it spells as BigQuery does. */
-function isTrue(
-  condition: string | undefined,
-  versions: string[],
-  rows: Record<'incoming' | 'existing', Record<string, unknown>>,
-): boolean {
-  if (condition === undefined) return true;
-  const sides = Object.entries(rows).map(([side, row]) => {
-    const columns = versions.map((version) => {
-      const value = row[version] as bigint | string | null | undefined;
-      return `${value ?? 'NULL'} AS \`${version}\``;
-    });
-    return `(SELECT ${columns.join(', ')}) AS ${side}`;
-  });
+function greatestRows(
+  table: StoredTable,
+  rows: Row[],
+  { key, order }: { key: string; order: string },
+): Row[] {
+  return asked(table, { incoming: rows }, (database) =>
+    database
+      .prepare(
+        `SELECT at FROM (SELECT at, ROW_NUMBER() OVER (PARTITION BY ${key} ORDER BY ${order}) AS
+          place FROM incoming) WHERE place = 1 ORDER BY at`,
+      )
+      .all()
+      .map((found) => rows[Number(found['at'])]!),
+  );
+}
+
+function isGreater(table: StoredTable, condition: string, row: Row, old: Row): boolean {
+  return asked(
+    table,
+    { incoming: [row], existing: [old] },
+    (database) =>
+      database.prepare(`SELECT 1 FROM incoming, existing WHERE ${condition}`).get() !== undefined,
+  );
+}
+
+function asked<Answer>(
+  { fields }: StoredTable,
+  sides: Record<string, Row[]>,
+  ask: (database: DatabaseSync) => Answer,
+): Answer {
   const database = new DatabaseSync(':memory:');
   try {
-    return (
-      database.prepare(`SELECT 1 FROM ${sides.join(', ')} WHERE ${condition}`).get() !== undefined
+    database.function('TO_JSON_STRING', { useBigIntArguments: true }, (value) =>
+      value === null ? 'null' : typeof value === 'bigint' ? String(value) : JSON.stringify(value),
     );
-  } catch {
-    throw new JobFailure('invalidQuery', 'Syntax error in MERGE');
+    const columns = fields.map(({ name }) => `\`${name}\``).join(', ');
+    for (const [side, rows] of Object.entries(sides)) {
+      database.exec(`CREATE TABLE ${side} (at, ${columns})`);
+      const insert = database.prepare(
+        `INSERT INTO ${side} VALUES (?, ${fields.map(() => '?').join(', ')})`,
+      );
+      for (const [at, row] of rows.entries())
+        insert.run(at, ...fields.map(({ name }) => bound(row[name.toLowerCase()] ?? null)));
+    }
+    return ask(database);
+  } catch (error) {
+    throw new JobFailure('invalidQuery', `Syntax error in MERGE: ${String(error)}`);
   } finally {
     database.close();
   }
+}
+
+function bound(value: Value): string | number | bigint | null {
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
 }

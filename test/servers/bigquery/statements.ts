@@ -35,12 +35,10 @@ const forms: Form[] = [
   { pattern: new RegExp(`^INSERT INTO (${name})\\nSELECT \\* FROM (${name})$`), run: copyRows },
   {
     pattern: new RegExp(
-      `^MERGE INTO (${name}) AS existing\\nUSING \\(SELECT (.+)\\nFROM \\((.+)\\)\\nWHERE ` +
-        `TRUE QUALIFY ROW_NUMBER\\(\\) OVER \\(PARTITION BY \`team_id\`, \`distinct_id\`(?: ` +
-        'ORDER BY (.+))?\\) = 1\\) AS incoming\\n' +
-        'ON existing\\.`team_id` = incoming\\.`team_id` AND existing\\.`distinct_id` = ' +
-        'incoming\\.`distinct_id`' +
-        '(?:\\nWHEN MATCHED(?: AND \\((.+)\\))? THEN UPDATE SET (.+))?\\nWHEN NOT MATCHED ' +
+      `^MERGE INTO (${name}) AS existing\\nUSING \\(SELECT \\* FROM \\(SELECT (.+)\\nFROM ` +
+        '\\((.+)\\)\\)\\nWHERE TRUE QUALIFY ROW_NUMBER\\(\\) OVER \\(PARTITION BY (.+?) ORDER BY ' +
+        '(.+)\\) = 1\\) AS incoming\\nON (.+?)' +
+        '(?:\\nWHEN MATCHED AND \\((.+)\\) THEN UPDATE SET (.+))?\\nWHEN NOT MATCHED ' +
         'THEN INSERT \\((.+)\\) VALUES \\((.+)\\)$',
       's',
     ),

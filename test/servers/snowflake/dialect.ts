@@ -40,7 +40,7 @@ const parts = `
       WHEN data_type = 'double precision' THEN 'FLOAT'
         WHEN data_type = 'timestamp without time zone' THEN 'TIMESTAMP_NTZ'
       WHEN data_type = 'timestamp with time zone' THEN 'TIMESTAMP_TZ'
-        ELSE upper(data_type) END AS data_type
+        ELSE upper(data_type) END AS data_type, is_nullable
     FROM information_schema.columns;`;
 
 /** Makes a database of PostgreSQL fit for the translated statements. */
@@ -88,6 +88,8 @@ const forms: [RegExp, (statement: string, ...groups: string[]) => string][] = [
 const words: [RegExp, string][] = [
   [/\bNUMBER\(/g, 'numeric('],
   [/\bTIMESTAMP_NTZ\(/g, 'timestamp('],
+  // HASH takes values of any types, and functions of PostgreSQL's own language do not.
+  [/\bHASH\(([^()]+)\)/g, 'hashtextextended(ROW($1)::text, 0)'],
   [/ AS (ARRAY|OBJECT)\)/g, ' AS snowflake_parts.$1)'],
   [/\bINFORMATION_SCHEMA\./g, 'snowflake_information.'],
 ];

@@ -70,14 +70,17 @@ test('persons are merged by their key, and by versions where the export has them
     merged([...key, column('person_version', 'integer'), column('name')]),
     [
       'MERGE INTO `my-project`.`d`.`my events` AS existing',
-      'USING (SELECT `team_id`, `distinct_id`, `person_version`, `name`',
-      'FROM (SELECT * FROM `my-project`.`d`.`s0`)',
+      'USING (SELECT * FROM (SELECT `team_id`, `distinct_id`, `person_version`, `name`',
+      'FROM (SELECT * FROM `my-project`.`d`.`s0`))',
       'WHERE TRUE QUALIFY ROW_NUMBER() OVER (PARTITION BY `team_id`, `distinct_id` ORDER BY ' +
-        '`person_version` DESC) = 1) AS incoming',
+        '`person_version` DESC NULLS LAST, TO_JSON_STRING(`name`) DESC) = 1) AS incoming',
       'ON existing.`team_id` = incoming.`team_id` AND existing.`distinct_id` = ' +
         'incoming.`distinct_id`',
-      'WHEN MATCHED AND (existing.`person_version` IS NULL OR incoming.`person_version` > ' +
-        'existing.`person_version`) THEN UPDATE SET `person_version` = ' +
+      'WHEN MATCHED AND (incoming.`person_version` > existing.`person_version` OR ' +
+        '(existing.`person_version` IS NULL AND incoming.`person_version` IS NOT NULL) OR ' +
+        '((incoming.`person_version` = existing.`person_version` OR (existing.`person_version` ' +
+        'IS NULL AND incoming.`person_version` IS NULL)) AND (TO_JSON_STRING(incoming.`name`) > ' +
+        'TO_JSON_STRING(existing.`name`)))) THEN UPDATE SET `person_version` = ' +
         'incoming.`person_version`, `name` = incoming.`name`',
       'WHEN NOT MATCHED THEN INSERT (`team_id`, `distinct_id`, `person_version`, `name`) ' +
         'VALUES (incoming.`team_id`, incoming.`distinct_id`, incoming.`person_version`, ' +
@@ -86,7 +89,7 @@ test('persons are merged by their key, and by versions where the export has them
   );
   assert.match(
     merged([...key, column('name')])!,
-    /= 1\) AS incoming\n[^\n]+\nWHEN MATCHED THEN UPDATE SET `name` = incoming.`name`\n/,
+    /= 1\) AS incoming\n[^\n]+\nWHEN MATCHED AND \(1 = 1\) THEN UPDATE SET `name` = incoming.`name`\n/,
   );
   assert.doesNotMatch(merged(key)!, /UPDATE/);
   // A value that a query has made is no key, whatever its name.

@@ -1,6 +1,7 @@
 import type { Column } from '../../model/models/column.ts';
-import { isMerged, newerCondition, person_key, versionColumns } from '../sql_tables/layout.ts';
 import type { Layout } from '../sql_tables/layout.ts';
+import { mergeWords } from '../sql_tables/merging.ts';
+import type { Merge } from '../sql_tables/merging.ts';
 import { inDataset, quoted, targetOf } from './config.ts';
 import type { BigQueryConfig } from './config.ts';
 
@@ -17,13 +18,14 @@ export type Staged = { tables: string[]; json_columns: ReadonlySet<string> };
  * the receipt alone.
  */
 export function showScript(config: BigQueryConfig, layout: Layout, staged: Staged): string {
+  const merge = mergeWords(layout, { came, there, tie }, quoted);
   const rows =
     staged.tables.length === 0
       ? []
       : [
-          isMerged(layout)
-            ? mergeStatement(config, layout, staged)
-            : insertStatement(config, layout, staged),
+          merge === undefined
+            ? insertStatement(config, layout, staged)
+            : mergeStatement(config, layout, staged, merge),
         ];
   return transaction([...rows, receiptStatement(config)]);
 }
@@ -41,37 +43,35 @@ function insertStatement(config: BigQueryConfig, { columns }: Layout, staged: St
   );
 }
 
+const came = (name: string) => `incoming.${quoted(name)}`;
+const there = (name: string) => `existing.${quoted(name)}`;
+
+/** The text of all values, which has an order where JSON has none. */
+function tie(names: string[], value: (name: string) => string): string {
+  return names.map((name) => `TO_JSON_STRING(${value(name)})`).join(" || ',' || ");
+}
+
 /**
- * Merges persons: a row of the table is replaced only by one with higher versions; without versions
- * in the export the newer delivery wins. Of several rows of one key in the stage only the newest
- * counts: a MERGE with two would fail.
+ * Merges rows: a row of the table is replaced only by a greater one. Of several rows of one key in
+ * the stage only the greatest counts: a MERGE with two would fail.
  */
-function mergeStatement(config: BigQueryConfig, layout: Layout, staged: Staged): string {
-  const versions = versionColumns(layout).map(quoted);
-  const changed = layout.columns
-    .map((column) => column.name)
-    .filter((name) => !person_key.includes(name));
-  const order =
-    versions.length === 0
-      ? ''
-      : ` ORDER BY ${versions.map((version) => `${version} DESC`).join(', ')}`;
-  const rank = `ROW_NUMBER() OVER (PARTITION BY ${person_key.map(quoted).join(', ')}${order})`;
-  const newer = newerCondition(versions, {
-    came: (version) => `incoming.${version}`,
-    there: (version) => `existing.${version}`,
-  });
-  const update = changed.map((name) => `${quoted(name)} = incoming.${quoted(name)}`).join(', ');
+function mergeStatement(
+  config: BigQueryConfig,
+  layout: Layout,
+  staged: Staged,
+  { key, changed, order, newer }: Merge,
+): string {
+  const rank = `ROW_NUMBER() OVER (PARTITION BY ${key.map(quoted).join(', ')} ORDER BY ${order})`;
+  const update = changed.map((name) => `${quoted(name)} = ${came(name)}`).join(', ');
   return [
     `MERGE INTO ${targetOf(config).quoted} AS existing`,
-    `USING (SELECT ${valuesOf(layout.columns, staged)}\nFROM ` +
-      `${unionOf(config, staged)}\nWHERE TRUE QUALIFY ${rank} = 1) AS incoming`,
-    'ON ' +
-      person_key.map((name) => `existing.${quoted(name)} = incoming.${quoted(name)}`).join(' AND '),
-    ...(changed.length === 0
-      ? []
-      : [`WHEN MATCHED${newer === undefined ? '' : ` AND (${newer})`} THEN UPDATE SET ${update}`]),
+    // Ranked as the table holds them: JSON of other spelling is the same there.
+    `USING (SELECT * FROM (SELECT ${valuesOf(layout.columns, staged)}\nFROM ` +
+      `${unionOf(config, staged)})\nWHERE TRUE QUALIFY ${rank} = 1) AS incoming`,
+    `ON ${key.map((name) => `${there(name)} = ${came(name)}`).join(' AND ')}`,
+    ...(changed.length === 0 ? [] : [`WHEN MATCHED AND (${newer}) THEN UPDATE SET ${update}`]),
     `WHEN NOT MATCHED THEN INSERT (${namesOf(layout.columns)}) VALUES ` +
-      `(${layout.columns.map((column) => `incoming.${quoted(column.name)}`).join(', ')})`,
+      `(${layout.columns.map(({ name }) => came(name)).join(', ')})`,
   ].join('\n');
 }
 

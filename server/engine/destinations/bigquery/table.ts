@@ -1,6 +1,6 @@
 import { NonRetryableError } from '../../model/destination/errors.ts';
 import type { Column, ColumnType } from '../../model/models/column.ts';
-import { isMerged, person_key } from '../sql_tables/layout.ts';
+import { mergeOf } from '../sql_tables/layout.ts';
 import type { Layout } from '../sql_tables/layout.ts';
 import type { Dataset, Field, NewTable, Table } from './api.ts';
 import { targetOf } from './config.ts';
@@ -58,14 +58,15 @@ export function stageFields(columns: Column[]): Field[] {
 }
 
 /**
- * The table of an export: events with partitions by day of `timestamp`, persons clustered by the
- * key by which they are merged.
+ * The table of an export: events with partitions by day of `timestamp`, merged rows are
+ * clustered by their key.
  */
 export function newTable(layout: Layout, useJsonType: boolean): NewTable {
   const fields = layout.columns.map((column) => ({
     name: column.name,
     type: column.type === 'json' && useJsonType ? 'JSON' : types[column.type][0],
   }));
+  const merge = mergeOf(layout);
   const hasTime = layout.columns.some(
     (column) =>
       column.name === 'timestamp' && column.type === 'timestamp' && column.is_calculated !== true,
@@ -75,7 +76,8 @@ export function newTable(layout: Layout, useJsonType: boolean): NewTable {
     ...(layout.model === 'events' && hasTime
       ? { timePartitioning: { type: 'DAY', field: 'timestamp' } as const }
       : {}),
-    ...(isMerged(layout) ? { clustering: { fields: [...person_key] } } : {}),
+    // BigQuery clusters by four columns at most.
+    ...(merge === undefined ? {} : { clustering: { fields: merge.key.slice(0, 4) } }),
   };
 }
 

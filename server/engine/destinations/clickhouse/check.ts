@@ -81,11 +81,10 @@ async function writeRow(
   row: SampleRow,
 ): Promise<void> {
   const { columns } = row;
+  const layout = testedLayout(columns);
   if (like === undefined)
-    await connection.command(
-      tableStatement(inDatabase(connection.config, scratch), testedLayout(columns)),
-    );
-  else await createStage(connection, like, { table: scratch, id: randomUUID() });
+    await connection.command(tableStatement(inDatabase(connection.config, scratch), layout));
+  else await createStage(connection, like, layout, { table: scratch, id: randomUUID() });
   await insertSlice(
     { connection, delivery: { columns } },
     scratch,

@@ -1,5 +1,6 @@
 import { RetryableError } from '../../model/destination/errors.ts';
 import { identifier } from '../formats/expression.ts';
+import { isMerged } from '../sql_tables/layout.ts';
 import { listIntendedStages, writeReceipt } from './receipts.ts';
 import type { Session } from './session.ts';
 import { attachAll } from './slices.ts';
@@ -56,10 +57,11 @@ export async function takeBack(session: Session): Promise<void> {
 
 /**
  * Finds an earlier stage that has all `records`, and removes the rows of the others: a killed
- * server may have left a part of them.
+ * server may have left a part of them. Merged rows stay: the server may have removed the rows whose
+ * place they took, and the same rows come once more.
  */
 async function settle(
-  { connection }: Session,
+  { connection, delivery }: Session,
   stageIds: string[],
   records: number | undefined,
 ): Promise<string | undefined> {
@@ -72,7 +74,7 @@ async function settle(
     );
     const found = row?.records ?? 0;
     if (whole === undefined && found > 0 && found === records) whole = id;
-    else if (found > 0)
+    else if (found > 0 && !isMerged(delivery))
       await connection.command(
         `ALTER TABLE ${target} DELETE WHERE ${identifier(stage_column)} = {id:UUID}
           SETTINGS mutations_sync = 2`,

@@ -70,10 +70,10 @@ async function isDelivered(session: Session): Promise<boolean> {
 }
 
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
-  const { connection } = session;
+  const { connection, delivery } = session;
   const target = await getTable(connection);
   const taken = await takeSlicesOver(session, outcomes);
-  await createStage(connection, target, session.stage);
+  await createStage(connection, target, delivery, session.stage);
   session.target = target;
   session.has_slices = taken.length > 0;
   return taken;

@@ -39,9 +39,9 @@ export async function writeSlice(
   slice: Slice,
   bytes: Readable,
 ): Promise<SliceState> {
-  const { connection, stage } = place;
+  const { connection, delivery, stage } = place;
   const table = `${stage.table}_${slice.number}`;
-  await createStage(connection, target, { table, id: stage.id });
+  await createStage(connection, target, delivery, { table, id: stage.id });
   let slice_bytes = 0;
   const counted = measured(bytes, (size) => (slice_bytes += size));
   await insertSlice(place, table, slice, counted);

@@ -1,8 +1,10 @@
 import { NonRetryableError } from '../../model/destination/errors.ts';
 import { identifier, literal } from '../formats/expression.ts';
 import type { Column, ColumnType } from '../../model/models/column.ts';
-import { isMerged, person_key, versionColumns } from '../sql_tables/layout.ts';
+import { mergeOf } from '../sql_tables/layout.ts';
 import type { Layout } from '../sql_tables/layout.ts';
+import type { MergeKeys } from '../../model/destination/write_mode.ts';
+import { listed } from '../sql_tables/merging.ts';
 import { inDatabase } from './config.ts';
 import type { Connection } from './connection.ts';
 import { requireNoneMissing } from '../sql_tables/fitting.ts';
@@ -13,6 +15,12 @@ import type { FoundColumn } from '../sql_tables/fitting.ts';
  * answer was lost has happened.
  */
 export const stage_column = 'sluice_stage_id';
+
+/**
+ * Orders the rows of a key: their versions, then a hash of their other values. The engine takes one
+ * version, and of equal ones the row that came last.
+ */
+export const version_column = 'sluice_version';
 
 const no_stage = '00000000-0000-0000-0000-000000000000';
 
@@ -43,6 +51,7 @@ const partition_column = '_partition_id';
 
 const own_columns = new Set([
   stage_column,
+  version_column,
   partition_column,
   '_row_exists',
   '_block_number',
@@ -61,34 +70,65 @@ export function clickHouseColumnFaults(columns: Column[]): string[] {
 
 /**
  * The statement that creates the table of an export. It has no partitions, so that a delivery is
- * shown in one step; persons are merged by key and version.
+ * shown in one step; rows are merged by key and version.
  */
 export function tableStatement(target: string, layout: Layout): string {
-  const columns = layout.columns.map((column) => `${identifier(column.name)} ${typeOf(column)}`);
+  const { key = [] } = mergeOf(layout) ?? {};
+  const columns = layout.columns.map(
+    (column) => `${identifier(column.name)} ${typeOf(column, key)}`,
+  );
   // MATERIALIZED keeps it out of SELECT *.
   columns.push(`${identifier(stage_column)} UUID MATERIALIZED toUUID(${literal(no_stage)})`);
+  if (key.length > 0) columns.push(`${identifier(version_column)} UInt256 MATERIALIZED 0`);
   return `CREATE TABLE IF NOT EXISTS ${target} (${columns.join(', ')}) ENGINE =
     ${engineOf(layout)}`;
 }
 
-function typeOf(column: Column): string {
-  return column.nullable ? `Nullable(${types[column.type]})` : types[column.type];
+function typeOf(column: Column, key: readonly string[]): string {
+  return column.nullable && !key.includes(column.name)
+    ? `Nullable(${types[column.type]})`
+    : types[column.type];
 }
 
 function engineOf(layout: Layout): string {
+  const merge = mergeOf(layout);
+  if (merge !== undefined) {
+    const key = layout.columns.filter(({ name }) => merge.key.includes(name));
+    const order = key.map(({ name }) => identifier(name)).join(', ');
+    return `ReplacingMergeTree(${identifier(version_column)}) ORDER BY (${order})`;
+  }
   const has = (name: string) =>
     layout.columns.some((column) => column.name === name && !column.nullable);
-  const order = (names: readonly string[]) => `(${names.filter(has).map(identifier).join(', ')})`;
-  if (!isMerged(layout))
-    return `MergeTree ORDER BY ${order(layout.model === 'events' ? event_order : [])}`;
-  // The engine takes one version: the first, which decides where it differs.
-  const version = versionColumns(layout).find((wanted) =>
-    layout.columns.some(
-      ({ name, type, nullable, is_calculated }) =>
-        name === wanted && type === 'integer' && !nullable && is_calculated !== true,
-    ),
-  );
-  return `ReplacingMergeTree(${version ?? ''}) ORDER BY ${order(person_key)}`;
+  const order = (layout.model === 'events' ? event_order : []).filter(has).map(identifier);
+  return `MergeTree ORDER BY (${order.join(', ')})`;
+}
+
+const bits = 256;
+/** A version of 64 bits, and one bit that says that it is not NULL. */
+const version_bits = 65;
+
+/**
+ * The value of `version_column`: each version as a number that grows with it, the first one on top,
+ * and below them as much of a hash of the other values as there is room for.
+ */
+export function versionExpression(layout: Layout, { key, versions }: MergeKeys): string {
+  const types = new Map(layout.columns.map(({ name, type }) => [name, type]));
+  const parts = versions.map((name, index) => {
+    const column = identifier(name);
+    const number = types.get(name) === 'timestamp' ? `toUnixTimestamp64Micro(${column})` : column;
+    const positive = `toInt256(assumeNotNull(${number})) + toInt256('${2n ** 63n + 1n}')`;
+    const value = `if(isNull(${column}), 0, toUInt256(${positive}))`;
+    return `bitShiftLeft(toUInt256(${value}), ${bits - version_bits * (index + 1)})`;
+  });
+  const others = layout.columns
+    .filter(({ name }) => !key.includes(name) && !versions.includes(name))
+    .map(({ name }) => identifier(name));
+  const values = others.map((name) => `ifNull(toString(${name}), ''), isNull(${name})`);
+  const room = bits - version_bits * versions.length;
+  const tie =
+    `bitShiftRight(toUInt256(reinterpretAsUInt128(sipHash128(${values.join(', ')}))), ` +
+    `${Math.max(0, 128 - room)})`;
+  return [...parts, ...(others.length === 0 ? [] : [tie])].join(' + ') || '0';
 }
 
 /** The table of this name, or undefined when there is none that the user may see. */
@@ -158,18 +198,34 @@ export async function checkTable(
         'in one of the MergeTree family. Export to such a table.',
     );
   }
-  const isKeyed = table.sorting_key.split(', ').sort().join() === person_key.toSorted().join();
-  if (isMerged(layout) && !(table.engine.includes('Replacing') && isKeyed)) {
-    throw new NonRetryableError(
-      'table_unsuitable',
-      `Persons are merged by (team_id, distinct_id), but the table ${name} is no ` +
-        'ReplacingMergeTree ordered by these columns; create one or export to another table.',
-    );
-  }
-  checkColumns(name, layout.columns, found);
+  checkMerging(name, table, layout);
+  checkColumns(name, layout, found);
 }
 
-function checkColumns(name: string, columns: Column[], found: FoundColumn[]): void {
+/**
+ * Persons may go on to a table of an earlier release, whose engine takes the first version alone;
+ * that is exact for them, because no two rows of a person share it.
+ */
+function checkMerging(name: string, table: Table, layout: Layout): void {
+  const merge = mergeOf(layout);
+  if (merge === undefined) return;
+  const isKeyed = table.sorting_key.split(', ').sort().join() === merge.key.toSorted().join();
+  if (!table.engine.includes('Replacing') || !isKeyed)
+    throw new NonRetryableError(
+      'table_unsuitable',
+      `Rows are merged by ${listed(merge.key)}, but the table ${name} is no ` +
+        'ReplacingMergeTree ordered by these columns; create one or export to another table.',
+    );
+  if (layout.merge !== undefined && !table.engine_full.includes(version_column))
+    throw new NonRetryableError(
+      'table_unsuitable',
+      `The table ${name} must have the engine ReplacingMergeTree(${version_column}) with a column ` +
+        `${version_column} UInt256: ClickHouse takes one version, and Sluice puts all of them and ` +
+        'the order of equal ones into this column. Create such a table, or export to another one.',
+    );
+}
+
+function checkColumns(name: string, layout: Layout, found: FoundColumn[]): void {
   const names = new Set(found.map((row) => row.name));
   if (names.has(partition_column))
     throw new NonRetryableError(
@@ -177,9 +233,10 @@ function checkColumns(name: string, columns: Column[], found: FoundColumn[]): vo
       `The table ${name} has a column ${partition_column}, which hides the column that ` +
         'ClickHouse needs to identify partitions. Rename it, or export to another table.',
     );
-  const missing = columns
+  const { key = [] } = mergeOf(layout) ?? {};
+  const missing = layout.columns
     .filter((column) => !names.has(column.name))
-    .map((column) => `${column.name} ${typeOf(column)}`);
+    .map((column) => `${column.name} ${typeOf(column, key)}`);
   if (!found.some((row) => row.name === stage_column && row.type === 'UUID'))
     missing.push(`${stage_column} UUID`);
   requireNoneMissing(name, missing);
@@ -187,11 +244,12 @@ function checkColumns(name: string, columns: Column[], found: FoundColumn[]): vo
 
 /**
  * Creates an empty table that fits the target part by part, whose rows say which stage they came
- * by.
+ * by, and how they are ordered among those of their key.
  */
 export async function createStage(
   connection: Connection,
   target: Table,
+  layout: Layout,
   stage: { table: string; id: string },
 ): Promise<void> {
   const name = inDatabase(connection.config, stage.table);
@@ -207,6 +265,12 @@ export async function createStage(
     `ALTER TABLE ${name} MODIFY COLUMN ${identifier(stage_column)} UUID DEFAULT
       toUUID(${literal(stage.id)})`,
   );
+  const merge = mergeOf(layout);
+  if (merge !== undefined && target.engine_full.includes(version_column))
+    await connection.command(
+      `ALTER TABLE ${name} MODIFY COLUMN ${identifier(version_column)} UInt256 MATERIALIZED
+        ${versionExpression(layout, merge)}`,
+    );
 }
 
 const engine_token = /'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|"(?:[^"\\]|\\.)*"|\w+|[^\w]/gs;

@@ -18,7 +18,7 @@ function compared(expected: Rows, found: Rows, more: Partial<ComparedRows> = {})
   return compareRows({
     name: 't',
     columns: [...columns],
-    key: 'uuid',
+    key: ['uuid'],
     is_shared: false,
     records: 10,
     expected: () => Readable.from(expected()),
@@ -78,7 +78,7 @@ test('rows without a key show all their values', async () => {
       await compared(
         () => [row('1'), row('2')],
         () => [row('2'), row('1', 'b')],
-        { key: undefined },
+        { key: [] },
       ),
     ).toSorted(),
     [

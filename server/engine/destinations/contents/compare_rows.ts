@@ -17,8 +17,8 @@ export type ComparedRows = {
   /** The table or file, as users know it. */
   name: string;
   columns: Pick<Column, 'name' | 'type'>[];
-  /** The column that tells rows apart; without it they can only be told by all their values. */
-  key: string | undefined;
+  /** The columns that tell rows apart; without any they can only be told by all their values. */
+  key: readonly string[];
   /** True where rows of others are there too, which cannot be told from added ones. */
   is_shared: boolean;
   /** About how many rows there are. */
@@ -82,10 +82,11 @@ function reader({
   key,
 }: Pick<ComparedRows, 'columns' | 'key'>): (row: ValueRow) => RowTexts {
   const types = columns.map((column) => column.type);
-  const at = columns.findIndex((column) => column.name === key);
+  const places = key.map((name) => columns.findIndex((column) => column.name === name));
   return (row) => {
     const values = types.map((type, index) => canonicalValue(type, row[index] ?? null));
-    return { key: at === -1 ? rowText(values) : (values[at] ?? 'NULL'), values };
+    const own = places.map((at) => values[at] ?? 'NULL');
+    return { key: own.length === 0 ? rowText(values) : own.join(', '), values };
   };
 }
 
@@ -94,7 +95,7 @@ function placeOf(key: string): number {
 }
 
 /** A text that two rows share only when all their values are equal. */
-function rowText(values: ValueRow): string {
+export function rowText(values: ValueRow): string {
   let text = '';
   for (const value of values) text += value === null ? '-' : `${value.length}:${value}`;
   return text;

@@ -9,7 +9,7 @@ export type RowTexts = { key: string; values: ValueRow };
 type Place = {
   name: string;
   columns: Pick<Column, 'name' | 'type'>[];
-  key: string | undefined;
+  key: readonly string[];
   is_shared: boolean;
 };
 
@@ -35,9 +35,9 @@ export function differencesOfKey(
     if (at !== -1) left.splice(at, 1);
     return at === -1;
   });
-  if (place.key === undefined) return keylessDifferences(place, unmatched, left);
+  if (place.key.length === 0) return keylessDifferences(place, unmatched, left);
   const key = expected[0]?.key ?? found[0]?.key ?? '';
-  const name = `${place.name} ${place.key}=${shown(key, 0)}`;
+  const name = `${place.name} ${place.key.join(', ')}=${shown(key, 0)}`;
   const differences: Difference[] = [];
   while (unmatched.length > 0 && left.length > 0) {
     const { values } = unmatched.shift()!;

@@ -9,7 +9,7 @@ import type {
 } from '../../model/destination/destination.ts';
 import type { ContentSource, ValueRow } from '../../model/destination/content_source.ts';
 import { KnownError } from '../../model/destination/errors.ts';
-import { keyColumn } from '../sql_tables/layout.ts';
+import { keyColumns } from '../sql_tables/layout.ts';
 import { whyChanged } from '../../model/destination/changed_receipt.ts';
 import type { Encoding } from '../../model/destination/encoding.ts';
 import { FileBoundError } from './parquet_bounds.ts';
@@ -145,7 +145,7 @@ async function withValues(
     if (content !== undefined) yield* readFileRows(content, encoding, columns);
   };
   const expected = () => source.rows(delivery_id, number);
-  const key = keyColumn(delivery);
+  const key = keyColumns(delivery);
   try {
     const values = await compareRows({
       name,

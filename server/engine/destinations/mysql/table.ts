@@ -2,8 +2,9 @@ import { NonRetryableError } from '../../model/destination/errors.ts';
 import type { Column, ColumnType } from '../../model/models/column.ts';
 import { foldedKeyError, requireFitting, requireUniqueIndex } from '../sql_tables/fitting.ts';
 import type { FoundColumn } from '../sql_tables/fitting.ts';
-import { isMerged, newerCondition, person_key, versionColumns } from '../sql_tables/layout.ts';
+import { mergeOf } from '../sql_tables/layout.ts';
 import type { Layout } from '../sql_tables/layout.ts';
+import { mergeWords, requireFilledKeys } from '../sql_tables/merging.ts';
 import { quoted } from './config.ts';
 import type { Connection } from './connection.ts';
 
@@ -22,7 +23,13 @@ const types: Record<ColumnType, string> = {
 };
 
 /** An index of InnoDB holds 3,072 bytes of a key, four for a character. */
-const key_text_type = 'varchar(700)';
+function keyTextType(key: Column[]): string {
+  const uuids = key.filter(({ type }) => type === 'uuid').length;
+  const texts = key.filter(({ type }) => type === 'text').length;
+  const numbers = key.length - uuids - texts;
+  const characters = Math.floor((3_072 - uuids * 144 - numbers * 8) / 4 / Math.max(texts, 1));
+  return `varchar(${Math.min(700, characters)})`;
+}
 
 /**
  * Collations that tell every two texts apart, also by blanks at their ends, of MySQL and of
@@ -61,19 +68,21 @@ export function mySqlColumnFaults(columns: Column[]): string[] {
     : faults;
 }
 
-/** The statement that creates the table of an export; persons get a primary key to be merged by. */
+/** The statement that creates the table of an export, with a primary key to merge rows by. */
 export async function tableStatement(
   connection: Connection,
   target: string,
   layout: Layout,
 ): Promise<string> {
-  const isKey = (column: Column) => isMerged(layout) && person_key.includes(column.name);
+  const { key = [] } = mergeOf(layout) ?? {};
+  const isKey = (column: Column) => key.includes(column.name);
+  const key_text_type = keyTextType(layout.columns.filter(isKey));
   const typeOf = (column: Column) =>
     isKey(column) && column.type === 'text' ? key_text_type : types[column.type];
   const columns = layout.columns.map(
     (column) => `${quoted(column.name)} ${typeOf(column)}${isKey(column) ? ' NOT NULL' : ''}`,
   );
-  if (isMerged(layout)) columns.push(`PRIMARY KEY (${person_key.map(quoted).join(', ')})`);
+  if (key.length > 0) columns.push(`PRIMARY KEY (${key.map(quoted).join(', ')})`);
   const found = await connection.rows<{ name: string }>(
     'SELECT COLLATION_NAME AS name FROM information_schema.COLLATIONS WHERE COLLATION_NAME IN (?)',
     [exact_collations],
@@ -91,9 +100,9 @@ export async function findColumns(
   connection: Connection,
   table: string,
 ): Promise<FoundColumn[] | undefined> {
-  const found = await connection.rows<FoundColumn & { is_computed: number }>(
+  const found = await connection.rows<FoundColumn & { is_computed: number; is_filled: number }>(
     `SELECT COLUMN_NAME AS name, COLUMN_TYPE AS type, COALESCE(GENERATION_EXPRESSION,
-      '') <> '' AS is_computed,
+      '') <> '' AS is_computed, IS_NULLABLE = 'NO' AS is_filled,
             CASE WHEN DATA_TYPE IN ('date', 'datetime', 'timestamp', 'time') THEN 'D'
                  WHEN DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int', 'bigint', 'decimal',
                    'float', 'double', 'year') THEN 'N' ELSE 'S' END AS category
@@ -101,15 +110,16 @@ export async function findColumns(
     [connection.config.database, table],
   );
   if (found.length === 0) return undefined;
-  return found.map(({ is_computed, ...column }) => ({
+  return found.map(({ is_computed, is_filled, ...column }) => ({
     ...column,
     is_generated: is_computed === 1,
+    takes_no_null: is_filled === 1,
   }));
 }
 
 /**
  * Refuses a table that cannot take the export: columns that are missing or that no row fits, and
- * for persons a table without a unique index on their key, or with another one. Gives a warning
+ * for merged rows a table without a unique index on their key, or with another one. Gives a warning
  * where a column changes values.
  */
 export async function checkTable(
@@ -123,7 +133,11 @@ export async function checkTable(
     folds_case: true,
     has_number_booleans: true,
   });
-  if (isMerged(layout)) await checkPersonKey(connection, layout);
+  const merge = mergeOf(layout);
+  if (merge !== undefined) {
+    await checkKey(connection, layout, merge.key);
+    requireFilledKeys(connection.target.name, layout, found);
+  }
   return warning;
 }
 
@@ -152,10 +166,14 @@ type UniqueColumn = {
 };
 
 /**
- * ON DUPLICATE KEY goes by all unique indexes: by one that is not the persons' key, or that holds
- * different texts for equal, a person would take the row of another.
+ * ON DUPLICATE KEY goes by all unique indexes: by one that is not the key, or that holds different
+ * texts for equal, a row would take the place of another one.
  */
-async function checkPersonKey(connection: Connection, layout: Layout): Promise<void> {
+async function checkKey(
+  connection: Connection,
+  layout: Layout,
+  key: readonly string[],
+): Promise<void> {
   const { table, name } = connection.target;
   const columns = await connection.rows<UniqueColumn>(
     `SELECT s.INDEX_NAME AS index_name, s.COLUMN_NAME AS name, c.COLLATION_NAME AS collation,
@@ -172,13 +190,15 @@ async function checkPersonKey(connection: Connection, layout: Layout): Promise<v
   const indexes = Object.values(Object.groupBy(columns, ({ index_name }) => index_name)).map(
     (found) => found!,
   );
+  const folded_key = key.map((one) => one.toLowerCase());
   const hasKey = (found: UniqueColumn[]) =>
-    person_key.every((key) =>
-      found.some((column) => column.name?.toLowerCase() === key && column.is_whole === 1),
+    folded_key.every((one) =>
+      found.some((column) => column.name?.toLowerCase() === one && column.is_whole === 1),
     );
   requireUniqueIndex(
     name,
-    indexes.filter((found) => found.length === 2 && hasKey(found)),
+    key,
+    indexes.filter((found) => found.length === key.length && hasKey(found)),
   );
   const given = new Set(layout.columns.map((column) => column.name.toLowerCase()));
   const other = indexes.find(
@@ -194,49 +214,53 @@ async function checkPersonKey(connection: Connection, layout: Layout): Promise<v
   if (other !== undefined)
     throw new NonRetryableError(
       'table_unsuitable',
-      `Persons are merged by (team_id, distinct_id), but the table ${name} has another unique ` +
-        `index, ${other[0]!.index_name}, and MySQL would merge different persons by it. Drop it, ` +
+      `Rows are merged by (${key.join(', ')}), but the table ${name} has another unique ` +
+        `index, ${other[0]!.index_name}, and MySQL would merge different rows by it. Drop it, ` +
         'or export to another table.',
     );
   const folded = columns.find(
     (column) =>
-      column.name?.toLowerCase() === 'distinct_id' && /_[ac]i(_|$)/.test(column.collation ?? ''),
+      folded_key.includes(column.name?.toLowerCase() ?? '') &&
+      /_[ac]i(_|$)/.test(column.collation ?? ''),
   );
-  if (folded !== undefined)
-    throw foldedKeyError(name, folded.collation!, `${key_text_type} COLLATE utf8mb4_bin`);
+  if (folded === undefined) return;
+  const wanted = keyTextType(layout.columns.filter((column) => key.includes(column.name)));
+  throw foldedKeyError(name, {
+    name: folded.name!,
+    found: folded.collation!,
+    wanted: `${wanted} COLLATE utf8mb4_bin`,
+  });
 }
 
 /**
- * Returns the text before and after the rows in the INSERT that shows them. Merges persons: a row
- * of the table is replaced only by one with higher versions; without versions in the export the
- * newer delivery wins.
+ * Returns the text before and after the rows in the INSERT that shows them. A merged row takes the
+ * place of the one that is there only if it is greater; otherwise the server writes nothing.
  */
 export function insertStatement(target: string, layout: Layout): { before: string; after: string } {
-  const names = layout.columns.map((column) => column.name);
   const before = `INSERT INTO ${target} (${columnList(layout.columns)}) `;
-  if (!isMerged(layout)) return { before, after: '' };
   // With the table's name: where the rows come from a stage, its columns are called the same.
   const there = (name: string) => `${target}.${quoted(name)}`;
   const came = (name: string) => `VALUES(${quoted(name)})`;
-  const versions = versionColumns(layout);
-  const changed = names.filter((name) => !person_key.includes(name));
-  const key = there('team_id');
-  if (changed.length === 0) return { before, after: ` ON DUPLICATE KEY UPDATE ${key} = ${key}` };
-  const newer = newerCondition(versions, { came, there });
-  if (newer === undefined)
-    return {
-      before,
-      after:
-        ' ON DUPLICATE KEY UPDATE ' +
-        changed.map((name) => `${there(name)} = ${came(name)}`).join(', '),
-    };
+  const merge = mergeWords(layout, { came, there, tie }, quoted);
+  if (merge === undefined) return { before, after: '' };
+  const key = there(merge.key[0]!);
+  if (merge.changed.length === 0)
+    return { before, after: ` ON DUPLICATE KEY UPDATE ${key} = ${key}` };
   // Assignments are made from left to right, and later ones would see the new versions: so the
   // answer is found once, first.
-  const first = `${key} = IF(@sluice_is_newer := (${newer}), ${key}, ${key})`;
-  const others = changed.map(
+  const first = `${key} = IF(@sluice_is_newer := (${merge.newer}), ${key}, ${key})`;
+  const others = merge.changed.map(
     (name) => `${there(name)} = IF(@sluice_is_newer, ${came(name)}, ${there(name)})`,
   );
   return { before, after: ` ON DUPLICATE KEY UPDATE ${[first, ...others].join(', ')}` };
+}
+
+const no_digest = '0'.repeat(64);
+
+/** Digests of one length, because a collation may hold different texts for equal. */
+function tie(names: string[], value: (name: string) => string): string {
+  const digests = names.map((name) => `COALESCE(SHA2(${value(name)}, 256), '${no_digest}')`);
+  return `CONCAT(${digests.join(', ')})`;
 }
 
 /** The names of columns as SQL lists them. */

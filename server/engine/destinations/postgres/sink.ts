@@ -68,8 +68,8 @@ export async function openPostgresSink(
       await createStage(connection, stage);
       return true;
     },
-    // Persons are merged when all are staged, in the order of their keys: deliveries that merge the
-    // same persons bit by bit would wait for each other in a circle.
+    // Rows are merged when all are staged, in the order of their keys: deliveries that merge the
+    // same rows bit by bit would wait for each other in a circle.
     openMover: async () =>
       isMerged(delivery)
         ? undefined

@@ -181,7 +181,7 @@ export async function moveSlice(
 }
 
 /**
- * Moves everything that is staged into the target and drops the stage; persons are merged in the
+ * Moves everything that is staged into the target and drops the stage; rows are merged in the
  * order of their keys. Throws as `listStaged` and `moveSlice`.
  */
 export async function moveStage(connection: Connection, stage: Stage): Promise<void> {
@@ -189,7 +189,7 @@ export async function moveStage(connection: Connection, stage: Stage): Promise<v
   if (isMerged(stage.delivery)) {
     const xids = staged.map(([, { xid }]) => xid).join(',');
     const whole = `(SELECT * FROM ${stage.quoted} WHERE xmin = ANY ('{${xids}}'::xid[])) AS staged`;
-    await connection.run(mergeStatement(stage.target, whole, stage.delivery.columns));
+    await connection.run(mergeStatement(stage.target, whole, stage.delivery));
   } else {
     for (const [number, slice] of staged) await moveSlice(connection, stage, number, slice);
   }
@@ -222,7 +222,7 @@ export function copyStatement(table: string, delivery: Delivery): string {
 }
 
 /**
- * Brings rows straight into the target, a quoted name, and gives how many came; persons are merged.
+ * Brings rows straight into the target, a quoted name, and gives how many came; rows are merged.
  */
 export async function copyRows(
   connection: Connection,
@@ -236,7 +236,7 @@ export async function copyRows(
       SELECT ${columnList(delivery.columns)} FROM ${target} WITH NO DATA`,
   );
   const copied = await connection.copy(copyStatement('pg_temp.sluice_stage', delivery), bytes);
-  await connection.rows(mergeStatement(target, 'pg_temp.sluice_stage', delivery.columns));
+  await connection.rows(mergeStatement(target, 'pg_temp.sluice_stage', delivery));
   await connection.rows('TRUNCATE pg_temp.sluice_stage');
   return copied;
 }

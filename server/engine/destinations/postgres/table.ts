@@ -1,15 +1,11 @@
 import { NonRetryableError } from '../../model/destination/errors.ts';
-import type { Column, ColumnType } from '../../model/models/column.ts';
+import type { ColumnType } from '../../model/models/column.ts';
 import { foldedKeyError, requireFitting, requireUniqueIndex } from '../sql_tables/fitting.ts';
 import type { FoundColumn } from '../sql_tables/fitting.ts';
-import {
-  isMerged,
-  newerCondition,
-  person_key,
-  quoted,
-  versionColumns,
-} from '../sql_tables/layout.ts';
+import { columnList, mergeOf, quoted } from '../sql_tables/layout.ts';
 import type { Layout } from '../sql_tables/layout.ts';
+import { mergeWords, requireFilledKeys } from '../sql_tables/merging.ts';
+import type { Rivals } from '../sql_tables/merging.ts';
 import type { Target } from '../sql_tables/target.ts';
 import type { Connection } from '../sql_tables/postgres_connection.ts';
 import { isThereAlready } from '../sql_tables/postgres_faults.ts';
@@ -24,10 +20,11 @@ const types: Record<ColumnType, string> = {
   boolean: 'boolean',
 };
 
-/** The statement that creates the table of an export; persons get a primary key to be merged by. */
+/** The statement that creates the table of an export, with a primary key to merge rows by. */
 export function tableStatement(target: string, layout: Layout): string {
   const columns = layout.columns.map((column) => `${quoted(column.name)} ${types[column.type]}`);
-  if (isMerged(layout)) columns.push(`PRIMARY KEY (${person_key.map(quoted).join(', ')})`);
+  const merge = mergeOf(layout);
+  if (merge !== undefined) columns.push(`PRIMARY KEY (${merge.key.map(quoted).join(', ')})`);
   return `CREATE TABLE IF NOT EXISTS ${target} (${columns.join(', ')})`;
 }
 
@@ -81,6 +78,7 @@ export async function findColumns(
   const found = await connection.rows<FoundColumn>(
     `SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type,
       t.typcategory AS category, a.attgenerated <> '' OR a.attidentity = 'a' AS is_generated,
+      a.attnotnull AS takes_no_null,
             a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AND t.typdefault IS NULL
               AND NOT EXISTS (
               SELECT 1 FROM pg_trigger AS g WHERE g.tgrelid = a.attrelid
@@ -93,7 +91,7 @@ export async function findColumns(
 }
 
 /**
- * Refuses a view, columns that are missing or that no row of the export fits, and for persons a
+ * Refuses a view, columns that are missing or that no row of the export fits, and for merged rows a
  * table without a unique index on their key. Gives a warning where a column changes values.
  */
 export async function checkTable(
@@ -108,7 +106,11 @@ export async function checkTable(
     folds_case: false,
     has_number_booleans: false,
   });
-  if (isMerged(layout)) await checkUniqueIndex(connection, target, name);
+  const merge = mergeOf(layout);
+  if (merge !== undefined) {
+    await checkUniqueIndex(connection, { target, name }, merge.key);
+    requireFilledKeys(name, layout, found);
+  }
   return warning;
 }
 
@@ -129,53 +131,65 @@ async function checkKind(connection: Connection, target: string, name: string): 
 
 async function checkUniqueIndex(
   connection: Connection,
-  target: string,
-  name: string,
+  { target, name }: { target: string; name: string },
+  key: readonly string[],
 ): Promise<void> {
   const found = await connection.rows(
     `SELECT 1 FROM pg_index AS i WHERE i.indrelid = to_regclass($1) AND i.indisunique
-      AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL AND i.indnkeyatts = 2
-       AND (SELECT array_agg(a.attname::text ORDER BY a.attname) FROM pg_attribute AS a
-         WHERE a.attrelid = i.indrelid AND a.attnum = ANY ((i.indkey::int2[])[0:1])) =
-         ARRAY['distinct_id', 'team_id']`,
-    [target],
+      AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL AND i.indnkeyatts = $2
+       AND (SELECT array_agg(a.attname::text ORDER BY a.attname::text COLLATE "C")
+         FROM pg_attribute AS a
+         WHERE a.attrelid = i.indrelid AND a.attnum = ANY ((i.indkey::int2[])[0:$2 - 1])) =
+         (SELECT array_agg(name ORDER BY name COLLATE "C") FROM unnest($3::text[]) AS name)`,
+    [target, key.length, key],
   );
-  requireUniqueIndex(name, found);
+  requireUniqueIndex(name, key, found);
   // As JSON, because servers before PostgreSQL 12 do not have that column.
-  const [folded] = await connection.rows<{ by: string }>(
-    `SELECT CASE WHEN t.typname = 'citext' THEN 'citext' ELSE c.collname END AS by
+  const [folded] = await connection.rows<{ name: string; found: string }>(
+    `SELECT a.attname AS name,
+            CASE WHEN t.typname = 'citext' THEN 'citext' ELSE c.collname END AS found
        FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid
          LEFT JOIN pg_collation AS c ON c.oid = a.attcollation
            AND to_jsonb(c) ->> 'collisdeterministic' = 'false'
-           WHERE a.attrelid = to_regclass($1) AND a.attname = 'distinct_id'
+           WHERE a.attrelid = to_regclass($1) AND a.attname = ANY ($2::text[])
              AND (t.typname = 'citext' OR c.oid IS NOT NULL)`,
-    [target],
+    [target, key],
   );
-  if (folded !== undefined) throw foldedKeyError(name, folded.by, 'text');
+  if (folded !== undefined) throw foldedKeyError(name, { ...folded, wanted: 'text' });
 }
 
+/** Of equal versions the bytes decide: so even a column of `json`, which has no order, is compared. */
+const tie: Pick<Rivals, 'tie' | 'greater'> = {
+  tie: (names, value) => `ROW(${names.map(value).join(', ')})::record`,
+  greater: '*>',
+};
+
 /**
- * Merges the staged rows: a row of the table is replaced only by one with higher versions; without
- * versions in the export the newer delivery wins. Of several staged versions of a person the
- * highest counts.
+ * Merges the rows of `source`, which is what stands behind FROM. Of several rows of one key the
+ * greatest counts, and a row of the table gives way only to a greater one. The rows that change
+ * nothing are left out before ON CONFLICT, which would lock, and so write, the rows of the table.
  */
-export function mergeStatement(target: string, stage: string, columns: Column[]): string {
-  const names = columns.map((column) => column.name);
-  const versions = versionColumns({ columns }).map(quoted);
-  const changed = names
-    .filter((column) => !person_key.includes(column))
-    .map((column) => `${quoted(column)} = EXCLUDED.${quoted(column)}`);
-  const key = person_key.map(quoted).join(', ');
-  const list = names.map(quoted).join(', ');
-  const order = [key, ...versions.map((version) => `${version} DESC NULLS LAST`)].join(', ');
-  const newer = newerCondition(versions, {
-    came: (version) => `EXCLUDED.${version}`,
-    there: (version) => `t.${version}`,
+export function mergeStatement(target: string, source: string, layout: Layout): string {
+  const rivals = (came: string) => ({
+    came: (name: string) => `${came}.${quoted(name)}`,
+    there: (name: string) => `t.${quoted(name)}`,
+    ...tie,
   });
+  const { key, changed, order, newer } = mergeWords(layout, rivals('EXCLUDED'), quoted)!;
+  const keys = key.map(quoted).join(', ');
+  const list = columnList(layout.columns);
+  const isSame = key.map((name) => `t.${quoted(name)} = came.${quoted(name)}`).join(' AND ');
+  const isNewer = mergeWords(layout, rivals('came'), quoted)!.newer;
   const update =
     changed.length === 0
       ? 'DO NOTHING'
-      : `DO UPDATE SET ${changed.join(', ')}${newer === undefined ? '' : ` WHERE ${newer}`}`;
-  return `INSERT INTO ${target} AS t (${list}) SELECT DISTINCT ON (${key}) ${list} FROM ${stage}
-    ORDER BY ${order} ON CONFLICT (${key}) ${update}`;
+      : `DO UPDATE SET ${changed
+          .map((name) => `${quoted(name)} = EXCLUDED.${quoted(name)}`)
+          .join(', ')} WHERE ${newer}`;
+  // OFFSET keeps the planner to one look into the index for each row.
+  return `INSERT INTO ${target} AS t (${list}) SELECT ${list} FROM (SELECT DISTINCT ON (${keys})
+    ${list} FROM ${source} ORDER BY ${keys}, ${order}) AS came WHERE NOT EXISTS (SELECT 1
+    FROM ${target} AS t WHERE ${isSame} AND (${
+      changed.length === 0 ? '1 = 0' : isNewer
+    }) IS NOT TRUE OFFSET 0) ON CONFLICT (${keys}) ${update}`;
 }

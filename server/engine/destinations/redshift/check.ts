@@ -98,8 +98,7 @@ async function show(
   columns: Column[],
 ): Promise<void> {
   const layout = testedLayout(columns);
-  for (const statement of showStatements(target.quoted, target.table, layout, stage))
-    await connection.rows(statement);
+  for (const statement of showStatements(target, layout, stage)) await connection.rows(statement);
 }
 
 /** A load of the sample through the bucket. `clear` does nothing where nothing was written. */

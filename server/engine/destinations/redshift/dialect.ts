@@ -2,6 +2,7 @@ import type { DestinationDeps } from '../../model/destination/destination.ts';
 import type { Dialect } from '../sql_tables/dialect.ts';
 import { requireNoneMissing } from '../sql_tables/fitting.ts';
 import { quoted } from '../sql_tables/layout.ts';
+import { requireFilledKeys } from '../sql_tables/merging.ts';
 import { connect } from '../sql_tables/postgres_connection.ts';
 import type { Connection } from '../sql_tables/postgres_connection.ts';
 import { accessOf, targetOf } from './config.ts';
@@ -32,14 +33,15 @@ export function redshiftDialect(connection: Connection, config: RedshiftConfig):
     explained: redshiftError,
     findColumns: (table) => findColumns(connection, target.schema, table),
     requireSchema: () => requireSchema(connection, target.schema),
-    createTable: ({ columns }) =>
-      createTable(connection, tableStatement(target.quoted, config, columns)),
-    checkTable: async ({ columns }, found) => {
+    createTable: (layout) => createTable(connection, tableStatement(target.quoted, config, layout)),
+    checkTable: async (layout, found) => {
+      const { columns } = layout;
       const names = new Set(found.map(({ name }) => name.toLowerCase()));
       const missing = columns
         .filter(({ name }) => !names.has(name.toLowerCase()))
         .map((column) => `${column.name} ${typeOf(config, column)}`);
       requireNoneMissing(target.name, missing);
+      requireFilledKeys(target.name, layout, found);
       return undefined;
     },
     receipts: {

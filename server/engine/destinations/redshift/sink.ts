@@ -165,7 +165,7 @@ async function commit(
       const isLate = is_repeat && !standing.is_delivered;
       if (isLate && delivery.rejects !== undefined) throw takenOver();
       if (source !== undefined && !isLate)
-        for (const statement of showStatements(target.quoted, target.table, delivery, source))
+        for (const statement of showStatements(target, delivery, source, session.found))
           await connection.rows(statement);
       await apartOf(session).show();
       await writeReceipt(dialect, delivery, {

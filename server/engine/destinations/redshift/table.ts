@@ -1,14 +1,9 @@
 import { NonRetryableError, RetryableError } from '../../model/destination/errors.ts';
 import type { Column, ColumnType } from '../../model/models/column.ts';
-import {
-  columnList,
-  isMerged,
-  newerCondition,
-  person_key,
-  quoted,
-  versionColumns,
-} from '../sql_tables/layout.ts';
+import { columnList, quoted } from '../sql_tables/layout.ts';
 import type { Layout } from '../sql_tables/layout.ts';
+import { mergeWords, nullableKeys } from '../sql_tables/merging.ts';
+import type { Target } from '../sql_tables/target.ts';
 import type { Connection } from '../sql_tables/postgres_connection.ts';
 import { isThereAlready } from '../sql_tables/postgres_faults.ts';
 import type { RedshiftConfig } from './config.ts';
@@ -66,13 +61,16 @@ export function redshiftColumnFaults(columns: Column[]): string[] {
 
 /**
  * The statement that creates the table of an export where it is missing. Redshift does not enforce
- * keys, so it gets none.
+ * keys, so it gets none; it does refuse NULL.
  */
-export function tableStatement(name: string, config: RedshiftConfig, columns: Column[]): string {
-  return (
-    `CREATE TABLE IF NOT EXISTS ${name} ` +
-    `(${columns.map((column) => `${quoted(column.name)} ${typeOf(config, column)}`).join(', ')})`
+export function tableStatement(name: string, config: RedshiftConfig, layout: Layout): string {
+  const filled = nullableKeys(layout);
+  const columns = layout.columns.map(
+    (column) =>
+      `${quoted(column.name)} ${typeOf(config, column)}` +
+      (filled.includes(column.name) ? ' NOT NULL' : ''),
   );
+  return `CREATE TABLE IF NOT EXISTS ${name} (${columns.join(', ')})`;
 }
 
 /**
@@ -213,36 +211,50 @@ export function sliceTableStatement(
 }
 
 /**
- * The statements that bring the rows of the source, a quoted table, into the target. Persons are
- * merged: of several staged versions of a person the highest counts, and a row of the table gives
- * way only to one with higher versions; where the export has no versions the newer delivery wins.
+ * The statements that bring the rows of the source, a quoted table, into the target. Merged rows: of
+ * several rows of one key the greatest counts, and a row of the table gives way only to a greater
+ * one. `found` are the columns of the target.
  */
 export function showStatements(
-  target: string,
-  table: string,
+  { quoted: target, table }: Pick<Target, 'quoted' | 'table'>,
   layout: Layout,
   source: string,
+  found: FoundColumn[] = [],
 ): string[] {
   const list = columnList(layout.columns);
-  if (!isMerged(layout)) return [`INSERT INTO ${target} (${list}) SELECT ${list} FROM ${source}`];
-  const key = person_key.map(quoted);
-  const versions = versionColumns(layout).map(quoted);
-  const order =
-    versions.length === 0 ? key : versions.map((version) => `COALESCE(${version}, -1) DESC`);
   const newest = 'sluice_newest';
-  const isSame = key.map((name) => `${quoted(table)}.${name} = ${newest}.${name}`).join(' AND ');
-  const isNewer = newerCondition(versions, {
-    came: (version) => `${newest}.${version}`,
-    there: (version) => `${quoted(table)}.${version}`,
-  });
+  const types = new Map(found.map(({ name, type }) => [name.toLowerCase(), type]));
+  const came = (name: string) => `${newest}.${quoted(name)}`;
+  const there = (name: string) => `${quoted(table)}.${quoted(name)}`;
+  const tie = (names: string[], value: (name: string) => string) =>
+    names.map((name) => digestOf(value(name), types.get(name.toLowerCase()))).join(' || ');
+  const merge = mergeWords(layout, { came, there, tie }, quoted, nullsLast);
+  if (merge === undefined) return [`INSERT INTO ${target} (${list}) SELECT ${list} FROM ${source}`];
+  const isSame = merge.key.map((name) => `${there(name)} = ${came(name)}`).join(' AND ');
   return [
     `CREATE TEMPORARY TABLE ${newest} AS SELECT ${list}
-      FROM (SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY ${key.join(', ')}
-      ORDER BY ${order.join(', ')}) AS sluice_rank FROM ${source}) AS ranked WHERE sluice_rank = 1`,
-    `DELETE FROM ${target} USING ${newest} WHERE
-      ${isSame}${isNewer === undefined ? '' : ` AND (${isNewer})`}`,
+      FROM (SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY ${merge.key.map(quoted).join(', ')}
+      ORDER BY ${merge.order}) AS sluice_rank FROM ${source}) AS ranked WHERE sluice_rank = 1`,
+    `DELETE FROM ${target} USING ${newest} WHERE ${isSame} AND (${merge.newer})`,
     `INSERT INTO ${target} (${list}) SELECT ${list} FROM ${newest} WHERE NOT EXISTS (SELECT 1
       FROM ${target} WHERE ${isSame})`,
     `DROP TABLE ${newest}`,
   ];
+}
+
+function nullsLast(name: string): string {
+  return `CASE WHEN ${name} IS NULL THEN 1 ELSE 0 END, ${name} DESC`;
+}
+
+/**
+ * A digest of one length for every value. Of a SUPER that is too long for a text only the length
+ * counts: Redshift has no order of such values.
+ */
+function digestOf(value: string, type: string | undefined): string {
+  const text =
+    type === 'super'
+      ? `CASE WHEN JSON_SIZE(${value}) <= 65000 THEN JSON_SERIALIZE(${value})
+          ELSE CAST(JSON_SIZE(${value}) AS varchar) END`
+      : textOf(value, type);
+  return `COALESCE(MD5(${text}), '${'0'.repeat(32)}')`;
 }

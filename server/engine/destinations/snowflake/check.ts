@@ -6,7 +6,7 @@ import { checkPlace, lookAtTable, readTexts, scratchName } from '../sql_tables/c
 import type { Dialect } from '../sql_tables/dialect.ts';
 import type { FoundColumn } from '../sql_tables/fitting.ts';
 import { quoted } from '../sql_tables/layout.ts';
-import { sampleLine, sampleRow } from '../sql_tables/sample_row.ts';
+import { sampleLine, sampleRow, testedLayout } from '../sql_tables/sample_row.ts';
 import type { SampleRow } from '../sql_tables/sample_row.ts';
 import type { SnowflakeConfig } from './config.ts';
 import { connect } from './connection.ts';
@@ -94,7 +94,7 @@ async function writeRow(
   const { columns } = row;
   await connection.rows(
     like === undefined
-      ? tableStatement(scratch, columns)
+      ? tableStatement(scratch, testedLayout(columns))
       : `CREATE TEMPORARY TABLE ${scratch} LIKE ${like}`,
   );
   const loader = await openLoader(connection);

@@ -33,8 +33,8 @@ export function snowflakeDialect(connection: Connection): Dialect {
     rows: (statement, values = []) => connection.rows(statement, values.map(String)),
     explained: snowflakeError,
     findColumns: (table) => findColumns(connection, table),
-    createTable: async ({ columns }) =>
-      void (await connection.rows(tableStatement(target.quoted, columns))),
+    createTable: async (layout) =>
+      void (await connection.rows(tableStatement(target.quoted, layout))),
     checkTable: async (layout, found) => {
       await checkTable(connection, layout, found);
       return undefined;

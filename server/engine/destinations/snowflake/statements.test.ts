@@ -29,14 +29,17 @@ const column = (name: string, type: Column['type'] = 'text', is_calculated = fal
 
 test('the table of events is created with these types', () => {
   assertSameSql(
-    tableStatement('"events"', events.columns.tables),
+    tableStatement('"events"', { model: 'events', columns: events.columns.tables }),
     'CREATE TABLE IF NOT EXISTS "events" ("uuid" VARCHAR, "event" VARCHAR, "properties" ' +
       'VARIANT, "elements" VARIANT, "set" VARIANT, "set_once" VARIANT, "distinct_id" VARCHAR, ' +
       '"team_id" NUMBER(38, 0), "ip" VARCHAR, "site_url" VARCHAR, "timestamp" ' +
       'TIMESTAMP_NTZ(6), "inserted_at" TIMESTAMP_NTZ(6))',
   );
   assertSameSql(
-    tableStatement('"a ""b"""', [column('x "y"', 'float'), column('z', 'boolean')]),
+    tableStatement('"a ""b"""', {
+      model: 'events',
+      columns: [column('x "y"', 'float'), column('z', 'boolean')],
+    }),
     'CREATE TABLE IF NOT EXISTS "a ""b""" ("x ""y""" FLOAT, "z" BOOLEAN)',
   );
 });
@@ -66,6 +69,11 @@ test('persons are merged by their key and versions', () => {
       ORDER BY ${order}) AS ${rank} FROM "stage") AS ranked ` +
     `WHERE ${rank} = 1) AS came ON there."team_id" = came."team_id"
       AND there."distinct_id" = came."distinct_id"`;
+  const both = ['"properties"', '"person_version"'];
+  const tie = (side: string, names = both.slice(0, 1)) => {
+    const values = names.map((name) => `${side}${name}`).join(', ');
+    return `CONCAT(HASH(${values}), ' ', HASH(0, ${values}))`;
+  };
   const update =
     'THEN UPDATE SET "properties" = came."properties", "person_version" = came."person_version"';
   const insert =
@@ -73,15 +81,18 @@ test('persons are merged by their key and versions', () => {
     'came."properties", came."person_version")';
   assertSameSql(
     showStatement('"persons"', '"stage"', { model: 'persons', columns }),
-    `${merge('"person_version" DESC NULLS LAST')} WHEN MATCHED AND (there."person_version" IS ` +
-      `NULL OR came."person_version" > there."person_version") ${update} ${insert}`,
+    `${merge(`"person_version" DESC NULLS LAST, ${tie('')} DESC`)} WHEN MATCHED AND
+      (came."person_version" > there."person_version" OR (there."person_version" IS NULL
+      AND came."person_version" IS NOT NULL) OR ((came."person_version" = there."person_version"
+      OR (there."person_version" IS NULL AND came."person_version" IS NULL))
+      AND (${tie('came.')} > ${tie('there.')}))) ${update} ${insert}`,
   );
   const unversioned = columns.map((one) =>
     one.name === 'person_version' ? { ...one, is_calculated: true } : one,
   );
   assertSameSql(
     showStatement('"persons"', '"stage"', { model: 'persons', columns: unversioned }),
-    `${merge(list)} WHEN MATCHED ${update} ${insert}`,
+    `${merge(`${tie('', both)} DESC`)} WHEN MATCHED AND (1 = 1) ${update} ${insert}`,
   );
   assert.doesNotMatch(
     showStatement('"persons"', '"stage"', { model: 'persons', columns: columns.slice(0, 2) }),

@@ -1,13 +1,8 @@
 import { NonRetryableError } from '../../model/destination/errors.ts';
 import type { Column, ColumnType } from '../../model/models/column.ts';
-import {
-  isMerged,
-  newerCondition,
-  person_key,
-  quoted,
-  versionColumns,
-} from '../sql_tables/layout.ts';
+import { quoted } from '../sql_tables/layout.ts';
 import type { Layout } from '../sql_tables/layout.ts';
+import { mergeWords, nullableKeys, requireFilledKeys } from '../sql_tables/merging.ts';
 import type { Connection } from './connection.ts';
 import { requireNoneMissing } from '../sql_tables/fitting.ts';
 import type { FoundColumn } from '../sql_tables/fitting.ts';
@@ -44,9 +39,12 @@ export function snowflakeColumnFaults(columns: Column[]): string[] {
 }
 
 /** The statement that creates the table of an export under this name, which is quoted already. */
-export function tableStatement(table: string, columns: Column[]): string {
-  return `CREATE TABLE IF NOT EXISTS ${table}
-    (${columns.map((column) => `${quoted(column.name)} ${types[column.type]}`).join(', ')})`;
+export function tableStatement(table: string, layout: Layout): string {
+  const filled = nullableKeys(layout);
+  const columns = layout.columns.map(
+    ({ name, type }) => `${quoted(name)} ${types[type]}${filled.includes(name) ? ' NOT NULL' : ''}`,
+  );
+  return `CREATE TABLE IF NOT EXISTS ${table} (${columns.join(', ')})`;
 }
 
 /**
@@ -118,6 +116,7 @@ export async function checkTable(
     .filter((column) => !names.has(column.name))
     .map((column) => `${column.name} ${types[column.type]}`);
   requireNoneMissing(name, missing);
+  requireFilledKeys(name, layout, found);
 }
 
 /** The columns of a table, or undefined when there is none that the role may see. */
@@ -125,12 +124,16 @@ export async function findColumns(
   connection: Connection,
   table: string,
 ): Promise<FoundColumn[] | undefined> {
-  const found = await connection.rows<FoundColumn>(
-    'SELECT COLUMN_NAME AS "name", DATA_TYPE AS "type" FROM INFORMATION_SCHEMA.COLUMNS WHERE ' +
-      'TABLE_SCHEMA = ? AND TABLE_NAME = ?',
+  const found = await connection.rows<FoundColumn & { is_nullable: string }>(
+    'SELECT COLUMN_NAME AS "name", DATA_TYPE AS "type", IS_NULLABLE AS "is_nullable" FROM ' +
+      'INFORMATION_SCHEMA.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?',
     [connection.config.schema, table],
   );
-  return found.length === 0 ? undefined : found;
+  if (found.length === 0) return undefined;
+  return found.map(({ is_nullable, ...column }) => ({
+    ...column,
+    takes_no_null: is_nullable === 'NO',
+  }));
 }
 
 /** The types of columns by their names. */
@@ -170,35 +173,35 @@ const rank_name = quoted(
 );
 
 /**
- * The statement that shows staged rows; `stage` is what stands behind FROM. Persons are merged: of
- * equal keys the newest row counts, and a row of the table gives way only to one with higher
- * versions; where the export has no versions the newer delivery wins.
+ * The statement that shows staged rows; `stage` is what stands behind FROM. Merged rows: of equal
+ * keys the greatest row counts, and a row of the table gives way only to a greater one.
  */
 export function showStatement(table: string, stage: string, layout: Layout): string {
   const names = layout.columns.map((column) => quoted(column.name));
   const list = names.join(', ');
-  if (!isMerged(layout)) return `INSERT INTO ${table} (${list}) SELECT ${list} FROM ${stage}`;
-  const keys = person_key.map(quoted);
-  const versions = versionColumns(layout).map(quoted);
-  const order =
-    versions.length === 0 ? list : versions.map((name) => `${name} DESC NULLS LAST`).join(', ');
-  const ranked = `SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY ${keys.join(', ')}
-    ORDER BY ${order}) AS ${rank_name} FROM ${stage}`;
-  const changed = names.filter((name) => !keys.includes(name));
-  const newer = newerCondition(versions, {
-    came: (name) => `came.${name}`,
-    there: (name) => `there.${name}`,
-  });
+  const came = (name: string) => `came.${quoted(name)}`;
+  const there = (name: string) => `there.${quoted(name)}`;
+  const merge = mergeWords(layout, { came, there, tie }, quoted);
+  if (merge === undefined) return `INSERT INTO ${table} (${list}) SELECT ${list} FROM ${stage}`;
+  const keys = merge.key.map(quoted).join(', ');
+  const ranked = `SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY ${keys}
+    ORDER BY ${merge.order}) AS ${rank_name} FROM ${stage}`;
   const update =
-    changed.length === 0
+    merge.changed.length === 0
       ? ''
-      : ` WHEN MATCHED${newer === undefined ? '' : ` AND (${newer})`} THEN UPDATE SET ` +
-        changed.map((name) => `${name} = came.${name}`).join(', ');
+      : ` WHEN MATCHED AND (${merge.newer}) THEN UPDATE SET ` +
+        merge.changed.map((name) => `${quoted(name)} = ${came(name)}`).join(', ');
   return (
     `MERGE INTO ${table} AS there USING (SELECT ${list} FROM (${ranked}) AS ranked
       WHERE ${rank_name} = 1) AS came ON
-      ${keys.map((name) => `there.${name} = came.${name}`).join(' AND ')}` +
+      ${merge.key.map((name) => `${there(name)} = ${came(name)}`).join(' AND ')}` +
     `${update} WHEN NOT MATCHED THEN INSERT (${list}) VALUES ` +
     `(${names.map((name) => `came.${name}`).join(', ')})`
   );
+}
+
+/** Two digests: one of 64 bits alone may be that of two values. */
+function tie(names: string[], value: (name: string) => string): string {
+  const values = names.map(value).join(', ');
+  return `CONCAT(HASH(${values}), ' ', HASH(0, ${values}))`;
 }

@@ -2,7 +2,7 @@ import { compareRows } from '../contents/compare_rows.ts';
 import type { DeliveredSlices, Difference } from '../../model/destination/destination.ts';
 import type { ContentSource, ValueRow } from '../../model/destination/content_source.ts';
 import { openGoneSlices } from './gone_slices.ts';
-import { isMerged, keyColumn, versionColumns } from './layout.ts';
+import { keyColumns, mergeOf } from './layout.ts';
 import { newestRows, recordsOf } from './newest_rows.ts';
 
 /** A table that deliveries went to. */
@@ -31,8 +31,9 @@ export async function compareContents(
   const [first] = delivered;
   if (first === undefined) return [];
   const { columns } = first.delivery;
-  const key = keyColumn(first.delivery);
-  if (key === undefined && place.is_shared) {
+  const merge = mergeOf(first.delivery);
+  const key = keyColumns(first.delivery);
+  if (key.length === 0 && place.is_shared) {
     source.note(
       `${place.name} also holds rows of other deliveries, and the rows of this export have no ` +
         'key to tell them apart. They were not compared.',
@@ -41,19 +42,15 @@ export async function compareContents(
   }
   const { whole, gone } = await partOf(delivered, source);
   const slices = openGoneSlices(place, gone, source);
-  const merged = isMerged(first.delivery);
-  const only_keys = merged && (place.is_shared || versionColumns(first.delivery).length === 0);
-  if (only_keys)
-    source.note(
-      `Persons of ${place.name} were compared by their keys only: ` +
-        (place.is_shared
-          ? 'other exports write to it too.'
-          : 'without a version, the newest of several deliveries is unknown.'),
-    );
+  const unknown = merge === undefined ? undefined : whyUnknown(first, place, gone);
+  const only_keys = unknown !== undefined;
+  if (only_keys) source.note(`Rows of ${place.name} were compared by their keys only: ${unknown}`);
   const expected = () =>
-    merged ? newestRows(first.delivery, whole, source) : rowsOf(whole, source);
+    merge === undefined
+      ? rowsOf(whole, source)
+      : newestRows(first.delivery, whole, source, () => place.rows());
   const compared = only_keys
-    ? columns.filter(({ name }) => name === key).map(({ name, type }) => ({ name, type }))
+    ? columns.filter(({ name }) => key.includes(name)).map(({ name, type }) => ({ name, type }))
     : columns;
   const chosen = compared.map(({ name }) => columns.findIndex((column) => column.name === name));
   const narrowed = (rows: () => AsyncIterable<ValueRow>) => () =>
@@ -69,6 +66,21 @@ export async function compareContents(
     onRow: () => source.onRow(),
   });
   return [...differences, ...slices.differences()];
+}
+
+/** Why the greatest row of each key is unknown, or undefined. */
+function whyUnknown(
+  { delivery }: DeliveredSlices,
+  { is_shared }: TablePlace,
+  gone: DeliveredSlices[],
+): string | undefined {
+  if (is_shared) return 'other exports write to it too.';
+  if (mergeOf(delivery)?.versions.length === 0)
+    return 'without a version, the newest of several deliveries is unknown.';
+  // Of persons retention keeps the newest version.
+  return gone.length > 0 && delivery.merge !== undefined
+    ? 'the source no longer has all rows that were delivered.'
+    : undefined;
 }
 
 async function partOf(

@@ -1,7 +1,8 @@
 import type { Delivery } from '../../model/destination/destination.ts';
+import type { MergeKeys } from '../../model/destination/write_mode.ts';
 
 /** The parts of a delivery that decide the form of its table. */
-export type Layout = Pick<Delivery, 'model' | 'columns'>;
+export type Layout = Pick<Delivery, 'model' | 'columns' | 'merge'>;
 
 /** The columns by which rows of persons or their distinct ids are merged. */
 export const person_key: readonly string[] = ['team_id', 'distinct_id'];
@@ -16,11 +17,22 @@ export function keyColumn({ model, columns }: Layout): string | undefined {
 }
 
 /**
- * Do the rows say when they happened and when they were inserted, as the model has it? By both
- * together each row belongs to one slice of one delivery.
+ * Do the rows say when they happened and when they were inserted, as the model has it, and stay as
+ * they are? By both together each row belongs to one slice of one delivery.
  */
-export function hasInstants({ model, columns }: Layout): boolean {
-  return model === 'events' && ['timestamp', 'inserted_at'].every((name) => hasOwn(columns, name));
+export function hasInstants(layout: Layout): boolean {
+  const { model, columns } = layout;
+  return (
+    model === 'events' &&
+    !isMerged(layout) &&
+    ['timestamp', 'inserted_at'].every((name) => hasOwn(columns, name))
+  );
+}
+
+/** The columns that tell rows apart, none where nothing does. */
+export function keyColumns(layout: Layout): readonly string[] {
+  const name = keyColumn(layout);
+  return layout.merge?.key ?? (name === undefined ? [] : [name]);
 }
 
 /** Have the rows this column, and none that a query has made under its name? */
@@ -28,9 +40,21 @@ export function hasOwn(columns: Layout['columns'], name: string): boolean {
   return columns.some((column) => column.name === name && column.is_calculated !== true);
 }
 
+/** The columns by which the rows are merged, or undefined if they are appended. */
+export function mergeOf({ model, columns, merge }: Layout): MergeKeys | undefined {
+  if (merge !== undefined) return merge ?? undefined;
+  if (model === 'events' || !person_key.every((name) => hasOwn(columns, name))) return undefined;
+  return { key: person_key, versions: versionColumns({ columns }) };
+}
+
 /** Are rows of this delivery merged into those that are there? */
-export function isMerged({ model, columns }: Layout): boolean {
-  return model !== 'events' && person_key.every((name) => hasOwn(columns, name));
+export function isMerged(layout: Layout): boolean {
+  return mergeOf(layout) !== undefined;
+}
+
+/** Does the key of merged rows name their project? */
+export function isMergedByTeam(layout: Layout): boolean {
+  return mergeOf(layout)?.key.includes('team_id') === true && hasOwn(layout.columns, 'team_id');
 }
 
 /**
@@ -41,24 +65,6 @@ export function versionColumns({ columns }: Pick<Layout, 'columns'>): string[] {
   return ['person_version', 'person_distinct_id_version', 'version'].filter((version) =>
     hasOwn(columns, version),
   );
-}
-
-/** SQL for a column of the new row, and of the existing row with its key. */
-export type Rivals = { came(name: string): string; there(name: string): string };
-
-/**
- * The condition under which a row that came takes the place of the one that is there: its versions
- * are higher, the first one that differs decides, and NULL is lower than any. Undefined where there
- * are no versions.
- */
-export function newerCondition(versions: string[], { came, there }: Rivals): string | undefined {
-  return versions.reduceRight<string | undefined>((later, name) => {
-    const [one, other] = [came(name), there(name)];
-    if (later === undefined) return `${other} IS NULL OR ${one} > ${other}`;
-    const isHigher = `${one} > ${other} OR (${other} IS NULL AND ${one} IS NOT NULL)`;
-    const isSame = `${one} = ${other} OR (${other} IS NULL AND ${one} IS NULL)`;
-    return `${isHigher} OR ((${isSame}) AND (${later}))`;
-  }, undefined);
 }
 
 /** A name as an identifier of standard SQL; letter case is kept where the server keeps it. */

@@ -1,7 +1,7 @@
 import type { Delivery, DestinationDeps } from '../../model/destination/destination.ts';
 import type { Dialect } from './dialect.ts';
 import type { FoundColumn } from './fitting.ts';
-import { hasOwn, isMerged, keyColumn } from './layout.ts';
+import { hasOwn, isMergedByTeam, keyColumn } from './layout.ts';
 import type { Layout } from './layout.ts';
 import { receipts_table } from './receipts.ts';
 import { requireRejectedTable } from './rejected/rejected_table.ts';
@@ -80,7 +80,7 @@ export function textsQuery(
     return `${dialect.textOf(column, quoted(column.name), type)} AS ${quoted(`c${index}`)}`;
   });
   const ofTeam =
-    isMerged(layout) && layout.team_id !== undefined
+    isMergedByTeam(layout) && layout.team_id !== undefined
       ? `\nWHERE ${quoted('team_id')} = ${layout.team_id}`
       : '';
   return `SELECT ${texts.join(', ')}\nFROM ${relation}${ofTeam}`;

@@ -12,7 +12,7 @@ import type { SourceQuery } from '../source/source_query.ts';
 import type { StoredSlice } from '../../model/run.ts';
 import { ask, boundsOf } from '../source/source.ts';
 import type { Store } from '../source/source.ts';
-import { hasInstants, isMerged } from '../../destinations/sql_tables/layout.ts';
+import { hasInstants } from '../../destinations/sql_tables/layout.ts';
 import { rowsOf } from '../../destinations/sql_tables/tab_separated.ts';
 
 /**
@@ -30,7 +30,7 @@ export type DigestedSlice = { source: Readable; digest(): Promise<string> };
  * they came by, and that later deliveries leave as they are.
  */
 export function hasDigest(delivery: Delivery, columnSet: 'files' | 'tables'): boolean {
-  return columnSet === 'tables' && hasInstants(delivery) && !isMerged(delivery);
+  return columnSet === 'tables' && hasInstants(delivery);
 }
 
 type Slicing = {

@@ -7,6 +7,7 @@ import { eventFilterOf } from '../../model/models/event_filter.ts';
 import type { ModelName } from '../../model/models/model.ts';
 import { readReceipt } from '../runs/receipt.ts';
 import type { Receipt } from '../runs/receipt.ts';
+import type { WriteRule } from '../../model/destination/write_mode.ts';
 import { openConfig } from '../runs/run_input.ts';
 import { columnsOf } from '../source/source_query.ts';
 
@@ -18,6 +19,7 @@ export type WaitingExport = {
   revision: number;
   model: ModelName;
   custom_query: string | null;
+  write_rule: WriteRule | null;
   destination_type: string;
   destination_config: Record<string, unknown> | null;
   destination_secrets: Buffer | null;

@@ -8,6 +8,7 @@ import { fromStored } from '../../model/ledger/rectangles.ts';
 import { listUncertain } from '../../model/ledger/uncertain.ts';
 import type { UncertainDelivery } from '../../model/ledger/uncertain.ts';
 import { writeRunLog } from '../../model/run_log.ts';
+import { mergeIn } from '../../model/destination/write_mode.ts';
 import { openConfig } from '../runs/run_input.ts';
 import { listSlices, releaseDelivery } from '../runs/progress.ts';
 import { columnsOf } from '../source/source_query.ts';
@@ -171,5 +172,6 @@ export function deliveryOf(
     data_interval_end: run.data_interval_end,
     timezone: row.timezone,
     columns: columnsOf(row, column_set),
+    ...mergeIn(row.write_rule),
   };
 }

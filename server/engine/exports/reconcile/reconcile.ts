@@ -47,7 +47,7 @@ export async function reconcileAll(
 ): Promise<Reconciled[]> {
   const rows = await engine.db.rows<WaitingExport>(sql`
     SELECT export.id, export.name, export.team_id, export.revision, export.model,
-      export.custom_query, export.destination_type, export.destination_config,
+      export.custom_query, export.write_rule, export.destination_type, export.destination_config,
       export.destination_secrets, export.timezone, export.planned_until,
         waiting.taken_at, waiting.goes_on
     FROM reconciliations waiting JOIN batch_exports export ON export.id = waiting.batch_export_id

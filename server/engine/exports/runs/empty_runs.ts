@@ -79,7 +79,7 @@ async function listUnseen(tx: Transaction, lane: number): Promise<ClaimedRun[]> 
       run.data_interval_start, run.data_interval_end,
       run.selection, run.records_total_count, run.cancel_requested_at, run.committing_at,
         run.receipt, run.backfill_id, run.team_id, run.is_small, run.break_offs,
-      export.model, export.custom_query, export.destination_type, export.destination_config,
+      export.model, export.custom_query, export.write_rule, export.destination_type, export.destination_config,
         export.destination_secrets, export.timezone,
       export.revision AS export_revision, export.deleted_at IS NOT NULL AS is_deleted,
       run.steps, run.replaces, NULL AS rejection

@@ -51,7 +51,9 @@ export function openReceipts(
   try {
     // Each run is signed under its own names.
     const names = { id: '', delivery_id: '', data_interval_start: '', data_interval_end: '' };
-    order = openOrder(engine, { ...of, ...names, batch_export_id: of.id, attempt: 0 });
+    // Without rows nothing is merged.
+    const unwritten = { batch_export_id: of.id, attempt: 0, write_rule: null };
+    order = openOrder(engine, { ...of, ...names, ...unwritten });
   } catch (error) {
     engine.log.info({ err: error, backfill_id }, 'runs without rows are left to workers');
     return undefined;

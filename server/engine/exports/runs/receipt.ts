@@ -72,6 +72,7 @@ export function createReceipt(
     rejects: _rejects,
     redelivers: _redelivers,
     timezone: _timezone,
+    merge: _merge,
     ...names
   } = delivery;
   return {

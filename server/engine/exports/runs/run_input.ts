@@ -10,6 +10,7 @@ import type { StoredConfig } from '../../model/destination/stored_config.ts';
 import { findDestination } from '../../destinations/index.ts';
 import type { Engine } from '../engine.ts';
 import { eventFilterOf } from '../../model/models/event_filter.ts';
+import { mergeIn } from '../../model/destination/write_mode.ts';
 import { columnsOf } from '../source/source_query.ts';
 import { createReceipt, signReceipt } from './receipt.ts';
 import type { ClaimedRun, StoredSlice } from '../../model/run.ts';
@@ -31,6 +32,7 @@ type OrderedRun = Pick<
   | 'team_id'
   | 'model'
   | 'custom_query'
+  | 'write_rule'
   | 'data_interval_start'
   | 'data_interval_end'
   | 'timezone'
@@ -61,6 +63,7 @@ export function openOrder(engine: Pick<Engine, 'secrets'>, run: OrderedRun): Ord
     data_interval_end: run.data_interval_end,
     timezone: run.timezone,
     columns: columnsOf(run, definition.column_set),
+    ...mergeIn(run.write_rule),
   };
   return { definition, config: openConfig(engine, run.batch_export_id, run), delivery };
 }

@@ -27,7 +27,7 @@ async function removeOne(engine: Engine): Promise<boolean> {
         destination_type, destination_config, destination_secrets, revision AS export_revision,
         coalesce((SELECT timezone FROM batch_exports
           WHERE id = leftover.batch_export_id), 'UTC') AS timezone,
-          true AS is_deleted, '[]'::jsonb AS steps, NULL AS replaces, NULL AS rejection
+          write_rule, true AS is_deleted, '[]'::jsonb AS steps, NULL AS replaces, NULL AS rejection
       FROM batch_export_leftovers leftover
       WHERE NOT EXISTS (SELECT 1 FROM workers WHERE workers.id = leftover.worker_id
         AND heartbeat_at >= now() - make_interval(secs => ${heartbeat_age_seconds_max}))

@@ -10,6 +10,7 @@ import type { HeldReceipt, WantedReceipts } from './held_receipt.ts';
 import type { ModelName } from '../models/model.ts';
 import type { ShownRequest } from './shown_request.ts';
 import type { RejectedKey, RejectedRow } from './rejected_rows.ts';
+import type { MergeKeys } from './write_mode.ts';
 
 /** JSON as it is stored in a row. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
@@ -33,6 +34,8 @@ export type Delivery = {
   /** The zone of the export, as `Europe/Berlin`; the same while names depend on it. */
   timezone: string;
   columns: Column[];
+  /** The columns by which rows are merged; null: they are appended; left out: the model decides. */
+  merge?: MergeKeys | null;
   /**
    * Rows that are to leave the delivery that is there, by their keys: uuids of events, distinct ids
    * of persons. Then a `commit` over what is there shows the slices without them, and its receipt.
