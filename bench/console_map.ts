@@ -53,7 +53,7 @@ const measure = `({ slots, rounds, is_apart }) => {
   [canvas.width, canvas.height] = [1200, 120];
   document.body.append(canvas);
   const context = canvas.getContext('2d', { willReadFrequently: true });
-  const rhythm = { interval: 'every 5 minutes', timezone: 'Europe/Berlin' };
+  const rhythm = { interval: 'every 5 minutes', timezone: 'Europe/Berlin', offset_minutes: 0 };
   const zones = ['Europe/Berlin', 'UTC'];
   const read_at = performance.now();
   const drawn = map.drawnOf(ranges);

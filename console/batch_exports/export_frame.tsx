@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, getRouteApi, useLocation, useNavigate } from '@tanstack/react-router';
+import { useContext } from 'react';
 import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
 import { useActions } from '../page/actions.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
@@ -8,7 +9,6 @@ import { Page } from '../page/page.tsx';
 import { Shown } from '../page/shown.tsx';
 import { by_dates } from './backfills/by_dates.ts';
 import { EarlierDeliveries } from './backfills/earlier_deliveries.tsx';
-import { intervals } from './form/draft.ts';
 import { ExportContext, exportIds } from './export_context.ts';
 import { HeadActions } from './head/head_actions.tsx';
 import { usePause } from './head/pause.ts';
@@ -18,6 +18,8 @@ import { HealthSentence } from './list/health.tsx';
 import { NextRun } from './list/next_run.tsx';
 import { overviewOf } from './list/overview.ts';
 import { NoSuchExport } from './no_such_export.tsx';
+import { scheduleWords } from './schedule_words.ts';
+import { ZoneContext } from '../time/instant.tsx';
 import './one_export.css';
 import { pathTo } from '../http/path.ts';
 import type { Path } from '../http/path.ts';
@@ -152,7 +154,8 @@ function requestOf(row: BatchExport, pathname: string): Path {
 /** Shows the state of the export in a line: as in the list, read again with every change. */
 function Standing({ row }: { row: BatchExport }) {
   const queries = useQueryClient();
-  const { model, custom_query, destination, interval } = row;
+  const zone = useContext(ZoneContext);
+  const { model, custom_query, destination } = row;
   const overview = overviewOf(String(row.team_id), row.id);
   const health = useQuery(overview).data?.results[0];
   useWhenChanged(row, () => queries.invalidateQueries({ queryKey: overview.queryKey }));
@@ -162,9 +165,9 @@ function Standing({ row }: { row: BatchExport }) {
         {health === undefined ? '…' : <HealthSentence row={health} />}
       </span>
       <span className="muted">
-        {custom_query === null ? model : 'a query'} to {destination.type},{' '}
-        {intervals[interval].toLowerCase()}
+        {custom_query === null ? model : 'a query'} to {destination.type}
       </span>
+      <span className="muted">{scheduleWords(row, zone)}</span>
       {health !== undefined && health.next_run !== null && (
         <span className="muted">
           next run <NextRun row={health} />

@@ -27,6 +27,7 @@ const endpoints: [path: string, methods: string][] = [
     [`${base}:id/logs/`, 'GET'],
     [`${base}:id/pause/`, 'POST'],
     [`${base}:id/unpause/`, 'POST'],
+    [`${base}:id/run/`, 'POST'],
     [`${base}:id/runs/`, 'GET'],
     [`${base}:id/runs/:id/`, 'GET'],
     [`${base}:id/runs/:id/logs/`, 'GET'],

@@ -43,6 +43,7 @@ const additions: Record<string, string[]> = {
     'next_run',
     'offset_day',
     'offset_hour',
+    'offset_minute',
     'pause_reason',
     'primary_key',
     'rejected_percent_max',

@@ -47,8 +47,8 @@ export const planning_faults: Fault[] = [
   {
     name: 'a day has 24 hours also when the clocks change',
     path: 'server/engine/exports/planning/interval.ts',
-    was: "return startOf(day.add({ days: interval === 'week' ? 7 : 1 }), timezone);",
-    is: "return start + (interval === 'week' ? 7 : 1) * 86_400_000;",
+    was: 'return boundaryOf(rhythm, dateOf(rhythm, instant).add({ days: daysOf(rhythm) }));',
+    is: 'return boundaryAtOrBefore(rhythm, instant) + daysOf(rhythm) * 86_400_000;',
     killed_by: 'server/engine/exports/planning/interval.test.ts',
   },
   {
@@ -68,8 +68,8 @@ export const planning_faults: Fault[] = [
   {
     name: 'two processes plan the same intervals of a backfill',
     path: 'server/engine/exports/runs/advance_backfills.ts',
-    was: 'if (backfill.next_start_at !== seen.next_start_at || row',
-    is: 'if (row',
+    was: 'if (backfill.next_start_at !== seen.next_start_at || !isSame',
+    is: 'if (!isSame',
     killed_by: 'server/engine/exports/runs/empty_backfill.test.ts',
   },
   {

@@ -56,6 +56,7 @@ async function anExport({ ask }: StoryWorld, place: string): Promise<string> {
   await ask('POST', `${one}pause/`);
   await ask('POST', `${one}unpause/`, { backfill: true });
   await ask('POST', `${one}run_now/`);
+  await ask('POST', `${one}run/`);
   await ask('GET', `${one}earlier_deliveries/`);
   return id as string;
 }

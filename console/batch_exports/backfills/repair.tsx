@@ -15,7 +15,7 @@ import { useNow } from '../../time/now.ts';
 import { exactly } from '../../time/words.ts';
 import type { Span } from '../slots/boundaries.ts';
 import type { Picked } from '../slots/clocks.ts';
-import { slotAt } from '../slots/boundaries.ts';
+import { rhythmOf, slotAt } from '../slots/boundaries.ts';
 import { isoInstant } from '../slots/slots.ts';
 import { by_dates } from './by_dates.ts';
 import { backfillPath, planOf } from './backfills.ts';
@@ -138,7 +138,7 @@ function Chosen({ choice, setChoice }: { choice: Choice; setChoice: (choice: Cho
 function Planned({ selection, choice }: { selection: Span; choice: Choice }) {
   const { row } = useExport();
   const zone = useContext(ZoneContext);
-  const latest = slotAt({ interval: row.interval, timezone: zone }, useNow()).to;
+  const latest = slotAt(rhythmOf(row), useNow()).to;
   const end = Math.min(selection.to, latest);
   const repaired = useMemo<Repaired>(
     () => ({

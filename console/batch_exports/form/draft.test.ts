@@ -24,3 +24,41 @@ test('start and end are typed as the clocks of the zone show them', () => {
   // The API refuses a text that is no instant.
   assert.deepEqual(sent('12026-11-01T00:00'), { end_at: '12026-11-01T00:00' });
 });
+
+test('a schedule is sent as the API has it, and only what was changed of it', () => {
+  const sent = (changes: object, base?: Base) => {
+    const { interval, timezone, offset_day, offset_hour, offset_minute } = bodyOf(
+      { ...draftOf(base, 'UTC'), ...changes },
+      base,
+      undefined,
+      'UTC',
+    );
+    return [interval, timezone, offset_day, offset_hour, offset_minute];
+  };
+  const week = { interval: 'week', offset_day: '0', offset_time: '06:30' };
+  assert.deepEqual(sent(week), ['week', null, 0, 6, 30]);
+  assert.deepEqual(sent({ ...week, interval: 'day' }), ['day', null, null, 6, 30]);
+  assert.deepEqual(sent({ ...week, interval: 'hour' }), ['hour', null, null, null, null]);
+  // The API refuses a text that is no time, and a zone that does not exist.
+  assert.deepEqual(sent({ ...week, offset_time: 'at six', timezone: ' Mars ' }), [
+    'week',
+    'Mars',
+    0,
+    'at six',
+    0,
+  ]);
+  const stored = {
+    destination: { type: 'NoOp', config: {} },
+    custom_query: null,
+    start_at: null,
+    end_at: null,
+    interval: 'day',
+    timezone: 'Europe/Berlin',
+    offset_day: null,
+    offset_hour: 6,
+    offset_minute: 0,
+  } as unknown as Base;
+  assert.deepEqual(sent({}, stored), [undefined, undefined, undefined, undefined, undefined]);
+  assert.deepEqual(sent({ offset_time: '6:15' }, stored).slice(3), [undefined, 15]);
+  assert.deepEqual(sent({ timezone: '' }, stored).slice(0, 2), [undefined, null]);
+});

@@ -3,6 +3,7 @@ import type { DestinationType } from '../../../server/api/destinations/schema.ts
 import { configToSend } from '../../destinations/config.ts';
 import type { Config, Typed } from '../../destinations/config.ts';
 import { fieldOf, typedAt } from '../../time/zone.ts';
+import { timeText } from '../schedule_words.ts';
 import type { Body } from '../../http/path.ts';
 import { numberOf } from '../../form/values.ts';
 
@@ -18,6 +19,10 @@ export type Draft = {
   name: string;
   model: BatchExport['model'];
   interval: BatchExport['interval'];
+  /** The zone of days and weeks, and their time there; an empty zone is the project's. */
+  timezone: string;
+  offset_day: string;
+  offset_time: string;
   /** Instants as `2026-11-28 22:00`, by the clocks of the project's zone. */
   start_at: string;
   end_at: string;
@@ -37,6 +42,10 @@ export const shown_keys = [
   'name',
   'model',
   'interval',
+  'timezone',
+  'offset_day',
+  'offset_hour',
+  'offset_minute',
   'start_at',
   'end_at',
   'freshness_seconds',
@@ -56,15 +65,6 @@ export const rejected_choices: Record<BatchExport['rejected_rows'], string> = {
   set_aside: 'Set the row aside and deliver the others',
 };
 
-/** The intervals of an export, in words. */
-export const intervals: Record<BatchExport['interval'], string> = {
-  'every 5 minutes': 'Every 5 minutes',
-  'every 15 minutes': 'Every 15 minutes',
-  hour: 'Every hour',
-  day: 'Every day',
-  week: 'Every week',
-};
-
 /** Returns the fields of a form before anything is typed. */
 export function draftOf(base: Base | undefined, zone: string): Draft {
   const atField = (instant: string | null) =>
@@ -73,6 +73,9 @@ export function draftOf(base: Base | undefined, zone: string): Draft {
     name: base?.name ?? '',
     model: base?.model ?? 'events',
     interval: base?.interval ?? 'hour',
+    timezone: base?.timezone ?? '',
+    offset_day: (base?.offset_day ?? 1).toString(),
+    offset_time: timeText(base?.offset_hour ?? 0, base?.offset_minute ?? 0),
     start_at: atField(base?.start_at ?? null),
     end_at: atField(base?.end_at ?? null),
     freshness_seconds: base?.freshness_seconds?.toString() ?? '',
@@ -95,6 +98,8 @@ export function storedConfig({ type }: Draft, base: Base | undefined): Config | 
 /** A new export as the API takes it. */
 export type NewExport = Body<'POST', '/api/projects/:project_id/batch_exports/'>;
 type Said = Omit<NewExport, 'destination'>;
+
+const time_form = /^(\d?\d):(\d\d)$/;
 
 /** The body to send: of a new export all of it, of a stored one what differs. */
 export function bodyOf(
@@ -124,6 +129,8 @@ function saidOf(draft: Draft, zone: string): Said {
     name,
     model,
     interval,
+    timezone: draft.timezone.trim() === '' ? null : draft.timezone.trim(),
+    ...offsetOf(draft),
     start_at: instantOf(draft.start_at, zone),
     end_at: instantOf(draft.end_at, zone),
     freshness_seconds:
@@ -133,6 +140,17 @@ function saidOf(draft: Draft, zone: string): Said {
     rejected_percent_max: numberOf(draft.rejected_percent_max),
     custom_query: is_query ? custom_query : null,
     connection_id: connection_id === '' ? null : connection_id,
+  };
+}
+
+/** The time at which days and weeks turn; one that is none is sent as typed: the API reports it. */
+export function offsetOf({ interval, offset_day, offset_time }: Draft) {
+  const has_time = interval === 'day' || interval === 'week';
+  const [, hour, minute] = time_form.exec(offset_time.trim()) ?? [];
+  return {
+    offset_day: interval === 'week' ? Number(offset_day) : null,
+    offset_hour: has_time ? numberOf(hour ?? offset_time) : null,
+    offset_minute: has_time ? Number(minute ?? 0) : null,
   };
 }
 

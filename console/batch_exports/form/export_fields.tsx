@@ -1,17 +1,14 @@
 import { NativeSelect } from '@mantine/core';
-import { useContext } from 'react';
 import type { ReactNode } from 'react';
 import type { DestinationType } from '../../../server/api/destinations/schema.ts';
 import type { Config } from '../../destinations/config.ts';
 import { FilterFields, filter_keys } from '../../destinations/config_fields.tsx';
-import { useFault } from '../../form/context.ts';
-import { MomentInput } from '../../form/moment_input.tsx';
 import { QueryField } from '../../queries/query_field.tsx';
-import { ZoneContext } from '../../time/instant.tsx';
 import { ChoiceOf, TextOf } from './plain_fields.tsx';
 import { DestinationFields } from './destination_fields.tsx';
-import { intervals, model_choices, storedConfig } from './draft.ts';
+import { model_choices, storedConfig } from './draft.ts';
 import type { Base, Draft } from './draft.ts';
+import { WhenFields } from './when_fields.tsx';
 
 type Given = {
   project_id: string;
@@ -46,7 +43,7 @@ export function ExportFields(given: Given) {
         )}
       </Group>
       <Group title="When">
-        <WhenFields {...given} />
+        <WhenFields draft={draft} change={change} />
       </Group>
     </>
   );
@@ -97,59 +94,4 @@ function ContentFields({ project_id, draft, change }: Given) {
       )}
     </>
   );
-}
-
-function WhenFields({ draft, change }: Given) {
-  const zone = useContext(ZoneContext);
-  return (
-    <>
-      <ChoiceOf
-        name="interval"
-        label="Interval"
-        value={draft.interval}
-        data={Object.entries(intervals).map(([value, label]) => ({ value, label }))}
-        set={(interval) => change({ interval: interval as Draft['interval'] })}
-      />
-      <p className="field_hint">Times are in the zone {zone}.</p>
-      <At
-        name="start_at"
-        label="Start"
-        hint="If empty, runs start now. A backfill delivers what is older."
-        value={draft.start_at}
-        set={(start_at) => change({ start_at })}
-      />
-      <At
-        name="end_at"
-        label="End"
-        hint="If empty, runs never stop."
-        value={draft.end_at}
-        set={(end_at) => change({ end_at })}
-      />
-      <TextOf
-        name="freshness_seconds"
-        label="Late after (seconds)"
-        hint={
-          'The export is late when its newest delivered interval is older than this. If empty: ' +
-          'two intervals, the settle time, and ten minutes.'
-        }
-        value={draft.freshness_seconds}
-        set={(freshness_seconds) => change({ freshness_seconds })}
-      />
-    </>
-  );
-}
-
-function At({
-  hint,
-  name,
-  ...given
-}: {
-  name: string;
-  label: string;
-  hint: string;
-  value: string;
-  set: (value: string) => void;
-}) {
-  const error = useFault(name);
-  return <MomentInput {...given} name={name} description={hint} error={error} />;
 }

@@ -7,21 +7,24 @@ export function TextOf({
   label,
   hint,
   value,
+  error,
   set,
 }: {
   name: string;
   label: string;
   hint?: string;
   value: string;
+  /** The fault of a field that the API has under another name. */
+  error?: string | undefined;
   set: (value: string) => void;
 }) {
-  const error = useFault(name);
+  const fault = useFault(name);
   return (
     <TextInput
       name={name}
       label={label}
       description={hint}
-      error={error}
+      error={error ?? fault}
       value={value}
       withAsterisk={name === 'name'}
       autoComplete="off"

@@ -2,12 +2,13 @@ import { Checkbox } from '@mantine/core';
 import { useQueries } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { useLayoutEffect, useRef, useState } from 'react';
+import { useContext, useLayoutEffect, useRef, useState } from 'react';
 import type { ExportOverview } from '../../../server/api/batch_exports/overview/schema.ts';
 import { ManagedMark } from '../../configuration/managed_mark.tsx';
 import { useRowsAround } from '../../page/printing.ts';
 import { Sentence } from '../../page/sentence.tsx';
-import { intervals } from '../form/draft.ts';
+import { ZoneContext } from '../../time/instant.tsx';
+import { scheduleWords } from '../schedule_words.ts';
 import { Health } from './health.tsx';
 import { NextRun } from './next_run.tsx';
 import { overviewPage, page_size } from './overview.ts';
@@ -16,7 +17,7 @@ import { Sparkline } from './sparkline.tsx';
 import { troubleOf } from './standing.ts';
 
 const row_height = 44;
-const columns = ['Name', 'State', 'Rows in 24 h', 'Next run', 'From', 'To', 'Interval'];
+const columns = ['Name', 'State', 'Rows in 24 h', 'Next run', 'From', 'To', 'Schedule'];
 
 type Given = {
   project_id: string;
@@ -115,8 +116,8 @@ function Row({
   is_chosen: boolean;
   choose: Given['choose'];
 }) {
-  const { id, team_id, name, model, destination_type, interval, health, records, records_day } =
-    row;
+  const zone = useContext(ZoneContext);
+  const { id, team_id, name, model, destination_type, health, records, records_day } = row;
   const params = { project_id: String(team_id), export_id: id };
   const trouble = troubleOf(health);
   return (
@@ -147,7 +148,7 @@ function Row({
       </span>
       <span role="cell">{model}</span>
       <span role="cell">{destination_type}</span>
-      <span role="cell">{intervals[interval]}</span>
+      <span role="cell">{scheduleWords(row, zone)}</span>
       {trouble !== undefined && (
         <span role="cell" className="export_trouble">
           <Sentence text={trouble} />

@@ -1,8 +1,30 @@
 import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
 import { instantOf, wallClock } from '../../time/zone.ts';
 
-/** The rhythm of an export, and the zone in which its days and weeks turn. */
-export type Rhythm = { interval: BatchExport['interval']; timezone: string };
+/** The fields of an export that say when it runs. */
+export type RhythmFields = Pick<
+  BatchExport,
+  'interval' | 'timezone' | 'offset_day' | 'offset_hour' | 'offset_minute'
+>;
+
+/**
+ * The rhythm of an export: its days and weeks turn so many minutes after midnight, of weeks after
+ * Monday midnight, on the clocks of the zone.
+ */
+export type Rhythm = {
+  interval: BatchExport['interval'];
+  timezone: string;
+  offset_minutes: number;
+};
+
+/** The rhythm of an export as the API answers it. */
+export function rhythmOf(row: RhythmFields): Rhythm {
+  const { interval, timezone, offset_day, offset_hour, offset_minute } = row;
+  // Weeks are counted from Monday, 1.
+  const days = offset_day === null ? 0 : (offset_day + 6) % 7;
+  const offset_minutes = days * 1_440 + (offset_hour ?? 0) * 60 + (offset_minute ?? 0);
+  return { interval, timezone, offset_minutes };
+}
 
 /** A part of time, half open, in milliseconds. */
 export type Span = { from: number; to: number };
@@ -13,6 +35,7 @@ const day_ms = 24 * 60 * minute_ms;
 const first_monday = 4 * day_ms;
 
 const lengths: Record<BatchExport['interval'], number> = {
+  'every minute': minute_ms,
   'every 5 minutes': 5 * minute_ms,
   'every 15 minutes': 15 * minute_ms,
   hour: 60 * minute_ms,
@@ -35,8 +58,11 @@ export function slotAt(rhythm: Rhythm, at: number): Span {
     const from = Math.floor(at / length) * length;
     return { from, to: from + length };
   }
-  const offset = interval === 'week' ? first_monday : 0;
-  const wall = Math.floor((wallClock(at, timezone) - offset) / length) * length + offset;
+  const first = rhythm.offset_minutes * minute_ms + (interval === 'week' ? first_monday : 0);
+  let wall = Math.floor((wallClock(at, timezone) - first) / length) * length + first;
+  // Where the clocks change they do not say alone in which slot the instant is.
+  while (instantOf(wall, timezone) > at) wall -= length;
+  while (instantOf(wall + length, timezone) <= at) wall += length;
   return { from: instantOf(wall, timezone), to: instantOf(wall + length, timezone) };
 }
 

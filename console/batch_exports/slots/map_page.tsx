@@ -164,10 +164,13 @@ function useSlots(
         : { by, drawn: drawnOf(pages.flatMap(({ ranges }) => ranges)) },
     [pages, by],
   );
-  const timezone = pages?.[0]?.timezone;
+  const { timezone, offset_minutes } = pages?.[0] ?? {};
   const rhythm = useMemo(
-    () => (timezone === undefined ? undefined : { interval, timezone }),
-    [interval, timezone],
+    () =>
+      timezone === undefined || offset_minutes === undefined
+        ? undefined
+        : { interval, timezone, offset_minutes },
+    [interval, timezone, offset_minutes],
   );
   return { lane, rhythm, error };
 }

@@ -37,21 +37,22 @@ const range = (from: number, to: number, more: Partial<SlotRange> = {}): SlotRan
 
 test('slots begin and end where those of the server do, also where clocks change', () => {
   const zones = ['UTC', 'Europe/Berlin', 'America/Santiago', 'Asia/Beirut', 'Australia/Lord_Howe'];
+  const offsets = { day: [0, 150], week: [0, 6 * 1_440 + 150] };
   const end = at('2027-01-03Z');
   for (const timezone of zones)
-    for (const interval of intervals) {
-      // An instant in nearly every day, so also in those that are an hour longer or shorter.
-      const step = inDepth(interval === 'day' ? 23 : 61, 13) * hour;
-      for (let instant = at('2025-12-28T00:07:00Z'); instant < end; instant += step) {
-        const { from, to } = slotAt({ interval, timezone }, instant);
-        const of_server = [
-          boundaryAtOrBefore(interval, timezone, instant),
-          boundaryAfter(interval, timezone, instant),
-        ];
-        if (from !== of_server[0] || to !== of_server[1])
-          assert.fail(`${interval} in ${timezone} at ${new Date(instant).toISOString()}`);
+    for (const interval of intervals)
+      for (const offset_minutes of interval === 'day' || interval === 'week'
+        ? offsets[interval]
+        : [0]) {
+        const rhythm = { interval, timezone, offset_minutes };
+        // An instant in nearly every day, so also in those that are an hour longer or shorter.
+        const step = inDepth(interval === 'day' ? 23 : 61, 13) * hour;
+        for (let instant = at('2025-12-28T00:07:00Z'); instant < end; instant += step) {
+          const { from, to } = slotAt(rhythm, instant);
+          if (from !== boundaryAtOrBefore(rhythm, instant) || to !== boundaryAfter(rhythm, instant))
+            assert.fail(`${JSON.stringify(rhythm)} at ${new Date(instant).toISOString()}`);
+        }
       }
-    }
 });
 
 test('a view zooms around its place, within bounds, and moves as far as it must', () => {
@@ -139,7 +140,7 @@ test('columns have their shares of each kind, and counts are those of the view',
 });
 
 test('a range that the view cuts shows whole slots in view', () => {
-  const rhythm = { interval: 'hour', timezone: 'UTC' } as const;
+  const rhythm = { interval: 'hour', timezone: 'UTC', offset_minutes: 0 } as const;
   const drawn = drawnOf([
     range(-600, 2, { state: 'outside', reason: 'made_later' }),
     range(2, 4),

@@ -8,7 +8,7 @@ import type { Entry } from '../../platform/http/write.ts';
 import { alias_names } from './aliases.ts';
 import type { BatchExport } from './schema.ts';
 
-// The zone is told once; what else has two names is told under its own. The next run follows from
+// What has two names is told under its own. The next run follows from
 // the schedule: nobody changes it.
 const not_its_own = [
   'last_updated_at',
@@ -16,7 +16,7 @@ const not_its_own = [
   'next_run',
   'schema',
   'managed_by',
-  ...alias_names.filter((name) => name !== 'timezone'),
+  ...alias_names,
 ];
 
 /**

@@ -17,9 +17,6 @@ import { nullable } from '../../platform/nullable.ts';
 
 const about = {
   hogql_query: 'The same as `custom_query`, under the name that other clients use.',
-  timezone: "The time zone of days and weeks: the project's.",
-  offset_day: 'The day on which weeks begin: 1, Monday; null with other intervals.',
-  offset_hour: 'The hour at which days and weeks turn: 0; null with other intervals.',
   incremental_mode:
     '`MERGE` if newer rows replace older ones in the table (persons and their distinct ids in ' +
     'databases), otherwise `APPEND`; null with a query over persons, whose columns decide.',
@@ -35,9 +32,6 @@ const names = (description: string, item = Type.String()) =>
 /** The fields as every answer has them. */
 export const alias_answers = {
   hogql_query: nullable(Type.String({ description: about.hogql_query })),
-  timezone: Type.String({ description: about.timezone }),
-  offset_day: nullable(Type.Integer({ description: about.offset_day })),
-  offset_hour: nullable(Type.Integer({ description: about.offset_hour })),
   incremental_mode: nullable(Type.Enum(modes, { description: about.incremental_mode })),
   primary_key: names(about.primary_key),
   version_key: names(about.version_key),
@@ -50,11 +44,6 @@ export const alias_inputs = {
   hogql_query: Type.Optional(
     nullable(Type.String({ maxLength: 65_536, description: about.hogql_query })),
   ),
-  timezone: Type.Optional(
-    nullable(lineOfText({ maxLength: 100, description: about.timezone + only })),
-  ),
-  offset_day: Type.Optional(nullable(Type.Integer({ description: about.offset_day + only }))),
-  offset_hour: Type.Optional(nullable(Type.Integer({ description: about.offset_hour + only }))),
   incremental_mode: Type.Optional(
     nullable(Type.Enum(modes, { description: about.incremental_mode + only })),
   ),
@@ -75,9 +64,7 @@ const is_merged = sql`(e.custom_query IS NULL AND e.model <> 'events'
   AND e.destination_type IN (${join(table_types)}))`;
 
 /** The fields of an export `e` as they are on the wire. */
-export const alias_columns = sql`e.custom_query AS hogql_query, e.timezone,
-  CASE e."interval" WHEN 'week' THEN 1 END AS offset_day,
-  CASE WHEN e."interval" IN ('day', 'week') THEN 0 END AS offset_hour,
+export const alias_columns = sql`e.custom_query AS hogql_query,
   CASE WHEN ${is_merged} THEN 'MERGE'
     WHEN e.model = 'events' OR e.destination_type NOT IN (${join(table_types)})
       THEN 'APPEND' END AS incremental_mode,
@@ -96,8 +83,6 @@ export function withOwnNames(raw: unknown): unknown {
 
 /** The fields of an export that determine the aliases. */
 export type Meant = {
-  interval: unknown;
-  timezone: string | undefined;
   model: unknown;
   destination_type: unknown;
   custom_query: unknown;
@@ -121,10 +106,8 @@ export function aliasViolations(raw: unknown, meant: Meant, before = meant): Vio
 type Expected = { values: unknown[]; detail: string };
 
 function expectedOf(meant: Meant): Record<string, Expected> {
-  const { interval, timezone, custom_query } = meant;
+  const { custom_query } = meant;
   const { mode, primary_key, version_key } = keysOf(meant);
-  const day = interval === 'week' ? 1 : null;
-  const hour = interval === 'day' || interval === 'week' ? 0 : null;
   const keyed = (values: readonly string[] | null): Expected => ({
     values: [null, values],
     detail:
@@ -137,18 +120,6 @@ function expectedOf(meant: Meant): Record<string, Expected> {
       values: [custom_query],
       detail: 'It is another name of `custom_query`: send the query once',
     },
-    timezone: {
-      values: timezone === 'UTC' ? ['UTC', null] : [timezone],
-      detail: `Days and weeks turn in the time zone of the project: send "${timezone}"`,
-    },
-    offset_day: {
-      values: [null, day],
-      detail: `Weeks begin on Monday: ${sendOr(day)}`,
-    },
-    offset_hour: {
-      values: [null, hour],
-      detail: `Days and weeks turn at midnight: ${sendOr(hour)}`,
-    },
     incremental_mode: {
       values: [null, ...mode],
       detail: `Its rows are ${mode[0] === 'MERGE' ? 'merged' : 'appended'}: send "${mode[0]}"`,
@@ -156,10 +127,6 @@ function expectedOf(meant: Meant): Record<string, Expected> {
     primary_key: keyed(primary_key),
     version_key: keyed(version_key),
   };
-}
-
-function sendOr(value: number | null): string {
-  return value === null ? 'send null with this interval' : `send ${value} or null`;
 }
 
 /**

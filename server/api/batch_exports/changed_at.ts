@@ -1,7 +1,15 @@
 import sql, { raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 
-const schedule_fields = ['"interval"', 'paused', 'start_at', 'end_at', 'revision'];
+const schedule_fields = [
+  '"interval"',
+  'timezone',
+  'offset_minutes',
+  'paused',
+  'start_at',
+  'end_at',
+  'revision',
+];
 const delivery_fields = [
   'model',
   'custom_query',

@@ -12,6 +12,7 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import type { CheckedNewExport } from './body/new_export.ts';
 import { holdConnection } from './body/used_connection.ts';
 import { rhythmOf, storedSchedule } from './pause.ts';
+import { newRhythm } from './rhythm.ts';
 import type { Schedule } from './schedule.ts';
 import type { BatchExport, NewBatchExport } from './schema.ts';
 import { insertBatchExport } from './store.ts';
@@ -32,12 +33,12 @@ export async function createBatchExport(
   const given = withDefaults(fields);
   const { definition, destination } = sink;
   const id = uuidv7();
-  const { timezone, instant } = project;
-  const schedule = firstSchedule(rhythmOf({ ...given, timezone }), instant);
+  const rhythm = newRhythm(fields, project.timezone);
+  const schedule = firstSchedule(rhythmOf({ ...given, ...rhythm }), project.instant);
   const row = {
     id,
     team_id: project.id,
-    timezone,
+    ...rhythm,
     ...given,
     ...query.content,
     destination_type: destination.type,
@@ -56,7 +57,6 @@ export async function createBatchExport(
 
 function withDefaults({
   name,
-  interval,
   paused = false,
   last_paused_at = null,
   start_at = null,
@@ -66,7 +66,7 @@ function withDefaults({
   rejected_rows_max = rejected_rows_default,
   rejected_percent_max = rejected_percent_default,
 }: Static<typeof NewBatchExport>) {
-  const schedule = { interval, paused, last_paused_at, start_at, end_at, freshness_seconds };
+  const schedule = { paused, last_paused_at, start_at, end_at, freshness_seconds };
   return { name, ...schedule, rejected_rows, rejected_rows_max, rejected_percent_max };
 }
 

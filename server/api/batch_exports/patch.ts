@@ -3,12 +3,13 @@ import { storeConfig } from '../../engine/model/destination/stored_config.ts';
 import type { Engine } from '../../engine/exports/engine.ts';
 import { beginLacking } from '../../engine/exports/health/lacking.ts';
 import { recountBackfills } from '../../engine/exports/planning/backfill.ts';
+import { isSameRhythm } from '../../engine/exports/planning/interval.ts';
 import { writeRunLog } from '../../engine/model/run_log.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { checkChangedExport } from './body/changed_export.ts';
 import type { CheckedChange, WantedChange } from './body/changed_export.ts';
 import { paused, recordPause, rhythmOf, scheduleOf, storedSchedule, unpaused } from './pause.ts';
-import { changesDelivery, changesTimezone } from './revision.ts';
+import { changesDelivery } from './revision.ts';
 import { requestCancels } from './runs/store.ts';
 import { rescheduled, rewound } from './schedule.ts';
 import type { BatchExport, BatchExportPatch } from './schema.ts';
@@ -19,7 +20,7 @@ import type { ExportFields, LockedExport } from './store.ts';
  * Changes an export under the caller's lock; gives it on the wire (undefined when nothing differs)
  * and as it is stored. Guarantees: what is not sent stays; a change that changes what lies where
  * starts a new revision, whose schedule begins with the earliest scheduled run that this takes
- * back, so that no row is missed; a change of interval leaves no gap. Throws 400 for a wrong body.
+ * back, so that no row is missed; a change of rhythm leaves no gap. Throws 400 for a wrong body.
  * `now` is the control store's clock, read under the lock; `soon` is called when the last statement
  * has been sent.
  */
@@ -38,7 +39,7 @@ export async function changeBatchExport(
     next,
     storedSchedule(rescheduled(scheduleOf(next), rhythmOf(row), rhythmOf(next), now)),
   );
-  if (next.interval !== row.interval) await recountBackfills(tx, next);
+  if (!isSameRhythm(next, row)) await recountBackfills(tx, next);
   const updating = updateBatchExport(tx, row.id, next);
   soon();
   return { changed: await updating, row: next };
@@ -60,17 +61,13 @@ async function withPause(
   return { ...row, ...change?.fields };
 }
 
-/**
- * Puts the sent fields into `next`. Days and weeks of a new interval turn in the project's present
- * time zone.
- */
+/** Puts the sent fields and the rhythm into `next`. */
 function applyFields(next: ExportFields, change: CheckedChange): void {
-  const { row, fields, query } = change;
-  const { name, interval, last_paused_at, start_at, end_at, freshness_seconds } = fields;
+  const { fields, rhythm, query } = change;
+  const { name, last_paused_at, start_at, end_at, freshness_seconds } = fields;
   const { rejected_rows, rejected_rows_max, rejected_percent_max } = fields;
   const sent = Object.entries({
     name,
-    interval,
     last_paused_at,
     start_at,
     end_at,
@@ -80,8 +77,7 @@ function applyFields(next: ExportFields, change: CheckedChange): void {
     rejected_percent_max,
   }).filter(([, value]) => value !== undefined);
   const { model, custom_query, schema } = query.content;
-  Object.assign(next, Object.fromEntries(sent), { model, custom_query, schema });
-  if (changesTimezone(change)) next.timezone = row.project_timezone;
+  Object.assign(next, Object.fromEntries(sent), rhythm, { model, custom_query, schema });
 }
 
 /** Puts the sent destination into `next`. */

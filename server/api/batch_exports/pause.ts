@@ -1,4 +1,5 @@
 import { forgetFailures } from '../../engine/exports/health/store.ts';
+import type { Rhythm } from '../../engine/exports/planning/interval.ts';
 import { writeRunLog } from '../../engine/model/run_log.ts';
 import { findWaitingSentence } from '../../engine/exports/runs/hold_until_reconciled.ts';
 import { isoInstant } from '../../platform/clock.ts';
@@ -6,7 +7,7 @@ import { conflict } from '../../platform/http/errors.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { milliseconds } from './body/instants.ts';
 import { resumed } from './schedule.ts';
-import type { Rhythm, Schedule } from './schedule.ts';
+import type { BoundedRhythm, Schedule } from './schedule.ts';
 import type { ExportFields } from './store.ts';
 
 /** Fields that a pause or its end changes, and the line for the export's log. */
@@ -27,12 +28,11 @@ export function scheduleOf(row: Pick<ExportFields, 'planned_until' | 'next_run_a
 }
 
 /** The rhythm of a row, in milliseconds. */
-export function rhythmOf(
-  row: Pick<ExportFields, 'interval' | 'timezone' | 'start_at' | 'end_at'>,
-): Rhythm {
+export function rhythmOf(row: Rhythm & Pick<ExportFields, 'start_at' | 'end_at'>): BoundedRhythm {
   return {
     interval: row.interval,
     timezone: row.timezone,
+    offset_minutes: row.offset_minutes,
     start_at: milliseconds(row.start_at),
     end_at: milliseconds(row.end_at),
   };

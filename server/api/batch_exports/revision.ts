@@ -88,23 +88,11 @@ export function changesDelivery(change: CheckedChange): boolean {
   const { row, before, sink, query } = change;
   const { model, custom_query } = query.content;
   const config = (sink?.destination ?? before).config;
-  if (changesTimezone(change) && namesLocalTime(config)) return true;
+  if (change.rhythm.timezone !== row.timezone && namesLocalTime(config)) return true;
   if (sink === undefined) return model !== row.model || custom_query !== row.custom_query;
   return startsRevision(
     sink.definition,
     { model: row.model, custom_query: row.custom_query, destination: before },
     { model, custom_query, destination: sink.destination },
-  );
-}
-
-/**
- * True when days and weeks turn in another time zone from then on: a new interval takes the zone
- * that the project has now.
- */
-export function changesTimezone({ row, fields }: Pick<CheckedChange, 'row' | 'fields'>): boolean {
-  return (
-    fields.interval !== undefined &&
-    fields.interval !== row.interval &&
-    row.timezone !== row.project_timezone
   );
 }

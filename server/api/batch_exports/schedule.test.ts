@@ -1,16 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rescheduled, resumed, rewound } from './schedule.ts';
-import type { Rhythm } from './schedule.ts';
+import type { BoundedRhythm } from './schedule.ts';
 
 const at = (text: string) => Date.parse(`2026-03-${text}Z`);
-const hourly: Rhythm = { interval: 'hour', timezone: 'UTC', start_at: null, end_at: null };
-const daily: Rhythm = { ...hourly, interval: 'day' };
+const hourly: BoundedRhythm = {
+  interval: 'hour',
+  timezone: 'UTC',
+  offset_minutes: 0,
+  start_at: null,
+  end_at: null,
+};
+const daily: BoundedRhythm = { ...hourly, interval: 'day' };
 const now = at('10T15:20:00');
 const standing = { planned_until: at('10T15:00:00'), next_run_at: at('10T16:00:00') };
 
 test('a change of rhythm leaves no gap and repeats nothing', () => {
-  const cases: [string, Rhythm, Rhythm, { planned_until: number; next_run_at: number | null }][] = [
+  const cases: [
+    string,
+    BoundedRhythm,
+    BoundedRhythm,
+    { planned_until: number; next_run_at: number | null },
+  ][] = [
     ['nothing changed', hourly, hourly, standing],
     [
       'hour to day',
@@ -23,6 +34,18 @@ test('a change of rhythm leaves no gap and repeats nothing', () => {
       hourly,
       { ...daily, timezone: 'America/New_York' },
       { planned_until: at('10T15:00:00'), next_run_at: at('11T04:00:00') },
+    ],
+    [
+      'hour to day at 18:30',
+      hourly,
+      { ...daily, offset_minutes: 1_110 },
+      { planned_until: at('10T15:00:00'), next_run_at: at('10T18:30:00') },
+    ],
+    [
+      'hour to week on Thursday',
+      hourly,
+      { ...hourly, interval: 'week', offset_minutes: 3 * 1_440 },
+      { planned_until: at('10T15:00:00'), next_run_at: at('12T00:00:00') },
     ],
     [
       'hour to 5 minutes',

@@ -1,14 +1,9 @@
 import { boundaryAtOrBefore } from '../../engine/exports/planning/interval.ts';
-import type { Interval } from '../../engine/exports/planning/interval.ts';
+import type { Rhythm } from '../../engine/exports/planning/interval.ts';
 import { firstSchedule, nextSchedule } from '../../engine/exports/planning/plan.ts';
 
-/** When an export runs; instants in milliseconds. */
-export type Rhythm = {
-  interval: Interval;
-  timezone: string;
-  start_at: number | null;
-  end_at: number | null;
-};
+/** The rhythm of an export with its bounds in milliseconds. */
+export type BoundedRhythm = Rhythm & { start_at: number | null; end_at: number | null };
 
 /**
  * The state of planning: everything before `planned_until` is planned; the next run covers
@@ -17,15 +12,16 @@ export type Rhythm = {
 export type Schedule = { planned_until: number; next_run_at: number | null };
 
 /**
- * Returns the schedule after a change of the interval. Guarantee: no gap and no overlap. Planned
- * runs stay planned and the next run begins behind them, whatever the new interval; only a
+ * Returns the schedule after a change of the rhythm. Guarantee: no gap and no overlap. Planned
+ * runs stay planned and the next run begins behind them, whatever the new rhythm, so one interval
+ * may be short or long; only a
  * `start_at` that was moved beyond leaves a gap, as intended, and an export that still waits for
  * its `start_at` waits for the new one.
  */
 export function rescheduled(
   schedule: Schedule,
-  before: Rhythm,
-  after: Rhythm,
+  before: BoundedRhythm,
+  after: BoundedRhythm,
   now: number,
 ): Schedule {
   const planned_until =
@@ -33,12 +29,9 @@ export function rescheduled(
   return { planned_until, next_run_at: nextSchedule(after, planned_until) };
 }
 
-function startedAt(schedule: Schedule, after: Rhythm, now: number): number {
+function startedAt(schedule: Schedule, after: BoundedRhythm, now: number): number {
   if (schedule.planned_until > now) return firstSchedule(after, now).planned_until;
-  const start =
-    after.start_at === null
-      ? -Infinity
-      : boundaryAtOrBefore(after.interval, after.timezone, after.start_at);
+  const start = after.start_at === null ? -Infinity : boundaryAtOrBefore(after, after.start_at);
   return Math.max(schedule.planned_until, start);
 }
 
@@ -46,7 +39,7 @@ function startedAt(schedule: Schedule, after: Rhythm, now: number): number {
  * The schedule of an export that goes on after a pause without making up for it: from the interval
  * in which `now` lies, or from where it stands when that is later.
  */
-export function resumed(schedule: Schedule, rhythm: Rhythm, now: number): Schedule {
+export function resumed(schedule: Schedule, rhythm: BoundedRhythm, now: number): Schedule {
   const planned_until = Math.max(schedule.planned_until, firstSchedule(rhythm, now).planned_until);
   return { planned_until, next_run_at: nextSchedule(rhythm, planned_until) };
 }
@@ -55,7 +48,7 @@ export function resumed(schedule: Schedule, rhythm: Rhythm, now: number): Schedu
  * The schedule that plans again from the earliest of the given starts of scheduled runs that will
  * not be delivered.
  */
-export function rewound(schedule: Schedule, rhythm: Rhythm, starts: number[]): Schedule {
+export function rewound(schedule: Schedule, rhythm: BoundedRhythm, starts: number[]): Schedule {
   const planned_until = Math.min(schedule.planned_until, ...starts);
   return { planned_until, next_run_at: nextSchedule(rhythm, planned_until) };
 }

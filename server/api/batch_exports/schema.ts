@@ -12,6 +12,7 @@ import { nullable } from '../../platform/nullable.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../managed/schema.ts';
 import { alias_answers, alias_inputs } from './aliases.ts';
+import { rhythm_answers, rhythm_inputs } from './rhythm.ts';
 import { BatchExportRun } from './runs/schema.ts';
 
 /** Most characters of a query. */
@@ -44,8 +45,8 @@ const fields = {
   ),
   interval: Type.Enum([...intervals], {
     description:
-      'Rhythm of the scheduled runs. Days and weeks turn at midnight of the time zone that ' +
-      'the project has when the export is created or its interval changes.',
+      'Rhythm of the scheduled runs. Minutes and hours turn on the UTC clock, days and weeks as ' +
+      '`timezone` and the offsets say.',
   }),
   paused: Type.Boolean({
     description:
@@ -116,6 +117,7 @@ export const BatchExport = Type.Object(
     ),
     connection_id: fields.connection_id,
     interval: fields.interval,
+    ...rhythm_answers,
     paused: fields.paused,
     created_at: instant('When it was created.'),
     last_updated_at: instant('When it was changed last.'),
@@ -187,6 +189,7 @@ const optional = {
   rejected_percent_max: Type.Optional(fields.rejected_percent_max),
   custom_query: Type.Optional(fields.custom_query),
   connection_id: Type.Optional(fields.connection_id),
+  ...rhythm_inputs,
 };
 const destination = Type.Object({ type: Type.String(), config: nullable(config) });
 
@@ -200,7 +203,7 @@ export const BatchExportSettings = Type.Object({
 
 /**
  * The body of PUT: `name`, `destination` and `interval` must be there; other fields that are absent
- * keep their values.
+ * keep their values, but for the time zone and the offsets.
  */
 export const BatchExportReplacement = Type.Object({
   ...BatchExportSettings.properties,

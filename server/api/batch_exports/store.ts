@@ -5,7 +5,6 @@ import type { RejectedRowsPolicy } from '../../engine/model/destination/rejected
 import type { StoredConfig } from '../../engine/model/destination/stored_config.ts';
 import { lineOfEach } from '../../engine/model/run_log.ts';
 import type { PauseReason } from '../../engine/exports/health/pause_automatically.ts';
-import type { Interval } from '../../engine/exports/planning/interval.ts';
 import type { RecordPlace } from '../../platform/http/caller/access.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
@@ -16,6 +15,8 @@ import { alias_columns } from './aliases.ts';
 import { changed_at } from './changed_at.ts';
 import { isInPlace, next_run, own_config, pageOfPlace } from './place.ts';
 import type { Place } from '../../platform/http/caller/mount.ts';
+import { rhythm_columns } from './rhythm.ts';
+import type { OwnRhythm } from './rhythm.ts';
 import { run_text } from './runs/fields.ts';
 import type { BatchExport } from './schema.ts';
 import type { ModelName } from '../../engine/model/models/model.ts';
@@ -30,8 +31,8 @@ const latest_runs_max = 10;
  */
 const wireOf = (table: Sql, runs = sql`latest.runs::json`) => sql`
   SELECT e.id, e.team_id, e.name, e.model, json_build_object('type', e.destination_type, 'config',
-    ${own_config}) AS destination, e.connection_id, e."interval", e.paused,
-    e.created_at, e.last_updated_at, e.last_paused_at, e.pause_reason, e.start_at, e.end_at,
+    ${own_config}) AS destination, e.connection_id, e."interval",
+    ${rhythm_columns}, e.paused, e.created_at, e.last_updated_at, e.last_paused_at, e.pause_reason, e.start_at, e.end_at,
       e.freshness_seconds, e.rejected_rows, e.rejected_rows_max, e.rejected_percent_max,
     ${next_run} AS next_run, ${runs} AS latest_runs, e.custom_query, e.schema,
     ${alias_columns}, ${managedBy('batch_export', sql`e.id`)} AS managed_by
@@ -88,15 +89,14 @@ export function findPresence(
 
 /** Fields of an export that users and the planner set. Instants are ISO 8601 text. */
 export type ExportFields = StoredConfig &
-  RejectedRowsPolicy & {
+  RejectedRowsPolicy &
+  OwnRhythm & {
     name: string;
     model: ModelName;
     custom_query: string | null;
     schema: QuerySchema | null;
     destination_type: string;
     connection_id: string | null;
-    interval: Interval;
-    timezone: string;
     paused: boolean;
     last_paused_at: string | null;
     pause_reason: PauseReason | null;
@@ -120,6 +120,8 @@ const field_types = {
   connection_id: 'uuid',
   interval: 'text',
   timezone: 'text',
+  has_own_timezone: 'boolean',
+  offset_minutes: 'integer',
   paused: 'boolean',
   last_paused_at: 'timestamptz',
   pause_reason: 'jsonb',
@@ -180,6 +182,8 @@ export type ExportSettings = StoredConfig &
     | 'name'
     | 'model'
     | 'interval'
+    | 'timezone'
+    | 'offset_minutes'
     | 'paused'
     | 'start_at'
     | 'end_at'
@@ -196,9 +200,9 @@ export function listExportSettings(
   organization_id: string,
 ): Promise<ExportSettings[]> {
   return db.rows<ExportSettings>(sql`
-    SELECT e.id, e.team_id, e.name, e.model, e."interval", e.paused, e.start_at, e.end_at,
-      e.freshness_seconds, e.rejected_rows, e.rejected_rows_max, e.rejected_percent_max,
-      e.custom_query, e.destination_type, e.destination_config,
+    SELECT e.id, e.team_id, e.name, e.model, e."interval", e.timezone, e.offset_minutes,
+      e.paused, e.start_at, e.end_at, e.freshness_seconds, e.rejected_rows, e.rejected_rows_max,
+      e.rejected_percent_max, e.custom_query, e.destination_type, e.destination_config,
       e.destination_secrets, e.connection_id, e.revision
     FROM batch_exports e WHERE ${isInPlace({ organization_id })} ORDER BY e.created_at, e.id`);
 }

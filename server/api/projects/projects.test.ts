@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { refusalOf } from '../../../test/refusal.ts';
 import { shareHarness } from '../../../test/harness.ts';
-import { isTimezone } from './timezone.ts';
+import { isTimezone } from '../../platform/timezone.ts';
 import { addMember } from '../../../test/factories/people/members.ts';
 
 const harness = shareHarness({ clickhouse: false });

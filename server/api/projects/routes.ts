@@ -14,6 +14,7 @@ import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { lockOutWriters, write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
+import { isTimezone } from '../../platform/timezone.ts';
 import { addressFaults } from './addresses.ts';
 import { Project, ProjectCreate, ProjectPatch, ProjectPut } from './schema.ts';
 import type { ProjectRow } from './schema.ts';
@@ -26,7 +27,6 @@ import {
   selectProject,
   updateProject,
 } from './store.ts';
-import { isTimezone } from './timezone.ts';
 
 const url = '/api/projects/:id/';
 const one = { within: 'project' } as const;

@@ -12,6 +12,9 @@ import { projectPath } from './find_export.ts';
 type CreateFlags = ReadFlags & {
   to: string;
   every: string;
+  at?: string;
+  on?: string;
+  timezone?: string;
   config?: string[];
   model?: string;
   query?: string;
@@ -23,8 +26,19 @@ type CreateFlags = ReadFlags & {
 
 type Tested = { steps: { name: string; status: string; detail: string }[] };
 
+/** The days of the week, as `offset_day` counts them. */
+export const weekdays = [
+  'sunday',
+  'monday',
+  'tuesday',
+  'wednesday',
+  'thursday',
+  'friday',
+  'saturday',
+];
 /** Short forms of intervals that people type. */
 const short_intervals: Partial<Record<string, string>> = {
+  '1m': 'every minute',
   '5m': 'every 5 minutes',
   '15m': 'every 15 minutes',
   '1h': 'hour',
@@ -52,6 +66,9 @@ export async function createExport(
   const body = {
     name,
     interval: short_intervals[flags.every] ?? flags.every,
+    ...(flags.timezone === undefined ? {} : { timezone: flags.timezone }),
+    ...(flags.on === undefined ? {} : { offset_day: readWeekday(flags.on) }),
+    ...(flags.at === undefined ? {} : readTime(flags.at)),
     destination: {
       type: definition.type,
       config: readDestinationConfig(flags.config ?? [], definition),
@@ -76,6 +93,21 @@ export async function createExport(
   else if (!output.is_terminal) say(output, created.id);
   else say(output, `Created ${created.name} (${created.id}).`);
   return 0;
+}
+
+function readWeekday(text: string): number {
+  const wanted = text.toLowerCase();
+  const day = weekdays.findIndex((name) => wanted.length >= 3 && name.startsWith(wanted));
+  if (day === -1)
+    throw new WrongUsageError(`--on takes a day of the week, such as sunday, not "${text}".`);
+  return day;
+}
+
+function readTime(text: string): { offset_hour: number; offset_minute: number } {
+  const [, hour, minute] = /^(\d?\d):(\d\d)$/.exec(text) ?? [];
+  if (hour === undefined)
+    throw new WrongUsageError(`--at takes a time, such as 06:00, not "${text}".`);
+  return { offset_hour: Number(hour), offset_minute: Number(minute) };
 }
 
 function queryOf(text: string): string {

@@ -5,6 +5,7 @@ import { printJson, printRecord, printTable, say } from '../client/print.ts';
 import type { Output } from '../client/print.ts';
 import { readCount } from '../client/read_options.ts';
 import type { ReadFlags } from '../client/read_options.ts';
+import { weekdays } from './create.ts';
 import { exportPath, findExportId, projectPath } from './find_export.ts';
 import { exportColumns, runColumns, shownInstant } from './shown_export.ts';
 
@@ -43,6 +44,7 @@ export async function showExport(output: Output, name: string, flags: ReadFlags)
     ['id', record.id],
     ['model', record.model],
     ['interval', record.interval],
+    ['turns at', turnOf(record)],
     ['destination', type],
     ...Object.entries(config ?? {}).flatMap(([key, value]) =>
       value === null ? [] : [[`  ${key}`, textOf(value)] as const],
@@ -57,6 +59,14 @@ export async function showExport(output: Output, name: string, flags: ReadFlags)
     printTable(output, record.latest_runs, runColumns(output));
   }
   return 0;
+}
+
+/** The time at which days and weeks of the export turn. */
+function turnOf({ offset_day, offset_hour, offset_minute, timezone }: BatchExport) {
+  if (offset_hour === null) return undefined;
+  const two = (value: number | null) => String(value ?? 0).padStart(2, '0');
+  const day = offset_day === null ? '' : `${weekdays[offset_day]} `;
+  return `${day}${two(offset_hour)}:${two(offset_minute)} ${timezone}`;
 }
 
 function textOf(value: unknown): string {

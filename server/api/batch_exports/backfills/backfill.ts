@@ -25,7 +25,7 @@ import type { LockedExport } from '../store.ts';
 
 /**
  * More runs than this in one backfill are surely a slip of the year: five minutes over almost five
- * years.
+ * years, or each minute of almost one.
  */
 const runs_max = 500_000;
 /** More open backfills than this of one export would only wait for each other. */
@@ -125,7 +125,7 @@ function violationsOf(
         detail: 'Must be at least a millisecond after start_at.',
       },
     ];
-  const runs = intervalCount(row.interval, row.timezone, range.from, range.to);
+  const runs = intervalCount(row, range.from, range.to);
   if (runs > runs_max)
     return [
       {

@@ -100,7 +100,7 @@ async function planOf(
     taken: subtract(all, missing),
   };
   const counted = await countWanted(wanted);
-  const runs = intervalCount(row.interval, row.timezone, range.from, range.to);
+  const runs = intervalCount(row, range.from, range.to);
   const removed = await removedFrom(tx, row.team_id, range.from);
   return {
     id: null,
@@ -146,13 +146,7 @@ async function count(
   row: LockedExport,
   wanted: Wanted,
 ): Promise<Counted> {
-  const cut = {
-    interval: row.interval,
-    timezone: row.timezone,
-    from: wanted.from,
-    to: wanted.to,
-    by: wanted.by,
-  };
+  const cut = { rhythm: row, from: wanted.from, to: wanted.to, by: wanted.by };
   const over = (selection: Rectangle[]) =>
     countByRun(store, sourceOf(row, selection, wanted.to), cut, signal);
   const counts = await over(wanted.selection);
@@ -198,7 +192,7 @@ function sourceOf(row: LockedExport, selection: Rectangle[], to: number): Source
 }
 
 function endOf(row: LockedExport, { to }: BackfillRange, from: number): number {
-  return Math.min(boundaryAfter(row.interval, row.timezone, from), to);
+  return Math.min(boundaryAfter(row, from), to);
 }
 
 function partsOf(

@@ -78,27 +78,33 @@ const asked =
     backfill(engine, tx, request.access, row, jsonBody(request));
 
 function runNowRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
-  app.post(
-    `${base}:id/run_now/`,
-    {
-      config: { scope: 'batch_export:write', within, if_match: true },
-      schema: {
-        summary: 'Deliver now what was ingested since the last planned interval',
-        description:
-          'Starts a backfill by ingestion time, mode `missing`, from the end of the last planned ' +
-          'interval until now. The next scheduled run leaves its rows out, so calling it twice ' +
-          'delivers no row twice. It also works while the export is paused.',
-        response: { 200: BatchExportWithBackfill },
+  const summary = 'Deliver now what was ingested since the last planned interval';
+  // Other clients of the field call it `run/`.
+  for (const [name, said] of [
+    ['run_now', summary],
+    ['run', `${summary}; another name of \`run_now/\``],
+  ] as const)
+    app.post(
+      `${base}:id/${name}/`,
+      {
+        config: { scope: 'batch_export:write', within, if_match: true },
+        schema: {
+          summary: said,
+          description:
+            'Starts a backfill by ingestion time, mode `missing`, from the end of the last ' +
+            'planned interval until now. The next scheduled run leaves its rows out, so calling ' +
+            'it twice delivers no row twice. It also works while the export is paused.',
+          response: { 200: BatchExportWithBackfill },
+        },
       },
-    },
-    (request, reply) => {
-      const starting: Starting = (tx, row) => {
-        body(request, NoFields);
-        return runNow(engine, tx, request.access, row);
-      };
-      return write(request, reply, 200, start(request, 'id', starting));
-    },
-  );
+      (request, reply) => {
+        const starting: Starting = (tx, row) => {
+          body(request, NoFields);
+          return runNow(engine, tx, request.access, row);
+        };
+        return write(request, reply, 200, start(request, 'id', starting));
+      },
+    );
 }
 
 function earlierRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {

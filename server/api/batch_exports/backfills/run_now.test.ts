@@ -41,7 +41,7 @@ const moveSchedule = (id: string, planned_until: number, next_run_at: number) =>
 
 test('run now delivers what came in since, and nothing doubles it', async () => {
   const { created, get, send, now, insert } = await inBetween('now', ['first', 'second']);
-  const started = await Promise.all([send('POST', 'run_now/'), send('POST', 'run_now/')]);
+  const started = await Promise.all([send('POST', 'run_now/'), send('POST', 'run/')]);
   for (const { status, text, body } of started) {
     assert.equal(status, 200, text);
     assert.deepEqual([body.backfill.mode, body.backfill.by], ['missing', 'inserted_at']);

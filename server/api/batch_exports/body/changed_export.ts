@@ -3,6 +3,8 @@ import type { Engine } from '../../../engine/exports/engine.ts';
 import { isFields } from '../../../platform/fields.ts';
 import { aliasViolations } from '../aliases.ts';
 import type { Meant } from '../aliases.ts';
+import { changedRhythm } from '../rhythm.ts';
+import type { OwnRhythm } from '../rhythm.ts';
 import { BatchExportPatch, BatchExportReplacement } from '../schema.ts';
 import type { LockedExport } from '../store.ts';
 import type { Destination } from './destination_body.ts';
@@ -30,17 +32,16 @@ export type WantedChange = {
 /** A change that every rule accepted, beside the destination as it was, secrets included. */
 export type CheckedChange = Input<typeof BatchExportPatch> & {
   row: LockedExport;
+  rhythm: OwnRhythm;
   before: Destination;
   query: QueryCheck;
   connection: ConnectionCheck;
 };
 
 function meantBy(raw: unknown, row: LockedExport, { content }: QueryCheck): Meant {
-  const { interval = row.interval, destination } = isFields(raw) ? raw : {};
+  const { destination } = isFields(raw) ? raw : {};
   const { type = row.destination_type } = isFields(destination) ? destination : {};
-  // Days and weeks of a new interval turn in the project's present zone.
-  const timezone = interval === row.interval ? row.timezone : row.project_timezone;
-  return { interval, timezone, destination_type: type, ...content };
+  return { destination_type: type, ...content };
 }
 
 /** Checks the body of a PATCH or PUT; throws one 400 that names every fault. */
@@ -57,5 +58,6 @@ export function checkChangedExport(
     how === 'put'
       ? checkedInput({ ...given, schema: BatchExportReplacement, how: 'replace' })
       : checkedInput({ ...given, schema: BatchExportPatch, how: 'merge' });
-  return { ...input, row, before, query, connection };
+  const rhythm = changedRhythm(input.fields, row, how);
+  return { ...input, row, rhythm, before, query, connection };
 }

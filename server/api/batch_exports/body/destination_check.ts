@@ -10,7 +10,7 @@ import {
 } from '../../../engine/model/destination/connection.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
 import type { RejectedRowsPolicy } from '../../../engine/model/destination/rejected_rows.ts';
-import type { Interval } from '../../../engine/exports/planning/interval.ts';
+import type { Rhythm } from '../../../engine/exports/planning/interval.ts';
 import { isFields } from '../../../platform/fields.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
 import { movedSecrets } from '../../../platform/http/bodies/moved_secrets.ts';
@@ -20,11 +20,10 @@ import type { Destination, DestinationSent, FullConfig } from './destination_bod
 import type { ConnectionCheck, UsedConnection } from './used_connection.ts';
 
 /** The state that the rules compare with: the current export, undefined for a new one. */
-export type Current = {
+export type Current = Rhythm & {
   destination: Destination;
   start_at: string | null;
   end_at: string | null;
-  interval: Interval;
   freshness_seconds: number | null;
   rejected_rows: RejectedRowsPolicy['rejected_rows'];
   connection_id: string | null;

@@ -10,6 +10,7 @@ import { isFields } from '../../../platform/fields.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
 import { isInstant } from '../../../platform/instant.ts';
 import { checked } from '../../../platform/http/bodies/validator.ts';
+import { rhythmViolations } from '../rhythm.ts';
 import { collectViolations } from './collect.ts';
 import type { Collected } from './collect.ts';
 import type { Destination } from './destination_body.ts';
@@ -59,6 +60,7 @@ export function checkedInput<Schema extends TObject>({
   const fields = collected.from(() => checked(schema, raw));
   const body: Record<string, unknown> = isFields(raw) ? raw : {};
   checkInstants(collected, body, current);
+  collected.add(rhythmViolations(raw, current));
   collected.add(freshnessViolations(body, current));
   const sink = checkDestination(collected, body['destination'], current, {
     how,

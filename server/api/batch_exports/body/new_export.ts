@@ -38,12 +38,8 @@ export async function checkNewExport(
   const connection = await checkConnection(engine, engine.db, place, { raw, current: null });
   const wanted =
     isFields(raw) && Number.isInteger(raw['team_id']) ? (raw['team_id'] as number) : undefined;
-  // The look-up of the path's project is recent enough.
-  const zoned = isFields(raw) && raw['timezone'] !== undefined;
   const project =
-    place.team_id === undefined || zoned
-      ? await findTargetProject(engine.db, place, wanted)
-      : undefined;
+    place.team_id === undefined ? await findTargetProject(engine.db, place, wanted) : undefined;
   const team_id = place.team_id ?? project?.id;
   const missing = team_id === undefined ? noProject(place, wanted) : undefined;
   const { fields, sink } = checkedInput({
@@ -54,19 +50,15 @@ export async function checkNewExport(
     how: 'replace',
     query,
     connection,
-    known: [...(missing?.violations ?? []), ...aliasViolations(raw, meantBy(raw, project, query))],
+    known: [...(missing?.violations ?? []), ...aliasViolations(raw, meantBy(raw, query))],
   });
   return { place, fields, sink: sink!, query, connection: connection.used, team_id: team_id! };
 }
 
-function meantBy(
-  raw: unknown,
-  project: { timezone: string } | undefined,
-  { content }: QueryCheck,
-): Meant {
-  const { interval, destination } = isFields(raw) ? raw : {};
+function meantBy(raw: unknown, { content }: QueryCheck): Meant {
+  const { destination } = isFields(raw) ? raw : {};
   const { type } = isFields(destination) ? destination : {};
-  return { interval, timezone: project?.timezone, destination_type: type, ...content };
+  return { destination_type: type, ...content };
 }
 
 /** The 400 or 404 for a project that a new export cannot go to. */

@@ -197,9 +197,8 @@ async function inSlot(
     const schedule = await findSchedule(tx, id);
     if (schedule === undefined)
       return { state: 'missing', detail: 'The export was deleted meanwhile.' };
-    const { interval, timezone } = schedule;
-    const from = boundaryAtOrBefore(interval, timezone, inserted);
-    const to = boundaryAfter(interval, timezone, inserted);
+    const from = boundaryAtOrBefore(schedule, inserted);
+    const to = boundaryAfter(schedule, inserted);
     const wanted = { after: from, before: to, limit: 1 };
     const scheduled = await withDelivered(tx, organization_id, schedule, wanted);
     const [slot] = await listSlotRanges(engine, tx, scheduled, wanted);

@@ -7,6 +7,7 @@ import { nullable } from '../../../platform/nullable.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { model_names } from '../../../engine/model/models/model.ts';
 import { ManagedBy } from '../../managed/schema.ts';
+import { rhythm_answers } from '../rhythm.ts';
 import { NextRun } from '../schema.ts';
 import { run_statuses } from '../runs/schema.ts';
 
@@ -116,6 +117,7 @@ export const ExportOverview = Type.Object(
     model: Type.Enum([...model_names]),
     destination_type: Type.String(),
     interval: Type.Enum([...intervals]),
+    ...rhythm_answers,
     paused: Type.Boolean(),
     created_at: instant('When it was created.'),
     health: Health,

@@ -59,6 +59,10 @@ function shown(row: OverviewRow, beside: Beside): ExportOverview {
     model: row.model,
     destination_type: row.destination_type,
     interval: row.interval,
+    timezone: row.timezone,
+    offset_day: row.offset_day,
+    offset_hour: row.offset_hour,
+    offset_minute: row.offset_minute,
     paused: row.paused,
     created_at: row.created_at,
     health: {

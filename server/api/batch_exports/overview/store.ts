@@ -10,6 +10,7 @@ import type { Queryable } from '../../../platform/postgres/database.ts';
 import { managedBy } from '../../managed/store.ts';
 import { isInPlace, next_run, pageOfPlace } from '../place.ts';
 import type { Place } from '../../../platform/http/caller/mount.ts';
+import { rhythm_columns } from '../rhythm.ts';
 import type { ExportOverview } from './schema.ts';
 
 /** Filters and order of the overview. */
@@ -180,8 +181,8 @@ export function listOverview(
   const day_ago = isoInstant(rule.clock.now() - day_ms);
   return sql`
     WITH page AS MATERIALIZED (${pageOfPlace(place, chosen, page)})
-    SELECT e.id, e.team_id, e.revision, e.name, e.model, e.destination_type, e."interval", e.paused,
-      e.created_at, e.code, e.since, e.delivered_until, e.pause_reason, e.delivery_changed_at,
+    SELECT e.id, e.team_id, e.revision, e.name, e.model, e.destination_type, e."interval",
+      ${rhythm_columns}, e.paused, e.created_at, e.code, e.since, e.delivered_until, e.pause_reason, e.delivery_changed_at,
       e.lacks_since, e.lacks_rows, e.lacks_from, e.lacks_until, e.backfill_failed_since,
       CASE WHEN e.delivered_until IS NULL THEN (
         SELECT coalesce(sum(r.records_completed), 0)::bigint FROM batch_export_runs r

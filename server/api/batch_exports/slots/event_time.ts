@@ -4,6 +4,7 @@ import { deliveredOf, inHandOf } from '../../../engine/model/ledger/ledger.ts';
 import { coveredEventSpans, isCovered } from '../../../engine/model/ledger/spans.ts';
 import type { Span } from '../../../engine/model/ledger/spans.ts';
 import { intervalCount } from '../../../engine/exports/planning/interval.ts';
+import type { Rhythm } from '../../../engine/exports/planning/interval.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { areAlike, plainKind } from './gaps.ts';
 import type { Gap, SlotKind } from './gaps.ts';
@@ -81,7 +82,7 @@ export async function readBackfilled(
  * with a slot, so a slot can be in parts.
  */
 export function describeEventTime(
-  { interval, timezone }: Schedule,
+  rhythm: Rhythm,
   backfilled: Backfilled,
   { after, before }: { after: number; before: number },
 ): Gap[] {
@@ -98,7 +99,7 @@ export function describeEventTime(
   }
   return parts.map((part) => ({
     ...part,
-    slots: intervalCount(interval, timezone, part.from, part.to),
+    slots: intervalCount(rhythm, part.from, part.to),
   }));
 }
 

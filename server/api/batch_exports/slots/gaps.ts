@@ -40,7 +40,6 @@ export type GapReader = {
 
 /** Opens a reader for the gaps of one export. */
 export function openGapReader(scheduled: Scheduled, settle_ms: number): GapReader {
-  const { interval, timezone } = scheduled;
   const causes = causesOf(scheduled, settle_ms);
   const edgesBetween = (from: number, to: number): number[] => {
     const edges = new Set([from]);
@@ -48,8 +47,8 @@ export function openGapReader(scheduled: Scheduled, settle_ms: number): GapReade
     for (let index = firstAfter(causes, from); index < causes.length; index += 1) {
       const at = causes[index]!;
       if (at > to + settle_ms) break;
-      const boundary = boundaryAtOrBefore(interval, timezone, at);
-      for (const edge of [boundary, boundaryAfter(interval, timezone, boundary)])
+      const boundary = boundaryAtOrBefore(scheduled, at);
+      for (const edge of [boundary, boundaryAfter(scheduled, boundary)])
         if (edge > from && edge < to) edges.add(edge);
     }
     return [...edges].sort((one, other) => one - other);
@@ -60,12 +59,12 @@ export function openGapReader(scheduled: Scheduled, settle_ms: number): GapReade
       return starts.map((start, index) => {
         const end = starts[index + 1] ?? to;
         // All slots between two edges are alike, so the first one tells.
-        const first_end = Math.min(boundaryAfter(interval, timezone, start), end);
+        const first_end = Math.min(boundaryAfter(scheduled, start), end);
         return {
           ...kindOfSlot(scheduled, settle_ms, start, first_end),
           from: start,
           to: end,
-          slots: intervalCount(interval, timezone, start, end),
+          slots: intervalCount(scheduled, start, end),
         };
       });
     },

@@ -19,7 +19,7 @@ import type { Schedule } from './store.ts';
 
 const default_days = 30;
 const day_ms = 24 * 3_600_000;
-/** More than a year of the shortest interval. */
+/** More than two years of five minutes, or half a year of minutes. */
 const slots_max = 250_000;
 /** Days are walked one by one, so their number is bounded too. */
 const days_max = 3_660;
@@ -62,6 +62,7 @@ export function slotRoutes(app: FastifyInstance, engine: Engine, { base, within 
           before: isoInstant(wanted.before),
           interval: schedule.interval,
           timezone: schedule.timezone,
+          offset_minutes: schedule.offset_minutes,
           by,
           slots: ranges.reduce((sum, range) => sum + range.slots, 0),
           ranges,
@@ -72,19 +73,22 @@ export function slotRoutes(app: FastifyInstance, engine: Engine, { base, within 
   );
 }
 
-function slotsWanted(request: FastifyRequest, { interval, timezone, now }: Schedule) {
+function slotsWanted(request: FastifyRequest, schedule: Schedule) {
   const asked = query(request, SlotsQuery);
-  const before = asked.before === undefined ? now : Date.parse(asked.before);
+  const before = asked.before === undefined ? schedule.now : Date.parse(asked.before);
   const after =
     asked.after === undefined ? before - default_days * day_ms : Date.parse(asked.after);
   refuseEmptyRange(after, before);
-  if (before - after > days_max * day_ms || (before - after) / nominalLength(interval) > slots_max)
+  if (
+    before - after > days_max * day_ms ||
+    (before - after) / nominalLength(schedule.interval) > slots_max
+  )
     throw invalid(
       'after',
       'max_items',
       `This range has more than ${slots_max} slots or ${days_max} days: ask for a shorter one.`,
     );
-  const first = boundaryAtOrBefore(interval, timezone, after);
-  const last = boundaryAtOrBefore(interval, timezone, before);
-  return { after: first, before: last === before ? last : boundaryAfter(interval, timezone, last) };
+  const first = boundaryAtOrBefore(schedule, after);
+  const last = boundaryAtOrBefore(schedule, before);
+  return { after: first, before: last === before ? last : boundaryAfter(schedule, last) };
 }

@@ -96,6 +96,9 @@ export const Slots = Type.Object(
     before: instant('End of the last one.'),
     interval: Type.Enum([...intervals]),
     timezone: Type.String({ description: 'In it days and weeks turn.' }),
+    offset_minutes: Type.Integer({
+      description: 'Minutes after midnight (weeks: after Monday midnight) at which they turn.',
+    }),
     by: Type.Enum([...backfill_times], { description: 'The clock of the slots.' }),
     slots: Type.Integer({ description: 'How many slots the ranges have together.' }),
     ranges: Type.Array(SlotRange, { description: 'Oldest first, without a gap between them.' }),

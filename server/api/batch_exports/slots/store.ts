@@ -4,17 +4,15 @@ import { deliveredOf, inHandOf } from '../../../engine/model/ledger/ledger.ts';
 import { coveredSpans, multirangeText } from '../../../engine/model/ledger/spans.ts';
 import type { Span } from '../../../engine/model/ledger/spans.ts';
 import { run_days_max } from '../../../engine/exports/planning/interval.ts';
-import type { Interval } from '../../../engine/exports/planning/interval.ts';
+import type { Rhythm } from '../../../engine/exports/planning/interval.ts';
 import type { Database, Transaction } from '../../../platform/postgres/database.ts';
 import { databaseInstant } from '../../../platform/postgres/instant.ts';
 
 /** The schedule of an export. */
-export type Schedule = {
+export type Schedule = Rhythm & {
   id: string;
   team_id: number;
   revision: number;
-  interval: Interval;
-  timezone: string;
   created_at: string;
   start_at: string | null;
   end_at: string | null;
@@ -66,8 +64,8 @@ export function inOneLook<Result>(
 /** The schedule of an export, as it is now; undefined when the export is gone. */
 export async function findSchedule(tx: Transaction, id: string): Promise<Schedule | undefined> {
   const row = await tx.row<Omit<Schedule, 'now'>>(sql`
-    SELECT id, team_id, revision, "interval", timezone, created_at, start_at, end_at, paused,
-      planned_until, schedule_changed_at FROM batch_exports WHERE id = ${id}`);
+    SELECT id, team_id, revision, "interval", timezone, offset_minutes, created_at, start_at, end_at,
+      paused, planned_until, schedule_changed_at FROM batch_exports WHERE id = ${id}`);
   return row === undefined ? undefined : { ...row, now: await databaseInstant(tx) };
 }
 

@@ -12,6 +12,7 @@ import { loadConfig } from '../../../engine/model/destination/stored_config.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { mapInTurns } from '../../../platform/pacing/turns.ts';
+import { offsetOf, usual_offset } from '../../batch_exports/rhythm.ts';
 import { BatchExportSettings } from '../../batch_exports/schema.ts';
 import { listExportSettings } from '../../batch_exports/store.ts';
 import type { ExportSettings } from '../../batch_exports/store.ts';
@@ -58,6 +59,9 @@ export const batch_export: Kind = {
     connection: null,
     model: 'events',
     paused: false,
+    offset_day: null,
+    offset_hour: null,
+    offset_minute: null,
     start_at: null,
     end_at: null,
     freshness_seconds: null,
@@ -69,12 +73,13 @@ export const batch_export: Kind = {
   secretPaths: (fields) =>
     secretKeys(destinationOf(fields)?.type).map((key) => `destination.config.${key}`),
   spelled: (fields) => {
+    const spelled = { ...fields, ...plainOffset(fields) };
     const destination = destinationOf(fields);
-    if (destination === undefined) return fields;
+    if (destination === undefined) return spelled;
     const { type, config } = destination;
     // Connection and config say together where the data go: one that is not named is taken away.
     const { connection = null } = fields;
-    return { ...fields, connection, destination: completed(type, config, hasConnection(fields)) };
+    return { ...spelled, connection, destination: completed(type, config, hasConnection(fields)) };
   },
   shortened: (fields) => {
     const destination = destinationOf(fields);
@@ -89,12 +94,16 @@ export const batch_export: Kind = {
     mapInTurns(await listExportSettings(reading.db, reading.organization_id), (row) =>
       standingOf(reading, row),
     ),
-  // All fields are given, so that what the files no longer say of the config goes.
+  // All fields are given, so that what the files no longer say of the config goes. The zone has no
+  // default: one that they do not say stays.
   change: (home, standing, wanted) => [
     {
       method: 'PUT',
       url: recordUrl(batch_export, home, standing),
-      body: { ...pick(standing.fields, ['name', 'interval', 'destination']), ...wanted },
+      body: {
+        ...pick(standing.fields, ['name', 'interval', 'timezone', 'destination']),
+        ...wanted,
+      },
     },
   ],
 };
@@ -112,6 +121,12 @@ function secretKeys(type: string | undefined): readonly string[] {
 
 function hasConnection(fields: Fields): boolean {
   return (fields['connection'] ?? fields['connection_id'] ?? null) !== null;
+}
+
+/** The parts of an offset that are what they are by default, as null. */
+function plainOffset(fields: Fields): Fields {
+  const usual = Object.entries(usual_offset).filter(([name, value]) => fields[name] === value);
+  return Object.fromEntries(usual.map(([name]) => [name, null]));
 }
 
 /**
@@ -136,6 +151,7 @@ function standingOf({ deps }: Reading, row: ExportSettings): Standing {
   const secret_keys = secretKeys(row.destination_type);
   const definition = findDestination(row.destination_type);
   const whole = loadConfig(deps.secrets, row.id, row);
+  const offset = offsetOf(row);
   const has_connection = hasConnection(row);
   const own = has_connection && definition !== undefined ? exportPart(definition, whole) : whole;
   const config = Object.entries(own);
@@ -146,7 +162,7 @@ function standingOf({ deps }: Reading, row: ExportSettings): Standing {
     parent_id: String(row.team_id),
     name: row.name,
     fields: {
-      ...pick(row, names),
+      ...pick({ ...row, ...offset, ...plainOffset(offset) }, names),
       destination: completed(row.destination_type, Object.fromEntries(shown), has_connection),
     },
     secrets: Object.fromEntries(hidden.map(([key, value]) => [`destination.config.${key}`, value])),

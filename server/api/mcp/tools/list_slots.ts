@@ -53,7 +53,7 @@ export const list_slots = defineTool({
     const ranges = entriesOf(answer, 'ranges');
     const wanted = args.only_gaps === true ? ranges.filter(isGap) : ranges;
     return {
-      ...pick(answer, ['after', 'before', 'interval', 'timezone', 'slots']),
+      ...pick(answer, ['after', 'before', 'interval', 'timezone', 'offset_minutes', 'slots']),
       ranges: wanted.map(shownRange),
       has_more: answer['next'] !== null,
     };

@@ -127,7 +127,7 @@ test('names come from the prefix, the interval, the delivery and the slice', asy
   await sink.abort([]);
 });
 
-test('a prefix has the start of the interval, in UTC and in the zone of the export', () => {
+test('a prefix has start and end of the interval, in UTC and in the zone of the export', () => {
   const night = { ...delivery(), data_interval_start: '2015-12-31T22:30:00Z' };
   const folder = (prefix: string, timezone: string) =>
     stemOf(prefix, { ...night, timezone }).replace(/\/[^/]*$/, '');
@@ -136,6 +136,13 @@ test('a prefix has the start of the interval, in UTC and in the zone of the expo
   assert.equal(folder(local, 'America/Los_Angeles'), '2015-12-31/1430');
   const start = '{start_year}-{start_month}-{start_day}/{start_hour}{start_minute}';
   assert.equal(folder(start, 'Asia/Kolkata'), '2015-12-31/2230');
+  const until =
+    '{local_end_year}-{local_end_month}-{local_end_day}/{local_end_hour}{local_end_minute}';
+  const short = { ...night, data_interval_end: '2016-01-01T22:30:00Z' };
+  const folders = ['Asia/Kolkata', 'America/Los_Angeles'].map((timezone) =>
+    stemOf(until, { ...short, timezone }).replace(/\/[^/]*$/, ''),
+  );
+  assert.deepEqual(folders, ['2016-01-02/0400', '2016-01-01/1430']);
 });
 
 test('a link out of the folder is not followed, not even to create a folder', async () => {

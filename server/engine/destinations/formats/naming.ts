@@ -19,6 +19,16 @@ export const prefixVariables = [
     of: "the start of the interval in the export's time zone",
   },
   {
+    names: [
+      'local_end_year',
+      'local_end_month',
+      'local_end_day',
+      'local_end_hour',
+      'local_end_minute',
+    ],
+    of: "the end of the interval in the export's time zone",
+  },
+  {
     names: ['start_year', 'start_month', 'start_day', 'start_hour', 'start_minute'],
     of: 'the start of the interval in UTC',
   },
@@ -68,12 +78,14 @@ function basicInstant(instant: string): string {
  * empty for no folder.
  */
 function folderOf(prefix: string, delivery: NamedDelivery): string {
-  const start = new Date(delivery.data_interval_start).toISOString();
-  const local = Temporal.Instant.from(start).toZonedDateTimeISO(delivery.timezone);
+  const [start, end] = [delivery.data_interval_start, delivery.data_interval_end].map((instant) =>
+    new Date(instant).toISOString(),
+  ) as [string, string];
   const values: Record<string, string> = {
-    ...partsOf('', new Date(delivery.data_interval_end).toISOString()),
+    ...partsOf('', end),
     ...partsOf('start_', start),
-    ...partsOf('local_', local.toPlainDateTime().toString({ smallestUnit: 'second' })),
+    ...partsOf('local_', localTime(start, delivery.timezone)),
+    ...partsOf('local_end_', localTime(end, delivery.timezone)),
     table: delivery.model,
     data_interval_start: basicInstant(delivery.data_interval_start),
     data_interval_end: basicInstant(delivery.data_interval_end),
@@ -83,6 +95,12 @@ function folderOf(prefix: string, delivery: NamedDelivery): string {
     .split('/')
     .filter((part) => part !== '')
     .join('/');
+}
+
+/** An instant as the clocks of the zone show it. */
+function localTime(instant: string, timezone: string): string {
+  const local = Temporal.Instant.from(instant).toZonedDateTimeISO(timezone);
+  return local.toPlainDateTime().toString({ smallestUnit: 'second' });
 }
 
 /** The parts of an ISO 8601 text, by their names after `prefix`. */

@@ -7,7 +7,7 @@ import { counted } from '../../../platform/counted.ts';
 import type { StoredConfig } from '../../model/destination/stored_config.ts';
 import { removedFrom } from '../../model/ledger/removed.ts';
 import { intervalCount } from './interval.ts';
-import type { Interval } from './interval.ts';
+import type { Rhythm } from './interval.ts';
 import { writeRunLog } from '../../model/run_log.ts';
 import type { ModelName } from '../../model/models/model.ts';
 
@@ -27,16 +27,15 @@ export type BackfillRange = { from: number; to: number; by: BackfillBy; mode: Ba
 export type BackfillOutlook = { records: number; runs: number; elsewhere: number | null };
 
 /** An export as its backfills see it, locked. */
-export type LockedExport = StoredConfig & {
-  id: string;
-  team_id: number;
-  revision: number;
-  interval: Interval;
-  timezone: string;
-  model: ModelName;
-  custom_query: string | null;
-  destination_type: string;
-};
+export type LockedExport = StoredConfig &
+  Rhythm & {
+    id: string;
+    team_id: number;
+    revision: number;
+    model: ModelName;
+    custom_query: string | null;
+    destination_type: string;
+  };
 
 /**
  * Starts a backfill of the range and returns its id. The runs are the export's intervals, cut at
@@ -56,7 +55,7 @@ export async function startBackfill(
   if (row === undefined) throw new Error('The export is gone.');
   const watermark = await databaseInstant(tx);
   const id = uuidv7();
-  const total_runs = intervalCount(row.interval, row.timezone, range.from, range.to);
+  const total_runs = intervalCount(row, range.from, range.to);
   const settles_at = watermark + settle_seconds * 1000;
   const detail = [
     settlingSentence(settles_at, settle_seconds),
@@ -81,19 +80,19 @@ export async function startBackfill(
 }
 
 /**
- * Counts the runs of open backfills anew for the interval that the export gets: those that were
+ * Counts the runs of open backfills anew for the rhythm that the export gets: those that were
  * planned, and as many as the rest of the range takes. The caller holds the lock on the export.
  */
 export async function recountBackfills(
   tx: Transaction,
-  { id, interval, timezone }: Pick<LockedExport, 'id' | 'interval' | 'timezone'>,
+  row: Rhythm & Pick<LockedExport, 'id'>,
 ): Promise<void> {
   const open = await tx.rows<{ id: string; next_start_at: string; end_at: string }>(sql`
     SELECT id, next_start_at, end_at FROM batch_export_backfills
-    WHERE batch_export_id = ${id} AND finished_at IS NULL FOR UPDATE`);
+    WHERE batch_export_id = ${row.id} AND finished_at IS NULL FOR UPDATE`);
   for (const backfill of open) {
     const [next, end] = [Date.parse(backfill.next_start_at), Date.parse(backfill.end_at)];
-    const left = intervalCount(interval, timezone, next, end);
+    const left = intervalCount(row, next, end);
     await tx.run(sql`
       UPDATE batch_export_backfills SET last_updated_at = now(), total_runs = ${left}
         + (SELECT count(*) FROM batch_export_runs WHERE backfill_id = ${backfill.id})
@@ -170,8 +169,8 @@ export async function lockExport(
 ): Promise<LockedExport | undefined> {
   // The export's row is the lock under which its ledger is read and written.
   return tx.row<LockedExport>(sql`
-    SELECT id, team_id, revision, "interval", timezone, model, custom_query, destination_type,
-      destination_config, destination_secrets
+    SELECT id, team_id, revision, "interval", timezone, offset_minutes, model, custom_query,
+      destination_type, destination_config, destination_secrets
     FROM batch_exports WHERE id = ${exportId} AND deleted_at IS NULL FOR UPDATE`);
 }
 

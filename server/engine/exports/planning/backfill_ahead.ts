@@ -4,7 +4,7 @@ import { backfillArea } from './backfill_area.ts';
 import type { BackfillBy } from './backfill_area.ts';
 import { countByRun } from './backfill_counts.ts';
 import type { Engine } from '../engine.ts';
-import type { Interval } from './interval.ts';
+import type { Rhythm } from './interval.ts';
 import { subtract, toStored } from '../../model/ledger/rectangles.ts';
 import type { Rectangle } from '../../model/ledger/rectangles.ts';
 import { resolveQuery } from '../../query/query.ts';
@@ -24,13 +24,11 @@ export type Span = { from: number; to: number };
 export type Ahead = { until: number; records: Map<number, number>; rest: Rectangle[] };
 
 /** The selection of a backfill, and its export. */
-export type Looked = {
+export type Looked = Rhythm & {
   team_id: number;
   model: ModelName;
   custom_query: string | null;
   destination_config: Record<string, unknown> | null;
-  interval: Interval;
-  timezone: string;
   selects_by: BackfillBy;
   /** ISO 8601. */
   watermark: string;
@@ -50,7 +48,7 @@ export async function lookAhead(
 ): Promise<Ahead | undefined> {
   const [first, last] = [spans[0], spans.at(-1)];
   if (first === undefined || last === undefined || !isRowWise(looked)) return undefined;
-  const { interval, timezone, selects_by: by } = looked;
+  const { selects_by: by } = looked;
   const area = backfillArea(by, first.from, last.to, Date.parse(looked.watermark));
   const rest = subtract([area], taken);
   if (rest.length === 0) return { until: last.to, records: new Map(), rest };
@@ -62,7 +60,7 @@ export async function lookAhead(
     destination_config: looked.destination_config,
     data_interval_end: new Date(last.to).toISOString(),
   };
-  const cut = { interval, timezone, from: first.from, to: last.to, by };
+  const cut = { rhythm: looked, from: first.from, to: last.to, by };
   try {
     const signal = AbortSignal.timeout(look_seconds_max * 1000);
     const counts = await caughtUp(engine.clickhouse, row_tables, () =>

@@ -1,7 +1,8 @@
 import type { BackfillBy } from './backfill_area.ts';
 import { eventFilterOf } from '../../model/models/event_filter.ts';
-import { boundaryAtOrBefore, fixedLength } from './interval.ts';
-import type { Interval } from './interval.ts';
+import { boundaryAtOrBefore } from './interval.ts';
+import type { Rhythm } from './interval.ts';
+import { intervalText } from './interval_text.ts';
 import { fromStored } from '../../model/ledger/rectangles.ts';
 import { models } from '../../model/models/index.ts';
 import { openSourceQuery } from '../source/source_query.ts';
@@ -10,16 +11,10 @@ import { ask } from '../source/source.ts';
 import type { Store } from '../source/source.ts';
 
 /**
- * The cut of a backfill's runs: the boundaries of the interval within [from, to) in milliseconds,
+ * The cut of a backfill's runs: the boundaries of the rhythm within [from, to) in milliseconds,
  * by one of the two times.
  */
-export type BackfillCut = {
-  interval: Interval;
-  timezone: string;
-  from: number;
-  to: number;
-  by: BackfillBy;
-};
+export type BackfillCut = { rhythm: Rhythm; from: number; to: number; by: BackfillBy };
 
 /**
  * The source rows of a backfill's runs: all rows, the number of runs with rows, and the first of
@@ -48,7 +43,7 @@ export async function countByRun(
 ): Promise<BackfillCounts | undefined> {
   const rows = await versionsOf(store, source, cut.by);
   if (rows === undefined) return undefined;
-  const run = runOf(cut);
+  const run = intervalText(cut.rhythm, cut);
   const answer = await ask<{
     first: string | number;
     records: string | number;
@@ -64,8 +59,7 @@ export async function countByRun(
     parameters: run.parameters,
     signal,
   });
-  const startOf = (first: number) =>
-    Math.max(boundaryAtOrBefore(cut.interval, cut.timezone, first), cut.from);
+  const startOf = (first: number) => Math.max(boundaryAtOrBefore(cut.rhythm, first), cut.from);
   return {
     records: Number(answer[0]?.all_records ?? 0),
     runs: Number(answer[0]?.all_runs ?? 0),
@@ -109,27 +103,4 @@ async function versionsOf(
       : `(SELECT * FROM ${versions.text} WHERE ${model.key} IN (SELECT ${model.key}
         FROM ${reading.text}))`,
   );
-}
-
-/**
- * ClickHouse text that is equal for what happened in one interval. Days and weeks have no one
- * length, so they are told by the date on which they begin in the zone.
- */
-function runOf({ interval, timezone }: BackfillCut): {
-  text: string;
-  parameters: Record<string, number | string>;
-} {
-  const length = fixedLength(interval);
-  if (length !== undefined)
-    return {
-      text:
-        'toUnixTimestamp64Milli(happened) - positiveModulo(toUnixTimestamp64Milli(happened), ' +
-        '{length:Int64})',
-      parameters: { length },
-    };
-  const day = 'toDate32(toTimeZone(happened, {timezone:String}))';
-  return {
-    text: interval === 'week' ? `${day} - (toDayOfWeek(${day}) - 1)` : day,
-    parameters: { timezone },
-  };
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { firstSchedule, nextSchedule } from './plan.ts';
 
 const hour = 3_600_000;
-const hourly = { interval: 'hour', timezone: 'UTC' } as const;
+const hourly = { interval: 'hour', timezone: 'UTC', offset_minutes: 0 } as const;
 
 /** Hours: until when it is planned, where the export ends, and where its next run ends. */
 const nexts: [string, number, number | null, number | null][] = [

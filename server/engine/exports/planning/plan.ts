@@ -4,7 +4,7 @@ import { isoInstant } from '../../../platform/clock.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { findDestination } from '../../destinations/index.ts';
 import { boundaryAfter, boundaryAtOrBefore } from './interval.ts';
-import type { Interval } from './interval.ts';
+import type { Rhythm } from './interval.ts';
 import { toStored } from '../../model/ledger/rectangles.ts';
 import type { Rectangle } from '../../model/ledger/rectangles.ts';
 import type { ReplacedReceipt } from '../../model/run.ts';
@@ -14,26 +14,26 @@ import type { ReplacedReceipt } from '../../model/run.ts';
  * `start_at` lies. Null once that run would end after `end_at`.
  */
 export function firstSchedule(
-  rhythm: { interval: Interval; timezone: string; start_at: number | null; end_at: number | null },
+  rhythm: Rhythm & { start_at: number | null; end_at: number | null },
   now: number,
 ): { planned_until: number; next_run_at: number | null } {
   const from = Math.max(now, rhythm.start_at ?? -Infinity);
-  const planned_until = boundaryAtOrBefore(rhythm.interval, rhythm.timezone, from);
+  const planned_until = boundaryAtOrBefore(rhythm, from);
   return {
     planned_until,
-    next_run_at: notAfter(boundaryAfter(rhythm.interval, rhythm.timezone, from), rhythm.end_at),
+    next_run_at: notAfter(boundaryAfter(rhythm, from), rhythm.end_at),
   };
 }
 
 /**
  * The scheduled run that follows what is planned already; it never leaves a gap, also when the
- * interval was changed in between.
+ * rhythm was changed in between.
  */
 export function nextSchedule(
-  rhythm: { interval: Interval; timezone: string; end_at: number | null },
+  rhythm: Rhythm & { end_at: number | null },
   plannedUntil: number,
 ): number | null {
-  return notAfter(boundaryAfter(rhythm.interval, rhythm.timezone, plannedUntil), rhythm.end_at);
+  return notAfter(boundaryAfter(rhythm, plannedUntil), rhythm.end_at);
 }
 
 function notAfter(boundary: number, end: number | null): number | null {

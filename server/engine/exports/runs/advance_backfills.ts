@@ -9,7 +9,9 @@ import type { Ahead, Looked, Span } from '../planning/backfill_ahead.ts';
 import { counted } from '../../../platform/counted.ts';
 import type { Engine } from '../engine.ts';
 import { settled } from '../../ingest/lock.ts';
-import { boundaryAfter } from '../planning/interval.ts';
+import { boundaryAfter, isSameRhythm } from '../planning/interval.ts';
+import { starts_max } from '../planning/interval_text.ts';
+import type { Rhythm } from '../planning/interval.ts';
 import { noteElsewhere, open_runs_max, planSpans, takenFrom } from './plan_backfill_runs.ts';
 import type { BackfillRow, Stepped } from './plan_backfill_runs.ts';
 import { writeRunLog } from '../../model/run_log.ts';
@@ -20,7 +22,7 @@ const refill_runs_max = 4;
  * Number of empty intervals that one step plans: enough for thousands in a second, few enough that
  * the lock on the export is short.
  */
-const spans_per_step_max = 2_000;
+const spans_per_step_max = starts_max;
 const running_detail =
   'In progress: its runs are planned in order, those with rows a few at a time; those without ' +
   'rows complete at once.';
@@ -91,7 +93,7 @@ async function advanceOne(engine: Engine, key: BackfillKey): Promise<number> {
     // made meanwhile.
     const seen = await engine.db.row<BackfillRow & Looked>(sql`
       SELECT ${backfillColumns}, export.team_id, export.model, export.custom_query,
-        export.destination_config, export."interval", export.timezone
+        export.destination_config, export."interval", export.timezone, export.offset_minutes
       FROM batch_export_backfills backfill JOIN batch_exports export
         ON export.id = backfill.batch_export_id WHERE backfill.id = ${key.id}
         AND backfill.finished_at IS NULL`);
@@ -109,15 +111,10 @@ async function advanceOne(engine: Engine, key: BackfillKey): Promise<number> {
   }
 }
 
-function spansOf(
-  { interval, timezone }: Pick<LockedExport, 'interval' | 'timezone'>,
-  start: number,
-  end: number,
-  count: number,
-): Span[] {
+function spansOf(rhythm: Rhythm, start: number, end: number, count: number): Span[] {
   const spans: Span[] = [];
   for (let from = start; from < end && spans.length < count;) {
-    const to = Math.min(boundaryAfter(interval, timezone, from), end);
+    const to = Math.min(boundaryAfter(rhythm, from), end);
     spans.push({ from, to });
     from = to;
   }
@@ -144,9 +141,8 @@ async function advance(
     await finishBackfill(tx, backfill, 'Cancelled');
     return nothing;
   }
-  // Another process was here since, or the interval was changed.
-  if (backfill.next_start_at !== seen.next_start_at || row.interval !== seen.interval)
-    return nothing;
+  // Another process was here since, or the rhythm was changed.
+  if (backfill.next_start_at !== seen.next_start_at || !isSameRhythm(row, seen)) return nothing;
   const counts = await countRuns(tx, backfill.id);
   if (counts.open > refill_runs_max) return nothing;
   if (backfill.status !== 'Running') {

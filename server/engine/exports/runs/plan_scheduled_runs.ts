@@ -75,9 +75,9 @@ export async function planScheduledRuns(
   // SKIP LOCKED: planners share the work. An interval that is not final yet stays due.
   const rows = await tx.rows<Locked>(sql`
     SELECT export.id, export.team_id, export.revision, export."interval", export.timezone,
-      export.model, export.custom_query, export.destination_type, export.destination_config,
-      export.destination_secrets, export.planned_until, export.next_run_at, export.end_at,
-      control_epoch() AS epoch,
+      export.offset_minutes, export.model, export.custom_query, export.destination_type,
+      export.destination_config, export.destination_secrets, export.planned_until,
+      export.next_run_at, export.end_at, control_epoch() AS epoch,
       EXISTS (SELECT 1 FROM reconciliations WHERE batch_export_id = export.id) AS is_unreconciled
     FROM unnest(${due.map(({ id }) => id)}::uuid[], ${due.map(({ final }) => final)}::timestamptz[])
       AS due (id, final) JOIN batch_exports export USING (id)
@@ -176,10 +176,10 @@ async function complete(
 }
 
 async function moveOn(tx: Transaction, planned: Locked[]): Promise<void> {
-  const next = planned.map(({ interval, timezone, end_at, next_run_at }) =>
+  const next = planned.map((row) =>
     nextSchedule(
-      { interval, timezone, end_at: end_at === null ? null : Date.parse(end_at) },
-      Date.parse(next_run_at),
+      { ...row, end_at: row.end_at === null ? null : Date.parse(row.end_at) },
+      Date.parse(row.next_run_at),
     ),
   );
   await tx.run(sql`

@@ -1,0 +1,130 @@
+import { useContext } from 'react';
+import { useFault } from '../../form/context.ts';
+import { MomentInput } from '../../form/moment_input.tsx';
+import { ZoneInput } from '../../form/zone_input.tsx';
+import { ZoneContext } from '../../time/instant.tsx';
+import { useNow } from '../../time/now.ts';
+import { dated } from '../../time/words.ts';
+import { typedAt } from '../../time/zone.ts';
+import { intervals, nextEnds, scheduleWords, weekdays } from '../schedule_words.ts';
+import { offsetOf } from './draft.ts';
+import type { Draft } from './draft.ts';
+import { ChoiceOf, TextOf } from './plain_fields.tsx';
+
+type Given = { draft: Draft; change: (changes: Partial<Draft>) => void };
+
+/** The fields that say when an export runs, with the next runs that follow from them. */
+export function WhenFields({ draft, change }: Given) {
+  const zone = useContext(ZoneContext);
+  return (
+    <>
+      <ChoiceOf
+        name="interval"
+        label="Interval"
+        value={draft.interval}
+        data={Object.entries(intervals).map(([value, label]) => ({ value, label }))}
+        set={(interval) => change({ interval: interval as Draft['interval'] })}
+      />
+      <OffsetFields draft={draft} change={change} />
+      <NextRuns draft={draft} />
+      <p className="field_hint">Start and end are in the zone {zone}.</p>
+      <At
+        name="start_at"
+        label="Start"
+        hint="If empty, runs start now. A backfill delivers what is older."
+        value={draft.start_at}
+        set={(start_at) => change({ start_at })}
+      />
+      <At
+        name="end_at"
+        label="End"
+        hint="If empty, runs never stop."
+        value={draft.end_at}
+        set={(end_at) => change({ end_at })}
+      />
+      <TextOf
+        name="freshness_seconds"
+        label="Late after (seconds)"
+        hint={
+          'The export is late when its newest delivered interval is older than this. If empty: ' +
+          'two intervals, the settle time, and ten minutes.'
+        }
+        value={draft.freshness_seconds}
+        set={(freshness_seconds) => change({ freshness_seconds })}
+      />
+    </>
+  );
+}
+
+/** Day and time of calendar intervals, and the zone, which folders by local day need as well. */
+function OffsetFields({ draft, change }: Given) {
+  const zone = useContext(ZoneContext);
+  const { interval } = draft;
+  const fault = useFault('timezone');
+  const time_faults = [useFault('offset_hour'), useFault('offset_minute')];
+  return (
+    <>
+      {interval === 'week' && (
+        <ChoiceOf
+          name="offset_day"
+          label="Day"
+          value={draft.offset_day}
+          data={weekdays.map((label, day) => ({ value: String(day), label }))}
+          set={(offset_day) => change({ offset_day })}
+        />
+      )}
+      {(interval === 'day' || interval === 'week') && (
+        <TextOf
+          name="offset_time"
+          label="Time"
+          value={draft.offset_time}
+          error={time_faults.find((one) => typeof one === 'string')}
+          set={(offset_time) => change({ offset_time })}
+        />
+      )}
+      <ZoneInput
+        name="timezone"
+        label="Time zone"
+        description="Days and weeks start in it, and {local_day} in a prefix is its date."
+        placeholder={`${zone} (the project's)`}
+        value={draft.timezone}
+        error={fault}
+        onChange={({ currentTarget }) => change({ timezone: currentTarget.value })}
+      />
+    </>
+  );
+}
+
+/** The schedule in words with its next three runs, while the fields are typed. */
+function NextRuns({ draft }: Pick<Given, 'draft'>) {
+  const zone = useContext(ZoneContext);
+  const now = useNow();
+  const { offset_day, offset_hour, offset_minute } = offsetOf(draft);
+  if (typeof offset_hour === 'string') return null;
+  const timezone = draft.timezone.trim() || zone;
+  const row = { interval: draft.interval, timezone, offset_day, offset_hour, offset_minute };
+  const start = Math.max(now, typedAt(draft.start_at, zone) ?? 0);
+  const runs = nextEnds(row, start, typedAt(draft.end_at, zone) ?? Infinity, 3);
+  if (runs.length === 0) return null;
+  const times = runs.map((at) => dated(new Date(at).toISOString(), timezone));
+  return (
+    <p className="field_hint" aria-live="polite">
+      {scheduleWords(row, zone)}. Next runs: {times.join(', ')} ({timezone}).
+    </p>
+  );
+}
+
+function At({
+  hint,
+  name,
+  ...given
+}: {
+  name: string;
+  label: string;
+  hint: string;
+  value: string;
+  set: (value: string) => void;
+}) {
+  const error = useFault(name);
+  return <MomentInput {...given} name={name} description={hint} error={error} />;
+}

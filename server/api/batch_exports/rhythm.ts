@@ -1,0 +1,186 @@
+import sql from 'sql-template-tag';
+import { Type } from 'typebox';
+import { intervals } from '../../engine/exports/planning/interval.ts';
+import type { Interval, Rhythm } from '../../engine/exports/planning/interval.ts';
+import { isFields } from '../../platform/fields.ts';
+import type { Fields } from '../../platform/fields.ts';
+import type { Violation } from '../../platform/http/errors.ts';
+import { lineOfText } from '../../platform/line_of_text.ts';
+import { nullable } from '../../platform/nullable.ts';
+import { isTimezone } from '../../platform/timezone.ts';
+
+// When the intervals of an export turn, as people say it: a zone, and a day, an hour and a minute
+// on the clocks there. It is stored as the minutes after midnight, of weeks after Monday midnight.
+
+const hour_minutes = 60;
+const day_minutes = 24 * hour_minutes;
+const monday = 1;
+
+const zone =
+  'Time zone in which days and weeks turn and `{local_day}` is filled in: a name of the IANA ' +
+  'database.';
+const about = {
+  offset_day: 'Day of the week on which weeks begin: 0 (Sunday) to 6; only with `week`.',
+  offset_hour: 'Hour of the time zone at which days and weeks turn; only with `day` and `week`.',
+  offset_minute: 'Minute of that hour; only with `day` and `week`.',
+};
+const resets = ' PUT without it resets it.';
+
+/** The fields as every answer has them. */
+export const rhythm_answers = {
+  timezone: Type.String({ description: zone }),
+  offset_day: nullable(
+    Type.Integer({ description: `${about.offset_day} Null with other intervals.` }),
+  ),
+  offset_hour: nullable(
+    Type.Integer({ description: `${about.offset_hour} Null with other intervals.` }),
+  ),
+  offset_minute: nullable(
+    Type.Integer({ description: `${about.offset_minute} Null with other intervals.` }),
+  ),
+};
+
+const part = (maximum: number, description: string) =>
+  Type.Optional(nullable(Type.Integer({ minimum: 0, maximum, description })));
+
+/** The fields as a body may have them. */
+export const rhythm_inputs = {
+  timezone: Type.Optional(
+    nullable(
+      lineOfText({
+        minLength: 1,
+        maxLength: 100,
+        description: `${zone} Null: the zone that the project has now.${resets}`,
+      }),
+    ),
+  ),
+  offset_day: part(6, `${about.offset_day} Null: Monday.${resets}`),
+  offset_hour: part(23, `${about.offset_hour} Null: 0.${resets}`),
+  offset_minute: part(59, `${about.offset_minute} Null: 0.${resets}`),
+};
+
+/** The parts of an offset that nobody chose: midnight, and Monday. */
+export const usual_offset = { offset_day: monday, offset_hour: 0, offset_minute: 0 };
+const parts = ['offset_day', 'offset_hour', 'offset_minute'] as const;
+type Part = (typeof parts)[number];
+/** The time at which intervals turn; null where it means nothing. */
+type Offset = Record<Part, number | null>;
+
+/** The fields of an export `e` as they are on the wire. */
+export const rhythm_columns = sql`e.timezone,
+  CASE e."interval" WHEN 'week' THEN (e.offset_minutes / ${day_minutes} + ${monday}) % 7 END
+    AS offset_day,
+  CASE WHEN e."interval" IN ('day', 'week')
+    THEN e.offset_minutes % ${day_minutes} / ${hour_minutes} END AS offset_hour,
+  CASE WHEN e."interval" IN ('day', 'week') THEN e.offset_minutes % ${hour_minutes} END
+    AS offset_minute`;
+
+/** The time at which the intervals of a rhythm turn. */
+export function offsetOf({ interval, offset_minutes }: Omit<Rhythm, 'timezone'>): Offset {
+  const has = (name: Part) => isMeant(name, interval);
+  return {
+    offset_day: has('offset_day') ? (Math.floor(offset_minutes / day_minutes) + monday) % 7 : null,
+    offset_hour: has('offset_hour')
+      ? Math.floor((offset_minutes % day_minutes) / hour_minutes)
+      : null,
+    offset_minute: has('offset_minute') ? offset_minutes % hour_minutes : null,
+  };
+}
+
+function isMeant(name: Part, interval: Interval): boolean {
+  return interval === 'week' || (interval === 'day' && name !== 'offset_day');
+}
+
+/** The fields that a body may have sent. */
+type Sent = { interval?: Interval; timezone?: string | null } & Partial<Offset>;
+
+/** The rhythm of an export as it is stored; `has_own_timezone`: somebody chose the zone. */
+export type OwnRhythm = Rhythm & { has_own_timezone: boolean };
+
+/** The rhythm of a new export, in the project's zone unless the body has one. */
+export function newRhythm(
+  { interval, timezone, ...offset }: Sent & { interval: Interval },
+  project_timezone: string,
+): OwnRhythm {
+  return {
+    interval,
+    timezone: timezone ?? project_timezone,
+    has_own_timezone: typeof timezone === 'string',
+    offset_minutes: minutesOf(interval, offset),
+  };
+}
+
+/**
+ * The rhythm of an export after a change. A part that is not sent stays, in a PUT it is reset. A
+ * zone that nobody chose is that of the project, as it was when the interval was set.
+ */
+export function changedRhythm(
+  sent: Sent,
+  row: OwnRhythm & { project_timezone: string },
+  how: 'patch' | 'put',
+): OwnRhythm {
+  const interval = sent.interval ?? row.interval;
+  const offset = { ...(how === 'patch' ? offsetOf(row) : {}), ...withoutAbsent(sent) };
+  return {
+    interval,
+    ...changedZone(sent, row, how),
+    offset_minutes: minutesOf(interval, offset),
+  };
+}
+
+function changedZone(
+  { interval, timezone }: Sent,
+  row: OwnRhythm & { project_timezone: string },
+  how: 'patch' | 'put',
+): Pick<OwnRhythm, 'timezone' | 'has_own_timezone'> {
+  const { has_own_timezone } = row;
+  const of_project = { timezone: row.project_timezone, has_own_timezone: false };
+  if (timezone === row.timezone) return { timezone, has_own_timezone };
+  if (typeof timezone === 'string') return { timezone, has_own_timezone: true };
+  const is_reset = has_own_timezone
+    ? timezone === null || how === 'put'
+    : interval !== undefined && interval !== row.interval;
+  return is_reset ? of_project : { timezone: row.timezone, has_own_timezone };
+}
+
+function withoutAbsent(sent: Sent): Partial<Offset> {
+  return Object.fromEntries(
+    parts.filter((name) => sent[name] !== undefined).map((name) => [name, sent[name]]),
+  );
+}
+
+function minutesOf(interval: Interval, offset: Partial<Offset>): number {
+  const valueOf = (name: Part) =>
+    (isMeant(name, interval) ? offset[name] : null) ?? usual_offset[name];
+  const day = (valueOf('offset_day') + 7 - monday) % 7;
+  return day * day_minutes + valueOf('offset_hour') * hour_minutes + valueOf('offset_minute');
+}
+
+/**
+ * Lists what is wrong with the fields of a body: a zone that does not exist, a time that means
+ * nothing with the interval. Values that stand (`before`) are what was read and is sent back.
+ */
+export function rhythmViolations(raw: unknown, before: Rhythm | undefined): Violation[] {
+  const sent: Fields = isFields(raw) ? raw : {};
+  const { interval: wanted = before?.interval, timezone } = sent;
+  const interval = intervals.find((one) => one === wanted);
+  const stands: Partial<Offset> = before === undefined ? {} : offsetOf(before);
+  const meant = { offset_day: 'the interval week', other: 'the intervals day and week' };
+  const violations: Violation[] = parts
+    .filter((name) => typeof sent[name] === 'number' && sent[name] !== stands[name])
+    .filter((name) => interval !== undefined && !isMeant(name, interval))
+    .map((name) => ({
+      attr: name,
+      code: 'invalid_input',
+      detail:
+        `Only ${name === 'offset_day' ? meant.offset_day : meant.other} can have it: leave it ` +
+        'out, or send null.',
+    }));
+  if (typeof timezone === 'string' && timezone !== before?.timezone && !isTimezone(timezone))
+    violations.push({
+      attr: 'timezone',
+      code: 'invalid_choice',
+      detail: 'Must be a name of the IANA time zone database, such as "Europe/Berlin".',
+    });
+  return violations;
+}
