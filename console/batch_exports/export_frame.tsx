@@ -3,6 +3,7 @@ import { Link, Outlet, getRouteApi, useLocation, useNavigate } from '@tanstack/r
 import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
 import { useActions } from '../page/actions.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
+import { useDestinationLabel } from '../destinations/destinations.ts';
 import { AroundContext } from '../page/around.ts';
 import { Page } from '../page/page.tsx';
 import { Shown } from '../page/shown.tsx';
@@ -152,6 +153,7 @@ function requestOf(row: BatchExport, pathname: string): Path {
 /** Shows the state of the export in a line: as in the list, read again with every change. */
 function Standing({ row }: { row: BatchExport }) {
   const queries = useQueryClient();
+  const labelOf = useDestinationLabel();
   const { model, custom_query, destination, interval } = row;
   const overview = overviewOf(String(row.team_id), row.id);
   const health = useQuery(overview).data?.results[0];
@@ -162,7 +164,7 @@ function Standing({ row }: { row: BatchExport }) {
         {health === undefined ? '…' : <HealthSentence row={health} />}
       </span>
       <span className="muted">
-        {custom_query === null ? model : 'a query'} to {destination.type},{' '}
+        {custom_query === null ? model : 'a query'} to {labelOf(destination.type)},{' '}
         {intervals[interval].toLowerCase()}
       </span>
       {health !== undefined && health.next_run !== null && (

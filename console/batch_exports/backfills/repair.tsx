@@ -12,7 +12,7 @@ import { useReadAnew } from '../read_anew.ts';
 import { counted, inBytes } from '../../page/quantities.ts';
 import { ZoneContext } from '../../time/instant.tsx';
 import { useNow } from '../../time/now.ts';
-import { exactly } from '../../time/words.ts';
+import { exactRange } from '../../time/words.ts';
 import type { Span } from '../slots/boundaries.ts';
 import type { Picked } from '../slots/clocks.ts';
 import { slotAt } from '../slots/boundaries.ts';
@@ -153,7 +153,7 @@ function Planned({ selection, choice }: { selection: Span; choice: Choice }) {
     <>
       {zone !== 'UTC' && (
         <p className="muted small">
-          {exactly(repaired.start_at, 'UTC')} to {exactly(isoInstant(selection.to), 'UTC')}.
+          {exactRange(repaired.start_at, isoInstant(selection.to), 'UTC')}.
         </p>
       )}
       <Plan repaired={repaired} />

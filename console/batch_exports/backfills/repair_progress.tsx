@@ -11,7 +11,7 @@ import { Sentence } from '../../page/sentence.tsx';
 import { useReadAnew } from '../read_anew.ts';
 import { counted } from '../../page/quantities.ts';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
-import { exactly } from '../../time/words.ts';
+import { exactRange } from '../../time/words.ts';
 import { backfillPath, hasFailed, oneBackfill, planOf } from './backfills.ts';
 import { pathTo } from '../../http/path.ts';
 
@@ -52,7 +52,7 @@ function Standing({ backfill }: { backfill: Backfill }) {
   return (
     <>
       <p>
-        {what} from {exactly(start_at, zone)} to {exactly(end_at, zone)}:{' '}
+        {what} from {exactRange(start_at, end_at, zone)}:{' '}
         <strong className={tones[status] ?? ''}>
           {status === 'Starting' ? 'Waiting' : status}
         </strong>

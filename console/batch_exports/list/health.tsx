@@ -16,7 +16,7 @@ import type {
   HealthCode,
 } from '../../../server/api/batch_exports/overview/schema.ts';
 import { Sentence } from '../../page/sentence.tsx';
-import { Instant } from '../../time/instant.tsx';
+import { Instant, Since } from '../../time/instant.tsx';
 import { behindWord, standings } from './standing.ts';
 import type { Shape } from './standing.ts';
 import './health.css';
@@ -50,15 +50,15 @@ export function StateWord({ code }: { code: HealthCode }) {
 /** Shows the state of an export in a list: its word, and since when or as of when. */
 export function Health({ row: { health, delivered_until } }: { row: ExportOverview }) {
   const { code, since } = health;
-  const [before, at] = code === 'up_to_date' ? ['as of ', delivered_until] : ['since ', since];
+  const is_fresh = code === 'up_to_date';
+  const at = is_fresh ? delivered_until : code === 'waiting' ? null : since;
   return (
     <>
       <StateWord code={code} />
       {at !== null && (
         <span className="muted">
-          {' '}
-          {before}
-          <Instant at={at} />
+          {is_fresh ? ' as of ' : ' since '}
+          {is_fresh ? <Instant at={at} /> : <Since at={at} />}
         </span>
       )}
     </>

@@ -5,6 +5,7 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useLayoutEffect, useRef, useState } from 'react';
 import type { ExportOverview } from '../../../server/api/batch_exports/overview/schema.ts';
 import { ManagedMark } from '../../configuration/managed_mark.tsx';
+import { useDestinationLabel } from '../../destinations/destinations.ts';
 import { useRowsAround } from '../../page/printing.ts';
 import { Sentence } from '../../page/sentence.tsx';
 import { intervals } from '../form/draft.ts';
@@ -119,6 +120,7 @@ function Row({
     row;
   const params = { project_id: String(team_id), export_id: id };
   const trouble = troubleOf(health);
+  const labelOf = useDestinationLabel();
   return (
     <>
       <span role="cell">
@@ -146,7 +148,7 @@ function Row({
         <NextRun row={row} />
       </span>
       <span role="cell">{model}</span>
-      <span role="cell">{destination_type}</span>
+      <span role="cell">{labelOf(destination_type)}</span>
       <span role="cell">{intervals[interval]}</span>
       {trouble !== undefined && (
         <span role="cell" className="export_trouble">

@@ -9,7 +9,7 @@ import { run_states } from '../state.ts';
 import { latestBackfills } from '../backfills/backfills.ts';
 import { ReceiptLink } from '../runs/receipt_link.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
-import { exactly } from '../../time/words.ts';
+import { exactRange } from '../../time/words.ts';
 import { Sentence } from '../../page/sentence.tsx';
 import { rangeAt } from './drawn.ts';
 import { inWords, isSelectable, kindOf } from './kinds.ts';
@@ -43,8 +43,7 @@ export function SlotReadout({
   return (
     <div className="readout" aria-live="polite">
       <p>
-        <strong>{exactly(isoInstant(cursor.from), zone)}</strong> to{' '}
-        {exactly(isoInstant(cursor.to), zone)}
+        <strong>{exactRange(isoInstant(cursor.from), isoInstant(cursor.to), zone)}</strong>
         {lanes.length > 1 && <span className="muted"> {clock_names[cursor.by]}</span>}
       </p>
       <p>

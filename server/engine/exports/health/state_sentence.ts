@@ -74,10 +74,10 @@ function ownSentences(facts: StateFacts): string[] {
     case 'running':
       return [`Running${since}: ${counted(open_runs, 'run')} in progress`, until];
     case 'waiting': {
-      const due = next_due_at === null ? '' : `, planned for ${next_due_at}`;
+      const due = next_due_at === null ? '' : `: the first run is planned for ${next_due_at}`;
       const rows = backfilled === null || backfilled === 0 ? [] : [counted(backfilled, 'row')];
       return [
-        `Waiting for the first run${due}`,
+        `Waiting for the schedule${due}`,
         ...rows.map((text) => `Backfills have delivered ${text}`),
       ];
     }
