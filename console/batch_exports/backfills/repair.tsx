@@ -118,7 +118,7 @@ function Chosen({ choice, setChoice }: { choice: Choice; setChoice: (choice: Cho
       {row.model === 'events' && (
         <NativeSelect
           size="sm"
-          label="Of that time"
+          label="Range by"
           value={choice.by}
           onChange={({ target }) => setChoice({ ...choice, by: target.value as Choice['by'] })}
           data={times}
@@ -197,26 +197,32 @@ function Plan({ repaired }: { repaired: Repaired }) {
               press={() => void query.refetch()}
             >
               Count again
-            </BusyButton>{' '}
-            Where a run failed,{' '}
-            <Link
-              to="/projects/$project_id/exports/$export_id/runs"
-              params={{ project_id: String(row.team_id), export_id: row.id }}
-              search={{
-                status: 'failed',
-                after: repaired.start_at,
-                before: repaired.end_at,
-              }}
-            >
-              retry its run
-            </Link>{' '}
-            once the cause is gone. The retry also resolves uncertain rows.
+            </BusyButton>
           </p>
+          {row.latest_runs.some(hasGivenUp) && (
+            <p className="muted small">
+              The export has failed runs. Remove the cause, then{' '}
+              <Link
+                to="/projects/$project_id/exports/$export_id/runs"
+                params={{ project_id: String(row.team_id), export_id: row.id }}
+                search={{
+                  status: 'failed',
+                  after: repaired.start_at,
+                  before: repaired.end_at,
+                }}
+              >
+                retry them
+              </Link>
+              . The retry also resolves uncertain rows.
+            </p>
+          )}
         </>
       )}
     </Shown>
   );
 }
+
+const hasGivenUp = ({ status }: { status: string }) => status.startsWith('Failed');
 
 function Nothing({ has_other }: { has_other: boolean }) {
   const hint = ' For events that an import or a phone brought later, choose “Event time”.';
