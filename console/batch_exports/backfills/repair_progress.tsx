@@ -75,7 +75,7 @@ function Standing({ backfill }: { backfill: Backfill }) {
           `, ${counted(progress.records_elsewhere, 'row')} left out because they are there already`}
         .
       </p>
-      {detail !== null && (
+      {detail !== null && status !== 'Completed' && (
         <p className="muted">
           <Sentence text={detail} />
         </p>

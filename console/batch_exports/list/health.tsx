@@ -15,6 +15,7 @@ import type {
   ExportOverview,
   HealthCode,
 } from '../../../server/api/batch_exports/overview/schema.ts';
+import { useInLabels } from '../../destinations/destinations.ts';
 import { Sentence } from '../../page/sentence.tsx';
 import { Instant, Since } from '../../time/instant.tsx';
 import { behindWord, standings } from './standing.ts';
@@ -66,11 +67,12 @@ export function Health({ row: { health, delivered_until } }: { row: ExportOvervi
 }
 
 /** Shows the state of an export in the sentence of the server. */
-export function HealthSentence({ row: { health } }: { row: ExportOverview }) {
+export function HealthSentence({ row: { health, destination_type } }: { row: ExportOverview }) {
+  const inLabels = useInLabels(destination_type);
   return (
     <>
       <StateWord code={health.code} />
-      <Sentence text={behindWord(health)} />
+      <Sentence text={inLabels(behindWord(health))} />
     </>
   );
 }

@@ -5,7 +5,7 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useLayoutEffect, useRef, useState } from 'react';
 import type { ExportOverview } from '../../../server/api/batch_exports/overview/schema.ts';
 import { ManagedMark } from '../../configuration/managed_mark.tsx';
-import { useDestinationLabel } from '../../destinations/destinations.ts';
+import { useDestinationLabel, useInLabels } from '../../destinations/destinations.ts';
 import { useRowsAround } from '../../page/printing.ts';
 import { Sentence } from '../../page/sentence.tsx';
 import { intervals } from '../form/draft.ts';
@@ -121,6 +121,7 @@ function Row({
   const params = { project_id: String(team_id), export_id: id };
   const trouble = troubleOf(health);
   const labelOf = useDestinationLabel();
+  const inLabels = useInLabels(destination_type);
   return (
     <>
       <span role="cell">
@@ -152,7 +153,7 @@ function Row({
       <span role="cell">{intervals[interval]}</span>
       {trouble !== undefined && (
         <span role="cell" className="export_trouble">
-          <Sentence text={trouble} />
+          <Sentence text={inLabels(trouble)} />
         </span>
       )}
     </>

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useContext, useEffect, useState } from 'react';
 import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
+import { useInLabels } from '../../destinations/destinations.ts';
 import { useExport } from '../export_context.ts';
 import { receiptOf } from '../runs/runs.ts';
 import { run_states } from '../state.ts';
@@ -75,6 +76,7 @@ function useRested(cursor: Picked | undefined): Picked | undefined {
 
 function SlotRun({ slot }: { slot: Picked }) {
   const { row, ids } = useExport();
+  const inLabels = useInLabels(row.destination.type);
   const { data } = useQuery(runsOfSlot(ids, slot));
   const backfills = useQuery(latestBackfills(ids)).data?.results ?? [];
   if (data === undefined) return undefined;
@@ -94,7 +96,7 @@ function SlotRun({ slot }: { slot: Picked }) {
       </Link>{' '}
       <span className={tone}>{word}</span>
       {run.records_completed !== null && `, ${counted(run.records_completed, 'row')}`}
-      {run.latest_error !== null && `: ${run.latest_error}`}
+      {run.latest_error !== null && `: ${inLabels(run.latest_error)}`}
       {run.status === 'Completed' && <Objects run={run} ids={ids} />}
     </p>
   );

@@ -21,6 +21,7 @@ const well: StateFacts = {
   is_trying: false,
   failed_interval: null,
   missing_since_change: null,
+  is_backfilled: false,
   backfill_error: null,
   records_rejected: null,
   records_by_backfills: null,
