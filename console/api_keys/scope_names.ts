@@ -17,7 +17,7 @@ const scope_names: Record<Scope | '*', string> = {
   'user:write': 'change your account',
   'activity_log:read': 'see the activity log',
   'event:write': 'send events',
-  '*': 'everything that you may',
+  '*': 'all your rights',
 };
 
 /** The scopes as the choices of a form. */

@@ -4,6 +4,7 @@ import { useContext } from 'react';
 import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
 import { useActions } from '../page/actions.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
+import { useDestinationLabel } from '../destinations/destinations.ts';
 import { AroundContext } from '../page/around.ts';
 import { Page } from '../page/page.tsx';
 import { Shown } from '../page/shown.tsx';
@@ -155,6 +156,7 @@ function requestOf(row: BatchExport, pathname: string): Path {
 function Standing({ row }: { row: BatchExport }) {
   const queries = useQueryClient();
   const zone = useContext(ZoneContext);
+  const labelOf = useDestinationLabel();
   const { model, custom_query, destination } = row;
   const overview = overviewOf(String(row.team_id), row.id);
   const health = useQuery(overview).data?.results[0];
@@ -165,7 +167,7 @@ function Standing({ row }: { row: BatchExport }) {
         {health === undefined ? '…' : <HealthSentence row={health} />}
       </span>
       <span className="muted">
-        {custom_query === null ? model : 'a query'} to {destination.type}
+        {custom_query === null ? model : 'a query'} to {labelOf(destination.type)}
       </span>
       <span className="muted">{scheduleWords(row, zone)}</span>
       {health !== undefined && health.next_run !== null && (

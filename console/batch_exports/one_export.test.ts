@@ -190,7 +190,7 @@ test('a backfill typed by its dates can be of what happened then', { skip }, asy
   await page.getByLabel('Until (UTC)').fill('2024-05-01T01:00');
   await page.keyboard.press('Enter');
   await page.getByText(/^There is nothing to deliver.*choose “Event time”/).waitFor();
-  await page.getByLabel('Of that time').selectOption('timestamp');
+  await page.getByLabel('Range by').selectOption('timestamp');
   await pressByKey(page, 'Deliver 1 row');
   const repair = page.getByRole('region', { name: 'Backfill' });
   await repair.getByText('Completed', { exact: true }).waitFor({ timeout: 60_000 });
@@ -319,7 +319,7 @@ test('a record is found where it is, or with the reason why not', { skip }, asyn
   const today = new Date().toISOString().slice(0, 10);
   await goTo(page, `/projects/${other.project.id}/find?distinct_id=d&day=${today}`);
   await page.getByRole('heading', { name: hostile }).waitFor();
-  const waits = page.getByText(/Stored at .*; its slot is planned at/);
+  const waits = page.getByText(/Ingested at .*\. The run planned at .* delivers it/);
   await waits.nth(1).waitFor();
   assert.doesNotMatch(await page.title(), /^taken/);
 });

@@ -11,7 +11,7 @@ test('a text of the API names the fields as the form does', () => {
   const cases: [string, string, string][] = [
     [
       'Postgres',
-      'Check the keys user and password, or set host to another.',
+      'Check user and password, or set host to another.',
       'Check “User” and “Password”, or set “Host” to another.',
     ],
     [
@@ -45,7 +45,7 @@ test('a failed test stands at the secret that it names, else at its first key', 
         duration_ms: 1,
       })),
     })?.key;
-  const refused = 'The server refused user or password; check the keys user and password.';
+  const refused = 'The server refused user or password. Check user and password.';
   assert.equal(fault('Postgres', [refused]), 'password');
   assert.equal(
     fault('Postgres', ['The server offers no TLS: set require_tls to false.']),
@@ -53,7 +53,7 @@ test('a failed test stands at the secret that it names, else at its first key', 
   );
   assert.equal(fault('Postgres', ['The server does not answer.']), 'host');
   assert.equal(fault('HTTP', ['The address takes no POST; check the key url.']), 'url');
-  assert.equal(fault('Postgres', [null, 'The disk of the server is full.']), undefined);
+  assert.equal(fault('Postgres', [null, 'The disk of the destination is full.']), undefined);
   assert.equal(
     faultOfTest(typeOf('Postgres'), { steps: [] }),
     undefined,

@@ -1,6 +1,7 @@
 import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
+import { useDestinationLabel } from '../destinations/destinations.ts';
 import { pathOf } from '../http/reading.ts';
 import { Command } from '../page/command.tsx';
 import { Page } from '../page/page.tsx';
@@ -138,6 +139,7 @@ function Copies({ project_id, erasure }: { project_id: string; erasure: ErasureR
 
 function Copy({ copy, project_id }: { copy: CopyRow; project_id: string }) {
   const { name, batch_export, destination_type, place, records, state, detail } = copy;
+  const labelOf = useDestinationLabel();
   return (
     <Table.Tr>
       <Table.Th scope="row">
@@ -149,7 +151,7 @@ function Copy({ copy, project_id }: { copy: CopyRow; project_id: string }) {
         </Link>
       </Table.Th>
       <Table.Td data-label="Where" className="long">
-        {destination_type}: {place}
+        {labelOf(destination_type)}: {place}
       </Table.Td>
       <Table.Td data-label="Interval">
         <Instant at={copy.data_interval_start} is_exact /> until{' '}

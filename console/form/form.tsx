@@ -292,6 +292,8 @@ function useShownFaults(
     if (problem === undefined) return;
     const field = form.current?.querySelector<HTMLElement>('[aria-invalid=true]');
     (field ?? document.getElementById(whole_id))?.focus();
+    // Nobody sees where in a refused password the fault is: typing replaces it.
+    if (field instanceof HTMLInputElement && field.type === 'password') field.select();
   }, [problem, whole_id, form]);
   return { context, whole: faultOf(violations, fields, undefined), whole_id, typed };
 }

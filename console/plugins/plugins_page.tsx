@@ -70,7 +70,7 @@ function Plugins({ organization_id, collection, purpose }: Given & { purpose: st
             {count === 0 ? (
               <Empty title={show === undefined ? 'No plugins yet' : 'No unused plugins'}>
                 {show === undefined
-                  ? `${purpose} Install one from the catalogue, or send your own code.`
+                  ? `${purpose} Install one from the catalogue, or write your own code.`
                   : 'Every plugin of the organization is on in some project.'}
               </Empty>
             ) : (

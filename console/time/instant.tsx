@@ -1,7 +1,7 @@
 import { createContext, useContext } from 'react';
 import { useDrawnDate } from './dates.ts';
 import { useNow } from './now.ts';
-import { dated, distance, exactly } from './words.ts';
+import { dated, distance, exactly, sinceWhen } from './words.ts';
 
 /** The zone in which instants are written: the project's, else UTC. */
 export const ZoneContext = createContext('UTC');
@@ -17,6 +17,18 @@ export function Instant({ at, is_exact = false }: { at: string; is_exact?: boole
   return (
     <time dateTime={at} title={`${exactly(at, zone)} (${words})`}>
       {is_exact ? dated(at, zone) : words}
+    </time>
+  );
+}
+
+/** The instant since which something lasts; pointing at it tells the date and the distance. */
+export function Since({ at }: { at: string }) {
+  const zone = useContext(ZoneContext);
+  const now_ms = useNow();
+  useDrawnDate(true);
+  return (
+    <time dateTime={at} title={`${exactly(at, zone)} (${distance(at, now_ms)})`}>
+      {sinceWhen(at, zone, now_ms)}
     </time>
   );
 }

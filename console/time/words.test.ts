@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dated, distance, dueIn, exactly, written } from './words.ts';
+import { dated, distance, dueIn, exactRange, exactly, sinceWhen, written } from './words.ts';
 
 const now = Date.parse('2026-03-29T12:00:00Z');
 
@@ -53,4 +53,21 @@ test('each zone creates its clock once, because lists write thousands of instant
   for (let hour = 0; hour < 24; hour += 1)
     exactly(new Date(Date.UTC(2026, 3, 4, hour)).toISOString(), zone);
   assert.ok(made.mock.callCount() <= 1);
+});
+
+test('a range names its zone once, and UTC beside another', () => {
+  const [from, to] = ['2026-01-31T22:30:00Z', '2026-01-31T23:30:00Z'] as const;
+  assert.equal(exactRange(from, to, 'UTC'), '2026-01-31 22:30 to 2026-01-31 23:30 UTC');
+  assert.equal(
+    exactRange(from, to, 'Asia/Kolkata'),
+    '2026-02-01 04:00 to 2026-02-01 05:00 Asia/Kolkata (2026-01-31 22:30 to 2026-01-31 23:30 UTC)',
+  );
+});
+
+test('what lasts since today has a clock, what is older a date', () => {
+  assert.equal(sinceWhen('2026-03-29T08:20:00Z', 'UTC', now), '08:20');
+  assert.equal(sinceWhen('2026-03-28T22:20:00Z', 'Europe/Berlin', now), '2026-03-28 23:20');
+  // This hour passes twice in autumn.
+  const autumn = Date.parse('2026-10-25T12:00:00Z');
+  assert.equal(sinceWhen('2026-10-25T00:30:00Z', 'Europe/Berlin', autumn), '02:30 (00:30 UTC)');
 });

@@ -43,6 +43,19 @@ export function dated(at: string, zone: string): string {
   return isShownTwice(Date.parse(at), zone) ? `${own} (${written(at, 'UTC').slice(11)} UTC)` : own;
 }
 
+/** The instant since which something lasts: of today the clock alone, as `22:20`. */
+export function sinceWhen(at: string, zone: string, now_ms: number): string {
+  const own = dated(at, zone);
+  const today = written(new Date(now_ms).toISOString(), zone).slice(0, 10);
+  return own.startsWith(today) ? own.slice(11) : own;
+}
+
+/** Two instants in the zone, which stands once; and in UTC where that is another. */
+export function exactRange(from: string, to: string, zone: string): string {
+  const own = `${written(from, zone)} to ${written(to, zone)} ${zone}`;
+  return zone === 'UTC' ? own : `${own} (${written(from, 'UTC')} to ${written(to, 'UTC')} UTC)`;
+}
+
 /** The instant in the zone to the second, as `2026-01-31 12:00:05`. */
 export function seconds(at: string, zone: string): string {
   // Zones are whole minutes from each other, but for times before there were any.

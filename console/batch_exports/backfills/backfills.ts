@@ -2,8 +2,10 @@ import { queryOptions } from '@tanstack/react-query';
 import type { Backfill } from '../../../server/api/batch_exports/backfills/schema.ts';
 import { ask } from '../../http/ask.ts';
 import { reading } from '../../http/reading.ts';
+import { now } from '../../time/now.ts';
 import { pathTo } from '../../http/path.ts';
 import type { ExportIds } from '../export_context.ts';
+import { isLively } from './lively.ts';
 
 /** The fields of a repair of a span of time. */
 export type Repaired = {
@@ -44,7 +46,7 @@ export function latestBackfills(ids: ExportIds) {
 /** A backfill and how far it is. */
 export function oneBackfill(ids: ExportIds, id: string) {
   return reading(pathTo(`${backfills}:id/`, { ...ids, id }), {
-    is_busy: ({ finished_at }) => finished_at === null,
+    is_busy: (backfill) => isLively(backfill, now()),
   });
 }
 

@@ -12,7 +12,7 @@ import { useReadAnew } from '../read_anew.ts';
 import { counted, inBytes } from '../../page/quantities.ts';
 import { ZoneContext } from '../../time/instant.tsx';
 import { useNow } from '../../time/now.ts';
-import { exactly } from '../../time/words.ts';
+import { exactRange } from '../../time/words.ts';
 import type { Span } from '../slots/boundaries.ts';
 import type { Picked } from '../slots/clocks.ts';
 import { rhythmOf, slotAt } from '../slots/boundaries.ts';
@@ -118,7 +118,7 @@ function Chosen({ choice, setChoice }: { choice: Choice; setChoice: (choice: Cho
       {row.model === 'events' && (
         <NativeSelect
           size="sm"
-          label="Of that time"
+          label="Range by"
           value={choice.by}
           onChange={({ target }) => setChoice({ ...choice, by: target.value as Choice['by'] })}
           data={times}
@@ -153,7 +153,7 @@ function Planned({ selection, choice }: { selection: Span; choice: Choice }) {
     <>
       {zone !== 'UTC' && (
         <p className="muted small">
-          {exactly(repaired.start_at, 'UTC')} to {exactly(isoInstant(selection.to), 'UTC')}.
+          {exactRange(repaired.start_at, isoInstant(selection.to), 'UTC')}.
         </p>
       )}
       <Plan repaired={repaired} />
@@ -197,26 +197,32 @@ function Plan({ repaired }: { repaired: Repaired }) {
               press={() => void query.refetch()}
             >
               Count again
-            </BusyButton>{' '}
-            Where a run failed,{' '}
-            <Link
-              to="/projects/$project_id/exports/$export_id/runs"
-              params={{ project_id: String(row.team_id), export_id: row.id }}
-              search={{
-                status: 'failed',
-                after: repaired.start_at,
-                before: repaired.end_at,
-              }}
-            >
-              retry its run
-            </Link>{' '}
-            once the cause is gone. The retry also resolves uncertain rows.
+            </BusyButton>
           </p>
+          {row.latest_runs.some(hasGivenUp) && (
+            <p className="muted small">
+              The export has failed runs. Remove the cause, then{' '}
+              <Link
+                to="/projects/$project_id/exports/$export_id/runs"
+                params={{ project_id: String(row.team_id), export_id: row.id }}
+                search={{
+                  status: 'failed',
+                  after: repaired.start_at,
+                  before: repaired.end_at,
+                }}
+              >
+                retry them
+              </Link>
+              . The retry also resolves uncertain rows.
+            </p>
+          )}
         </>
       )}
     </Shown>
   );
 }
+
+const hasGivenUp = ({ status }: { status: string }) => status.startsWith('Failed');
 
 function Nothing({ has_other }: { has_other: boolean }) {
   const hint = ' For events that an import or a phone brought later, choose “Event time”.';

@@ -11,7 +11,7 @@ import { Sentence } from '../../page/sentence.tsx';
 import { useReadAnew } from '../read_anew.ts';
 import { counted } from '../../page/quantities.ts';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
-import { exactly } from '../../time/words.ts';
+import { exactRange } from '../../time/words.ts';
 import { backfillPath, hasFailed, oneBackfill, planOf } from './backfills.ts';
 import { pathTo } from '../../http/path.ts';
 
@@ -52,7 +52,7 @@ function Standing({ backfill }: { backfill: Backfill }) {
   return (
     <>
       <p>
-        {what} from {exactly(start_at, zone)} to {exactly(end_at, zone)}:{' '}
+        {what} from {exactRange(start_at, end_at, zone)}:{' '}
         <strong className={tones[status] ?? ''}>
           {status === 'Starting' ? 'Waiting' : status}
         </strong>
@@ -70,10 +70,12 @@ function Standing({ backfill }: { backfill: Backfill }) {
       />
       <p role="status">
         {counted(progress.finished_runs, 'run')} of {progress.total_runs.toLocaleString('en')}{' '}
-        ended, {counted(progress.records_completed, 'row')} delivered,{' '}
-        {counted(progress.records_elsewhere, 'row')} left out because they are there already.
+        ended, {counted(progress.records_completed, 'row')} delivered
+        {progress.records_elsewhere > 0 &&
+          `, ${counted(progress.records_elsewhere, 'row')} left out because they are there already`}
+        .
       </p>
-      {detail !== null && (
+      {detail !== null && status !== 'Completed' && (
         <p className="muted">
           <Sentence text={detail} />
         </p>
@@ -117,15 +119,17 @@ function Abort({ backfill: { id, status, settles_at } }: { backfill: Backfill })
 }
 
 /** Offers what a backfill that ended early has left, as a new backfill of the same range. */
-function Rest({ backfill: { by, start_at, end_at } }: { backfill: Backfill }) {
+function Rest({ backfill: { by, start_at, end_at, progress } }: { backfill: Backfill }) {
   const { ids } = useExport();
   const navigate = route.useNavigate();
   const readAnew = useReadAnew(exportPath(ids));
   const range = { by, start_at, end_at, mode: 'missing' } as const;
-  const { data, error } = useQuery(planOf(ids, range));
+  const { data, error, refetch } = useQuery(planOf(ids, range));
+  // Runs that were cancelled give their rows back when their workers end them.
+  useWhenChanged(progress.finished_runs, refetch);
   const rows = data?.progress.records_total_count;
   if (rows === undefined && error === null) return undefined;
-  if (rows === 0) return <p>Nothing of its range is missing.</p>;
+  if (rows === 0) return <p>No rows of this range are missing.</p>;
   return (
     <Form
       path={backfillPath(ids)}

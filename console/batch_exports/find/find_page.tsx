@@ -4,6 +4,7 @@ import { Link, getRouteApi } from '@tanstack/react-router';
 import { useContext } from 'react';
 import type { SyntheticEvent } from 'react';
 import type { FoundExport, FoundRecord } from '../../../server/api/batch_exports/find/schema.ts';
+import { useDestinationLabel } from '../../destinations/destinations.ts';
 import { pathOf } from '../../http/reading.ts';
 import { Page } from '../../page/page.tsx';
 import { Sentence } from '../../page/sentence.tsx';
@@ -208,6 +209,7 @@ function InExports({ exports }: { exports: FoundExport[] }) {
 }
 
 function InExport({ found }: { found: FoundExport }) {
+  const labelOf = useDestinationLabel();
   const { project_id } = route.useParams();
   const { word, tone } = found_states[found.state];
   const { batch_export, name, destination_type, run, slice, receipt, detail } = found;
@@ -220,7 +222,7 @@ function InExport({ found }: { found: FoundExport }) {
         <Link to="/projects/$project_id/exports/$export_id" params={params}>
           <bdi>{name}</bdi>
         </Link>{' '}
-        <span className="muted">({destination_type})</span>
+        <span className="muted">({labelOf(destination_type)})</span>
       </p>
       <p>
         <Sentence text={detail} />

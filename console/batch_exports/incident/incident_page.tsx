@@ -3,6 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useContext } from 'react';
 import type { ReactNode } from 'react';
 import { latestBackfills } from '../backfills/backfills.ts';
+import { useInLabels } from '../../destinations/destinations.ts';
 import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
 import { Form } from '../../form/form.tsx';
@@ -63,17 +64,18 @@ export function IncidentPage() {
 
 function Open({ incident }: { incident: Incident }) {
   const { row } = useExport();
+  const inLabels = useInLabels(row.destination.type);
   const { missing, since, cause, next_try_at, failed_attempts, is_partial } = incident;
   const rows = incident.counted - incident.delivered - incident.refused;
   const failed = missing.filter(({ told }) => told.retry === 'possible').length;
   return (
     <section className="part incident bad_edge">
       <h2 className="bad">
-        <Sentence text={cause ?? 'The log of the run says what is wrong.'} />
+        <Sentence text={inLabels(cause ?? 'The log of the run says what is wrong.')} />
       </h2>
       <Facts
         facts={[
-          ['Failing since', <Instants key="since" at={since} />],
+          ['First failure', <Instants key="since" at={since} />],
           ['Missing', counted(missing.length, 'interval')],
           [
             'Rows waiting',
@@ -130,6 +132,7 @@ function RetryFailed({ incident: { data }, count }: { incident: Incident; count:
 
 function Over({ incident }: { incident: Incident }) {
   const { since, until, cause, data } = incident;
+  const inLabels = useInLabels(useExport().row.destination.type);
   const zone = useContext(ZoneContext);
   return (
     <section className="part incident good_edge">
@@ -147,7 +150,7 @@ function Over({ incident }: { incident: Incident }) {
       />
       {cause !== undefined && (
         <p className="muted">
-          Cause: <Sentence text={cause} />
+          Cause: <Sentence text={inLabels(cause)} />
         </p>
       )}
       <p className="muted small">

@@ -15,8 +15,9 @@ import type {
   ExportOverview,
   HealthCode,
 } from '../../../server/api/batch_exports/overview/schema.ts';
+import { useInLabels } from '../../destinations/destinations.ts';
 import { Sentence } from '../../page/sentence.tsx';
-import { Instant } from '../../time/instant.tsx';
+import { Instant, Since } from '../../time/instant.tsx';
 import { behindWord, standings } from './standing.ts';
 import type { Shape } from './standing.ts';
 import './health.css';
@@ -50,15 +51,15 @@ export function StateWord({ code }: { code: HealthCode }) {
 /** Shows the state of an export in a list: its word, and since when or as of when. */
 export function Health({ row: { health, delivered_until } }: { row: ExportOverview }) {
   const { code, since } = health;
-  const [before, at] = code === 'up_to_date' ? ['as of ', delivered_until] : ['since ', since];
+  const is_fresh = code === 'up_to_date';
+  const at = is_fresh ? delivered_until : code === 'waiting' ? null : since;
   return (
     <>
       <StateWord code={code} />
       {at !== null && (
         <span className="muted">
-          {' '}
-          {before}
-          <Instant at={at} />
+          {is_fresh ? ' as of ' : ' since '}
+          {is_fresh ? <Instant at={at} /> : <Since at={at} />}
         </span>
       )}
     </>
@@ -66,11 +67,12 @@ export function Health({ row: { health, delivered_until } }: { row: ExportOvervi
 }
 
 /** Shows the state of an export in the sentence of the server. */
-export function HealthSentence({ row: { health } }: { row: ExportOverview }) {
+export function HealthSentence({ row: { health, destination_type } }: { row: ExportOverview }) {
+  const inLabels = useInLabels(destination_type);
   return (
     <>
       <StateWord code={health.code} />
-      <Sentence text={behindWord(health)} />
+      <Sentence text={inLabels(behindWord(health))} />
     </>
   );
 }

@@ -6,5 +6,6 @@ import { useNow } from '../../time/now.ts';
 export function NextRun({ row: { next_run } }: { row: Pick<ExportOverview, 'next_run'> }) {
   const now = useNow();
   if (next_run === null) return <span className="muted">none</span>;
-  return Date.parse(next_run.due_at) <= now ? <>due now</> : <Instant at={next_run.due_at} />;
+  const { due_at } = next_run;
+  return Date.parse(due_at) - now < 60_000 ? <>within a minute</> : <Instant at={due_at} />;
 }

@@ -30,7 +30,7 @@ export const standings: Record<HealthCode, Standing> = {
   partly_delivered: { word: 'Partly delivered', tone: 'bad', shape: 'half' },
   unusual_volume: { word: 'Unusual volume', tone: 'warn', shape: 'wave' },
   running: { word: 'Running', tone: 'muted', shape: 'play' },
-  waiting: { word: 'Waiting for the first run', tone: 'muted', shape: 'glass' },
+  waiting: { word: 'Waiting for the schedule', tone: 'muted', shape: 'glass' },
   paused: { word: 'Paused', tone: 'warn', shape: 'pause' },
   up_to_date: { word: 'Up to date', tone: 'good', shape: 'check' },
   ended: { word: 'Ended', tone: 'muted', shape: 'dashes' },

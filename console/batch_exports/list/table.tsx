@@ -5,6 +5,7 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useContext, useLayoutEffect, useRef, useState } from 'react';
 import type { ExportOverview } from '../../../server/api/batch_exports/overview/schema.ts';
 import { ManagedMark } from '../../configuration/managed_mark.tsx';
+import { useDestinationLabel, useInLabels } from '../../destinations/destinations.ts';
 import { useRowsAround } from '../../page/printing.ts';
 import { Sentence } from '../../page/sentence.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
@@ -120,6 +121,8 @@ function Row({
   const { id, team_id, name, model, destination_type, health, records, records_day } = row;
   const params = { project_id: String(team_id), export_id: id };
   const trouble = troubleOf(health);
+  const labelOf = useDestinationLabel();
+  const inLabels = useInLabels(destination_type);
   return (
     <>
       <span role="cell">
@@ -147,11 +150,11 @@ function Row({
         <NextRun row={row} />
       </span>
       <span role="cell">{model}</span>
-      <span role="cell">{destination_type}</span>
+      <span role="cell">{labelOf(destination_type)}</span>
       <span role="cell">{scheduleWords(row, zone)}</span>
       {trouble !== undefined && (
         <span role="cell" className="export_trouble">
-          <Sentence text={trouble} />
+          <Sentence text={inLabels(trouble)} />
         </span>
       )}
     </>

@@ -12,7 +12,7 @@ import { Shown } from '../../page/shown.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { Lengths, lengths_of_time } from '../../time/lengths.tsx';
 import { now } from '../../time/now.ts';
-import { exactly } from '../../time/words.ts';
+import { exactRange } from '../../time/words.ts';
 import type { Span } from '../slots/boundaries.ts';
 import { isoInstant } from '../slots/slots.ts';
 import { Chart } from './chart.tsx';
@@ -64,7 +64,7 @@ function ChartsPage({ begun }: { begun: number }) {
       }),
     [navigate],
   );
-  const [start, end] = [range.from, range.to].map((at) => exactly(isoInstant(at), zone));
+  const shown = exactRange(isoInstant(range.from), isoInstant(range.to), zone);
   return (
     <>
       <div className="toolbar" role="group" aria-label="What is shown">
@@ -77,7 +77,7 @@ function ChartsPage({ begun }: { begun: number }) {
           }}
         />
         <span className="muted">
-          Data of {start} to {end}, {point_words[points]}. Drag along a chart to look closer.
+          Data of {shown}, {point_words[points]}. Drag along a chart to look closer.
         </span>
       </div>
       <Shown query={query}>

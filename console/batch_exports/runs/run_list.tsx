@@ -5,6 +5,7 @@ import type { ReactNode } from 'react';
 import { Empty } from '../../page/empty.tsx';
 import type { ListedRun } from './listed_run.ts';
 import { useRowsAround } from '../../page/printing.ts';
+import { useInLabels } from '../../destinations/destinations.ts';
 import { useExport } from '../export_context.ts';
 import { counted, inBytes } from '../../page/quantities.ts';
 import { stateOfRun } from '../state.ts';
@@ -191,6 +192,7 @@ function rowsOf(
 
 /** Says beside the state what was done again, and why it is not delivered. */
 function Notes({ interval: { told, runs } }: { interval: RunInterval }) {
+  const inLabels = useInLabels(useExport().row.destination.type);
   const repeat = runs.findLast((run) => repeatOf(run) !== undefined);
   // A worker that is at it again may well succeed.
   const is_bad = told.status !== 'Completed' && (told.finished_at ?? told.next_try_at) !== null;
@@ -202,7 +204,10 @@ function Notes({ interval: { told, runs } }: { interval: RunInterval }) {
         </>
       )}
       {retryNoteOf(told)}{' '}
-      {is_bad && told.retry !== 'completed' && told.retry !== 'delivered' && told.latest_error}{' '}
+      {is_bad &&
+        told.retry !== 'completed' &&
+        told.retry !== 'delivered' &&
+        inLabels(told.latest_error ?? '')}{' '}
       {told.next_try_at !== null && <NextTry at={told.next_try_at} />}
     </>
   );
@@ -210,6 +215,7 @@ function Notes({ interval: { told, runs } }: { interval: RunInterval }) {
 
 /** The runs of an interval, oldest first. */
 function Folded({ runs }: { runs: ListedRun[] }) {
+  const inLabels = useInLabels(useExport().row.destination.type);
   return (
     <ol className="folded">
       {runs.map((run) => {
@@ -222,7 +228,9 @@ function Folded({ runs }: { runs: ListedRun[] }) {
             : <span className={tone}>{word}</span>
             {run.steps.length > 1 && ` after ${counted(run.steps.at(-1)!.attempt, 'attempt')}`}
             {run.status === 'Completed' && `, ${counted(run.records_completed ?? 0, 'row')}`}
-            {run.status !== 'Completed' && run.latest_error !== null && `. ${run.latest_error}`}
+            {run.status !== 'Completed' &&
+              run.latest_error !== null &&
+              `. ${inLabels(run.latest_error)}`}
           </li>
         );
       })}

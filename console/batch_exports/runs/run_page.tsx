@@ -9,6 +9,7 @@ import { CopyButton } from '../../page/copy_button.tsx';
 import { NoSuch, Shown } from '../../page/shown.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly, seconds } from '../../time/words.ts';
+import { useInLabels } from '../../destinations/destinations.ts';
 import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
 import { counted, inBytes } from '../../page/quantities.ts';
@@ -54,6 +55,7 @@ export function RunPage() {
 
 function Outcome({ run }: { run: BatchExportRun }) {
   const { row } = useExport();
+  const inLabels = useInLabels(row.destination.type);
   const { tone } = stateOfRun(run);
   const parameters = { project_id: String(row.team_id), export_id: row.id };
   const { retry, answer } = useRetryOf(run);
@@ -69,7 +71,7 @@ function Outcome({ run }: { run: BatchExportRun }) {
         </span>
       </div>
       <p role="status" className={`outcome ${tone === 'muted' ? '' : tone}`}>
-        {outcomeOf(run)} {run.next_try_at !== null && <NextTry at={run.next_try_at} />}
+        {inLabels(outcomeOf(run))} {run.next_try_at !== null && <NextTry at={run.next_try_at} />}
       </p>
       {retry !== undefined && (
         <p>
@@ -124,6 +126,7 @@ function useRetryOf(run: BatchExportRun): {
 
 function Steps({ run }: { run: BatchExportRun }) {
   const steps = stepsOf(run);
+  const inLabels = useInLabels(useExport().row.destination.type);
   return (
     <section className="part">
       <h2>Steps</h2>
@@ -147,7 +150,7 @@ function Steps({ run }: { run: BatchExportRun }) {
               <Table.Td data-label="Took" className="number">
                 {took ?? <span className="muted">-</span>}
               </Table.Td>
-              <Table.Td data-label="Result">{told}</Table.Td>
+              <Table.Td data-label="Result">{inLabels(told)}</Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>

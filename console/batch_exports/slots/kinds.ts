@@ -42,6 +42,7 @@ export const kinds = {
   delivered: kind('Delivered', '--map-delivered'),
   retried: kind('Delivered after retries', '--map-delivered', { is_marked: true }),
   under_way: kind('In progress', '--map-busy', { lines: levels }),
+  retrying: gap('Retrying', levels, '--map-warn'),
   paused: gap('Missing: paused', bars, '--map-warn'),
   missing: gap('Missing', slanted, '--map-bad'),
   in_doubt: kind('Uncertain', '--map-warn', { lines: slanted_back, is_trouble: true }),
@@ -58,7 +59,7 @@ type Judged = Pick<SlotRange, 'state' | 'reason' | 'needed_retries'>;
 
 /** Returns the painted kind of a range. */
 export function kindOf({ state, reason, needed_retries }: Judged): KindName {
-  if (needed_retries) return 'retried';
+  if (needed_retries) return state === 'delivered' ? 'retried' : 'retrying';
   if (reason === 'made_later') return 'before';
   if (reason === 'no_backfill') return 'not_asked';
   return state === 'missing' && reason === 'paused' ? 'paused' : state;

@@ -3,13 +3,14 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useContext, useEffect, useState } from 'react';
 import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
+import { useInLabels } from '../../destinations/destinations.ts';
 import { useExport } from '../export_context.ts';
 import { receiptOf } from '../runs/runs.ts';
 import { run_states } from '../state.ts';
 import { latestBackfills } from '../backfills/backfills.ts';
 import { ReceiptLink } from '../runs/receipt_link.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
-import { exactly } from '../../time/words.ts';
+import { exactRange } from '../../time/words.ts';
 import { Sentence } from '../../page/sentence.tsx';
 import { rangeAt } from './drawn.ts';
 import { inWords, isSelectable, kindOf } from './kinds.ts';
@@ -43,8 +44,7 @@ export function SlotReadout({
   return (
     <div className="readout" aria-live="polite">
       <p>
-        <strong>{exactly(isoInstant(cursor.from), zone)}</strong> to{' '}
-        {exactly(isoInstant(cursor.to), zone)}
+        <strong>{exactRange(isoInstant(cursor.from), isoInstant(cursor.to), zone)}</strong>
         {lanes.length > 1 && <span className="muted"> {clock_names[cursor.by]}</span>}
       </p>
       <p>
@@ -76,6 +76,7 @@ function useRested(cursor: Picked | undefined): Picked | undefined {
 
 function SlotRun({ slot }: { slot: Picked }) {
   const { row, ids } = useExport();
+  const inLabels = useInLabels(row.destination.type);
   const { data } = useQuery(runsOfSlot(ids, slot));
   const backfills = useQuery(latestBackfills(ids)).data?.results ?? [];
   if (data === undefined) return undefined;
@@ -95,7 +96,7 @@ function SlotRun({ slot }: { slot: Picked }) {
       </Link>{' '}
       <span className={tone}>{word}</span>
       {run.records_completed !== null && `, ${counted(run.records_completed, 'row')}`}
-      {run.latest_error !== null && `: ${run.latest_error}`}
+      {run.latest_error !== null && `: ${inLabels(run.latest_error)}`}
       {run.status === 'Completed' && <Objects run={run} ids={ids} />}
     </p>
   );

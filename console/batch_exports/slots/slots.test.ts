@@ -174,6 +174,9 @@ test('a kind is one of trouble only where something should have been delivered',
   assert.deepEqual(of('outside', 'made_later'), ['before', false, 'Before this export']);
   assert.deepEqual(of('outside', 'no_backfill'), ['not_asked', false, 'No backfill']);
   assert.deepEqual(of('delivered', null, true), ['retried', false, 'Delivered after retries']);
+  // A run that waits after a failed attempt delivers nothing (C-04).
+  assert.deepEqual(of('under_way', null, true), ['retrying', true, 'Retrying']);
+  assert.deepEqual(of('under_way', null), ['under_way', false, 'In progress']);
   assert.deepEqual(of('delivered', null), ['delivered', false, 'Delivered']);
 });
 

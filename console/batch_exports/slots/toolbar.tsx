@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { memo, useContext } from 'react';
 import { ZoneContext } from '../../time/instant.tsx';
 import { now } from '../../time/now.ts';
-import { exactly } from '../../time/words.ts';
+import { exactRange } from '../../time/words.ts';
 import type { Span } from './boundaries.ts';
 import { isoInstant } from './slots.ts';
 import { Lengths, lengths_of_time } from '../../time/lengths.tsx';
@@ -42,9 +42,7 @@ export const Toolbar = memo(function Toolbar({
         </Button>
       ))}
       <Lengths lengths={lengths} shown_ms={view.to - view.from} choose={show} />
-      <span className="muted">
-        {exactly(isoInstant(view.from), zone)} to {exactly(isoInstant(view.to), zone)}
-      </span>
+      <span className="muted">{exactRange(isoInstant(view.from), isoInstant(view.to), zone)}</span>
     </div>
   );
 });

@@ -11,7 +11,7 @@ import { Seldom } from '../../page/section.tsx';
 import { MayBeOld, Refusal, Waiting } from '../../page/shown.tsx';
 import { Sentence } from '../../page/sentence.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
-import { exactly } from '../../time/words.ts';
+import { exactRange } from '../../time/words.ts';
 import { changesInWords } from './change_words.ts';
 import { entryInWords } from './entry_in_words.ts';
 import { entryKind, entry_kinds, timelineOf } from './timeline.ts';
@@ -106,9 +106,7 @@ function RunLinks({ runs }: { runs: NonNullable<TimelineEntry['runs']> }) {
   const { data_interval_start: after, data_interval_end: before } = runs;
   return (
     <p className="links small">
-      <span className="muted">
-        data of {exactly(after, zone)} to {exactly(before, zone)}
-      </span>
+      <span className="muted">data of {exactRange(after, before, zone)}</span>
       <Link
         to="/projects/$project_id/exports/$export_id/runs"
         params={params}
@@ -132,9 +130,7 @@ function BackfillRange({ backfill }: { backfill: NonNullable<TimelineEntry['back
   const zone = useContext(ZoneContext);
   return (
     <p className="links small">
-      <span className="muted">
-        of {exactly(backfill.start_at, zone)} to {exactly(backfill.end_at, zone)}
-      </span>
+      <span className="muted">of {exactRange(backfill.start_at, backfill.end_at, zone)}</span>
       <Link
         to="/projects/$project_id/exports/$export_id"
         params={{ project_id: String(row.team_id), export_id: row.id }}

@@ -86,7 +86,7 @@ test('a waiting row says when it is planned; a failed run says why', async () =>
     (await home.ask('GET', `/api/projects/${home.project.id}/find/?uuid=${uuid}${more}`)).body;
   const [waiting]: FoundExport[] = (await find()).records[0].exports;
   assert.equal(waiting!.state, 'waiting');
-  assert.match(waiting!.detail, /^Stored at .*; its slot is planned at .*\.$/);
+  assert.match(waiting!.detail, /^Ingested at .*\. The run planned at .* delivers it\.$/);
   assert.equal(
     Date.parse(waiting!.due_at!) - Date.parse(waiting!.data_interval_end!),
     harness.deps.config.settle_seconds * 1000,

@@ -209,7 +209,7 @@ async function inSlot(
       reason,
       detail:
         state === 'waiting'
-          ? `Stored at ${isoInstant(inserted)}; its slot is planned at ${due_at}.`
+          ? `Ingested at ${isoInstant(inserted)}. The run planned at ${due_at} delivers it.`
           : detail,
       data_interval_start: isoInstant(from),
       data_interval_end: isoInstant(to),

@@ -122,6 +122,7 @@ function factsOf(
             from: row.lacks_from,
             until: row.lacks_until,
           },
+    is_backfilled: row.is_backfilled,
     backfill_error: backfillErrorOf(row),
     records_rejected: row.records_rejected,
     records_by_backfills: row.records_by_backfills,

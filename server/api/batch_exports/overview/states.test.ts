@@ -212,7 +212,8 @@ test('never up to date while a changed export lacks what was delivered before', 
     await endedRun(harness, id, completed, wanted);
   };
   await backfill(1, 2);
-  const rest = (await told()).health.missing_since_change;
+  const { missing_since_change: rest, detail } = (await told()).health;
+  assert.match(detail, / A backfill is in progress\.$/);
   assert.deepEqual([rest?.rows, rest?.from], [null, '2026-01-01T02:00:00.000000Z']);
   await backfill(2, 4);
   assert.deepEqual(

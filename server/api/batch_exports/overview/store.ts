@@ -54,6 +54,8 @@ export type OverviewRow = Omit<
   lacks_rows: number | null;
   lacks_from: string | null;
   lacks_until: string | null;
+  /** It lacks rows, and a backfill is in progress. */
+  is_backfilled: boolean;
   backfill_failed_since: string | null;
   records_rejected: number | null;
 };
@@ -188,6 +190,8 @@ export function listOverview(
         SELECT coalesce(sum(r.records_completed), 0)::bigint FROM batch_export_runs r
         WHERE r.batch_export_id = e.id AND r.revision = e.revision AND r.status = 'Completed'
           AND r.backfill_id IS NOT NULL) END AS records_by_backfills,
+      e.lacks_since IS NOT NULL AND EXISTS (SELECT FROM batch_export_backfills b
+        WHERE b.batch_export_id = e.id AND b.finished_at IS NULL) AS is_backfilled,
       ${next_run} AS next_run,
       open.runs AS open_runs, open.intervals AS open_intervals, open.rows AS open_rows,
       latest.run AS latest_run, retrying.run AS retrying, failed.failed_at, failed.latest_error,

@@ -68,7 +68,7 @@ export const SlotRange = Type.Object(
       Type.Enum([...slot_reasons], { description: 'Why it is `missing` or `outside`.' }),
     ),
     needed_retries: Type.Boolean({
-      description: 'True if it is `delivered`, and an attempt at it had failed before.',
+      description: 'True if it is `delivered` or `under_way`, and an attempt at it has failed.',
     }),
     detail: Type.String({ description: 'The state in a sentence, for people.' }),
     first_run: nullable(

@@ -91,7 +91,7 @@ test('every state, with the runs at the ends and their rows', async () => {
     '7-8 missing cancelled',
     '8-9 missing left_by_another_run',
     '9-10 delivered after retries',
-    '10-11 under_way',
+    '10-11 under_way after retries',
     '11-13 delivered',
     '13-20 missing schedule_changed',
     '20-21 missing not_planned',

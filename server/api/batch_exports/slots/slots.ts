@@ -106,10 +106,12 @@ function withDetail(
   { from, to, ...range }: Range,
   sentenceOf: (state: SlotState) => string,
 ): SlotRange {
+  const { state, reason, needed_retries } = range;
+  const is_retried = state === 'under_way' && needed_retries;
   return {
     start_at: isoInstant(from),
     end_at: isoInstant(to),
-    detail: range.reason === null ? sentenceOf(range.state) : reasons[range.reason],
+    detail: is_retried ? retried : reason === null ? sentenceOf(state) : reasons[reason],
     ...range,
   };
 }
@@ -126,6 +128,8 @@ function stateSentence(state: SlotState, settle_seconds: number): string {
     `${counted(settle_seconds, 'second')} after its end.`;
   return state === 'waiting' ? waiting : states[state];
 }
+
+const retried = 'An attempt at its run failed. Sluice tries again.';
 
 const states: Record<Exclude<SlotState, 'waiting'>, string> = {
   delivered: 'All events ingested then were delivered.',

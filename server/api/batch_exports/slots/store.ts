@@ -229,8 +229,7 @@ function runEdges(
       SELECT DISTINCT ON (r.data_interval_end, r.data_interval_start) r.id, r.status,
         r.data_interval_start AS start_at, r.data_interval_end AS end_at,
         r.committing_at IS NOT NULL AS has_begun_to_commit,
-        r.failures > 0 OR r.status <> 'Completed'
-          OR (r.id <> r.delivery_id AND r.replaces IS NULL) AS has_failed,
+        r.failures > 0 OR (r.id <> r.delivery_id AND r.replaces IS NULL) AS was_tried,
         coalesce(r.records_completed, 0) AS records_completed,
         coalesce(r.records_total_count, 0) AS records_total_count
       FROM runs r
@@ -253,7 +252,8 @@ function runEdges(
           lag(needed_retries) OVER side, lag(end_at) OVER side) AS begins,
         sum(records_completed::float8) OVER side AS completed,
         sum(records_total_count::float8) OVER side AS total
-      FROM (SELECT judged.*, has_failed AND state = 'delivered' AS needed_retries FROM judged) run
+      FROM (SELECT judged.*, CASE state WHEN 'delivered' THEN was_tried OR status <> 'Completed'
+        WHEN 'under_way' THEN was_tried ELSE false END AS needed_retries FROM judged) run
       WINDOW side AS (ORDER BY end_at, start_at)
     )
     SELECT id, state, needed_retries, start_at, end_at, begins, is_last, number, end_before,

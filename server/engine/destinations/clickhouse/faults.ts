@@ -16,7 +16,7 @@ const broken = passing(
 );
 const credentials = lasting(
   'authentication_failed',
-  'The server refused user or password; check the keys user and password, and from where the ' +
+  'The server refused user or password. Check user and password, and from where the ' +
     'user may come.',
 );
 const denied = lasting(

@@ -10,11 +10,16 @@ const variables = prefixVariables
   .map(({ names, of }) => `{${names.join('}, {')}} from ${of}`)
   .join('; ');
 
-/** The schema of `prefix`; `use` is a sentence about its place in names. */
+/**
+ * The schema of `prefix`; `use` is a sentence about its place in names. It has the variables for
+ * partitions, which most people want; a refusal names all.
+ */
 export function prefixKey(use: string) {
   return Type.String({
     maxLength: 900,
-    description: `${use} It may contain variables: ${variables}.`,
+    description:
+      `${use} It may contain variables, such as {local_year}, {local_month}, {local_day} and ` +
+      '{local_hour}: the start of the interval in the time zone of the export.',
   });
 }
 

@@ -6,7 +6,7 @@ import { server_faults } from '../sql_tables/server_faults.ts';
 const { broken, cancelled, constraint, trigger, unreachable, unverified, value } = server_faults;
 const credentials = lasting(
   'authentication_failed',
-  'The server refused user or password (%). Check the keys user and password, and from where ' +
+  'The server refused user or password (%). Check user and password, and from where ' +
     'the user may come.',
 );
 const denied = lasting(

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import tls from 'node:tls';
@@ -47,6 +48,29 @@ test('TLS is verified by name and authority, and left out only if allowed', asyn
   assert.equal(await status({ host: 'localhost' }), 'passed');
   assert.match(await status({ port: plain.port }), /offers no TLS/);
   assert.equal(await status({ port: plain.port, require_tls: false }), 'passed');
+});
+
+test('a table that was dropped is created again, and the run says what it lacks', async () => {
+  const config = await freshConfig();
+  const batch_export_id = randomUUID();
+  const warnings: string[] = [];
+  const told = { ...deps, warn: (sentence: string) => warnings.push(sentence) };
+  const send = () =>
+    deliverText(
+      postgres,
+      { config, delivery: freshDelivery({ columns: uuid_only, batch_export_id }), deps: told },
+      `${randomUUID()}\n`,
+    );
+  await send();
+  assert.deepEqual(warnings, []);
+  await pool.query(`DROP TABLE ${inSchema(config)}`);
+  await send();
+  assert.match(
+    warnings.join(),
+    /^The table .+ was gone, and Sluice created it again\. It lacks the rows of 1 /,
+  );
+  const { rows } = await pool.query(`SELECT count(*)::int AS rows FROM ${inSchema(config)}`);
+  assert.deepEqual(rows, [{ rows: 1 }]);
 });
 
 test('persons are merged: a row gives way to higher versions, the first deciding', async () => {

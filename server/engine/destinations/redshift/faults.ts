@@ -80,7 +80,7 @@ const own: OwnFaults = {
     ),
     '28000': lasting(
       'authentication_failed',
-      'The cluster does not let this user in (%). Check the keys user and password.',
+      'The cluster does not let this user in (%). Check user and password.',
     ),
     '42501': lasting(
       'permission_denied',

@@ -25,7 +25,7 @@ const broken = passing(
 );
 const credentials = lasting(
   'authentication_failed',
-  'Snowflake refused the user (%). Check the keys user and password or private_key, whether ' +
+  'Snowflake refused the user (%). Check user and password or private_key, whether ' +
     'the user is locked or needs a second factor, and the network policy.',
 );
 const denied = lasting(

@@ -47,7 +47,7 @@ const faults: Record<string, Fault> = {
   ),
   '28P01': lasting(
     'authentication_failed',
-    'The server refused user or password; check the keys user and password.',
+    'The server refused user or password. Check user and password.',
   ),
   '28000': lasting(
     'authentication_failed',

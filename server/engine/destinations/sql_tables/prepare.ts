@@ -1,9 +1,10 @@
+import { counted } from '../../../platform/counted.ts';
 import type { Delivery, DestinationDeps } from '../../model/destination/destination.ts';
 import type { Dialect } from './dialect.ts';
 import type { FoundColumn } from './fitting.ts';
 import { hasOwn, isMergedByTeam, keyColumn } from './layout.ts';
 import type { Layout } from './layout.ts';
-import { receipts_table } from './receipts.ts';
+import { receiptsOf, receipts_table } from './receipts.ts';
 import { requireRejectedTable } from './rejected/rejected_table.ts';
 import { rejectedName } from './target.ts';
 
@@ -15,17 +16,19 @@ import { rejectedName } from './target.ts';
  */
 export async function prepareTables(
   dialect: Dialect,
-  delivery: Layout & Pick<Delivery, 'rejects'>,
+  delivery: Layout & Pick<Delivery, 'batch_export_id' | 'rejects'>,
   warn?: DestinationDeps['warn'],
 ): Promise<{ found: FoundColumn[]; warning: string | undefined }> {
   const { target, findColumns, receipts, rejected } = dialect;
   await dialect.requireSchema?.();
   let found = await findColumns(target.table);
-  if (found === undefined) {
+  const is_new = found === undefined;
+  if (is_new) {
     await dialect.createTable(delivery);
     found = await findColumns(target.table);
   }
   if ((await findColumns(receipts_table)) === undefined) await receipts.create();
+  else if (is_new && warn !== undefined) await tellOfLostTable(dialect, delivery, warn);
   if (dialect.lockTable !== undefined) {
     await dialect.lockTable();
     found = await findColumns(target.table);
@@ -39,6 +42,24 @@ export async function prepareTables(
     requireRejectedTable(rejectedName(target.name), (await findColumns(table)) ?? []);
   }
   return { found: found ?? [], warning };
+}
+
+/**
+ * Warns if the receipts beside a table that was just created tell of rows in it: somebody dropped
+ * or renamed it.
+ */
+async function tellOfLostTable(
+  dialect: Dialect,
+  { batch_export_id }: Pick<Delivery, 'batch_export_id'>,
+  warn: NonNullable<DestinationDeps['warn']>,
+): Promise<void> {
+  const deliveries = await receiptsOf(dialect).ofExport(batch_export_id);
+  if (deliveries.length === 0) return;
+  warn(
+    `The table ${dialect.target.name} was gone, and Sluice created it again. It lacks the rows of ` +
+      `${counted(deliveries.length, 'earlier delivery')}. A backfill of all ` +
+      'rows again (`mode` `all`) delivers them.',
+  );
 }
 
 /**

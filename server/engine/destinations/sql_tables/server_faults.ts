@@ -72,7 +72,7 @@ export const server_faults = {
   short: passing('out_of_resources', 'The server is short of resources (%).'),
   disk_full: passing(
     'disk_full',
-    'The disk of the server is full. Free some space. Sluice retries the run.',
+    'The disk of the destination is full. Free some space there. Sluice retries the run.',
   ),
   stopping: passing('server_stopping', 'The server is stopping or starting.'),
 };

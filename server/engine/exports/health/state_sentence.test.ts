@@ -21,6 +21,7 @@ const well: StateFacts = {
   is_trying: false,
   failed_interval: null,
   missing_since_change: null,
+  is_backfilled: false,
   backfill_error: null,
   records_rejected: null,
   records_by_backfills: null,
@@ -96,9 +97,9 @@ const cases: [facts: Partial<StateFacts>, sentence: string][] = [
   [{ code: 'running', open_runs: 2 }, `Running since ${since}: 2 runs in progress. ${delivered}`],
   [
     { code: 'waiting', records_by_backfills: 4806 },
-    `Waiting for the first run, planned for ${next}. Backfills have delivered 4,806 rows.`,
+    `Waiting for the schedule: the first run is planned for ${next}. Backfills have delivered 4,806 rows.`,
   ],
-  [{ code: 'waiting', next_due_at: null, records_by_backfills: 0 }, 'Waiting for the first run.'],
+  [{ code: 'waiting', next_due_at: null, records_by_backfills: 0 }, 'Waiting for the schedule.'],
   [
     { code: 'paused', attempt: 2, cause },
     `Paused since ${since}. ${delivered} A run is retried, after attempt 2 failed: ${cause}`,

@@ -31,6 +31,8 @@ export type StateFacts = {
   is_trying: boolean;
   failed_interval: FailedInterval | null;
   missing_since_change: MissingSinceChange | null;
+  /** A backfill is in progress, which may deliver them. */
+  is_backfilled: boolean;
   backfill_error: string | null;
   records_rejected: number | null;
   records_by_backfills: number | null;
@@ -74,10 +76,10 @@ function ownSentences(facts: StateFacts): string[] {
     case 'running':
       return [`Running${since}: ${counted(open_runs, 'run')} in progress`, until];
     case 'waiting': {
-      const due = next_due_at === null ? '' : `, planned for ${next_due_at}`;
+      const due = next_due_at === null ? '' : `: the first run is planned for ${next_due_at}`;
       const rows = backfilled === null || backfilled === 0 ? [] : [counted(backfilled, 'row')];
       return [
-        `Waiting for the first run${due}`,
+        `Waiting for the schedule${due}`,
         ...rows.map((text) => `Backfills have delivered ${text}`),
       ];
     }
@@ -124,7 +126,7 @@ function retried({ attempt, cause }: StateFacts): string[] {
 function gapsOf(facts: StateFacts): string[] {
   const { failed_interval, missing_since_change, backfill_error, records_rejected } = facts;
   return [
-    ...(missing_since_change === null ? [] : [changeSentence(missing_since_change)]),
+    ...(missing_since_change === null ? [] : [changeSentence(missing_since_change, facts)]),
     ...(failed_interval === null ? [] : [intervalSentence(failed_interval)]),
     ...(backfill_error === null
       ? []
@@ -145,15 +147,20 @@ const isNoInterval =
   (sentence: string) =>
     failed_interval === null || sentence !== intervalSentence(failed_interval);
 
-function changeSentence({ rows, from, until }: MissingSinceChange): string {
+function changeSentence(
+  { rows, from, until }: MissingSinceChange,
+  { is_backfilled }: StateFacts,
+): string {
   const what = rows === null ? 'rows' : `the ${counted(rows, 'row')}`;
   const when = [from === null ? '' : ` from ${from}`, until === null ? '' : ` to ${until}`].join(
     '',
   );
   return (
     `The destination lacks ${what} that were delivered before the export was changed` +
-    `${when === '' ? '' : ` (ingested${when})`}. Start a backfill by insertion time ` +
-    '(`inserted_at`) to deliver them'
+    `${when === '' ? '' : ` (ingested${when})`}. ` +
+    (is_backfilled
+      ? 'A backfill is in progress'
+      : 'Start a backfill by insertion time (`inserted_at`) to deliver them')
   );
 }
 
