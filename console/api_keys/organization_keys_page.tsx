@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import type { OrganizationApiKeyRow } from '../../server/api/api_keys/schema.ts';
@@ -7,6 +6,7 @@ import { Page } from '../page/page.tsx';
 import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { nameOf } from '../signed_in/member_words.ts';
 import { OnlyFor } from '../signed_in/only_for.tsx';
 import { organizations } from '../signed_in/organizations.ts';

@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Suspense, useContext, useMemo } from 'react';
@@ -9,6 +8,7 @@ import { loadedLater } from '../page/load_page.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section, Seldom } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { Instant, ZoneContext } from '../time/instant.tsx';
 import { Lengths } from '../time/lengths.tsx';
 import { useNow } from '../time/now.ts';

@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { IconCircleCheck, IconCircleDashed } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
@@ -8,6 +7,7 @@ import { Command } from '../page/command.tsx';
 import { Page } from '../page/page.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { projectOf } from '../projects/project.ts';
 import { Instant } from '../time/instant.tsx';
 import { CountSections } from './count_sections.tsx';

@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -10,6 +9,7 @@ import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';
 import { useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { now } from '../time/now.ts';
 import { deliveriesOf, deliveries_size, event_words } from './notice_targets.ts';

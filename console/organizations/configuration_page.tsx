@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { ActivityRow } from '../../server/api/activity/schema.ts';
@@ -9,6 +8,7 @@ import { Page } from '../page/page.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { applies, managedObjects } from '../configuration/configuration.ts';
 

@@ -1,4 +1,4 @@
-import { Button, Menu } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { IconDots } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -15,6 +15,7 @@ import { TryNow } from '../runs/next_try.tsx';
 import { CurlDialog } from '../../page/as_curl.tsx';
 import { BusyButton } from '../../page/busy_button.tsx';
 import { LinkButton } from '../../page/link_button.tsx';
+import { Menu, MenuAction } from '../../page/menu.tsx';
 import { counted } from '../../page/quantities.ts';
 import { ZoneContext } from '../../time/instant.tsx';
 import { seconds } from '../../time/words.ts';
@@ -122,21 +123,17 @@ function More({ row, request }: { row: BatchExport; request: string }) {
   const params = { project_id: String(row.team_id), export_id: row.id };
   return (
     <>
-      <Menu position="bottom-end" width={200}>
-        <Menu.Target>
-          <Button size="compact-sm" variant="default" aria-label="More actions">
+      <Menu
+        renderButton={(opener) => (
+          <Button size="compact-sm" variant="default" aria-label="More actions" {...opener}>
             <IconDots size={16} aria-hidden />
           </Button>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item onClick={() => showCommand(true)}>As curl</Menu.Item>
-          <Menu.Item
-            className="danger"
-            onClick={() => void navigate({ to: `${base}/settings`, params })}
-          >
-            Delete…
-          </Menu.Item>
-        </Menu.Dropdown>
+        )}
+      >
+        <MenuAction act={() => showCommand(true)}>As curl</MenuAction>
+        <MenuAction is_danger act={() => void navigate({ to: `${base}/settings`, params })}>
+          Delete…
+        </MenuAction>
       </Menu>
       {has_command && <CurlDialog path={request} close={() => showCommand(false)} />}
     </>

@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useCallback, useContext, useMemo, useState } from 'react';
@@ -9,6 +8,7 @@ import { inBytes, inTime } from '../../page/quantities.ts';
 import { Empty } from '../../page/empty.tsx';
 import { Seldom } from '../../page/section.tsx';
 import { Shown } from '../../page/shown.tsx';
+import { Table } from '../../page/table.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { Lengths, lengths_of_time } from '../../time/lengths.tsx';
 import { now } from '../../time/now.ts';

@@ -1,4 +1,4 @@
-import { Button, Table } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { useContext } from 'react';
@@ -12,6 +12,7 @@ import { exactly, seconds } from '../../time/words.ts';
 import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
 import { counted, inBytes } from '../../page/quantities.ts';
+import { Table } from '../../page/table.tsx';
 import { runsOfSlot } from '../slots/slots.ts';
 import { stateOfRun } from '../state.ts';
 import { AttemptBars } from './attempt_bars.tsx';
