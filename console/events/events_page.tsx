@@ -33,10 +33,10 @@ export function EventsPage() {
           return (
             <>
               {first !== undefined && <FirstExport project_id={project_id} newest={first} />}
-              {first !== undefined && <NewestEvents project_id={project_id} results={results} />}
               {first !== undefined && (
                 <CountSections project_id={project_id} is_lively={isLively({ results })} />
               )}
+              {first !== undefined && <NewestEvents project_id={project_id} results={results} />}
               <Ways project_id={project_id} first={first} />
             </>
           );

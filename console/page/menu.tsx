@@ -98,7 +98,8 @@ function Items({
   );
 }
 
-const itemsOf = (menu: HTMLElement) => [...menu.querySelectorAll<HTMLElement>('[role=menuitem]')];
+const itemsOf = (menu: HTMLElement) =>
+  [...menu.querySelectorAll<HTMLElement>('[role=menuitem]')].filter((one) => one.checkVisibility());
 
 function pressed(event: KeyboardEvent, menu: HTMLElement): void {
   const items = itemsOf(menu);
@@ -136,9 +137,15 @@ export function MenuAction({
 }
 
 /** A link of a menu that leaves the pages of the console. */
-export function MenuAddress({ icon, mark, children, ...link }: ItemProps & ComponentProps<'a'>) {
+export function MenuAddress({
+  icon,
+  mark,
+  className = '',
+  children,
+  ...link
+}: ItemProps & ComponentProps<'a'>) {
   return (
-    <a role="menuitem" className="menu_item" {...link}>
+    <a role="menuitem" className={`menu_item ${className}`} {...link}>
       <Item icon={icon} mark={mark}>
         {children}
       </Item>
