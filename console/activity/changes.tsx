@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { ActivityRow } from '../../server/api/activity/schema.ts';
+import { Empty } from '../page/empty.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { activityOf, chainOf } from './activity.ts';
@@ -37,13 +38,17 @@ export function Changes({
         {(page) => (
           <>
             <ChainState entries={page.results} filter={filter} organization_id={organization_id} />
-            {page.results.length === 0 && (
-              <p className="empty">
-                {Object.keys(filter).length === 0
-                  ? 'Nothing was changed yet.'
-                  : 'No entries match these filters.'}
-              </p>
-            )}
+            {page.results.length === 0 &&
+              (Object.keys(filter).length === 0 ? (
+                <Empty title="Nothing was changed yet">
+                  Each change gets an entry here: who made it, when, and every field before and
+                  after.
+                </Empty>
+              ) : (
+                <Empty title="No entries match">
+                  Choose a longer time or another kind of change above.
+                </Empty>
+              ))}
             <ol className="records" reversed>
               {page.results.map((entry) => (
                 <Entry key={entry.id} entry={entry} organization_id={organization_id} />

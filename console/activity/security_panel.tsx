@@ -5,6 +5,7 @@ import type { SyntheticEvent } from 'react';
 import type { SecurityEventRow } from '../../server/api/security_events/schema.ts';
 import { readValues } from '../form/values.ts';
 import { OnlyFor } from '../signed_in/only_for.tsx';
+import { Empty } from '../page/empty.tsx';
 import { Shown } from '../page/shown.tsx';
 import { EventList } from '../security_events/event_list.tsx';
 import { event_words } from '../security_events/event_words.ts';
@@ -45,7 +46,12 @@ function Events({ organization_id, filter, go }: Given) {
     <Shown query={query}>
       {(page) => (
         <>
-          {page.results.length === 0 && <p className="empty">No entries match these filters.</p>}
+          {page.results.length === 0 && (
+            <Empty title="No entries match">
+              This log has sign-ins, refusals and changes of sign-in rules. Choose a longer time or
+              another kind above.
+            </Empty>
+          )}
           <EventList events={page.results} about={about} />
           <Further page={page} go={(cursor) => go({ ...filter, cursor })} />
         </>

@@ -1,12 +1,13 @@
-import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import type { OrganizationApiKeyRow } from '../../server/api/api_keys/schema.ts';
 import { pathOf } from '../http/reading.ts';
+import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
 import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { nameOf } from '../signed_in/member_words.ts';
 import { OnlyFor } from '../signed_in/only_for.tsx';
 import { organizations } from '../signed_in/organizations.ts';
@@ -46,7 +47,19 @@ function Keys({ organization_id, page }: { organization_id: string; page: number
     <Shown query={query}>
       {({ count, results }) => (
         <>
-          {count === 0 && <p className="empty">No key opens this organization.</p>}
+          {count === 0 && (
+            <Empty
+              title="No key opens this organization"
+              way={
+                <Link to="/account" className="act">
+                  Create an API key
+                </Link>
+              }
+            >
+              Programs sign in with API keys. Each belongs to a member and can do at most what they
+              may.
+            </Empty>
+          )}
           {results.length > 0 && (
             <Rows columns={['Key', 'Owner', 'May', 'Projects', 'Last used', 'Expires', 'Created']}>
               {results.map((key) => (

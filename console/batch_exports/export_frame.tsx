@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, getRouteApi, useLocation, useNavigate } from '@tanstack/react-router';
-import { useContext } from 'react';
+import { useContext, useEffect, useRef } from 'react';
 import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
 import { useActions } from '../page/actions.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
@@ -66,24 +66,19 @@ export function ExportFrame() {
             part={partOf(row, pathname)}
             request={requestOf(row, pathname)}
             has_menu
-            actions={<Actions row={row} request={requestOf(row, pathname)} />}
+            actions={
+              <Actions
+                row={row}
+                request={requestOf(row, pathname)}
+                is_incident={restOf(row, pathname) === '/incident'}
+              />
+            }
           >
             <ExportActions row={row} />
-            <Standing row={row} />
+            <Standing row={row} is_lead={restOf(row, pathname) === ''} />
             <EarlierDeliveries />
             <ManagedNote by={row.managed_by} />
-            <nav aria-label="Export" className="tabs">
-              {tabs.map(({ label, to }) => (
-                <Link
-                  key={to}
-                  to={to}
-                  params={{ project_id, export_id }}
-                  activeOptions={{ exact: to === base, includeSearch: false }}
-                >
-                  {label}
-                </Link>
-              ))}
-            </nav>
+            <Tabs project_id={project_id} export_id={export_id} />
             <AroundContext value="page">
               <Outlet />
             </AroundContext>
@@ -94,9 +89,34 @@ export function ExportFrame() {
   );
 }
 
-function Actions({ row, request }: { row: BatchExport; request: Path }) {
+/** The ways to the export's pages; the one that is shown is in sight, however narrow the window. */
+function Tabs(params: { project_id: string; export_id: string }) {
+  const { pathname } = useLocation();
+  const place = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const [nav, tab] = [place.current!, place.current!.querySelector('[data-status=active]')];
+    if (tab instanceof HTMLElement)
+      nav.scrollLeft = tab.offsetLeft - nav.offsetLeft - (nav.clientWidth - tab.offsetWidth) / 2;
+  }, [pathname]);
+  return (
+    <nav aria-label="Export" className="tabs" ref={place}>
+      {tabs.map(({ label, to }) => (
+        <Link
+          key={to}
+          to={to}
+          params={params}
+          activeOptions={{ exact: to === base, includeSearch: false }}
+        >
+          {label}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+function Actions({ row, ...given }: { row: BatchExport; request: Path; is_incident: boolean }) {
   const { data } = useQuery(overviewOf(String(row.team_id), row.id));
-  return <HeadActions health={data?.results[0]} request={request} />;
+  return <HeadActions health={data?.results[0]} {...given} />;
 }
 
 /** Registers the export's actions in the command palette. */
@@ -153,7 +173,7 @@ function requestOf(row: BatchExport, pathname: string): Path {
 }
 
 /** Shows the state of the export in a line: as in the list, read again with every change. */
-function Standing({ row }: { row: BatchExport }) {
+function Standing({ row, is_lead }: { row: BatchExport; is_lead: boolean }) {
   const queries = useQueryClient();
   const zone = useContext(ZoneContext);
   const labelOf = useDestinationLabel();
@@ -162,7 +182,7 @@ function Standing({ row }: { row: BatchExport }) {
   const health = useQuery(overview).data?.results[0];
   useWhenChanged(row, () => queries.invalidateQueries({ queryKey: overview.queryKey }));
   return (
-    <p className="standing">
+    <p className={is_lead ? 'standing lead_state' : 'standing'}>
       <span className="standing_sentence">
         {health === undefined ? '…' : <HealthSentence row={health} />}
       </span>

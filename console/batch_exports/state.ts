@@ -1,27 +1,49 @@
 import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
 
-/** A state: a word for it, and its need of attention. */
-export type State = { word: string; tone: 'good' | 'warn' | 'bad' | 'muted' };
+/** The shape of a state, which tells it apart without its colour. */
+export type Shape =
+  | 'cross'
+  | 'alert'
+  | 'stop'
+  | 'turn'
+  | 'clock'
+  | 'half'
+  | 'wave'
+  | 'play'
+  | 'glass'
+  | 'pause'
+  | 'check'
+  | 'dashes';
+
+/** A state: a word for it, its need of attention, and its shape if the tone's will not do. */
+export type State = {
+  word: string;
+  tone: 'good' | 'warn' | 'bad' | 'muted';
+  shape?: Shape | undefined;
+};
 
 type Run = BatchExport['latest_runs'][number];
 type Status = Run['status'];
 
 /** States of a run, by its status. */
 export const run_states: Record<Status, State> = {
-  Starting: { word: 'Waiting', tone: 'muted' },
-  Running: { word: 'Running', tone: 'muted' },
+  Starting: { word: 'Waiting', tone: 'muted', shape: 'glass' },
+  Running: { word: 'Running', tone: 'muted', shape: 'play' },
   Completed: { word: 'Completed', tone: 'good' },
   Failed: { word: 'Failed', tone: 'bad' },
   FailedRetryable: { word: 'Failed', tone: 'bad' },
-  Cancelled: { word: 'Cancelled', tone: 'warn' },
-  TimedOut: { word: 'Timed out', tone: 'bad' },
+  Cancelled: { word: 'Cancelled', tone: 'warn', shape: 'stop' },
+  TimedOut: { word: 'Timed out', tone: 'bad', shape: 'clock' },
   Terminated: { word: 'Ended', tone: 'bad' },
   ContinuedAsNew: { word: 'Continued', tone: 'muted' },
 };
 
+/** The state of what is tried again. */
+export const retrying: State = { word: 'Retrying', tone: 'warn', shape: 'turn' };
+
 /** Returns the state of a run; one that waits after a failed attempt does not run. */
 export function stateOfRun({ status, next_try_at }: Pick<Run, 'status' | 'next_try_at'>): State {
-  return next_try_at === null ? run_states[status] : { word: 'Retrying', tone: 'warn' };
+  return next_try_at === null ? run_states[status] : retrying;
 }
 
 /** Time for which the backfill of a new export may wait for its first run with rows. */

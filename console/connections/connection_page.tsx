@@ -15,6 +15,7 @@ import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
 import { OnlyFor } from '../signed_in/only_for.tsx';
+import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
 import { Section, useDone } from '../page/section.tsx';
 import { NoSuch, Shown } from '../page/shown.tsx';
@@ -81,7 +82,12 @@ export function ConnectionPage() {
 }
 
 function Using({ batch_exports, batch_export_count }: Connection) {
-  if (batch_export_count === 0) return <p className="empty">No export uses it.</p>;
+  if (batch_export_count === 0)
+    return (
+      <Empty title="No export uses it yet">
+        Choose this connection as the destination of an export, and the export uses its credentials.
+      </Empty>
+    );
   const more = batch_export_count - batch_exports.length;
   return (
     <>

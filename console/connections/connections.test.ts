@@ -25,7 +25,7 @@ test('a connection is created, used by an export, tested, rotated and kept', { s
   await page.locator('[name=config__url][aria-invalid=true]').waitFor();
   assert.equal((await home.ask('GET', connectionsBase(home))).body.count, 0, 'nothing is saved');
   await page.getByRole('button', { name: 'Save anyway' }).click();
-  await page.getByText('No export uses it.').waitFor();
+  await page.getByText('No export uses it yet').waitFor();
   await page.getByRole('button', { name: 'Test connection' }).click();
   await page.getByText('The test failed').waitFor();
 

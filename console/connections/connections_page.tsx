@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import type { Connection } from '../../server/api/batch_exports/connections/schema.ts';
@@ -12,6 +11,7 @@ import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { ConnectionForm } from './connection_form.tsx';
 import { connections } from './connections.ts';
 

@@ -1,4 +1,4 @@
-import { Button, Table } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useState } from 'react';
 import type { DirectoryRow, GroupRow } from '../../server/api/scim/schema.ts';
 import { ChoiceField } from '../form/fields.tsx';
@@ -8,6 +8,7 @@ import { useIsOwner } from '../signed_in/only_for.tsx';
 import { Panel } from '../page/panel.tsx';
 import { Rows } from '../page/rows.tsx';
 import { useDone } from '../page/section.tsx';
+import { Table } from '../page/table.tsx';
 import { directoryOf } from './directory.ts';
 import { pathTo } from '../http/path.ts';
 

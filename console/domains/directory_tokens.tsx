@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { NewTokenRow, TokenRow } from '../../server/api/scim/schema.ts';
 import { ChoiceField, TextField } from '../form/fields.tsx';
@@ -8,6 +7,7 @@ import { nameOf } from '../signed_in/member_words.ts';
 import { Rows } from '../page/rows.tsx';
 import { useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { now } from '../time/now.ts';
 import { directoryOf, tokensOf } from './directory.ts';

@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import type { DomainRow } from '../../server/api/domains/schema.ts';
@@ -13,6 +12,7 @@ import { Page } from '../page/page.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section, useDone } from '../page/section.tsx';
 import { NoSuch, Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { useNow } from '../time/now.ts';
 import { dueIn } from '../time/words.ts';

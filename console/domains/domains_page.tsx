@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import type { DomainRow } from '../../server/api/domains/schema.ts';
@@ -13,6 +12,7 @@ import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { domains, proof_states } from './domains.ts';
 import { pathTo } from '../http/path.ts';

@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { useState } from 'react';
 import type { DomainRow } from '../../server/api/domains/schema.ts';
 import { Form } from '../form/form.tsx';
@@ -7,6 +6,7 @@ import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Command } from '../page/command.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
+import { Table } from '../page/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { anchorWords, anchor_labels, waitingFields } from './anchor_words.ts';
 import type { AnchorField, AnchorValue } from './anchor_words.ts';

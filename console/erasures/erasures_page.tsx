@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { pathOf } from '../http/reading.ts';
@@ -9,6 +8,7 @@ import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section, Seldom } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { projectOf } from '../projects/project.ts';
 import { Instant } from '../time/instant.tsx';
 import { EraseEvents, ErasePersons } from './erase_forms.tsx';

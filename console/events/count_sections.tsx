@@ -1,14 +1,15 @@
-import { Table } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Suspense, useContext, useMemo } from 'react';
 import type { ComponentProps } from 'react';
 import type { IngestionWarningRow } from '../../server/api/ingestion_warnings/schema.ts';
 import type { Chart as DrawnChart } from '../batch_exports/metrics/chart.tsx';
+import { Empty } from '../page/empty.tsx';
 import { loadedLater } from '../page/load_page.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section, Seldom } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { Instant, ZoneContext } from '../time/instant.tsx';
 import { Lengths } from '../time/lengths.tsx';
 import { useNow } from '../time/now.ts';
@@ -57,7 +58,10 @@ export function CountSections({ project_id, is_lively }: Given) {
         <Shown query={warnings}>
           {(found) =>
             found.results.length === 0 ? (
-              <p className="empty">All events were stored unchanged.</p>
+              <Empty title="All events were stored unchanged">
+                Events that Sluice refuses or changes are counted here, with the reason and an
+                example.
+              </Empty>
             ) : (
               <Warned rows={byReason(found)} />
             )

@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { IconCircleCheck, IconCircleDashed } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
@@ -8,6 +7,7 @@ import { Command } from '../page/command.tsx';
 import { Page } from '../page/page.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { projectOf } from '../projects/project.ts';
 import { Instant } from '../time/instant.tsx';
 import { CountSections } from './count_sections.tsx';
@@ -33,10 +33,10 @@ export function EventsPage() {
           return (
             <>
               {first !== undefined && <FirstExport project_id={project_id} newest={first} />}
-              {first !== undefined && <NewestEvents project_id={project_id} results={results} />}
               {first !== undefined && (
                 <CountSections project_id={project_id} is_lively={isLively({ results })} />
               )}
+              {first !== undefined && <NewestEvents project_id={project_id} results={results} />}
               <Ways project_id={project_id} first={first} />
             </>
           );

@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Form } from '../form/form.tsx';
@@ -6,6 +5,7 @@ import { LongField } from '../form/long_field.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { reason_words } from './reason_words.ts';
 import { refusedEvent, refusedEvents } from './refused_events.ts';

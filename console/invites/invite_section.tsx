@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
@@ -15,6 +14,7 @@ import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { account } from '../signed_in/account.ts';
 import { InviteForm } from './invite_form.tsx';

@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
@@ -9,6 +8,7 @@ import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { account } from '../signed_in/account.ts';
 import { levelWord, nameOf } from '../signed_in/member_words.ts';

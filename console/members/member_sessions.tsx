@@ -3,6 +3,7 @@ import type { MemberRow } from '../../server/api/members/schema.ts';
 import type { SessionRow } from '../../server/api/sessions/schema.ts';
 import { Form } from '../form/form.tsx';
 import { reading } from '../http/reading.ts';
+import { Empty } from '../page/empty.tsx';
 import { useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { browserOf } from '../sessions/browser_name.ts';
@@ -31,7 +32,9 @@ export function MemberSessions(given: Given) {
       <Shown query={query}>
         {({ count, results }) =>
           count === 0 ? (
-            <p className="empty">They are signed in nowhere.</p>
+            <Empty title="They are signed in nowhere">
+              Each browser in which they sign in gets a line here. You can end its session.
+            </Empty>
           ) : (
             <>
               <ul className="records">

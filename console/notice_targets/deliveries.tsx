@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -6,10 +5,12 @@ import type { NoticeDelivery } from '../../server/api/notice_deliveries/schema.t
 import { batchExports } from '../batch_exports/batch_exports.ts';
 import { Form } from '../form/form.tsx';
 import { pathTo } from '../http/path.ts';
+import { Empty } from '../page/empty.tsx';
 import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';
 import { useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { now } from '../time/now.ts';
 import { deliveriesOf, deliveries_size, event_words } from './notice_targets.ts';
@@ -26,10 +27,9 @@ export function Deliveries({ project_id, target_id }: Given) {
     <Shown query={useQuery(list)}>
       {({ count, results }) =>
         count === 0 ? (
-          <p className="empty">
-            No notice was sent here in the last 30 days. The first one follows the next change of an
-            export.
-          </p>
+          <Empty title="No notice in the last 30 days">
+            A notice is sent when the state of an export changes. Send a test to see one now.
+          </Empty>
         ) : (
           <>
             <Rows columns={['Notice', 'Export', 'Written', 'State', 'Answer', 'Change']}>

@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -13,6 +12,7 @@ import { Panel } from '../page/panel.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { event_choices, event_words, nameOf, noticeTargets, type_names } from './notice_targets.ts';
 import { NewTarget } from './new_target.tsx';
 import type { Created } from './new_target.tsx';

@@ -10,7 +10,7 @@ test('the page shows what was changed since the last apply, and by whom', { skip
   const { home, put } = await openConfigurations(world.harness);
   const { page, leave } = await world.visit(home.user);
   await page.goto(`/organizations/${home.organization.id}/configuration`);
-  await page.getByText('No configuration manages this organization.').waitFor();
+  await page.getByText('No configuration manages this organization').waitFor();
   const source = { name: 'shop', commit: 'a1b2c3d4' };
   const { body } = await put({ projects: { web: { name: 'Web' } } }, { source });
   await page.reload();

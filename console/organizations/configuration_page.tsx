@@ -1,14 +1,15 @@
-import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { ActivityRow } from '../../server/api/activity/schema.ts';
 import type { ManagedObject } from '../../server/api/configuration/schema.ts';
 import { pathOf } from '../http/reading.ts';
+import { Empty } from '../page/empty.tsx';
 import { Command } from '../page/command.tsx';
 import { Page } from '../page/page.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { applies, managedObjects } from '../configuration/configuration.ts';
 
@@ -35,16 +36,18 @@ export function ConfigurationPage() {
 /** Says how code begins to manage the organization. */
 function Start() {
   return (
-    <>
-      <p className="empty">No configuration manages this organization.</p>
-      <p>Write its present state into a file, keep that file with your code, and apply it:</p>
+    <div className="sheet">
+      <Empty title="No configuration manages this organization">
+        Exports, plugins and members can live in files beside your code. Write the present state
+        into a file, keep that file with your code, and apply it.
+      </Empty>
       <Command
         text={['pull', 'plan', 'apply']
           .map((step) => `sluice config ${step} sluice.yaml`)
           .join('\n')}
         what="the commands"
       />
-    </>
+    </div>
   );
 }
 
@@ -139,7 +142,12 @@ function Row({ object }: { object: ManagedObject }) {
 
 /** The latest applies: configuration, commit, who, and how many objects each concerned. */
 function Applies({ entries }: { entries: ActivityRow[] }) {
-  if (entries.length === 0) return <p className="empty">Nothing was applied yet.</p>;
+  if (entries.length === 0)
+    return (
+      <Empty title="Nothing was applied yet">
+        Each apply gets a line here: the commit, who applied it, and how many objects it changed.
+      </Empty>
+    );
   return (
     <Rows columns={['Configuration', 'Commit', 'Applied', 'By', 'Objects']}>
       {entries.map(({ id, item_name, user, created_at, changes }) => {

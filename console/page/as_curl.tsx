@@ -1,21 +1,27 @@
-import { Button, Popover } from '@mantine/core';
+import { Button } from '@mantine/core';
+import { IconCode } from '@tabler/icons-react';
+import { useState } from 'react';
 import { server_address } from '../http/address.ts';
 import { Command } from './command.tsx';
 import { Dialog } from './dialog.tsx';
 
-/** Shows how a program asks for what the page shows. */
+/** A quiet button that shows how a program asks for what the page shows. */
 export function AsCurl({ path }: { path: string }) {
+  const [is_shown, show] = useState(false);
   return (
-    <Popover position="bottom-end" width="min(560px, 94vw)" shadow="md" trapFocus returnFocus>
-      <Popover.Target>
-        <Button size="compact-sm" variant="default">
-          As curl
-        </Button>
-      </Popover.Target>
-      <Popover.Dropdown>
-        <Request path={path} />
-      </Popover.Dropdown>
-    </Popover>
+    <>
+      <Button
+        size="compact-sm"
+        variant="subtle"
+        color="gray"
+        title="As curl"
+        aria-label="As curl"
+        onClick={() => show(true)}
+      >
+        <IconCode size={16} aria-hidden />
+      </Button>
+      {is_shown && <CurlDialog path={path} close={() => show(false)} />}
+    </>
   );
 }
 
@@ -23,22 +29,14 @@ export function AsCurl({ path }: { path: string }) {
 export function CurlDialog({ path, close }: { path: string; close: () => void }) {
   return (
     <Dialog title="As curl" close={close}>
-      <Request path={path} />
+      <p>This command reads the data of this page. Replace $KEY with one of your API keys:</p>
+      <Command what="the request of this page" text={curl(path)} />
       <div className="answers">
         <Button variant="default" onClick={close}>
           Close
         </Button>
       </div>
     </Dialog>
-  );
-}
-
-function Request({ path }: { path: string }) {
-  return (
-    <>
-      <p>This command reads the data of this page. Replace $KEY with one of your API keys:</p>
-      <Command what="the request of this page" text={curl(path)} />
-    </>
   );
 }
 

@@ -1,11 +1,11 @@
-import { Table } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { Table } from './table.tsx';
 
 /** A table of records under the names of its columns; on narrow screens each row is a card. */
 export function Rows({ columns, children }: { columns: string[]; children: ReactNode }) {
   return (
-    <Table.ScrollContainer minWidth={0} type="native">
-      <Table highlightOnHover className="cards whole_words">
+    <div className="scrolled">
+      <Table className="cards whole_words hovered">
         <Table.Thead>
           <Table.Tr>
             {columns.map((name) => (
@@ -15,6 +15,6 @@ export function Rows({ columns, children }: { columns: string[]; children: React
         </Table.Thead>
         <Table.Tbody>{children}</Table.Tbody>
       </Table>
-    </Table.ScrollContainer>
+    </div>
   );
 }

@@ -1,4 +1,4 @@
-import { NativeSelect, Table, Tabs } from '@mantine/core';
+import { NativeSelect, Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import type { PluginConfigRow } from '../../server/api/plugin_configs/schema.ts';
@@ -10,6 +10,7 @@ import { Page } from '../page/page.tsx';
 import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { projectOf } from '../projects/project.ts';
 import { Install } from './install.tsx';
 import { activityScope, collectionOf, collections, pluginConfigs, plugins } from './plugins.ts';

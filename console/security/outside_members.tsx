@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { SecurityRow } from '../../server/api/security/schema.ts';
 import { Form } from '../form/form.tsx';
@@ -8,6 +7,7 @@ import { memberPath } from '../members/members.ts';
 import { useIsOwner } from '../signed_in/only_for.tsx';
 import { Rows } from '../page/rows.tsx';
 import { useDone } from '../page/section.tsx';
+import { Table } from '../page/table.tsx';
 import { account } from '../signed_in/account.ts';
 import { securityOf, securityPath } from './security.ts';
 import type { OutsideMember } from './security.ts';

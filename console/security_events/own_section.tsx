@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { Empty } from '../page/empty.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { EventList } from './event_list.tsx';
@@ -12,7 +13,10 @@ export function OwnSecuritySection() {
       <Shown query={query}>
         {({ results }) =>
           results.length === 0 ? (
-            <p className="empty">Nothing was refused.</p>
+            <Empty title="Nothing was refused">
+              Refused sign-ins and sign-ins from new devices get a line here. If you do not
+              recognize one, change your password.
+            </Empty>
           ) : (
             <>
               <p>If you do not recognize an entry, change your password and end your sessions.</p>

@@ -1,8 +1,8 @@
-import { Menu, UnstyledButton, useMantineColorScheme } from '@mantine/core';
+import { useMantineColorScheme } from '@mantine/core';
 import { IconBook2, IconCheck, IconLogout, IconUser } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { addressOf } from '../http/address.ts';
+import { Menu, MenuAction, MenuAddress, MenuLink } from '../page/menu.tsx';
 import { account } from '../signed_in/account.ts';
 import { useSignOut } from './sign_out.ts';
 import { themes } from './themes.ts';
@@ -14,41 +14,39 @@ export function AccountMenu() {
   const signOut = useSignOut();
   const name = data === undefined ? '' : `${data.first_name} ${data.last_name}`.trim();
   return (
-    <Menu position="top-start" width={220} shadow="md">
-      <Menu.Target>
-        <UnstyledButton className="place" w="100%">
+    <Menu
+      side="above"
+      renderButton={(opener) => (
+        <button type="button" className="place" {...opener}>
           <IconUser size={17} stroke={1.6} aria-hidden />
           <span>{name === '' ? (data?.email ?? 'Account') : name}</span>
-        </UnstyledButton>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item component={Link} to="/account" leftSection={<IconUser size={15} aria-hidden />}>
-          Account
-        </Menu.Item>
-        <Menu.Item
-          component="a"
-          href={addressOf('/docs/')}
-          leftSection={<IconBook2 size={15} aria-hidden />}
-        >
-          Documentation of the API
-        </Menu.Item>
-        <Menu.Divider />
-        <Menu.Label>Theme</Menu.Label>
+        </button>
+      )}
+    >
+      <MenuLink to="/account" icon={<IconUser size={15} aria-hidden />}>
+        Account
+      </MenuLink>
+      <MenuAddress href={addressOf('/docs/')} icon={<IconBook2 size={15} aria-hidden />}>
+        Documentation of the API
+      </MenuAddress>
+      <div role="group" aria-label="Theme" className="menu_group">
+        <p>Theme</p>
         {themes.map(({ value, label, icon: Icon }) => (
-          <Menu.Item
+          <MenuAction
             key={value}
-            onClick={() => setColorScheme(value)}
-            leftSection={<Icon size={15} aria-hidden />}
-            rightSection={colorScheme === value && <IconCheck size={14} aria-label="chosen" />}
+            act={() => setColorScheme(value)}
+            icon={<Icon size={15} aria-hidden />}
+            mark={colorScheme === value && <IconCheck size={14} aria-label="chosen" />}
           >
             {label}
-          </Menu.Item>
+          </MenuAction>
         ))}
-        <Menu.Divider />
-        <Menu.Item onClick={() => signOut()} leftSection={<IconLogout size={15} aria-hidden />}>
+      </div>
+      <div role="group" aria-label="Session" className="menu_group">
+        <MenuAction act={() => signOut()} icon={<IconLogout size={15} aria-hidden />}>
           Sign out
-        </Menu.Item>
-      </Menu.Dropdown>
+        </MenuAction>
+      </div>
     </Menu>
   );
 }

@@ -1,8 +1,7 @@
-import { Menu, UnstyledButton } from '@mantine/core';
 import { IconCheck, IconSearch, IconSelector } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
+import { Menu, MenuAction, MenuLink } from '../page/menu.tsx';
 import { organizations } from '../signed_in/organizations.ts';
 
 /** More projects than these are searched for in the command palette. */
@@ -22,9 +21,9 @@ export function ProjectSwitcher({
   const project = home?.teams.find(({ id }) => String(id) === project_id);
   const { groups, left_out } = listed(all, home, project);
   return (
-    <Menu position="bottom-start" width={240} shadow="md">
-      <Menu.Target>
-        <UnstyledButton className="place switcher">
+    <Menu
+      renderButton={(opener) => (
+        <button type="button" className="place switcher" {...opener}>
           <span>
             <bdi className="muted" title={home?.name}>
               {home?.name ?? 'Organization'}
@@ -34,37 +33,33 @@ export function ProjectSwitcher({
             </bdi>
           </span>
           <IconSelector size={16} aria-hidden />
-        </UnstyledButton>
-      </Menu.Target>
-      <Menu.Dropdown mah={420} style={{ overflowY: 'auto' }}>
-        {groups.map(({ id, name, teams }) => (
-          <div key={id} role="group" aria-label={name}>
-            <Menu.Label>
-              <bdi>{name}</bdi>
-            </Menu.Label>
-            {teams.map((team) => (
-              <Menu.Item
-                key={team.id}
-                component={Link}
-                to={`/projects/${team.id}/exports`}
-                rightSection={
-                  String(team.id) === project_id && <IconCheck size={14} aria-label="shown" />
-                }
-              >
-                <bdi>{team.name}</bdi>
-              </Menu.Item>
-            ))}
-          </div>
-        ))}
-        {left_out > 0 && (
-          <>
-            <Menu.Divider />
-            <Menu.Item leftSection={<IconSearch size={14} aria-hidden />} onClick={openPalette}>
-              Search {left_out.toLocaleString('en')} more projects
-            </Menu.Item>
-          </>
-        )}
-      </Menu.Dropdown>
+        </button>
+      )}
+    >
+      {groups.map(({ id, name, teams }) => (
+        <div key={id} role="group" aria-label={name} className="menu_group">
+          <p>
+            <bdi>{name}</bdi>
+          </p>
+          {teams.map((team) => (
+            <MenuLink
+              key={team.id}
+              to="/projects/$project_id/exports"
+              params={{ project_id: String(team.id) }}
+              mark={String(team.id) === project_id && <IconCheck size={14} aria-label="shown" />}
+            >
+              <bdi>{team.name}</bdi>
+            </MenuLink>
+          ))}
+        </div>
+      ))}
+      {left_out > 0 && (
+        <div role="group" aria-label="More" className="menu_group">
+          <MenuAction icon={<IconSearch size={14} aria-hidden />} act={openPalette}>
+            Search {left_out.toLocaleString('en')} more projects
+          </MenuAction>
+        </div>
+      )}
     </Menu>
   );
 }

@@ -11,7 +11,7 @@ export const lengths_of_time = [
   { label: 'Year', length_ms: 365 * day_ms },
 ];
 
-/** A button for each length, of which the one that is shown is pressed. */
+/** Joined buttons, one for each length, of which the one that is shown is pressed. */
 export function Lengths<One extends { label: string; length_ms: number }>({
   lengths,
   shown_ms,
@@ -21,15 +21,19 @@ export function Lengths<One extends { label: string; length_ms: number }>({
   shown_ms: number;
   choose: (length: One) => void;
 }) {
-  return lengths.map((one) => (
-    <Button
-      key={one.label}
-      size="compact-sm"
-      variant="default"
-      aria-pressed={one.length_ms === shown_ms}
-      onClick={() => choose(one)}
-    >
-      {one.label}
-    </Button>
-  ));
+  return (
+    <div className="segments">
+      {lengths.map((one) => (
+        <Button
+          key={one.label}
+          size="compact-sm"
+          variant="default"
+          aria-pressed={one.length_ms === shown_ms}
+          onClick={() => choose(one)}
+        >
+          {one.label}
+        </Button>
+      ))}
+    </div>
+  );
 }

@@ -13,6 +13,7 @@ import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { counted, inBytes } from '../../page/quantities.ts';
 import { ReceiptLink } from '../runs/receipt_link.tsx';
 import { exportIds } from '../export_context.ts';
+import { StateMark } from '../state_mark.tsx';
 import { foundRecords } from './find.ts';
 import type { FindSearch } from './find.ts';
 import { found_states, groupsOf, isUuid } from './found_groups.ts';
@@ -38,7 +39,7 @@ export function FindPage() {
         Where an event or a person went, in every export of the project: run, file or table, and
         receipt; or why it was not delivered.
       </p>
-      <div className="ways_to_find">
+      <div className="sheet ways_to_find">
         <FindByUuid key={`uuid ${search.uuid}`} search={search} />
         <FindByDay key={`day ${search.distinct_id} ${search.day}`} search={search} />
       </div>
@@ -211,14 +212,13 @@ function InExports({ exports }: { exports: FoundExport[] }) {
 function InExport({ found }: { found: FoundExport }) {
   const labelOf = useDestinationLabel();
   const { project_id } = route.useParams();
-  const { word, tone } = found_states[found.state];
   const { batch_export, name, destination_type, run, slice, receipt, detail } = found;
   const params = { project_id, export_id: batch_export };
   const { data_interval_start: from, data_interval_end: to, due_at } = found;
   return (
     <div>
       <p>
-        <span className={tone}>{word}</span> in{' '}
+        <StateMark state={found_states[found.state]} /> in{' '}
         <Link to="/projects/$project_id/exports/$export_id" params={params}>
           <bdi>{name}</bdi>
         </Link>{' '}

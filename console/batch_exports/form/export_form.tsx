@@ -81,7 +81,7 @@ export function ExportForm({ base, etag, saved, discarded, copied, ...of }: Give
         also={saving.trial.has_failed ? <SaveAnyway force={saving.force} /> : null}
       >
         <div className="export_columns">
-          <div className="together">
+          <div className="sheet together">
             <ExportFields
               {...of}
               {...kept}

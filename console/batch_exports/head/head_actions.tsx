@@ -1,4 +1,4 @@
-import { Button, Menu } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { IconDots } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -15,6 +15,7 @@ import { TryNow } from '../runs/next_try.tsx';
 import { CurlDialog } from '../../page/as_curl.tsx';
 import { BusyButton } from '../../page/busy_button.tsx';
 import { LinkButton } from '../../page/link_button.tsx';
+import { Menu, MenuAction, MenuLink } from '../../page/menu.tsx';
 import { counted } from '../../page/quantities.ts';
 import { ZoneContext } from '../../time/instant.tsx';
 import { seconds } from '../../time/words.ts';
@@ -27,11 +28,14 @@ const base = '/projects/$project_id/exports/$export_id';
 export function HeadActions({
   health,
   request,
+  is_incident,
 }: {
   /** Undefined until it is read. */
   health: ExportOverview | undefined;
   /** The path of the API that the page is read from. */
   request: string;
+  /** True on the page that says what is wrong. */
+  is_incident: boolean;
 }) {
   const { row } = useExport();
   const params = { project_id: String(row.team_id), export_id: row.id };
@@ -40,7 +44,7 @@ export function HeadActions({
   return (
     <>
       {in_trouble && is_waiting && <TryNow is_primary />}
-      {in_trouble && (
+      {in_trouble && !is_incident && (
         <LinkButton
           variant={is_waiting ? 'default' : 'filled'}
           to={`${base}/incident`}
@@ -54,13 +58,14 @@ export function HeadActions({
         Backfill
       </LinkButton>
       <Pause row={row} />
-      <LinkButton to={`${base}/settings`} params={params}>
+      <LinkButton to={`${base}/settings`} params={params} className="wide_only">
         Edit
       </LinkButton>
       <LinkButton
         to="/projects/$project_id/exports/new"
         params={params}
         search={{ copy_of: row.id }}
+        className="wide_only"
       >
         Duplicate
       </LinkButton>
@@ -122,21 +127,28 @@ function More({ row, request }: { row: BatchExport; request: string }) {
   const params = { project_id: String(row.team_id), export_id: row.id };
   return (
     <>
-      <Menu position="bottom-end" width={200}>
-        <Menu.Target>
-          <Button size="compact-sm" variant="default" aria-label="More actions">
+      <Menu
+        renderButton={(opener) => (
+          <Button size="compact-sm" variant="default" aria-label="More actions" {...opener}>
             <IconDots size={16} aria-hidden />
           </Button>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item onClick={() => showCommand(true)}>As curl</Menu.Item>
-          <Menu.Item
-            className="danger"
-            onClick={() => void navigate({ to: `${base}/settings`, params })}
-          >
-            Delete…
-          </Menu.Item>
-        </Menu.Dropdown>
+        )}
+      >
+        <MenuLink to={`${base}/settings`} params={params} className="narrow_only">
+          Edit
+        </MenuLink>
+        <MenuLink
+          to="/projects/$project_id/exports/new"
+          params={params}
+          search={{ copy_of: row.id }}
+          className="narrow_only"
+        >
+          Duplicate
+        </MenuLink>
+        <MenuAction act={() => showCommand(true)}>As curl</MenuAction>
+        <MenuAction is_danger act={() => void navigate({ to: `${base}/settings`, params })}>
+          Delete…
+        </MenuAction>
       </Menu>
       {has_command && <CurlDialog path={request} close={() => showCommand(false)} />}
     </>

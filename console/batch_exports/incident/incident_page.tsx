@@ -7,6 +7,7 @@ import { useInLabels } from '../../destinations/destinations.ts';
 import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
 import { Form } from '../../form/form.tsx';
+import { Empty } from '../../page/empty.tsx';
 import { LinkButton } from '../../page/link_button.tsx';
 import { counted } from '../../page/quantities.ts';
 import { Sentence } from '../../page/sentence.tsx';
@@ -36,10 +37,11 @@ export function IncidentPage() {
         const [incident, ...earlier] = incidentsOf(runsOf([page]), now_ms);
         if (incident === undefined)
           return (
-            <p className="empty">
+            <Empty title="No incident">
               No attempt has failed in{' '}
-              {next === null ? 'any run' : `the latest ${counted(results.length, 'run')}`}.
-            </p>
+              {next === null ? 'any run' : `the latest ${counted(results.length, 'run')}`}. When one
+              fails, this page has the cause, what is missing, and what Sluice does about it.
+            </Empty>
           );
         return (
           <>

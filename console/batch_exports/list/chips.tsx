@@ -2,6 +2,9 @@ import type { HealthCode } from '../../../server/api/batch_exports/overview/sche
 import { StateWord } from './health.tsx';
 import { health_codes } from './standing.ts';
 
+const sumOf = (counts: Record<HealthCode, number>) =>
+  Object.values(counts).reduce((sum, count) => sum + count, 0);
+
 /** The states that the project's exports have, each with its number and as a filter. */
 export function Chips({
   chosen,
@@ -18,21 +21,21 @@ export function Chips({
   const toggled = (code: HealthCode) =>
     health_codes.filter((one) => codes.includes(one) !== (one === code)).join();
   return (
-    <div className="chips" role="group" aria-label="States">
+    <div className="counts" role="group" aria-label="States">
       {shown.map((code) => (
         <button
           key={code}
           type="button"
-          className="chip"
+          className="count"
           aria-pressed={codes.includes(code)}
           onClick={() => choose(toggled(code))}
         >
-          <StateWord code={code} /> {counts[code].toLocaleString('en')}
+          <StateWord code={code} /> <strong>{counts[code].toLocaleString('en')}</strong>
         </button>
       ))}
       {codes.length > 0 && (
-        <button type="button" className="chip" onClick={() => choose('')}>
-          Show all
+        <button type="button" className="count" onClick={() => choose('')}>
+          Show all <strong>{sumOf(counts).toLocaleString('en')}</strong>
         </button>
       )}
     </div>

@@ -1,16 +1,3 @@
-import {
-  IconActivity,
-  IconCircleCheckFilled,
-  IconCircleDashed,
-  IconCircleHalf2,
-  IconCircleXFilled,
-  IconClockExclamation,
-  IconHourglass,
-  IconPlayerPauseFilled,
-  IconPlayerPlayFilled,
-  IconPlayerStopFilled,
-  IconRefresh,
-} from '@tabler/icons-react';
 import type {
   ExportOverview,
   HealthCode,
@@ -18,34 +5,12 @@ import type {
 import { useInLabels } from '../../destinations/destinations.ts';
 import { Sentence } from '../../page/sentence.tsx';
 import { Instant, Since } from '../../time/instant.tsx';
+import { StateMark } from '../state_mark.tsx';
 import { behindWord, standings } from './standing.ts';
-import type { Shape } from './standing.ts';
-import './health.css';
-
-const shapes: Record<Shape, typeof IconActivity> = {
-  cross: IconCircleXFilled,
-  stop: IconPlayerStopFilled,
-  turn: IconRefresh,
-  clock: IconClockExclamation,
-  half: IconCircleHalf2,
-  wave: IconActivity,
-  play: IconPlayerPlayFilled,
-  glass: IconHourglass,
-  pause: IconPlayerPauseFilled,
-  check: IconCircleCheckFilled,
-  dashes: IconCircleDashed,
-};
 
 /** Shows a state of an export by its word, its shape and its colour. */
 export function StateWord({ code }: { code: HealthCode }) {
-  const { word, tone, shape } = standings[code];
-  const Mark = shapes[shape];
-  return (
-    <span className={`state ${tone}`}>
-      <Mark size={15} aria-hidden />
-      {word}
-    </span>
-  );
+  return <StateMark state={standings[code]} />;
 }
 
 /** Shows the state of an export in a list: its word, and since when or as of when. */

@@ -156,7 +156,7 @@ test('a long list draws only the exports in the window, and finds them all', { s
   await page.getByRole('button', { name: 'Remove view' }).click();
   await view.waitFor({ state: 'detached' });
   await goTo(page, `${list}?health=failing`);
-  await page.getByText('No exports match.').waitFor();
+  await page.getByText('No exports match').waitFor();
   await page.getByRole('button', { name: /^Failing 0/ }).click();
   await page.getByText(`${count.toLocaleString('en')} exports`).waitFor();
   // The page names the faults of its address.

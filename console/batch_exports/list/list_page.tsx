@@ -136,7 +136,21 @@ function Exports({
         />
       )}
       {count === 0 ? (
-        <p className="empty">No exports match.</p>
+        <Empty
+          title="No exports match"
+          way={
+            <Button
+              variant="default"
+              onClick={() =>
+                change(Object.fromEntries(Object.keys(search).map((name) => [name, ''])))
+              }
+            >
+              Show all exports
+            </Button>
+          }
+        >
+          Other exports of this project are in other states, or have other names.
+        </Empty>
       ) : (
         <ExportTable
           project_id={project_id}

@@ -2,21 +2,7 @@ import type {
   ExportOverview,
   HealthCode,
 } from '../../../server/api/batch_exports/overview/schema.ts';
-import type { State } from '../state.ts';
-
-/** The shape of a state, which tells it apart without its colour. */
-export type Shape =
-  | 'cross'
-  | 'stop'
-  | 'turn'
-  | 'clock'
-  | 'half'
-  | 'wave'
-  | 'play'
-  | 'glass'
-  | 'pause'
-  | 'check'
-  | 'dashes';
+import type { Shape, State } from '../state.ts';
 
 /** A state of an export: the beginning of the server's sentence, a shape and a colour. */
 export type Standing = State & { shape: Shape };

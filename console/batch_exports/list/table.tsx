@@ -47,7 +47,7 @@ export function ExportTable({ project_id, search, count, chosen, choose }: Given
   const items = rows.getVirtualItems();
   const known = useKnownPages(project_id, search, items[0]?.index ?? 0, items.at(-1)?.index ?? 0);
   return (
-    <div role="table" aria-label="Exports" aria-rowcount={count + 1}>
+    <div role="table" aria-label="Exports" aria-rowcount={count + 1} className="sheet export_list">
       <Head />
       <div
         ref={list}

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'react';
+import type { ReactNode } from 'react';
 import uPlot from 'uplot';
 import { watchTheme } from '../../page/theme_change.ts';
 import { written } from '../../time/words.ts';
@@ -8,7 +9,7 @@ import type { Series } from './metrics.ts';
 import { steps_of } from './steps.ts';
 import 'uplot/dist/uPlot.min.css';
 
-const height = 150;
+const height = 190;
 const tick_width = 90;
 /** More points than these are a line without a dot for each. */
 const dots_max = 60;
@@ -22,6 +23,8 @@ type Given = {
   range: Span;
   at: number[];
   series: Series[];
+  /** What the chart comes to in one number. */
+  figure?: ReactNode;
   zone: string;
   inWords: (value: number) => string;
   /** The values, by which the steps between two lines are round. */
@@ -30,7 +33,7 @@ type Given = {
 };
 
 /** Series over time; dragging along it chooses a range. */
-export function Chart(given: Given) {
+export function Chart({ figure, ...given }: Given) {
   const { title, range, at, series, zone, inWords, unit, choose } = given;
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -54,8 +57,9 @@ export function Chart(given: Given) {
     };
   }, [title, range, at, series, zone, inWords, unit, choose]);
   return (
-    <section className="chart">
+    <section className="sheet chart">
       <h2>{title}</h2>
+      {figure !== undefined && <p className="figure">{figure}</p>}
       <div
         ref={place}
         role="img"
@@ -65,9 +69,10 @@ export function Chart(given: Given) {
   );
 }
 
+type Drawn = Omit<Given, 'figure'>;
 type Colours = (name: string) => string;
 
-function optionsOf(given: Given, colourOf: Colours): Omit<uPlot.Options, 'width' | 'height'> {
+function optionsOf(given: Drawn, colourOf: Colours): Omit<uPlot.Options, 'width' | 'height'> {
   const { range, at, series, zone, inWords, choose } = given;
   return {
     cursor: { drag: { x: true, y: false, setScale: false }, y: false },
@@ -85,6 +90,7 @@ function optionsOf(given: Given, colourOf: Colours): Omit<uPlot.Options, 'width'
       ...series.map(({ label }, index) => ({
         label,
         stroke: () => colourOf(colours[index]!),
+        fill: () => `${colourOf(colours[index]!)}1f`,
         width: 1.5,
         points: { show: at.length < dots_max, size: 5 },
         value: (_chart: uPlot, value: number | null) => (value === null ? '' : inWords(value)),
@@ -105,7 +111,7 @@ function optionsOf(given: Given, colourOf: Colours): Omit<uPlot.Options, 'width'
   };
 }
 
-function axesOf({ range, zone, inWords, unit }: Given, colourOf: Colours): uPlot.Axis[] {
+function axesOf({ range, zone, inWords, unit }: Drawn, colourOf: Colours): uPlot.Axis[] {
   const grid = { stroke: () => colourOf('--line'), width: 1 };
   const axis = {
     stroke: () => colourOf('--mantine-color-dimmed'),

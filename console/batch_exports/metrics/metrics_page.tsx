@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useCallback, useContext, useMemo, useState } from 'react';
@@ -9,19 +8,20 @@ import { inBytes, inTime } from '../../page/quantities.ts';
 import { Empty } from '../../page/empty.tsx';
 import { Seldom } from '../../page/section.tsx';
 import { Shown } from '../../page/shown.tsx';
+import { Table } from '../../page/table.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { Lengths, lengths_of_time } from '../../time/lengths.tsx';
 import { now } from '../../time/now.ts';
-import { exactRange } from '../../time/words.ts';
 import type { Span } from '../slots/boundaries.ts';
 import { isoInstant } from '../slots/slots.ts';
 import { Chart } from './chart.tsx';
 import { chartsOf, metricsOf } from './metrics.ts';
+import type { Series } from './metrics.ts';
 import { endOfHour, firstRange, pointLength } from './range.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/metrics');
 const lengths = lengths_of_time.filter(({ label }) => label !== 'Hour');
-const point_words = { run: 'each point is a run', hour: 'by the hour', day: 'by the day (UTC)' };
+const point_words = { run: 'Each point is a run', hour: 'By the hour', day: 'By the day (UTC)' };
 
 /** The charts of an export, once it is known where its data begin. */
 export function MetricsPage() {
@@ -64,10 +64,16 @@ function ChartsPage({ begun }: { begun: number }) {
       }),
     [navigate],
   );
-  const shown = exactRange(isoInstant(range.from), isoInstant(range.to), zone);
   return (
     <>
       <div className="toolbar" role="group" aria-label="What is shown">
+        <span className="shown">
+          <Instant at={isoInstant(range.from)} is_exact /> to{' '}
+          <Instant at={isoInstant(range.to)} is_exact />
+        </span>
+        <span className="muted small">
+          {point_words[points]}. Drag along a chart to look closer.
+        </span>
         <Lengths
           lengths={lengths}
           shown_ms={range.to - range.from}
@@ -76,9 +82,6 @@ function ChartsPage({ begun }: { begun: number }) {
             choose(end_ms - length_ms, end_ms);
           }}
         />
-        <span className="muted">
-          Data of {shown}, {point_words[points]}. Drag along a chart to look closer.
-        </span>
       </div>
       <Shown query={query}>
         {({ results }) =>
@@ -116,6 +119,7 @@ function Charts({
           {...common}
           title="Rows delivered"
           series={charts.rows}
+          figure={<Total series={charts.rows} inWords={(rows) => rows.toLocaleString('en')} />}
           inWords={inNumbers}
           unit="count"
         />
@@ -123,6 +127,7 @@ function Charts({
           {...common}
           title="Bytes delivered"
           series={charts.bytes}
+          figure={<Total series={charts.bytes} inWords={inBytes} />}
           inWords={inBytes}
           unit="count"
         />
@@ -130,6 +135,7 @@ function Charts({
           {...common}
           title="Duration"
           series={charts.duration}
+          figure={<Longest series={charts.duration} />}
           inWords={inTime}
           unit="seconds"
         />
@@ -137,6 +143,7 @@ function Charts({
           {...common}
           title="Delay from the end of the interval"
           series={charts.delay}
+          figure={<Longest series={charts.delay} />}
           inWords={inTime}
           unit="seconds"
         />
@@ -144,6 +151,23 @@ function Charts({
       <Seldom summary="The same as a table">
         <Points results={results} />
       </Seldom>
+    </>
+  );
+}
+
+const valuesOf = (series: Series[]) =>
+  series.flatMap(({ values }) => values).filter((value) => value !== null);
+
+function Total({ series, inWords }: { series: Series[]; inWords: (value: number) => string }) {
+  return inWords(valuesOf(series).reduce((sum, value) => sum + value, 0));
+}
+
+function Longest({ series }: { series: Series[] }) {
+  const values = valuesOf(series);
+  if (values.length === 0) return <span className="muted">No run of the schedule yet.</span>;
+  return (
+    <>
+      {inTime(Math.max(...values))} <span className="muted">at most</span>
     </>
   );
 }

@@ -1,9 +1,10 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { Link, getRouteApi } from '@tanstack/react-router';
 import { useContext, useState } from 'react';
 import type { NoticeDelivery } from '../../../server/api/notice_deliveries/schema.ts';
 import { ActButton } from '../act_button.tsx';
 import { useExport } from '../export_context.ts';
+import { Empty } from '../../page/empty.tsx';
 import { Pages } from '../../page/pages.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { Sentence } from '../../page/sentence.tsx';
@@ -27,7 +28,21 @@ export function NoticesPage() {
       {({ count, results }) => (
         <>
           {count === 0 && (
-            <p className="empty">No notice of this export was sent in the last 30 days.</p>
+            <Empty
+              title="No notice in the last 30 days"
+              way={
+                <Link
+                  to="/projects/$project_id/notices"
+                  params={{ project_id: String(row.team_id) }}
+                  className="act"
+                >
+                  Choose who gets notices
+                </Link>
+              }
+            >
+              Sluice sends a notice when this export starts to fail, is late or is paused, and when
+              that has ended.
+            </Empty>
           )}
           <ul className="records">
             {results.map((delivery) => (

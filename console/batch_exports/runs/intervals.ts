@@ -1,5 +1,5 @@
 import type { ListedRun } from './listed_run.ts';
-import { run_states, stateOfRun } from '../state.ts';
+import { retrying, run_states, stateOfRun } from '../state.ts';
 import type { State } from '../state.ts';
 
 /** The runs for one interval of a schedule or a backfill, as one line of the list. */
@@ -73,7 +73,7 @@ function tellingOf(runs: [ListedRun, ...ListedRun[]]): ListedRun {
 function stateOfInterval(run: ListedRun): State {
   if (run.retry === 'completed' || run.retry === 'delivered')
     return { ...run_states.Completed, word: 'Delivered since' };
-  if (run.retry === 'in_progress') return { word: 'Retrying', tone: 'warn' };
+  if (run.retry === 'in_progress') return retrying;
   return stateOfRun(run);
 }
 

@@ -2,6 +2,7 @@ import { Button, Progress } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
+import type { ReactNode } from 'react';
 import type { BulkActionItem } from '../../../server/api/batch_exports/bulk_actions/schema.ts';
 import { exportPath, useExport } from '../export_context.ts';
 import { useWhenChanged } from '../following.ts';
@@ -25,24 +26,30 @@ const words = {
   cancel_runs: { label: 'Cancel all that match', verb: 'Cancel' },
 } as const;
 
-/** Retries or cancels all runs that match the filters, also those that were never read here. */
-export function ManyRuns({ search }: { search: RunSearch }) {
+/**
+ * The filters, and beside them what is done with all runs that match, also those that were never
+ * read here: a retry or an end.
+ */
+export function ManyRuns({ search, children }: { search: RunSearch; children: ReactNode }) {
   const [asked, ask] = useState<Action>();
   const choice = statusChoice(search.status);
   const close = () => ask(undefined);
   return (
     <>
-      <div className="toolbar">
-        {choice !== 'open' && choice !== 'completed' && (
-          <Button size="compact-sm" variant="default" onClick={() => ask('retry_runs')}>
-            {words.retry_runs.label}
-          </Button>
-        )}
-        {(choice === undefined || choice === 'open') && (
-          <Button size="compact-sm" variant="default" onClick={() => ask('cancel_runs')}>
-            {words.cancel_runs.label}
-          </Button>
-        )}
+      <div className="toolbar run_tools">
+        {children}
+        <div className="row_actions">
+          {choice !== 'open' && choice !== 'completed' && (
+            <Button size="compact-sm" variant="default" onClick={() => ask('retry_runs')}>
+              {words.retry_runs.label}
+            </Button>
+          )}
+          {(choice === undefined || choice === 'open') && (
+            <Button size="compact-sm" variant="default" onClick={() => ask('cancel_runs')}>
+              {words.cancel_runs.label}
+            </Button>
+          )}
+        </div>
       </div>
       {asked !== undefined && <Asked key={asked} action={asked} search={search} close={close} />}
       {search.action !== undefined && <Progressing id={search.action} />}

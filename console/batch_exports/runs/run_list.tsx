@@ -9,6 +9,7 @@ import { useInLabels } from '../../destinations/destinations.ts';
 import { useExport } from '../export_context.ts';
 import { counted, inBytes } from '../../page/quantities.ts';
 import { stateOfRun } from '../state.ts';
+import { StateMark } from '../state_mark.tsx';
 import { Instant } from '../../time/instant.tsx';
 import { foldRuns, repeatOf, retryNoteOf } from './intervals.ts';
 import type { RunInterval } from './intervals.ts';
@@ -56,7 +57,12 @@ export function RunList({
   }, [has_more, is_waiting, last, intervals.length, more]);
   if (runs.length === 0) return <NoRuns is_narrowed={is_narrowed} />;
   return (
-    <div role="table" aria-label="Runs" aria-rowcount={has_more ? -1 : intervals.length + 1}>
+    <div
+      role="table"
+      aria-label="Runs"
+      aria-rowcount={has_more ? -1 : intervals.length + 1}
+      className="sheet run_list"
+    >
       <Head />
       <div ref={list} role="rowgroup" className="run_rows" style={{ height: rows.getTotalSize() }}>
         {items.map(({ key, index, start }) => (
@@ -141,7 +147,7 @@ const Row = memo(function Row({
       </span>
       <div role="cell">
         <p className="run_state">
-          <span className={state.tone}>{state.word}</span>{' '}
+          <StateMark state={state} />{' '}
           <span className="muted">
             <Notes interval={interval} />
           </span>{' '}
@@ -186,8 +192,10 @@ function rowsOf(
   records_completed: number | null,
 ): string {
   if (records_completed === null) return '';
-  if (finished_at !== null || total === null) return counted(records_completed, 'row');
-  return `${records_completed.toLocaleString('en')} of ${counted(total, 'row')}`;
+  const completed = records_completed.toLocaleString('en');
+  return finished_at !== null || total === null
+    ? completed
+    : `${completed} of ${total.toLocaleString('en')}`;
 }
 
 /** Says beside the state what was done again, and why it is not delivered. */
@@ -219,13 +227,12 @@ function Folded({ runs }: { runs: ListedRun[] }) {
   return (
     <ol className="folded">
       {runs.map((run) => {
-        const { word, tone } = stateOfRun(run);
         return (
           <li key={run.id}>
             <RunLink run={run}>
               {repeatOf(run) ?? 'first run'} <Instant at={run.created_at} />
             </RunLink>
-            : <span className={tone}>{word}</span>
+            : <StateMark state={stateOfRun(run)} />
             {run.steps.length > 1 && ` after ${counted(run.steps.at(-1)!.attempt, 'attempt')}`}
             {run.status === 'Completed' && `, ${counted(run.records_completed ?? 0, 'row')}`}
             {run.status !== 'Completed' &&

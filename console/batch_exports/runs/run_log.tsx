@@ -5,6 +5,7 @@ import { useContext, useEffect, useState } from 'react';
 import type { LogEntry } from '../../../server/api/batch_exports/logs/schema.ts';
 import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
 import { Shown } from '../../page/shown.tsx';
+import { useDrawnDate } from '../../time/dates.ts';
 import { ZoneContext } from '../../time/instant.tsx';
 import { exactly, seconds } from '../../time/words.ts';
 import { useExport } from '../export_context.ts';
@@ -25,11 +26,10 @@ const rest_ms = 300;
 
 /** The log of a run, newest line first; while the run goes on it follows. */
 export function RunLog({ run }: { run: BatchExportRun }) {
-  const zone = useContext(ZoneContext);
   const { query, limit, setLimit, change, wanted, text, attempt } = useLines(run);
   return (
     <section className="part">
-      <h2>Log ({zone})</h2>
+      <h2>Log</h2>
       <div className="filters">
         <NativeSelect
           size="xs"
@@ -142,7 +142,8 @@ const tones = { DEBUG: 'muted', INFO: '', WARNING: 'warn', ERROR: 'bad' } as con
 
 function Lines({ lines }: { lines: LogEntry[] }) {
   const zone = useContext(ZoneContext);
-  if (lines.length === 0) return <p className="muted">No lines that fit.</p>;
+  useDrawnDate(lines.length > 0);
+  if (lines.length === 0) return <p className="muted">No lines match.</p>;
   return (
     <ol className="log" aria-label="Log, newest first">
       {lines.map(({ timestamp, level, message }, index) => (

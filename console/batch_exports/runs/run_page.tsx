@@ -1,4 +1,4 @@
-import { Button, Table } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { useContext } from 'react';
@@ -7,14 +7,17 @@ import type { BatchExportRun, Receipt } from '../../../server/api/batch_exports/
 import { addressOf } from '../../http/address.ts';
 import { CopyButton } from '../../page/copy_button.tsx';
 import { NoSuch, Shown } from '../../page/shown.tsx';
+import { useDrawnDate } from '../../time/dates.ts';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly, seconds } from '../../time/words.ts';
 import { useInLabels } from '../../destinations/destinations.ts';
 import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
 import { counted, inBytes } from '../../page/quantities.ts';
+import { Table } from '../../page/table.tsx';
 import { runsOfSlot } from '../slots/slots.ts';
 import { stateOfRun } from '../state.ts';
+import { Mark, StateMark } from '../state_mark.tsx';
 import { AttemptBars } from './attempt_bars.tsx';
 import { RunActions } from './run_actions.tsx';
 import { runsOf } from './listed_run.ts';
@@ -56,7 +59,7 @@ export function RunPage() {
 function Outcome({ run }: { run: BatchExportRun }) {
   const { row } = useExport();
   const inLabels = useInLabels(row.destination.type);
-  const { tone } = stateOfRun(run);
+  const { tone, shape } = stateOfRun(run);
   const parameters = { project_id: String(row.team_id), export_id: row.id };
   const { retry, answer } = useRetryOf(run);
   return (
@@ -71,7 +74,8 @@ function Outcome({ run }: { run: BatchExportRun }) {
         </span>
       </div>
       <p role="status" className={`outcome ${tone === 'muted' ? '' : tone}`}>
-        {inLabels(outcomeOf(run))} {run.next_try_at !== null && <NextTry at={run.next_try_at} />}
+        <Mark tone={tone} shape={shape} /> {inLabels(outcomeOf(run))}{' '}
+        {run.next_try_at !== null && <NextTry at={run.next_try_at} />}
       </p>
       {retry !== undefined && (
         <p>
@@ -82,7 +86,7 @@ function Outcome({ run }: { run: BatchExportRun }) {
           >
             run {retry.id.slice(-8)}
           </Link>
-          : <span className={stateOfRun(retry).tone}>{stateOfRun(retry).word}</span>
+          : <StateMark state={stateOfRun(retry)} />
         </p>
       )}
       <p className="muted small">
@@ -161,9 +165,10 @@ function Steps({ run }: { run: BatchExportRun }) {
 
 function ToTheSecond({ at }: { at: string }) {
   const zone = useContext(ZoneContext);
+  useDrawnDate(true);
   return (
     <time dateTime={at} title={exactly(at, zone)}>
-      {seconds(at, zone)} {zone}
+      {seconds(at, zone)}
     </time>
   );
 }

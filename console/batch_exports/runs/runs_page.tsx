@@ -24,8 +24,9 @@ export function RunsPage() {
   useRunsFollowed(refetch);
   return (
     <>
-      <Filters search={search} />
-      <ManyRuns search={search} />
+      <ManyRuns search={search}>
+        <Filters search={search} />
+      </ManyRuns>
       {data === undefined ? (
         error === null ? (
           <Waiting />

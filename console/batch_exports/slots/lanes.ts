@@ -4,7 +4,7 @@ import type { Drawn } from './drawn.ts';
 /** The slots of one clock, drawn as one lane of the map. */
 export type Lane = { by: Clock; drawn: Drawn };
 
-const lane_heights = [132, 84] as const;
+const lane_heights = [168, 104] as const;
 const label_height = 26;
 const gap = 6;
 

@@ -79,19 +79,21 @@ function SlotsPage({ backfills }: { backfills: Backfill[] }) {
     return problem === null ? <Waiting /> : <Refusal problem={problem} />;
   return (
     <>
-      <Toolbar view={view} setView={setView} slot_ms={slotLength(row)} />
       <MayBeOld problem={problem} />
       <Gap parts={parts} is_repairing={selection !== undefined} />
-      <SlotMap
-        {...{ view, setView, rhythm, lanes, cursor, setCursor, selection, setSelection }}
-        {...{ zones, lines }}
-      />
-      {zones.length > 1 && (
-        <p className="muted small">Clocks under the map: {zones.join(', then ')}.</p>
-      )}
-      <Legend parts={parts} />
+      <div className="sheet">
+        <Toolbar view={view} setView={setView} slot_ms={slotLength(row)} />
+        <SlotMap
+          {...{ view, setView, rhythm, lanes, cursor, setCursor, selection, setSelection }}
+          {...{ zones, lines }}
+        />
+        {zones.length > 1 && (
+          <p className="muted small">Clocks under the map: {zones.join(', then ')}.</p>
+        )}
+        <Legend parts={parts} />
+        <SlotReadout cursor={cursor ?? latestOf(parts, rhythm)} {...{ lanes, setSelection }} />
+      </div>
       <FailedByEventTime />
-      <SlotReadout cursor={cursor ?? latestOf(parts, rhythm)} {...{ lanes, setSelection }} />
       <Repair
         // One that is there already does not wait for its picture.
         selection={beside.selection ?? selection}

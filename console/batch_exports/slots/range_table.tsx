@@ -1,6 +1,7 @@
-import { Button, NativeSelect, Pagination, Table } from '@mantine/core';
+import { Button, NativeSelect, Pagination } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
 import { memo, useContext, useState } from 'react';
+import { Table } from '../../page/table.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
 import type { Part } from './drawn.ts';

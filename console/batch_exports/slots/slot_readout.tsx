@@ -1,16 +1,16 @@
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useContext, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
 import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
 import { useInLabels } from '../../destinations/destinations.ts';
 import { useExport } from '../export_context.ts';
 import { receiptOf } from '../runs/runs.ts';
 import { run_states } from '../state.ts';
+import { StateMark } from '../state_mark.tsx';
 import { latestBackfills } from '../backfills/backfills.ts';
 import { ReceiptLink } from '../runs/receipt_link.tsx';
-import { ZoneContext } from '../../time/instant.tsx';
-import { exactRange } from '../../time/words.ts';
+import { Instant } from '../../time/instant.tsx';
 import { Sentence } from '../../page/sentence.tsx';
 import { rangeAt } from './drawn.ts';
 import { inWords, isSelectable, kindOf } from './kinds.ts';
@@ -35,7 +35,6 @@ export function SlotReadout({
   lanes: readonly Lane[];
   setSelection: (selection: Picked) => void;
 }) {
-  const zone = useContext(ZoneContext);
   const rested = useRested(cursor);
   const lane = lanes.find(({ by }) => by === cursor?.by);
   const range = lane === undefined ? undefined : rangeAt(lane.drawn, cursor!.from);
@@ -44,7 +43,10 @@ export function SlotReadout({
   return (
     <div className="readout" aria-live="polite">
       <p>
-        <strong>{exactRange(isoInstant(cursor.from), isoInstant(cursor.to), zone)}</strong>
+        <strong>
+          <Instant at={isoInstant(cursor.from)} is_exact /> to{' '}
+          <Instant at={isoInstant(cursor.to)} is_exact />
+        </strong>
         {lanes.length > 1 && <span className="muted"> {clock_names[cursor.by]}</span>}
       </p>
       <p>
@@ -88,13 +90,12 @@ function SlotRun({ slot }: { slot: Picked }) {
   const run = own.find(({ status }) => status === 'Completed') ?? own[0];
   if (run === undefined) return <p className="muted">It has no run of its own.</p>;
   const params = { project_id: String(row.team_id), export_id: row.id, run_id: run.id };
-  const { word, tone } = run_states[run.status];
   return (
     <p>
       <Link to="/projects/$project_id/exports/$export_id/runs/$run_id" params={params}>
         Run {run.id.slice(-8)}
       </Link>{' '}
-      <span className={tone}>{word}</span>
+      <StateMark state={run_states[run.status]} />
       {run.records_completed !== null && `, ${counted(run.records_completed, 'row')}`}
       {run.latest_error !== null && `: ${inLabels(run.latest_error)}`}
       {run.status === 'Completed' && <Objects run={run} ids={ids} />}

@@ -1,8 +1,7 @@
 import { Button } from '@mantine/core';
-import { memo, useContext } from 'react';
-import { ZoneContext } from '../../time/instant.tsx';
+import { memo } from 'react';
+import { Instant } from '../../time/instant.tsx';
 import { now } from '../../time/now.ts';
-import { exactRange } from '../../time/words.ts';
 import type { Span } from './boundaries.ts';
 import { isoInstant } from './slots.ts';
 import { Lengths, lengths_of_time } from '../../time/lengths.tsx';
@@ -18,7 +17,6 @@ export const Toolbar = memo(function Toolbar({
   setView: (view: Span) => void;
   slot_ms: number;
 }) {
-  const zone = useContext(ZoneContext);
   const middle = (view.from + view.to) / 2;
   const zoom = (factor: number) => setView(zoomed(view, middle, factor, slot_ms));
   const show = ({ length_ms }: { length_ms: number }) => {
@@ -36,13 +34,26 @@ export const Toolbar = memo(function Toolbar({
   );
   return (
     <div className="toolbar" role="group" aria-label="What is shown">
-      {buttons.map(([text, press, label]) => (
-        <Button key={text} size="compact-sm" variant="default" aria-label={label} onClick={press}>
-          {text}
-        </Button>
+      <span className="shown">
+        <Instant at={isoInstant(view.from)} is_exact /> to{' '}
+        <Instant at={isoInstant(view.to)} is_exact />
+      </span>
+      {[buttons.slice(0, 2), buttons.slice(2)].map((group) => (
+        <div key={group[0]![0]} className="segments">
+          {group.map(([text, press, label]) => (
+            <Button
+              key={text}
+              size="compact-sm"
+              variant="default"
+              aria-label={label}
+              onClick={press}
+            >
+              {text}
+            </Button>
+          ))}
+        </div>
       ))}
       <Lengths lengths={lengths} shown_ms={view.to - view.from} choose={show} />
-      <span className="muted">{exactRange(isoInstant(view.from), isoInstant(view.to), zone)}</span>
     </div>
   );
 });

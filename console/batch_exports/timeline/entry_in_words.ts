@@ -2,8 +2,9 @@ import type { TimelineEntry } from '../../../server/api/batch_exports/timeline/s
 import { counted, inBytes } from '../../page/quantities.ts';
 import { written } from '../../time/words.ts';
 import { run_states } from '../state.ts';
+import type { State } from '../state.ts';
 
-type Told = { title: string; tone: string; detail: string };
+type Told = { title: string; tone: State['tone']; detail: string };
 
 /** An entry in a few words, and how much it asks for attention. Times are in the zone. */
 export function entryInWords(
@@ -25,7 +26,7 @@ export function entryInWords(
   if (backfill !== null)
     return {
       title: backfill.has_ended ? `Backfill ended: ${backfill.status}` : 'Backfill begun',
-      tone: '',
+      tone: backfill.has_ended ? toneOf(backfill.status) : 'muted',
       detail: counted(backfill.total_runs, 'run'),
     };
   if (notice !== null)
@@ -33,9 +34,15 @@ export function entryInWords(
   const { activity, user } = change!;
   return {
     title: activity.charAt(0).toUpperCase() + activity.slice(1).replaceAll('_', ' '),
-    tone: '',
+    tone: 'muted',
     detail: user === null ? 'by the server' : `by ${user.email}`,
   };
+}
+
+/** How much the status of a backfill asks for attention: it has the words of a run. */
+function toneOf(status: string): State['tone'] {
+  const states: Partial<Record<string, State>> = run_states;
+  return states[status]?.tone ?? 'muted';
 }
 
 type Runs = NonNullable<TimelineEntry['runs']>;

@@ -7,11 +7,12 @@ import { destinationTypes } from '../../destinations/destinations.ts';
 import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
 import { BusyButton } from '../../page/busy_button.tsx';
+import { Empty } from '../../page/empty.tsx';
 import { Seldom } from '../../page/section.tsx';
 import { MayBeOld, Refusal, Waiting } from '../../page/shown.tsx';
 import { Sentence } from '../../page/sentence.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
-import { exactRange } from '../../time/words.ts';
+import { Mark } from '../state_mark.tsx';
 import { changesInWords } from './change_words.ts';
 import { entryInWords } from './entry_in_words.ts';
 import { entryKind, entry_kinds, timelineOf } from './timeline.ts';
@@ -53,14 +54,20 @@ export function TimelinePage() {
       ) : (
         <>
           <MayBeOld problem={error} />
-          {entries.length === 0 && <p className="empty">No such entries.</p>}
-          <ol className="stream">
-            {entries.map((entry) => (
-              <li key={`${entry.id} ${entry.at} ${entry.type}`}>
-                <Entry entry={entry} />
-              </li>
-            ))}
-          </ol>
+          {entries.length === 0 ? (
+            <Empty title="Nothing of this kind yet">
+              The timeline has runs, changes, backfills and notices of this export. Choose
+              &quot;Everything&quot; to see all of them.
+            </Empty>
+          ) : (
+            <ol className="sheet stream">
+              {entries.map((entry) => (
+                <li key={`${entry.id} ${entry.at} ${entry.type}`}>
+                  <Entry entry={entry} />
+                </li>
+              ))}
+            </ol>
+          )}
           {hasNextPage && (
             <BusyButton
               size="compact-sm"
@@ -84,9 +91,12 @@ function Entry({ entry }: { entry: TimelineEntry }) {
       <span className="muted">
         <Instant at={entry.at} is_exact />
       </span>
+      <span>
+        <Mark tone={tone} />
+      </span>
       <div>
         <p>
-          <span className={tone}>{title}</span>{' '}
+          <strong className={tone === 'muted' ? '' : tone}>{title}</strong>{' '}
           <span className="muted">
             <Sentence text={detail} />
           </span>
@@ -101,12 +111,13 @@ function Entry({ entry }: { entry: TimelineEntry }) {
 
 function RunLinks({ runs }: { runs: NonNullable<TimelineEntry['runs']> }) {
   const { row } = useExport();
-  const zone = useContext(ZoneContext);
   const params = { project_id: String(row.team_id), export_id: row.id };
   const { data_interval_start: after, data_interval_end: before } = runs;
   return (
     <p className="links small">
-      <span className="muted">data of {exactRange(after, before, zone)}</span>
+      <span className="muted">
+        data of <Instant at={after} is_exact /> to <Instant at={before} is_exact />
+      </span>
       <Link
         to="/projects/$project_id/exports/$export_id/runs"
         params={params}
@@ -127,10 +138,11 @@ function RunLinks({ runs }: { runs: NonNullable<TimelineEntry['runs']> }) {
 
 function BackfillRange({ backfill }: { backfill: NonNullable<TimelineEntry['backfill']> }) {
   const { row } = useExport();
-  const zone = useContext(ZoneContext);
   return (
     <p className="links small">
-      <span className="muted">of {exactRange(backfill.start_at, backfill.end_at, zone)}</span>
+      <span className="muted">
+        of <Instant at={backfill.start_at} is_exact /> to <Instant at={backfill.end_at} is_exact />
+      </span>
       <Link
         to="/projects/$project_id/exports/$export_id"
         params={{ project_id: String(row.team_id), export_id: row.id }}

@@ -1,0 +1,48 @@
+import {
+  IconActivity,
+  IconAlertTriangleFilled,
+  IconCircleCheckFilled,
+  IconCircleDashed,
+  IconCircleHalf2,
+  IconCircleXFilled,
+  IconClockExclamation,
+  IconHourglass,
+  IconPlayerPauseFilled,
+  IconPlayerPlayFilled,
+  IconPlayerStopFilled,
+  IconRefresh,
+} from '@tabler/icons-react';
+import type { Shape, State } from './state.ts';
+import './state_mark.css';
+
+const shapes: Record<Shape, typeof IconActivity> = {
+  cross: IconCircleXFilled,
+  alert: IconAlertTriangleFilled,
+  stop: IconPlayerStopFilled,
+  turn: IconRefresh,
+  clock: IconClockExclamation,
+  half: IconCircleHalf2,
+  wave: IconActivity,
+  play: IconPlayerPlayFilled,
+  glass: IconHourglass,
+  pause: IconPlayerPauseFilled,
+  check: IconCircleCheckFilled,
+  dashes: IconCircleDashed,
+};
+const shape_of_tone = { good: 'check', warn: 'alert', bad: 'cross', muted: 'dashes' } as const;
+
+/** Shows a state by its word, its shape and its colour. */
+export function StateMark({ state: { word, tone, shape } }: { state: State }) {
+  return (
+    <span className={`state ${tone}`}>
+      <Mark tone={tone} shape={shape} />
+      {word}
+    </span>
+  );
+}
+
+/** The shape of a state alone, where the words stand beside it. */
+export function Mark({ tone, shape = shape_of_tone[tone] }: Pick<State, 'tone' | 'shape'>) {
+  const Icon = shapes[shape];
+  return <Icon size={15} className={tone} aria-hidden />;
+}

@@ -1,0 +1,165 @@
+import type { Page } from 'playwright-core';
+import { call, until } from '../../test/processes/server_process.ts';
+
+/** Asks the server, and returns the body of its answer; fails when it refuses. */
+export type Ask = (
+  method: string,
+  path: string,
+  body?: unknown,
+) => Promise<Record<string, unknown>>;
+
+/** What the pages of a filled server are about. */
+export type Filled = {
+  /** Delivers, with a gap in its map. */
+  export_id: string;
+  /** That of the demo, with a run of it. */
+  demo_id: string;
+  run_id: string;
+  event_id: string;
+  /** Has a destination that does not answer. */
+  failing_id: string;
+  organization_id: string;
+  plugin_id: number;
+  domain_id: string;
+  /** A project without any event. */
+  empty_id: number;
+};
+
+/** The first scheduled run of five minutes has to be over. */
+const wait_ms_max = 420_000;
+const hour_ms = 3_600_000;
+const exports_path = '/api/projects/1/batch_exports/';
+const password = 'correct horse battery staple';
+
+/** Returns a way to ask the server at an address with a key. */
+export function asking(address: string, key: string): Ask {
+  return async (method, path, body) => {
+    const answer = await call(address, key, method, path, body);
+    if (answer.status >= 400) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+}
+
+/**
+ * Adds what a company has after some weeks to the demo of a new server: exports in each state, a
+ * destination that does not answer, a plugin with code, invites, a domain, a target of notices, an
+ * erasure. Waits until the first scheduled runs are over.
+ */
+export async function fillConsole(ask: Ask): Promise<Filled> {
+  const { organization } = await ask('GET', '/api/projects/1/');
+  const organization_id = organization as string;
+  const { lake, failing } = await createExports(ask);
+  const others = await createOthers(ask, organization_id);
+  await until('the first scheduled runs', wait_ms_max, 500, async () => {
+    const results = await listOf(ask, '/api/projects/1/overview/');
+    const all = results as { id: string; health: { code: string; detail: string } }[];
+    const health = new Map(all.map((one) => [one.id, one.health]));
+    const isTried = health.get(failing)?.detail.includes('does not answer') === true;
+    return isTried && health.get(lake)?.code === 'up_to_date' ? true : undefined;
+  });
+  const listed = await listOf(ask, `${exports_path}?ordering=created_at`);
+  const demo_id = (listed as { id: string; name: string }[]).find(({ name }) =>
+    name.startsWith('Web shop'),
+  )!.id;
+  const runs = await listOf(ask, `${exports_path}${demo_id}/runs/?limit=10`);
+  const run_id = (runs as { id: string; records_completed: number }[]).find(
+    ({ records_completed: rows }) => rows > 0,
+  )!.id;
+  const [event] = await listOf(ask, '/api/projects/1/events/?limit=1');
+  const { uuid: event_id } = event as { uuid: string };
+  const ids = { export_id: lake, failing_id: failing, demo_id, run_id, event_id };
+  return { ...ids, organization_id, ...others };
+}
+
+/**
+ * One export has delivered slots, a gap, and what is to come; the destination of one does not
+ * answer, one is paused and one waits.
+ */
+async function createExports(ask: Ask) {
+  const create = async (name: string, more: object) => {
+    const body = { name, interval: 'hour', model: 'events', ...more };
+    return (await ask('POST', exports_path, body))['id'] as string;
+  };
+  const file = { type: 'File', config: { prefix: 'pictures', file_format: 'JSONLines' } };
+  const lake = await create('Events to the lake', {
+    interval: 'every 5 minutes',
+    destination: file,
+  });
+  const warehouse = {
+    type: 'Postgres',
+    config: { user: 'sluice', password: 'x', host: '127.0.0.1', port: 9, database: 'shop' },
+  };
+  const failing = await create('Persons to the warehouse', {
+    model: 'persons',
+    interval: 'every 5 minutes',
+    destination: { ...warehouse, config: { ...warehouse.config, table_name: 'persons' } },
+  });
+  const paused = await create('Events to the warehouse', { destination: warehouse });
+  await ask('POST', `${exports_path}${paused}/pause/`, {});
+  await create('Orders by day', { interval: 'day', destination: { type: 'NoOp', config: {} } });
+  const now = Math.floor(Date.now() / hour_ms) * hour_ms;
+  for (const [from, to] of [
+    [-7, -4],
+    [-3, 0],
+  ] as const)
+    await ask('POST', `${exports_path}${lake}/backfill/`, {
+      by: 'inserted_at',
+      start_at: new Date(now + from * hour_ms).toISOString(),
+      end_at: new Date(now + to * hour_ms).toISOString(),
+    });
+  await until('the backfills', wait_ms_max, 500, async () => {
+    const results = await listOf(ask, `${exports_path}${lake}/backfills/`);
+    const all = results as { finished_at: string | null }[];
+    return all.some(({ finished_at }) => finished_at === null) ? undefined : true;
+  });
+  return { lake, failing };
+}
+
+async function createOthers(ask: Ask, organization_id: string) {
+  const in_organization = `/api/organizations/${organization_id}`;
+  const create = async (path: string, body: object) => (await ask('POST', path, body))['id'];
+  for (const target_email of ['ada@example.com', 'grace@example.org'])
+    await create(`${in_organization}/invites/`, { target_email, level: 1 });
+  await create(`${in_organization}/connections/`, {
+    name: 'Warehouse',
+    type: 'Postgres',
+    config: { user: 'sluice', password: 'x', host: '127.0.0.1', port: 9, database: 'shop' },
+  });
+  const domain_id = await create(`${in_organization}/domains/`, { domain: 'example.org' });
+  const type = 'email';
+  await create('/api/projects/1/notice_targets/', { type, address: 'on-call@example.com' });
+  await create('/api/projects/1/erasures/', { distinct_ids: ['shopper-19'] });
+  const plugins = `${in_organization}/pipeline_destinations/`;
+  const plugin_id = await create(plugins, { name: 'Orders to the chat' });
+  await ask('PUT', `${plugins}${plugin_id as number}/update_source/`, {
+    source: {
+      'plugin.json': JSON.stringify({ name: 'Orders to the chat', config: [] }),
+      'index.js':
+        '// Sluice calls this function with each new event of the project.\n' +
+        'export async function onEvent(event) {\n  console.log(event.event);\n}\n',
+    },
+    tag: '1.0.0',
+  });
+  const empty_id = await create('/api/projects/', {
+    name: 'Empty project',
+    organization: organization_id,
+  });
+  return {
+    domain_id: domain_id as string,
+    plugin_id: plugin_id as number,
+    empty_id: empty_id as number,
+  };
+}
+
+async function listOf(ask: Ask, path: string): Promise<unknown[]> {
+  return (await ask('GET', path))['results'] as unknown[];
+}
+
+/** Signs the owner of the demo in; the page shows the exports then. */
+export async function signIn(page: Page): Promise<void> {
+  await page.goto('/login?next=/projects/1/exports');
+  await page.getByLabel('E-mail address').fill('owner@example.com');
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('heading', { name: 'Exports' }).waitFor();
+}
