@@ -12,6 +12,7 @@ import { ChoiceOf, TextOf } from './plain_fields.tsx';
 import { DestinationFields } from './destination_fields.tsx';
 import { intervals, model_choices, storedConfig } from './draft.ts';
 import type { Base, Draft } from './draft.ts';
+import { WriteModeFields } from './write_mode_fields.tsx';
 
 type Given = {
   project_id: string;
@@ -23,6 +24,8 @@ type Given = {
   stored_secrets: readonly string[];
   types: DestinationType[];
   type: DestinationType | undefined;
+  /** The columns of the first rows. */
+  columns: readonly string[];
   change: (changes: Partial<Draft>) => void;
   set: (key: string, value: string | boolean | null) => void;
 };
@@ -44,6 +47,7 @@ export function ExportFields(given: Given) {
         {type !== undefined && (draft.model === 'events' || hasFilter(draft, stored)) && (
           <FilterFields type={type} {...config} />
         )}
+        {(type?.merges_rows === true || draft.mode !== '') && <WriteModeFields {...given} />}
       </Group>
       <Group title="When">
         <WhenFields {...given} />

@@ -1,16 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import sql, { join } from 'sql-template-tag';
+import sql from 'sql-template-tag';
 import { Type } from 'typebox';
-import { destinations } from '../../engine/destinations/index.ts';
-import { models } from '../../engine/model/models/index.ts';
-import { model_names } from '../../engine/model/models/model.ts';
-import type { ModelName } from '../../engine/model/models/model.ts';
-import { person_key, versionColumns } from '../../engine/destinations/sql_tables/layout.ts';
 import { isFields } from '../../platform/fields.ts';
 import type { Fields } from '../../platform/fields.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
+import { incremental_mode, write_columns } from './write_mode.ts';
 
 // Fields that clients of the field's living interface send and read. Their meaning is fixed here:
 // each is answered, and accepted with the value of its answer.
@@ -20,17 +16,8 @@ const about = {
   timezone: "The time zone of days and weeks: the project's.",
   offset_day: 'The day on which weeks begin: 1, Monday; null with other intervals.',
   offset_hour: 'The hour at which days and weeks turn: 0; null with other intervals.',
-  incremental_mode:
-    '`MERGE` if newer rows replace older ones in the table (persons and their distinct ids in ' +
-    'databases), otherwise `APPEND`; null with a query over persons, whose columns decide.',
-  primary_key: 'The columns by which rows are merged; null if rows are appended.',
-  version_key: 'The columns that say which of two rows is newer; null where none are merged.',
 };
 const only = ' Other values are refused.';
-const modes = ['APPEND', 'MERGE'];
-
-const names = (description: string, item = Type.String()) =>
-  nullable(Type.Array(item, { description }));
 
 /** The fields as every answer has them. */
 export const alias_answers = {
@@ -38,12 +25,8 @@ export const alias_answers = {
   timezone: Type.String({ description: about.timezone }),
   offset_day: nullable(Type.Integer({ description: about.offset_day })),
   offset_hour: nullable(Type.Integer({ description: about.offset_hour })),
-  incremental_mode: nullable(Type.Enum(modes, { description: about.incremental_mode })),
-  primary_key: names(about.primary_key),
-  version_key: names(about.version_key),
+  incremental_mode,
 };
-
-const key = lineOfText({ minLength: 1, maxLength: 300 });
 
 /** The fields as a body may have them. */
 export const alias_inputs = {
@@ -55,37 +38,16 @@ export const alias_inputs = {
   ),
   offset_day: Type.Optional(nullable(Type.Integer({ description: about.offset_day + only }))),
   offset_hour: Type.Optional(nullable(Type.Integer({ description: about.offset_hour + only }))),
-  incremental_mode: Type.Optional(
-    nullable(Type.Enum(modes, { description: about.incremental_mode + only })),
-  ),
-  primary_key: Type.Optional(names(about.primary_key + only, key)),
-  version_key: Type.Optional(names(about.version_key + only, key)),
+  incremental_mode: Type.Optional(incremental_mode),
 };
 
 /** Names of the fields that repeat other fields. */
 export const alias_names = Object.keys(alias_inputs);
 
-const table_types = destinations
-  .filter(({ column_set }) => column_set === 'tables')
-  .map(({ type }) => type);
-const merged_models = model_names.filter((name) => name !== 'events');
-const versionOf = (model: ModelName) => versionColumns({ columns: models[model].columns.tables });
-
-const is_merged = sql`(e.custom_query IS NULL AND e.model <> 'events'
-  AND e.destination_type IN (${join(table_types)}))`;
-
 /** The fields of an export `e` as they are on the wire. */
 export const alias_columns = sql`e.custom_query AS hogql_query, e.timezone,
   CASE e."interval" WHEN 'week' THEN 1 END AS offset_day,
-  CASE WHEN e."interval" IN ('day', 'week') THEN 0 END AS offset_hour,
-  CASE WHEN ${is_merged} THEN 'MERGE'
-    WHEN e.model = 'events' OR e.destination_type NOT IN (${join(table_types)})
-      THEN 'APPEND' END AS incremental_mode,
-  CASE WHEN ${is_merged} THEN ${JSON.stringify(person_key)}::json END AS primary_key,
-  CASE WHEN ${is_merged} THEN CASE e.model ${join(
-    merged_models.map((name) => sql`WHEN ${name} THEN ${JSON.stringify(versionOf(name))}::json`),
-    ' ',
-  )} END END AS version_key`;
+  CASE WHEN e."interval" IN ('day', 'week') THEN 0 END AS offset_hour, ${write_columns}`;
 
 /** A body with `hogql_query` under its own name, where that is not there. */
 export function withOwnNames(raw: unknown): unknown {
@@ -98,8 +60,6 @@ export function withOwnNames(raw: unknown): unknown {
 export type Meant = {
   interval: unknown;
   timezone: string | undefined;
-  model: unknown;
-  destination_type: unknown;
   custom_query: unknown;
 };
 
@@ -122,16 +82,8 @@ type Expected = { values: unknown[]; detail: string };
 
 function expectedOf(meant: Meant): Record<string, Expected> {
   const { interval, timezone, custom_query } = meant;
-  const { mode, primary_key, version_key } = keysOf(meant);
   const day = interval === 'week' ? 1 : null;
   const hour = interval === 'day' || interval === 'week' ? 0 : null;
-  const keyed = (values: readonly string[] | null): Expected => ({
-    values: [null, values],
-    detail:
-      values === null
-        ? 'Rows of this export are not merged by a key that you choose: send null'
-        : `Rows of this export are merged by its own key: send null or ${JSON.stringify(values)}`,
-  });
   return {
     hogql_query: {
       values: [custom_query],
@@ -149,29 +101,9 @@ function expectedOf(meant: Meant): Record<string, Expected> {
       values: [null, hour],
       detail: `Days and weeks turn at midnight: ${sendOr(hour)}`,
     },
-    incremental_mode: {
-      values: [null, ...mode],
-      detail: `Its rows are ${mode[0] === 'MERGE' ? 'merged' : 'appended'}: send "${mode[0]}"`,
-    },
-    primary_key: keyed(primary_key),
-    version_key: keyed(version_key),
   };
 }
 
 function sendOr(value: number | null): string {
   return value === null ? 'send null with this interval' : `send ${value} or null`;
-}
-
-/**
- * Returns the ways in which rows arrive, as `alias_columns` has them; both modes if a query
- * decides.
- */
-function keysOf({ model, destination_type, custom_query }: Meant) {
-  const nothing = { primary_key: null, version_key: null };
-  const name = merged_models.find((one) => one === model);
-  if (name === undefined || !table_types.some((type) => type === destination_type))
-    return { mode: ['APPEND'], ...nothing };
-  return typeof custom_query === 'string'
-    ? { mode: modes, ...nothing }
-    : { mode: ['MERGE'], primary_key: person_key, version_key: versionOf(name) };
 }

@@ -65,7 +65,7 @@ async function withPause(
  * time zone.
  */
 function applyFields(next: ExportFields, change: CheckedChange): void {
-  const { row, fields, query } = change;
+  const { row, fields, query, write_rule } = change;
   const { name, interval, last_paused_at, start_at, end_at, freshness_seconds } = fields;
   const { rejected_rows, rejected_rows_max, rejected_percent_max } = fields;
   const sent = Object.entries({
@@ -80,7 +80,7 @@ function applyFields(next: ExportFields, change: CheckedChange): void {
     rejected_percent_max,
   }).filter(([, value]) => value !== undefined);
   const { model, custom_query, schema } = query.content;
-  Object.assign(next, Object.fromEntries(sent), { model, custom_query, schema });
+  Object.assign(next, Object.fromEntries(sent), { model, custom_query, schema, write_rule });
   if (changesTimezone(change)) next.timezone = row.project_timezone;
 }
 

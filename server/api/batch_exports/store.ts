@@ -2,6 +2,7 @@ import sql, { empty, join, raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { QuerySchema } from '../../engine/query/custom_query.ts';
 import type { RejectedRowsPolicy } from '../../engine/model/destination/rejected_rows.ts';
+import type { WriteRule } from '../../engine/model/destination/write_mode.ts';
 import type { StoredConfig } from '../../engine/model/destination/stored_config.ts';
 import { lineOfEach } from '../../engine/model/run_log.ts';
 import type { PauseReason } from '../../engine/exports/health/pause_automatically.ts';
@@ -95,6 +96,7 @@ export type ExportFields = StoredConfig &
     schema: QuerySchema | null;
     destination_type: string;
     connection_id: string | null;
+    write_rule: WriteRule | null;
     interval: Interval;
     timezone: string;
     paused: boolean;
@@ -118,6 +120,7 @@ const field_types = {
   destination_config: 'jsonb',
   destination_secrets: 'bytea',
   connection_id: 'uuid',
+  write_rule: 'jsonb',
   interval: 'text',
   timezone: 'text',
   paused: 'boolean',
@@ -188,7 +191,7 @@ export type ExportSettings = StoredConfig &
     | 'destination_type'
     | 'connection_id'
     | 'revision'
-  > & { id: string; team_id: number };
+  > & { id: string; team_id: number } & (WriteRule | { mode: null });
 
 /** The settings of all exports of an organization, the oldest first. */
 export function listExportSettings(
@@ -199,7 +202,8 @@ export function listExportSettings(
     SELECT e.id, e.team_id, e.name, e.model, e."interval", e.paused, e.start_at, e.end_at,
       e.freshness_seconds, e.rejected_rows, e.rejected_rows_max, e.rejected_percent_max,
       e.custom_query, e.destination_type, e.destination_config,
-      e.destination_secrets, e.connection_id, e.revision
+      e.destination_secrets, e.connection_id, e.revision, e.write_rule ->> 'mode' AS mode,
+      e.write_rule -> 'primary_key' AS primary_key, e.write_rule -> 'version_key' AS version_key
     FROM batch_exports e WHERE ${isInPlace({ organization_id })} ORDER BY e.created_at, e.id`);
 }
 

@@ -36,11 +36,10 @@ export type CheckedChange = Input<typeof BatchExportPatch> & {
 };
 
 function meantBy(raw: unknown, row: LockedExport, { content }: QueryCheck): Meant {
-  const { interval = row.interval, destination } = isFields(raw) ? raw : {};
-  const { type = row.destination_type } = isFields(destination) ? destination : {};
+  const { interval = row.interval } = isFields(raw) ? raw : {};
   // Days and weeks of a new interval turn in the project's present zone.
   const timezone = interval === row.interval ? row.timezone : row.project_timezone;
-  return { interval, timezone, destination_type: type, ...content };
+  return { interval, timezone, custom_query: content.custom_query };
 }
 
 /** Checks the body of a PATCH or PUT; throws one 400 that names every fault. */

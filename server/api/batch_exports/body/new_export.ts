@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import type { WriteRule } from '../../../engine/model/destination/write_mode.ts';
 import type { Engine } from '../../../engine/exports/engine.ts';
 import { isFields } from '../../../platform/fields.ts';
 import { invalid, notFound } from '../../../platform/http/errors.ts';
@@ -22,6 +23,7 @@ export type CheckedNewExport = {
   sink: Sink;
   query: QueryCheck;
   connection: UsedConnection | undefined;
+  write_rule: WriteRule | null;
   team_id: number;
 };
 
@@ -46,7 +48,7 @@ export async function checkNewExport(
       : undefined;
   const team_id = place.team_id ?? project?.id;
   const missing = team_id === undefined ? noProject(place, wanted) : undefined;
-  const { fields, sink } = checkedInput({
+  const { fields, sink, write_rule } = checkedInput({
     rules: rulesFor(engine, place.organization_id),
     // A project of the path is the project, whatever the body says.
     schema: place.team_id === undefined ? NewBatchExport : BatchExportReplacement,
@@ -56,7 +58,8 @@ export async function checkNewExport(
     connection,
     known: [...(missing?.violations ?? []), ...aliasViolations(raw, meantBy(raw, project, query))],
   });
-  return { place, fields, sink: sink!, query, connection: connection.used, team_id: team_id! };
+  const checked = { place, fields, sink: sink!, query, write_rule };
+  return { ...checked, connection: connection.used, team_id: team_id! };
 }
 
 function meantBy(
@@ -64,9 +67,8 @@ function meantBy(
   project: { timezone: string } | undefined,
   { content }: QueryCheck,
 ): Meant {
-  const { interval, destination } = isFields(raw) ? raw : {};
-  const { type } = isFields(destination) ? destination : {};
-  return { interval, timezone: project?.timezone, destination_type: type, ...content };
+  const { interval } = isFields(raw) ? raw : {};
+  return { interval, timezone: project?.timezone, custom_query: content.custom_query };
 }
 
 /** The 400 or 404 for a project that a new export cannot go to. */

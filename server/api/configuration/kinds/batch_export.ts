@@ -65,6 +65,9 @@ export const batch_export: Kind = {
     rejected_rows_max: rejected_rows_default,
     rejected_percent_max: rejected_percent_default,
     custom_query: null,
+    mode: null,
+    primary_key: null,
+    version_key: null,
   },
   secretPaths: (fields) =>
     secretKeys(destinationOf(fields)?.type).map((key) => `destination.config.${key}`),
