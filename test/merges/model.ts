@@ -34,7 +34,7 @@ export function keyOf(row: ValueRow): string {
 }
 
 /** Is the version of the first row greater? The instant decides, then the number; null is lowest. */
-export function isGreater(one: ValueRow, other: ValueRow): boolean {
+function isGreater(one: ValueRow, other: ValueRow): boolean {
   const [instant, other_instant] = [one[changed] ?? '', other[changed] ?? ''];
   if (instant !== other_instant) return instant > other_instant;
   const [count, other_count] = [one[revision] ?? null, other[revision] ?? null];

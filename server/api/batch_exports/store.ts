@@ -176,22 +176,10 @@ export function lockBatchExport(
 }
 
 /** Fields of an export that people set, and its place. */
-export type ExportSettings = StoredConfig &
-  RejectedRowsPolicy &
-  Pick<
-    ExportFields,
-    | 'name'
-    | 'model'
-    | 'interval'
-    | 'paused'
-    | 'start_at'
-    | 'end_at'
-    | 'freshness_seconds'
-    | 'custom_query'
-    | 'destination_type'
-    | 'connection_id'
-    | 'revision'
-  > & { id: string; team_id: number } & (WriteRule | { mode: null });
+export type ExportSettings = Omit<
+  ExportFields,
+  'schema' | 'timezone' | 'last_paused_at' | 'pause_reason' | 'planned_until' | 'next_run_at'
+> & { id: string; team_id: number };
 
 /** The settings of all exports of an organization, the oldest first. */
 export function listExportSettings(
@@ -202,8 +190,7 @@ export function listExportSettings(
     SELECT e.id, e.team_id, e.name, e.model, e."interval", e.paused, e.start_at, e.end_at,
       e.freshness_seconds, e.rejected_rows, e.rejected_rows_max, e.rejected_percent_max,
       e.custom_query, e.destination_type, e.destination_config,
-      e.destination_secrets, e.connection_id, e.revision, e.write_rule ->> 'mode' AS mode,
-      e.write_rule -> 'primary_key' AS primary_key, e.write_rule -> 'version_key' AS version_key
+      e.destination_secrets, e.connection_id, e.write_rule, e.revision
     FROM batch_exports e WHERE ${isInPlace({ organization_id })} ORDER BY e.created_at, e.id`);
 }
 
