@@ -43,6 +43,7 @@ const type: DestinationType = {
   models: [],
   shows_as_written: false,
   sets_rows_aside: false,
+  merges_rows: false,
 };
 const stored = {
   host: 'a',

@@ -6,6 +6,8 @@ import { fieldOf, typedAt } from '../../time/zone.ts';
 import { timeText } from '../schedule_words.ts';
 import type { Body } from '../../http/path.ts';
 import { numberOf } from '../../form/values.ts';
+import { namesIn } from './write_mode.ts';
+import type { TypedMode } from './write_mode.ts';
 
 /** The models, with their names for people. */
 export const model_choices: { value: BatchExport['model']; label: string }[] = [
@@ -30,6 +32,10 @@ export type Draft = {
   rejected_rows: BatchExport['rejected_rows'];
   rejected_rows_max: string;
   rejected_percent_max: string;
+  mode: TypedMode;
+  /** Names of columns, separated by commas. */
+  primary_key: string;
+  version_key: string;
   is_query: boolean;
   custom_query: string;
   type: string;
@@ -53,6 +59,9 @@ export const shown_keys = [
   'rejected_rows_max',
   'rejected_percent_max',
   'custom_query',
+  'mode',
+  'primary_key',
+  'version_key',
   'destination',
   'connection_id',
 ] as const;
@@ -64,6 +73,11 @@ export const rejected_choices: Record<BatchExport['rejected_rows'], string> = {
   stop: 'Stop the run',
   set_aside: 'Set the row aside and deliver the others',
 };
+
+/** An answer has the keys of the model too, which nobody has chosen. */
+function keysIn(base: Base | undefined, key: 'primary_key' | 'version_key'): string {
+  return base?.mode === 'merge' ? (base[key] ?? []).join(', ') : '';
+}
 
 /** Returns the fields of a form before anything is typed. */
 export function draftOf(base: Base | undefined, zone: string): Draft {
@@ -82,6 +96,9 @@ export function draftOf(base: Base | undefined, zone: string): Draft {
     rejected_rows: base?.rejected_rows ?? 'stop',
     rejected_rows_max: (base?.rejected_rows_max ?? 1_000).toString(),
     rejected_percent_max: (base?.rejected_percent_max ?? 10).toString(),
+    mode: base?.mode ?? '',
+    primary_key: keysIn(base, 'primary_key'),
+    version_key: keysIn(base, 'version_key'),
     is_query: base !== undefined && base.custom_query !== null,
     custom_query: base?.custom_query ?? '',
     type: base?.destination.type ?? '',
@@ -116,7 +133,7 @@ export function bodyOf(
   if (base === undefined) return { ...said, destination };
   const before = saidOf(draftOf(base, zone), zone);
   const changed = Object.entries(said).filter(
-    ([name, value]) => before[name as keyof Said] !== value,
+    ([name, value]) => JSON.stringify(before[name as keyof Said]) !== JSON.stringify(value),
   );
   const is_sent = stored === undefined || Object.keys(config).length > 0;
   // The API accepts any part of a stored destination.
@@ -124,7 +141,13 @@ export function bodyOf(
 }
 
 function saidOf(draft: Draft, zone: string): Said {
-  const { name, model, interval, is_query, custom_query, connection_id } = draft;
+  const { name, model, interval, is_query, custom_query, connection_id, mode } = draft;
+  const names = (text: string) => (mode === 'merge' ? namesIn(text) : null);
+  const rule = {
+    mode: mode === '' ? null : mode,
+    primary_key: names(draft.primary_key),
+    version_key: names(draft.version_key),
+  };
   return {
     name,
     model,
@@ -139,6 +162,7 @@ function saidOf(draft: Draft, zone: string): Said {
     rejected_rows_max: numberOf(draft.rejected_rows_max),
     rejected_percent_max: numberOf(draft.rejected_percent_max),
     custom_query: is_query ? custom_query : null,
+    ...rule,
     connection_id: connection_id === '' ? null : connection_id,
   };
 }

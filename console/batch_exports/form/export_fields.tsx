@@ -9,6 +9,7 @@ import { DestinationFields } from './destination_fields.tsx';
 import { model_choices, storedConfig } from './draft.ts';
 import type { Base, Draft } from './draft.ts';
 import { WhenFields } from './when_fields.tsx';
+import { WriteModeFields } from './write_mode_fields.tsx';
 
 type Given = {
   project_id: string;
@@ -20,6 +21,8 @@ type Given = {
   stored_secrets: readonly string[];
   types: DestinationType[];
   type: DestinationType | undefined;
+  /** The columns of the first rows. */
+  columns: readonly string[];
   change: (changes: Partial<Draft>) => void;
   set: (key: string, value: string | boolean | null) => void;
 };
@@ -41,6 +44,7 @@ export function ExportFields(given: Given) {
         {type !== undefined && (draft.model === 'events' || hasFilter(draft, stored)) && (
           <FilterFields type={type} {...config} />
         )}
+        {(type?.merges_rows === true || draft.mode !== '') && <WriteModeFields {...given} />}
       </Group>
       <Group title="When">
         <WhenFields draft={draft} change={change} />

@@ -59,6 +59,7 @@ export function ExportForm({ base, etag, saved, discarded, copied, ...of }: Give
     is_complete,
     is_wanted: is_new || kept.is_touched,
   });
+  const columns = useSeen(rows.live?.preview?.columns);
   const redeliver = useRedelivery();
   return (
     <>
@@ -87,6 +88,7 @@ export function ExportForm({ base, etag, saved, discarded, copied, ...of }: Give
               {...kept}
               stored_secrets={stored_secrets}
               type={type}
+              columns={columns}
               set={kept.type}
             />
           </div>
@@ -97,6 +99,13 @@ export function ExportForm({ base, etag, saved, discarded, copied, ...of }: Give
       {saving.asked !== undefined && <Restart effect={saving.asked} answer={saving.answer} />}
     </>
   );
+}
+
+/** The columns that were seen last: a form with a fault has no first rows. */
+function useSeen(columns: string[] | undefined): readonly string[] {
+  const [seen, setSeen] = useState<readonly string[]>([]);
+  if (columns !== undefined && columns !== seen) setSeen(columns);
+  return seen;
 }
 
 /** The first rows: of stored exports on demand, as a person may open settings for another end. */

@@ -19,17 +19,20 @@ const labels: Record<string, string> = {
   freshness_seconds: 'Late after (seconds)',
   interval: 'Interval',
   last_paused_at: 'Last paused',
+  mode: 'Rows in the table',
   model: 'Model',
   name: 'Name',
   offset_day: 'Day of the week',
   offset_hour: 'Hour',
   offset_minute: 'Minute',
   paused: 'Paused',
+  primary_key: 'Key',
   rejected_percent_max: 'Maximum refused rows (percent of a run)',
   rejected_rows: 'If the destination refuses a row',
   rejected_rows_max: 'Maximum refused rows',
   start_at: 'Start',
   timezone: 'Time zone',
+  version_key: 'Version',
 };
 
 const config_prefix = 'destination.config.';

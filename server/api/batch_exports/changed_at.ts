@@ -17,6 +17,7 @@ const delivery_fields = [
   'destination_config',
   'destination_secrets',
   'connection_id',
+  'write_rule',
   'rejected_rows',
   'rejected_rows_max',
   'rejected_percent_max',

@@ -26,7 +26,7 @@ import type { NewRow, TargetProject } from './store.ts';
 export async function createBatchExport(
   engine: Engine,
   tx: Transaction,
-  { place, fields, sink, query, connection }: CheckedNewExport,
+  { place, fields, sink, query, connection, write_rule }: CheckedNewExport,
   { project, created_by, soon }: { project: TargetProject; created_by: number; soon(): void },
 ): Promise<{ created: BatchExport; row: NewRow }> {
   await holdConnection(tx, place.organization_id, connection);
@@ -41,6 +41,7 @@ export async function createBatchExport(
     ...rhythm,
     ...given,
     ...query.content,
+    write_rule,
     destination_type: destination.type,
     ...storeConfig(engine.secrets, id, destination.config, definition.secrets),
     connection_id: connection?.id ?? null,

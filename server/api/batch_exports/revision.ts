@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { DestinationDefinition } from '../../engine/model/destination/destination.ts';
 import { namesLocalTime } from '../../engine/destinations/formats/naming.ts';
+import type { WriteRule } from '../../engine/model/destination/write_mode.ts';
 import { event_filter_keys, eventFilterOf } from '../../engine/model/models/event_filter.ts';
 import type { CheckedChange } from './body/changed_export.ts';
 import type { Destination } from './body/destination_body.ts';
@@ -43,7 +44,12 @@ export function placesData(
 }
 
 /** The fields of an export that decide where its data lies. */
-type Delivered = { model: string; custom_query: string | null; destination: Destination };
+type Delivered = {
+  model: string;
+  custom_query: string | null;
+  write_rule?: WriteRule | null;
+  destination: Destination;
+};
 
 /**
  * True when an export after the change delivers other rows, or to another place, or laid out
@@ -57,6 +63,7 @@ export function startsRevision(
   if (
     before.model !== after.model ||
     before.custom_query !== after.custom_query ||
+    !isDeepStrictEqual(before.write_rule, after.write_rule) ||
     before.destination.type !== after.destination.type
   )
     return true;
@@ -85,14 +92,16 @@ export function startsRevision(
 
 /** True when the change makes the export deliver something else, or elsewhere, from then on. */
 export function changesDelivery(change: CheckedChange): boolean {
-  const { row, before, sink, query } = change;
+  const { row, before, sink, query, write_rule } = change;
   const { model, custom_query } = query.content;
   const config = (sink?.destination ?? before).config;
   if (change.rhythm.timezone !== row.timezone && namesLocalTime(config)) return true;
-  if (sink === undefined) return model !== row.model || custom_query !== row.custom_query;
+  const was = { model: row.model, custom_query: row.custom_query, write_rule: row.write_rule };
+  const is = { model, custom_query, write_rule };
+  if (sink === undefined) return !isDeepStrictEqual(was, is);
   return startsRevision(
     sink.definition,
-    { model: row.model, custom_query: row.custom_query, destination: before },
-    { model, custom_query, destination: sink.destination },
+    { ...was, destination: before },
+    { ...is, destination: sink.destination },
   );
 }

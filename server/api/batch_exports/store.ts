@@ -2,6 +2,7 @@ import sql, { empty, join, raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { QuerySchema } from '../../engine/query/custom_query.ts';
 import type { RejectedRowsPolicy } from '../../engine/model/destination/rejected_rows.ts';
+import type { WriteRule } from '../../engine/model/destination/write_mode.ts';
 import type { StoredConfig } from '../../engine/model/destination/stored_config.ts';
 import { lineOfEach } from '../../engine/model/run_log.ts';
 import type { PauseReason } from '../../engine/exports/health/pause_automatically.ts';
@@ -97,6 +98,7 @@ export type ExportFields = StoredConfig &
     schema: QuerySchema | null;
     destination_type: string;
     connection_id: string | null;
+    write_rule: WriteRule | null;
     paused: boolean;
     last_paused_at: string | null;
     pause_reason: PauseReason | null;
@@ -118,6 +120,7 @@ const field_types = {
   destination_config: 'jsonb',
   destination_secrets: 'bytea',
   connection_id: 'uuid',
+  write_rule: 'jsonb',
   interval: 'text',
   timezone: 'text',
   has_own_timezone: 'boolean',
@@ -175,24 +178,15 @@ export function lockBatchExport(
 }
 
 /** Fields of an export that people set, and its place. */
-export type ExportSettings = StoredConfig &
-  RejectedRowsPolicy &
-  Pick<
-    ExportFields,
-    | 'name'
-    | 'model'
-    | 'interval'
-    | 'timezone'
-    | 'offset_minutes'
-    | 'paused'
-    | 'start_at'
-    | 'end_at'
-    | 'freshness_seconds'
-    | 'custom_query'
-    | 'destination_type'
-    | 'connection_id'
-    | 'revision'
-  > & { id: string; team_id: number };
+export type ExportSettings = Omit<
+  ExportFields,
+  | 'schema'
+  | 'has_own_timezone'
+  | 'last_paused_at'
+  | 'pause_reason'
+  | 'planned_until'
+  | 'next_run_at'
+> & { id: string; team_id: number };
 
 /** The settings of all exports of an organization, the oldest first. */
 export function listExportSettings(
@@ -203,7 +197,7 @@ export function listExportSettings(
     SELECT e.id, e.team_id, e.name, e.model, e."interval", e.timezone, e.offset_minutes,
       e.paused, e.start_at, e.end_at, e.freshness_seconds, e.rejected_rows, e.rejected_rows_max,
       e.rejected_percent_max, e.custom_query, e.destination_type, e.destination_config,
-      e.destination_secrets, e.connection_id, e.revision
+      e.destination_secrets, e.connection_id, e.write_rule, e.revision
     FROM batch_exports e WHERE ${isInPlace({ organization_id })} ORDER BY e.created_at, e.id`);
 }
 

@@ -114,6 +114,7 @@ export function describeDestination(definition: DestinationDefinition): Destinat
     })),
     shows_as_written: shows_as_written ?? false,
     sets_rows_aside: definition.setAsideFault !== undefined,
+    merges_rows: column_set === 'tables',
   };
 }
 

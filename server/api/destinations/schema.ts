@@ -81,6 +81,9 @@ export const DestinationType = Type.Object(
     sets_rows_aside: Type.Boolean({
       description: 'True if `rejected_rows` of an export can be `set_aside`.',
     }),
+    merges_rows: Type.Boolean({
+      description: 'True if `mode` of an export can be `merge`.',
+    }),
   },
   { title: 'DestinationType' },
 );

@@ -36,8 +36,6 @@ export async function createRedshift(pool: pg.Pool): Promise<void> {
   await pool.query(`CREATE DOMAIN super AS text CHECK (VALUE IS JSON);
     CREATE FUNCTION json_parse(varchar) RETURNS super LANGUAGE sql IMMUTABLE STRICT AS
       'SELECT $1::text::super';
-    CREATE FUNCTION json_serialize(super) RETURNS varchar LANGUAGE sql IMMUTABLE STRICT AS
-      'SELECT $1::varchar';
     CREATE FUNCTION json_size(super) RETURNS integer LANGUAGE sql IMMUTABLE STRICT AS
       'SELECT octet_length($1::text)';
     CREATE FUNCTION getdate() RETURNS timestamp LANGUAGE sql STABLE AS 'SELECT now()::timestamp'`);

@@ -1,8 +1,6 @@
 import { loadConfig } from '../../../engine/model/destination/stored_config.ts';
 import type { Engine } from '../../../engine/exports/engine.ts';
-import { isFields } from '../../../platform/fields.ts';
 import { aliasViolations } from '../aliases.ts';
-import type { Meant } from '../aliases.ts';
 import { changedRhythm } from '../rhythm.ts';
 import type { OwnRhythm } from '../rhythm.ts';
 import { BatchExportPatch, BatchExportReplacement } from '../schema.ts';
@@ -38,12 +36,6 @@ export type CheckedChange = Input<typeof BatchExportPatch> & {
   connection: ConnectionCheck;
 };
 
-function meantBy(raw: unknown, row: LockedExport, { content }: QueryCheck): Meant {
-  const { destination } = isFields(raw) ? raw : {};
-  const { type = row.destination_type } = isFields(destination) ? destination : {};
-  return { destination_type: type, ...content };
-}
-
 /** Checks the body of a PATCH or PUT; throws one 400 that names every fault. */
 export function checkChangedExport(
   engine: Engine,
@@ -51,7 +43,7 @@ export function checkChangedExport(
 ): CheckedChange {
   const before = { type: row.destination_type, config: loadConfig(engine.secrets, row.id, row) };
   const current = { ...row, destination: before };
-  const known = aliasViolations(raw, meantBy(raw, row, query), row);
+  const known = aliasViolations(raw, query.content.custom_query, row.custom_query);
   const rules = rulesFor(engine, connection.organization_id);
   const given = { rules, raw, current, query, connection, known };
   const input =

@@ -8,6 +8,7 @@ import {
   isOfConnection,
   joinedConfig,
 } from '../../../engine/model/destination/connection.ts';
+import type { WriteRule } from '../../../engine/model/destination/write_mode.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
 import type { RejectedRowsPolicy } from '../../../engine/model/destination/rejected_rows.ts';
 import type { Rhythm } from '../../../engine/exports/planning/interval.ts';
@@ -27,6 +28,7 @@ export type Current = Rhythm & {
   freshness_seconds: number | null;
   rejected_rows: RejectedRowsPolicy['rejected_rows'];
   connection_id: string | null;
+  write_rule: WriteRule | null;
 };
 
 /** A destination that every rule accepted, with its definition. */

@@ -17,12 +17,20 @@ import type { Destination } from './destination_body.ts';
 import { checkDestination } from './destination_check.ts';
 import type { Current, Sink } from './destination_check.ts';
 import { instantViolations, rangeViolations } from './instants.ts';
+import { checkWriteRule } from '../write_mode.ts';
+import type { CheckedRule } from '../write_mode.ts';
 import type { QueryCheck } from './query_check.ts';
 import type { ConnectionCheck } from './used_connection.ts';
+import { models } from '../../../engine/model/models/index.ts';
 import type { ModelName } from '../../../engine/model/models/model.ts';
+import type { WriteRule } from '../../../engine/model/destination/write_mode.ts';
 
 /** A body that every rule accepted. `sink` is there when the body speaks of the destination. */
-export type Input<Schema extends TObject> = { fields: Static<Schema>; sink: Sink | undefined };
+export type Input<Schema extends TObject> = {
+  fields: Static<Schema>;
+  sink: Sink | undefined;
+  write_rule: WriteRule | null;
+};
 
 /** A body with all that its rules look at. */
 export type ToCheck<Schema extends TObject> = {
@@ -76,8 +84,27 @@ export function checkedInput<Schema extends TObject>({
     collected.add(asideViolations(body, current, definition, sink?.destination));
   if (definition !== undefined && (query.is_changed || sink !== undefined))
     collected.add(columnViolations(definition, query));
+  const written = writeRule(body, current, definition, query);
+  collected.add(written.violations);
   collected.throwIfAny();
-  return { fields: fields as Static<Schema>, sink };
+  return { fields: fields as Static<Schema>, sink, write_rule: written.rule };
+}
+
+/** The rule of an export that would have this content, at a destination as far as it is known. */
+function writeRule(
+  body: Record<string, unknown>,
+  current: Current | undefined,
+  definition: DestinationDefinition | undefined,
+  { before, content, columns: own }: QueryCheck,
+): CheckedRule {
+  const standing = current?.write_rule ?? null;
+  if (definition === undefined) return { rule: standing, violations: [] };
+  const { model, custom_query } = content;
+  const columns = custom_query === null ? models[model].columns[definition.column_set] : own;
+  const written = { model, custom_query, destination_type: definition.type, columns };
+  if (current === undefined || before === undefined) return checkWriteRule(body, written);
+  const stood = { ...before, rule: standing, destination_type: current.destination.type };
+  return checkWriteRule(body, written, stood);
 }
 
 function columnViolations(

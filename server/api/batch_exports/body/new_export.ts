@@ -1,10 +1,10 @@
 import type { Static } from 'typebox';
+import type { WriteRule } from '../../../engine/model/destination/write_mode.ts';
 import type { Engine } from '../../../engine/exports/engine.ts';
 import { isFields } from '../../../platform/fields.ts';
 import { invalid, notFound } from '../../../platform/http/errors.ts';
 import type { Place } from '../../../platform/http/caller/mount.ts';
 import { aliasViolations } from '../aliases.ts';
-import type { Meant } from '../aliases.ts';
 import { BatchExportReplacement, NewBatchExport } from '../schema.ts';
 import { findTargetProject } from '../store.ts';
 import { checkedInput } from './input.ts';
@@ -22,6 +22,7 @@ export type CheckedNewExport = {
   sink: Sink;
   query: QueryCheck;
   connection: UsedConnection | undefined;
+  write_rule: WriteRule | null;
   team_id: number;
 };
 
@@ -42,7 +43,7 @@ export async function checkNewExport(
     place.team_id === undefined ? await findTargetProject(engine.db, place, wanted) : undefined;
   const team_id = place.team_id ?? project?.id;
   const missing = team_id === undefined ? noProject(place, wanted) : undefined;
-  const { fields, sink } = checkedInput({
+  const { fields, sink, write_rule } = checkedInput({
     rules: rulesFor(engine, place.organization_id),
     // A project of the path is the project, whatever the body says.
     schema: place.team_id === undefined ? NewBatchExport : BatchExportReplacement,
@@ -50,15 +51,10 @@ export async function checkNewExport(
     how: 'replace',
     query,
     connection,
-    known: [...(missing?.violations ?? []), ...aliasViolations(raw, meantBy(raw, query))],
+    known: [...(missing?.violations ?? []), ...aliasViolations(raw, query.content.custom_query)],
   });
-  return { place, fields, sink: sink!, query, connection: connection.used, team_id: team_id! };
-}
-
-function meantBy(raw: unknown, { content }: QueryCheck): Meant {
-  const { destination } = isFields(raw) ? raw : {};
-  const { type } = isFields(destination) ? destination : {};
-  return { destination_type: type, ...content };
+  const checked = { place, fields, sink: sink!, query, write_rule };
+  return { ...checked, connection: connection.used, team_id: team_id! };
 }
 
 /** The 400 or 404 for a project that a new export cannot go to. */

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { DestinationDefinition } from '../../../engine/model/destination/destination.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
+import type { WriteRule } from '../../../engine/model/destination/write_mode.ts';
 import type { Engine } from '../../../engine/exports/engine.ts';
 import type { Column } from '../../../engine/model/models/column.ts';
 import { models } from '../../../engine/model/models/index.ts';
@@ -24,17 +25,19 @@ export type Draft = {
   model: ModelName;
   custom_query: string | null;
   columns: Column[];
+  write_rule: WriteRule | null;
 };
 
 /** The export that a body of POST describes; throws 400 as POST does. */
 export async function newDraft(engine: Engine, request: FastifyRequest): Promise<Draft> {
-  const { sink, query, team_id } = await checkNewExport(
+  const { sink, query, team_id, write_rule } = await checkNewExport(
     engine,
     request.access,
     withOwnNames(jsonBody(request)),
   );
   const { definition, destination } = sink;
-  return { definition, config: destination.config, team_id, ...contentOf(definition, query) };
+  const content = contentOf(definition, query);
+  return { definition, config: destination.config, team_id, ...content, write_rule };
 }
 
 /**
@@ -50,7 +53,7 @@ export async function changedDraft(engine: Engine, request: FastifyRequest): Pro
     raw,
     current: row.connection_id,
   });
-  const { sink, before } = checkChangedExport(engine, {
+  const { sink, before, write_rule } = checkChangedExport(engine, {
     row,
     raw,
     how: 'patch',
@@ -65,6 +68,7 @@ export async function changedDraft(engine: Engine, request: FastifyRequest): Pro
     config: sink?.destination.config ?? before.config,
     team_id: row.team_id,
     ...contentOf(definition, query),
+    write_rule,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
+import { mergeIn } from '../../../engine/model/destination/write_mode.ts';
 import { destinationDeps } from '../../../engine/exports/engine.ts';
 import type { Engine } from '../../../engine/exports/engine.ts';
 import { refuseAgentBeside } from '../../../platform/http/caller/agent.ts';
@@ -81,12 +82,11 @@ function effectRoute(
 async function testDraft(engine: Engine, request: FastifyRequest, draft: Draft) {
   if (isValidateOnly(request)) return { steps: [] };
   await refuseAgentBeside(engine.db, request);
-  const { definition, config, columns } = draft;
+  const { definition, config, columns, write_rule } = draft;
   return {
-    steps: await definition.check(
-      config,
-      columns,
-      destinationDeps(engine, AbortSignal.timeout(60_000)),
-    ),
+    steps: await definition.check(config, columns, {
+      ...destinationDeps(engine, AbortSignal.timeout(60_000)),
+      ...mergeIn(write_rule),
+    }),
   };
 }

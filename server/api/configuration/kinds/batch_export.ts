@@ -28,6 +28,8 @@ const names = [...Object.keys(properties), 'connection_id'];
 
 type Destination = Static<typeof BatchExportSettings>['destination'];
 
+const no_rule = { mode: null, primary_key: null, version_key: null };
+
 /** Batch exports with their destination and query. */
 export const batch_export: Kind = {
   ...plain_kind,
@@ -69,6 +71,7 @@ export const batch_export: Kind = {
     rejected_rows_max: rejected_rows_default,
     rejected_percent_max: rejected_percent_default,
     custom_query: null,
+    ...no_rule,
   },
   secretPaths: (fields) =>
     secretKeys(destinationOf(fields)?.type).map((key) => `destination.config.${key}`),
@@ -162,7 +165,7 @@ function standingOf({ deps }: Reading, row: ExportSettings): Standing {
     parent_id: String(row.team_id),
     name: row.name,
     fields: {
-      ...pick({ ...row, ...offset, ...plainOffset(offset) }, names),
+      ...pick({ ...row, ...offset, ...plainOffset(offset), ...no_rule, ...row.write_rule }, names),
       destination: completed(row.destination_type, Object.fromEntries(shown), has_connection),
     },
     secrets: Object.fromEntries(hidden.map(([key, value]) => [`destination.config.${key}`, value])),

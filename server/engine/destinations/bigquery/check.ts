@@ -30,7 +30,7 @@ export function checkBigQuery(
   deps: DestinationDeps,
 ): Promise<CheckStep[]> {
   const scratch = `${stage_prefix}check_${randomBytes(6).toString('hex')}`;
-  const row = sampleRow(columns);
+  const row = sampleRow(columns, deps.merge);
   return checkPlace<Session>(
     {
       row,
@@ -40,7 +40,7 @@ export function checkBigQuery(
       },
       begin: async ({ dataset: { location } }) =>
         `Google let the service account in; the dataset is in ${location}.`,
-      look: async (session) => (await lookAtTable(session, columns)).told,
+      look: async (session) => (await lookAtTable(session, row)).told,
       write: async ({ dataset }) => {
         const file = Readable.from([await fileOf(row, deps)]);
         requireRows('took', await loadFile(dataset, scratch, columns, file), 1);

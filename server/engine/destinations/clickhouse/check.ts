@@ -31,7 +31,7 @@ export function checkClickHouse(
 ): Promise<CheckStep[]> {
   const scratch = scratchName();
   const name = inDatabase(config, scratch);
-  const row = sampleRow(columns);
+  const row = sampleRow(columns, deps.merge);
   let found: FoundColumn[] | undefined;
   return checkPlace<Session>(
     {
@@ -42,7 +42,7 @@ export function checkClickHouse(
       },
       begin: async () => 'The server let the user in.',
       look: async (session) => {
-        const looked = await lookAtTable(session, columns);
+        const looked = await lookAtTable(session, row);
         found = looked.found;
         if (found === undefined) return looked.told;
         return `${looked.told}${passedBy(await getTable(session.connection))}`;
@@ -81,7 +81,7 @@ async function writeRow(
   row: SampleRow,
 ): Promise<void> {
   const { columns } = row;
-  const layout = testedLayout(columns);
+  const layout = testedLayout(row);
   if (like === undefined)
     await connection.command(tableStatement(inDatabase(connection.config, scratch), layout));
   else await createStage(connection, like, layout, { table: scratch, id: randomUUID() });

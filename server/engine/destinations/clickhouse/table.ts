@@ -20,7 +20,7 @@ export const stage_column = 'sluice_stage_id';
  * Orders the rows of a key: their versions, then a hash of their other values. The engine takes one
  * version, and of equal ones the row that came last.
  */
-export const version_column = 'sluice_version';
+const version_column = 'sluice_version';
 
 const no_stage = '00000000-0000-0000-0000-000000000000';
 
@@ -111,7 +111,7 @@ const version_bits = 65;
  * The value of `version_column`: each version as a number that grows with it, the first one on top,
  * and below them as much of a hash of the other values as there is room for.
  */
-export function versionExpression(layout: Layout, { key, versions }: MergeKeys): string {
+function versionExpression(layout: Layout, { key, versions }: MergeKeys): string {
   const types = new Map(layout.columns.map(({ name, type }) => [name, type]));
   const parts = versions.map((name, index) => {
     const column = identifier(name);

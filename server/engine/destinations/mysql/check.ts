@@ -36,7 +36,7 @@ export function checkMySql(
   columns: Column[],
   deps: DestinationDeps,
 ): Promise<CheckStep[]> {
-  const row = sampleRow(columns);
+  const row = sampleRow(columns, deps.merge);
   const scratch = inDatabase(config, scratchName());
   let found: FoundColumn[] | undefined;
   return checkPlace<Session>(
@@ -48,14 +48,14 @@ export function checkMySql(
       },
       begin: async () => 'The server let the user in.',
       look: async (session) => {
-        const looked = await lookAtTable(session, columns);
+        const looked = await lookAtTable(session, row);
         found = looked.found;
         return looked.told;
       },
       write: async (session) => {
         if (found !== undefined) return writeUnseen(session, row);
         const { connection } = session;
-        await connection.run(await tableStatement(connection, scratch, testedLayout(columns)));
+        await connection.run(await tableStatement(connection, scratch, testedLayout(row)));
         await writeRow(connection, scratch, row);
         return 'A scratch table took a row with a value in every column, as deliveries send it.';
       },
@@ -86,7 +86,7 @@ export function checkMySql(
 
 async function writeRow(connection: Connection, table: string, row: SampleRow): Promise<void> {
   const { columns } = row;
-  const layout: Layout = testedLayout(columns);
+  const layout: Layout = testedLayout(row);
   const { before, after } = insertStatement(table, layout);
   const { escape, statement_bytes_max } = connection;
   const limits = { bytes: statement_bytes_max, row_bytes: statement_bytes_max };
@@ -123,7 +123,7 @@ async function writeUnseen(session: Session, row: SampleRow): Promise<string> {
   await connection.rows(`SELECT 1 FROM ${target.quoted} LIMIT 0`);
   await writeRow(connection, target.quoted, row);
   if (hasReceipts)
-    await writeReceipt(session, testedDelivery(row.columns), {
+    await writeReceipt(session, testedDelivery(row), {
       records: 1,
       text: '{}',
       is_repeat: false,

@@ -30,8 +30,8 @@ export function checkPostgres(
   columns: Column[],
   deps: DestinationDeps,
 ): Promise<CheckStep[]> {
-  const delivery = testedDelivery(columns);
-  const row = sampleRow(columns);
+  const row = sampleRow(columns, deps.merge);
+  const delivery = testedDelivery(row);
   return checkPlace<Session>(
     {
       row,

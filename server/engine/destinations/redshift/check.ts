@@ -38,9 +38,9 @@ export function checkRedshift(
   columns: Column[],
   deps: DestinationDeps,
 ): Promise<CheckStep[]> {
-  const row = sampleRow(columns);
+  const row = sampleRow(columns, deps.merge);
   const load = config.mode === 'COPY' ? openTrial(config, row, deps) : undefined;
-  const delivery = testedDelivery(columns);
+  const delivery = testedDelivery(row);
   let found: FoundColumn[] = [];
   return checkPlace<Session>(
     {
@@ -72,7 +72,7 @@ export function checkRedshift(
         await connection.rows(stageStatement(target.quoted, columns));
         if (load === undefined) await insertRow(connection, columns, supersOf(columns, found), row);
         else await withoutSecrets(config, () => connection.rows(load.statement));
-        await show(connection, target, columns);
+        await show(connection, target, row);
         await writeReceipt(session, delivery, { records: 1, text: '{}', is_repeat: false });
         return (
           'The table took a row with a value in every column, as deliveries send it, and that ' +
@@ -95,9 +95,9 @@ export function checkRedshift(
 async function show(
   connection: Connection,
   target: { quoted: string; table: string },
-  columns: Column[],
+  row: SampleRow,
 ): Promise<void> {
-  const layout = testedLayout(columns);
+  const layout = testedLayout(row);
   for (const statement of showStatements(target, layout, stage)) await connection.rows(statement);
 }
 

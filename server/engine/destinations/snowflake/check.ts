@@ -29,7 +29,7 @@ export function checkSnowflake(
   deps: DestinationDeps,
 ): Promise<CheckStep[]> {
   const scratch = quoted(scratchName());
-  const row = sampleRow(columns);
+  const row = sampleRow(columns, deps.merge);
   let like: string | undefined;
   // The columns of the table that the first delivery would create.
   let found: FoundColumn[] = columns.map(({ name, type }) => ({
@@ -46,7 +46,7 @@ export function checkSnowflake(
       begin: async () =>
         'The account let the user in, with this role, warehouse, database and schema.',
       look: async (session) => {
-        const looked = await lookAtTable(session, columns);
+        const looked = await lookAtTable(session, row);
         if (looked.found === undefined) return looked.told;
         found = looked.found;
         like = session.target.quoted;
@@ -94,7 +94,7 @@ async function writeRow(
   const { columns } = row;
   await connection.rows(
     like === undefined
-      ? tableStatement(scratch, testedLayout(columns))
+      ? tableStatement(scratch, testedLayout(row))
       : `CREATE TEMPORARY TABLE ${scratch} LIKE ${like}`,
   );
   const loader = await openLoader(connection);

@@ -104,12 +104,12 @@ export function scratchName(): string {
 /** Looks at the table of the export, which is not created; `found` is undefined where it misses. */
 export async function lookAtTable(
   { target, findColumns, checkTable }: Dialect,
-  columns: Layout['columns'],
+  row: Pick<Layout, 'columns' | 'merge'>,
 ): Promise<{ found: FoundColumn[] | undefined; told: string }> {
   const found = await findColumns(target.table);
   if (found === undefined)
     return { found, told: `${target.name} is missing; the first delivery creates it.` };
-  const warning = await checkTable(testedLayout(columns), found);
+  const warning = await checkTable(testedLayout(row), found);
   return { found, told: warning ?? `${target.name} can take the columns of the export.` };
 }
 
@@ -128,11 +128,11 @@ export async function readTexts(
 }
 
 /** A delivery as a test makes it, which no other one is. */
-export function testedDelivery(columns: Layout['columns']): Delivery {
+export function testedDelivery(row: Pick<Layout, 'columns' | 'merge'>): Delivery {
   const id = randomUUID();
   const [data_interval_start, data_interval_end] = ['2026-01-02T03:00:00Z', '2026-01-02T04:00:00Z'];
   return {
-    ...testedLayout(columns),
+    ...testedLayout(row),
     delivery_id: id,
     run_id: id,
     attempt: 1,

@@ -11,7 +11,7 @@ test('rows of events are added, those of the other models merged by key and vers
     const { tables: columns } = models[model].columns;
     const layout = { model, columns };
     const engine = /ENGINE =\s+(\w+(?:\([^)]*\))?)/.exec(tableStatement('t', layout))?.[1];
-    const tested = isMerged(testedLayout(columns));
+    const tested = isMerged(testedLayout({ columns }));
     assert.equal(tested, isMerged(layout), 'a connection test merges as the export does');
     return [model, keyColumn(layout), isMerged(layout), versionColumns(layout), engine];
   });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import type { MergeKeys } from '../../model/destination/write_mode.ts';
 import { versionColumns } from './layout.ts';
 import type { Layout } from './layout.ts';
 
@@ -9,7 +10,7 @@ type Column = Layout['columns'][number];
  * A row such as an export brings, for connection tests: a value of its type in every column, in the
  * text that ClickHouse writes. Nothing in it needs an escape.
  */
-export type SampleRow = { columns: Column[]; values: string[] };
+export type SampleRow = { columns: Column[]; values: string[]; merge?: MergeKeys | null };
 
 const texts: Readonly<Record<string, string>> = {
   event: '$pageview',
@@ -17,9 +18,9 @@ const texts: Readonly<Record<string, string>> = {
   site_url: 'https://example.com/',
 };
 
-/** A sample row whose keys no other row has. */
-export function sampleRow(columns: Column[]): SampleRow {
-  return { columns, values: columns.map(valueOf) };
+/** A sample row whose keys no other row has, of an export that says or not how rows are merged. */
+export function sampleRow(columns: Column[], merge?: MergeKeys | null): SampleRow {
+  return { columns, values: columns.map(valueOf), ...(merge === undefined ? {} : { merge }) };
 }
 
 /** The sample as one line of tab-separated text. */
@@ -28,13 +29,14 @@ export function sampleLine({ values }: SampleRow): string {
 }
 
 /**
- * The layout of a connection test, which is told the columns alone: what has a version is an export
- * of persons, or of their distinct ids.
+ * The layout of a connection test, which is not told the model: what has a version is an export of
+ * persons, or of their distinct ids.
  */
-export function testedLayout(columns: Column[]): Layout {
+export function testedLayout({ columns, merge }: Pick<Layout, 'columns' | 'merge'>): Layout {
   return {
     model: versionColumns({ columns }).length > 0 ? 'persons' : 'events',
     columns,
+    ...(merge === undefined ? {} : { merge }),
   };
 }
 

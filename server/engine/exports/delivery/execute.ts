@@ -23,6 +23,7 @@ import { cutSlices } from '../source/cut_slices.ts';
 import { cutSlicesOnce } from '../source/recent_cuts.ts';
 import { isFirstReading, openAttempt, readingOf, say } from './attempt.ts';
 import type { Attempt, WatchedAttempt } from './attempt.ts';
+import { requireKeys } from './require_keys.ts';
 import { writeSlices } from './write_slices.ts';
 import { cleanUp, abandonAttempt } from './clean_up.ts';
 import { endCancelled, inDoubt, settle } from './settle_failure.ts';
@@ -117,6 +118,8 @@ async function deliver(attempt: Attempt, onStall: (isStalled: boolean) => void):
 
 async function open(attempt: WatchedAttempt, slices: StoredSlice[]): Promise<void> {
   const { engine, definition, config, delivery, watch } = attempt;
+  if (slices.length > 0)
+    await watch.during('looking for rows without a key', () => requireKeys(attempt));
   const deps = {
     ...destinationDeps(engine, watch.signal, watch.noteProgress),
     warn: watch.warnOnce,

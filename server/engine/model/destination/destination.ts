@@ -155,6 +155,8 @@ export type DestinationDeps = {
   noteProgress?: () => void;
   /** Writes a warning into the log of the run, the same one once. Left out in tests of a config. */
   warn?: (sentence: string) => void;
+  /** Of a connection test: as `merge` of a delivery. */
+  merge?: MergeKeys | null;
   /** A connection test ends after so many steps; left out, after the last one. */
   steps_max?: number;
   /**

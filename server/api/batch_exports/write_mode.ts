@@ -1,0 +1,266 @@
+import { isDeepStrictEqual } from 'node:util';
+import sql, { join } from 'sql-template-tag';
+import { Type } from 'typebox';
+import { destinations } from '../../engine/destinations/index.ts';
+import { person_key, versionColumns } from '../../engine/destinations/sql_tables/layout.ts';
+import { write_modes } from '../../engine/model/destination/write_mode.ts';
+import type { WriteMode, WriteRule } from '../../engine/model/destination/write_mode.ts';
+import { models } from '../../engine/model/models/index.ts';
+import { model_names } from '../../engine/model/models/model.ts';
+import type { ModelName } from '../../engine/model/models/model.ts';
+import type { Column } from '../../engine/model/models/column.ts';
+import { isFields } from '../../platform/fields.ts';
+import type { Fields } from '../../platform/fields.ts';
+import type { Violation } from '../../platform/http/errors.ts';
+import { lineOfText } from '../../platform/line_of_text.ts';
+import { nullable } from '../../platform/nullable.ts';
+
+const alias_modes = ['APPEND', 'MERGE'];
+/** ClickHouse has room for so many in its one version. */
+const versions_max = 3;
+const keys_max = 16;
+
+const about = {
+  mode:
+    'How rows go into the table of a database. `append` adds each row. `merge` keeps one row for ' +
+    'each value of `primary_key`: the one with the greatest `version_key` that was ever delivered ' +
+    '(docs/write_modes.md). Null: persons and their distinct ids are merged, events appended.',
+  primary_key:
+    'The columns that identify a row of the table, with `mode` `merge`. An answer also has those ' +
+    'of merged persons. Null: rows are appended.',
+  version_key:
+    'The columns that grow with each change of a row, with `mode` `merge`. The first one that ' +
+    'differs decides. Null: rows are appended.',
+  incremental_mode:
+    '`mode` under the name that other clients use: `APPEND` or `MERGE`. With `mode` null it says ' +
+    'what the model decides; then it is null for a query over persons, whose columns decide.',
+};
+
+const column = lineOfText({ minLength: 1, maxLength: 300 });
+const names = (description: string, maxItems: number) =>
+  nullable(Type.Array(column, { minItems: 1, maxItems, description }));
+
+/** The fields of an export that say how its rows go into a table. */
+export const write_fields = {
+  mode: nullable(Type.Enum([...write_modes], { description: about.mode })),
+  primary_key: names(about.primary_key, keys_max),
+  version_key: names(about.version_key, versions_max),
+};
+
+/** The field under which other clients know the mode. */
+export const incremental_mode = nullable(
+  Type.Enum(alias_modes, { description: about.incremental_mode }),
+);
+
+const table_types = destinations
+  .filter(({ column_set }) => column_set === 'tables')
+  .map(({ type }) => type);
+const merged_models = model_names.filter((name) => name !== 'events');
+const versionOf = (model: ModelName) => versionColumns({ columns: models[model].columns.tables });
+
+const is_merged = sql`(e.custom_query IS NULL AND e.model <> 'events'
+  AND e.destination_type IN (${join(table_types)}))`;
+
+/** The fields of an export `e` as they are on the wire. */
+export const write_columns = sql`e.write_rule ->> 'mode' AS mode,
+  CASE WHEN e.write_rule IS NOT NULL THEN upper(e.write_rule ->> 'mode')
+    WHEN ${is_merged} THEN 'MERGE'
+    WHEN e.model = 'events' OR e.destination_type NOT IN (${join(table_types)})
+      THEN 'APPEND' END AS incremental_mode,
+  CASE WHEN e.write_rule IS NOT NULL THEN (e.write_rule -> 'primary_key')::json
+    WHEN ${is_merged} THEN ${JSON.stringify(person_key)}::json END AS primary_key,
+  CASE WHEN e.write_rule IS NOT NULL THEN (e.write_rule -> 'version_key')::json
+    WHEN ${is_merged} THEN CASE e.model ${join(
+      merged_models.map((name) => sql`WHEN ${name} THEN ${JSON.stringify(versionOf(name))}::json`),
+      ' ',
+    )} END END AS version_key`;
+
+/** The parts of an export that determine how its rows go into a table. */
+export type Written = {
+  model: ModelName;
+  custom_query: string | null;
+  destination_type: string;
+  /** Undefined where the query is not understood. */
+  columns: Column[] | undefined;
+};
+
+/** An export's rule after a change, and what is wrong with it. */
+export type CheckedRule = { rule: WriteRule | null; violations: Violation[] };
+
+/**
+ * Finds the rule of an export after a body was applied. Fields that are absent stay as they are.
+ * The same fields as they stood (`before`) may be sent back together with a change.
+ */
+export function checkWriteRule(
+  raw: unknown,
+  written: Written,
+  before?: { rule: WriteRule | null; destination_type: string } & Pick<
+    Written,
+    'model' | 'custom_query'
+  >,
+): CheckedRule {
+  const sent: Fields = isFields(raw) ? raw : {};
+  const stands = before === undefined ? undefined : answerOf(before.rule, before);
+  const own = answerOf(null, written);
+  const mode = wantedMode(sent, own, before?.rule?.mode ?? null);
+  const rule = ruleOf(sent, mode, before?.rule ?? null);
+  const answer = answerOf(rule, written);
+  const isKnown = (attr: keyof Answer) =>
+    sent[attr] === undefined ||
+    (sent[attr] === null && (mode !== 'merge' || attr === 'incremental_mode')) ||
+    [...answer[attr], ...(stands?.[attr] ?? [])].some((value) =>
+      isDeepStrictEqual(value, sent[attr]),
+    );
+  const violations = (['incremental_mode', 'primary_key', 'version_key'] as const)
+    .filter((attr) => !isKnown(attr))
+    .map((attr): Violation => ({ attr, code: 'invalid_input', detail: elseDetail(attr, answer) }));
+  return {
+    rule,
+    violations: [
+      ...violations,
+      ...placeViolations(sent, rule, written),
+      ...(rule?.mode === 'merge' ? columnViolations(rule, written) : []),
+    ],
+  };
+}
+
+/** The values that an answer may have. */
+type Answer = Record<'incremental_mode' | 'primary_key' | 'version_key', readonly unknown[]>;
+
+function answerOf(
+  rule: WriteRule | null,
+  { model, destination_type, custom_query }: Omit<Written, 'columns'>,
+): Answer {
+  if (rule !== null)
+    return {
+      incremental_mode: [rule.mode.toUpperCase()],
+      primary_key: [rule.primary_key],
+      version_key: [rule.version_key],
+    };
+  const nothing = { primary_key: [null], version_key: [null] };
+  const name = merged_models.find((one) => one === model);
+  if (name === undefined || !table_types.some((type) => type === destination_type))
+    return { incremental_mode: ['APPEND'], ...nothing };
+  return custom_query !== null
+    ? { incremental_mode: [...alias_modes, null], ...nothing }
+    : {
+        incremental_mode: ['MERGE'],
+        primary_key: [person_key],
+        version_key: [versionOf(name)],
+      };
+}
+
+/** The mode that a body asks for, under either name; null where the model decides. */
+function wantedMode(sent: Fields, own: Answer, current: WriteMode | null): WriteMode | null {
+  const { mode, incremental_mode: alias } = sent;
+  if (mode === null) return null;
+  const named = write_modes.find((one) => one === mode);
+  if (named !== undefined) return named;
+  const meant = write_modes.find((one) => typeof alias === 'string' && one.toUpperCase() === alias);
+  if (meant === undefined) return current;
+  const isOwn = (attr: 'primary_key' | 'version_key') =>
+    sent[attr] === undefined ||
+    sent[attr] === null ||
+    own[attr].some((value) => isDeepStrictEqual(value, sent[attr]));
+  const isModels =
+    current === null &&
+    own.incremental_mode.includes(alias) &&
+    isOwn('primary_key') &&
+    isOwn('version_key');
+  return isModels ? null : meant;
+}
+
+function ruleOf(sent: Fields, mode: WriteMode | null, current: WriteRule | null): WriteRule | null {
+  if (mode === null) return null;
+  if (mode === 'append') return { mode, primary_key: null, version_key: null };
+  const listOf = (attr: 'primary_key' | 'version_key'): string[] | null => {
+    const value = sent[attr] === undefined ? current?.[attr] : sent[attr];
+    const isList = Array.isArray(value) && value.every((one) => typeof one === 'string');
+    return isList && value.length > 0 ? value : null;
+  };
+  return { mode, primary_key: listOf('primary_key'), version_key: listOf('version_key') };
+}
+
+function elseDetail(attr: keyof Answer, answer: Answer): string {
+  const [value = null] = answer[attr];
+  if (attr === 'incremental_mode')
+    return `It is another name of \`mode\`: send ${JSON.stringify(value)}, or leave the field out.`;
+  return value === null
+    ? 'Rows are appended: send null, or leave the field out. To merge them, send `mode` "merge" too.'
+    : `Rows are merged by the key of the model: send ${JSON.stringify(value)}, or leave the ` +
+        'field out. For another key send `mode` "merge" too.';
+}
+
+/** Files and requests have no rows that could be replaced. */
+function placeViolations(sent: Fields, rule: WriteRule | null, written: Written): Violation[] {
+  const { destination_type: type } = written;
+  if (rule?.mode !== 'merge' || table_types.some((one) => one === type)) return [];
+  return [
+    {
+      attr: sent['mode'] === undefined && sent['incremental_mode'] ? 'incremental_mode' : 'mode',
+      code: 'invalid_choice',
+      detail:
+        `The destination ${type} cannot merge rows: what is written there stays. Send "append", ` +
+        `or choose one of ${table_types.join(', ')}.`,
+    },
+  ];
+}
+
+const key_types: readonly Column['type'][] = ['uuid', 'text', 'integer', 'boolean', 'timestamp'];
+const version_types: readonly Column['type'][] = ['integer', 'timestamp'];
+
+function columnViolations(rule: WriteRule, { columns }: Written): Violation[] {
+  const { primary_key, version_key } = rule;
+  const violations = [
+    ...(primary_key === null
+      ? [required('primary_key', 'Name the columns that identify a row, such as ["uuid"].')]
+      : []),
+    ...(version_key === null
+      ? [
+          required(
+            'version_key',
+            'Name the columns that grow with each change of a row, such as ["inserted_at"]: ' +
+              'without one, a late delivery could replace a newer row.',
+          ),
+        ]
+      : []),
+  ];
+  for (const [attr, list, types] of [
+    ['primary_key', primary_key, key_types],
+    ['version_key', version_key, version_types],
+  ] as const)
+    for (const [index, name] of (list ?? []).entries()) {
+      const wrong = faultOf(name, columns, types);
+      if (wrong !== undefined) violations.push({ attr, code: 'invalid_input', detail: wrong });
+      else if (list!.indexOf(name) !== index)
+        violations.push({ attr, code: 'invalid_input', detail: `It has \`${name}\` twice.` });
+      else if (attr === 'version_key' && primary_key?.includes(name) === true)
+        violations.push({
+          attr,
+          code: 'invalid_input',
+          detail: `\`${name}\` is in \`primary_key\` too, where it never changes. Remove it here.`,
+        });
+    }
+  return violations;
+}
+
+function required(attr: string, advice: string): Violation {
+  return { attr, code: 'required', detail: `With \`mode\` "merge" it must be there. ${advice}` };
+}
+
+function faultOf(
+  name: string,
+  columns: Column[] | undefined,
+  types: readonly Column['type'][],
+): string | undefined {
+  if (columns === undefined) return undefined;
+  const found = columns.find((one) => one.name === name);
+  if (found === undefined)
+    return (
+      `The export has no column \`${name}\`. Its columns are ` +
+      `${columns.map((one) => `\`${one.name}\``).join(', ')}.`
+    );
+  return types.includes(found.type)
+    ? undefined
+    : `The column \`${name}\` has the type ${found.type}; it must be ${types.join(', ')}.`;
+}

@@ -1,0 +1,179 @@
+import { zstdCompressSync } from 'node:zlib';
+import { createClient } from '@clickhouse/client';
+import pg from 'pg';
+import { clickhouse } from '../../server/engine/destinations/clickhouse/clickhouse.ts';
+import { reachClickHouse } from '../../server/engine/destinations/clickhouse/dialect.ts';
+import { identifier } from '../../server/engine/destinations/formats/expression.ts';
+import { openMySql } from '../../server/engine/destinations/mysql/dialect.ts';
+import { mysql } from '../../server/engine/destinations/mysql/mysql.ts';
+import { openPostgres } from '../../server/engine/destinations/postgres/dialect.ts';
+import { postgres } from '../../server/engine/destinations/postgres/postgres.ts';
+import { tableStatement } from '../../server/engine/destinations/postgres/table.ts';
+import type { Dialect } from '../../server/engine/destinations/sql_tables/dialect.ts';
+import type { ValueRow } from '../../server/engine/model/destination/content_source.ts';
+import type {
+  DestinationDefinition,
+  DestinationDeps,
+} from '../../server/engine/model/destination/destination.ts';
+import { destinationDeps } from '../destinations/destination_deps.ts';
+import { openTestStores } from '../harness_stores.ts';
+import { openClickHouseProxy } from '../servers/databases/clickhouse_proxy.ts';
+import { accessTo, poolOf, socketOf } from '../servers/databases/embedded_postgres.ts';
+import { openMariaDb } from '../servers/databases/mariadb_server.ts';
+import { openMySqlProxy } from '../servers/databases/mysql_proxy.ts';
+import { openPostgresProxy } from '../servers/databases/postgres_proxy.ts';
+import { columns, merge } from './model.ts';
+
+/** A table of its own. Deliveries go there by the product, or by `deliver` where there is one. */
+export type MergePlace = {
+  definition: DestinationDefinition;
+  config: Record<string, unknown>;
+  deps: DestinationDeps;
+  encode(rows: ValueRow[]): Buffer;
+  speak(): Promise<Dialect>;
+  deliver?(rows: ValueRow[]): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** A database that histories are played into. */
+export type MergeStore = {
+  name: string;
+  open(): Promise<MergePlace>;
+  /** The server does what the next commit asks for, and its answer is lost. */
+  loseNextAnswer(): void;
+  loseNoAnswer(): void;
+  close(): Promise<void>;
+};
+
+const escapes: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n' };
+const fieldOf = (value: string | null) =>
+  value === null ? '\\N' : value.replaceAll(/[\\\t\n]/g, (character) => escapes[character]!);
+const linesOf = (rows: ValueRow[]) =>
+  rows.map((row) => `${row.map(fieldOf).join('\t')}\n`).join('');
+
+const lost = { reaches: true, answer: 'cut' } as const;
+
+/** Opens an embedded PostgreSQL. With `naive`, a merge such as one writes it in a hurry. */
+export async function openPostgresStore({ naive = false } = {}): Promise<MergeStore> {
+  const stores = await openTestStores({ clickhouse: false });
+  const pool = poolOf(stores.database_url);
+  const door = await openPostgresProxy(socketOf(stores.database_url), { tls: true });
+  const deps = destinationDeps();
+  let tables = 0;
+  return {
+    name: naive ? 'naive' : 'PostgreSQL',
+    open: async () => {
+      const table_name = `merged_${(tables += 1)}`;
+      const config = { ...accessTo(stores.database_url, door.port), table_name };
+      return {
+        definition: postgres as unknown as DestinationDefinition,
+        config,
+        deps,
+        encode: (rows) => Buffer.from(linesOf(rows)),
+        speak: () => openPostgres(config, deps),
+        ...(naive ? { deliver: (rows) => mergeNaively(pool, table_name, rows) } : {}),
+        close: async () => void (await pool.query(`DROP TABLE IF EXISTS ${table_name}`)),
+      };
+    },
+    loseNextAnswer: () => door.commits.strike(lost),
+    loseNoAnswer: () => door.commits.strike(undefined),
+    close: async () => {
+      await pool.end();
+      await door.close();
+      await deps.outbound.close();
+      await stores.close();
+    },
+  };
+}
+
+/** Any greater version wins, NULL is greater than nothing, and what is equal stays. */
+async function mergeNaively(pool: pg.Pool, table: string, rows: ValueRow[]): Promise<void> {
+  await pool.query(tableStatement(table, { model: 'events', columns, merge }));
+  const names = columns.map(({ name }) => pg.escapeIdentifier(name));
+  const sets = names.map((name) => `${name} = EXCLUDED.${name}`).join(', ');
+  const newer = merge.versions.map((name) => `EXCLUDED.${name} > t.${name}`).join(' OR ');
+  for (const row of rows)
+    await pool.query(
+      `INSERT INTO ${table} AS t VALUES (${names.map((_, index) => `$${index + 1}`).join(', ')})
+        ON CONFLICT (shop, number) DO UPDATE SET ${sets} WHERE ${newer}`,
+      row,
+    );
+}
+
+/** Opens a MariaDB. */
+export async function openMySqlStore(): Promise<MergeStore> {
+  const server = await openMariaDb();
+  const door = await openMySqlProxy(server.port, { tls: false });
+  const deps = destinationDeps();
+  const admin = await server.admin();
+  await admin.query('CREATE DATABASE warehouse');
+  let tables = 0;
+  return {
+    name: 'MariaDB',
+    open: async () => {
+      const { user, password } = server;
+      const table_name = `merged_${(tables += 1)}`;
+      const place = { host: '127.0.0.1', port: door.port, database: 'warehouse', table_name };
+      const config = { ...place, user, password, require_tls: false };
+      return {
+        definition: mysql as unknown as DestinationDefinition,
+        config,
+        deps,
+        encode: (rows) => Buffer.from(linesOf(rows)),
+        speak: () => openMySql(config, deps),
+        close: async () => void (await admin.query(`DROP TABLE IF EXISTS warehouse.${table_name}`)),
+      };
+    },
+    loseNextAnswer: () => door.commits.strike(lost),
+    loseNoAnswer: () => door.commits.strike(undefined),
+    close: async () => {
+      await admin.end();
+      await door.close();
+      await server.close();
+      await deps.outbound.close();
+    },
+  };
+}
+
+/** Opens an embedded ClickHouse. */
+export async function openClickHouseStore(): Promise<MergeStore> {
+  const stores = await openTestStores({ clickhouse: true });
+  const client = createClient({ url: stores.clickhouse_url, log: { level: 127 } });
+  const url = new URL(stores.clickhouse_url);
+  const door = await openClickHouseProxy(url.origin, { tls: true });
+  const deps = destinationDeps();
+  const database = `${url.pathname.slice(1)}_merged`;
+  await client.command({ query: `CREATE DATABASE ${identifier(database)}` });
+  const header = `${columns.map(({ name }) => name).join('\t')}\n`;
+  let tables = 0;
+  return {
+    name: 'ClickHouse',
+    open: async () => {
+      const table_name = `merged_${(tables += 1)}`;
+      const access = { user: url.username, password: decodeURIComponent(url.password) };
+      const place = { url: door.url, database, table_name, has_self_signed_cert: true };
+      const config = { ...access, ...place };
+      return {
+        definition: clickhouse as unknown as DestinationDefinition,
+        config,
+        deps,
+        encode: (rows) => zstdCompressSync(`${header}${linesOf(rows)}`),
+        speak: () => reachClickHouse(config, deps),
+        close: () =>
+          client
+            .command({ query: `DROP TABLE IF EXISTS ${identifier(database)}.${table_name} SYNC` })
+            .then(() => undefined),
+      };
+    },
+    loseNextAnswer: () =>
+      door.strike({ pattern: /^INSERT INTO .*sluice_receipts/s, reaches: true, answer: 'cut' }),
+    loseNoAnswer: () => door.strike(undefined),
+    close: async () => {
+      await client.command({ query: `DROP DATABASE ${identifier(database)} SYNC` });
+      await client.close();
+      await door.close();
+      await deps.outbound.close();
+      await stores.close();
+    },
+  };
+}
