@@ -177,13 +177,11 @@ export function lockBatchExport(
 /** Fields of an export that people set, and its place. */
 export type ExportSettings = StoredConfig &
   RejectedRowsPolicy &
+  Omit<OwnRhythm, 'has_own_timezone'> &
   Pick<
     ExportFields,
     | 'name'
     | 'model'
-    | 'interval'
-    | 'timezone'
-    | 'offset_minutes'
     | 'paused'
     | 'start_at'
     | 'end_at'
