@@ -80,7 +80,7 @@ test('PATCH keeps what it does not send, PUT resets it', async () => {
     ['PATCH', { interval: 'week' }, ['Europe/Berlin', 1, 6, 0]],
     ['PATCH', { offset_day: 3 }, ['Europe/Berlin', 3, 6, 0]],
     ['PATCH', { offset_hour: null }, ['Europe/Berlin', 3, 0, 0]],
-    ['PATCH', { timezone: 'Africa/Cairo' }, ['Africa/Cairo', 3, 0, 0]],
+    ['PATCH', { timezone: ' Africa/Cairo ' }, ['Africa/Cairo', 3, 0, 0]],
     ['PATCH', { timezone: null }, ['Asia/Tokyo', 3, 0, 0]],
     ['PATCH', sunday_six, ['Europe/Berlin', 0, 6, 30]],
     // The answer may be sent back together with another interval.
@@ -156,6 +156,38 @@ test('a change goes on from what is planned, in the same revision', async () => 
     'offset_hour',
     'timezone',
   ]);
+});
+
+test('a backfill has the runs of the schedule, with the rows of each', async () => {
+  const own = await harness.newOrganization();
+  // Daily at 02:30 in Berlin, where 02:30 on 29 March is skipped: it is 03:30 there, 01:30 in UTC.
+  const daily = { interval: 'day', timezone: 'Europe/Berlin', offset_hour: 2, offset_minute: 30 };
+  const { id } = await newExport(own, { ...daily, paused: true });
+  const happened = ['28T01:29:59', '28T01:30:00', '29T01:29:59', '29T01:30:00', '30T00:29:59'];
+  const events = happened.map((at) => ({
+    event: 'seen',
+    distinct_id: 'u',
+    timestamp: `2026-03-${at}Z`,
+  }));
+  const taken = await own.ask('POST', `/api/projects/${own.project.id}/events/`, { events });
+  assert.equal(taken.status, 200, taken.text);
+  const range = { start_at: '2026-03-26T00:00:00Z', end_at: '2026-04-01T00:00:00Z', dry_run: true };
+  const url = `${projectBase(own)}${id}/backfill/`;
+  const { body, text } = await own.ask('POST', url, range);
+  assert.deepEqual(
+    body.backfill.plan.runs.map((run: Record<string, unknown>) => [
+      String(run['data_interval_start']).slice(8, 16),
+      String(run['data_interval_end']).slice(8, 16),
+      run['records_total_count'],
+    ]),
+    [
+      ['27T01:30', '28T01:30', 1],
+      ['28T01:30', '29T01:30', 2],
+      ['29T01:30', '30T00:30', 2],
+    ],
+    text,
+  );
+  assert.equal(body.backfill.runs, 7);
 });
 
 test('a zone that nobody chose is that of the project when the interval is set', () => {

@@ -2,19 +2,19 @@ import sql from 'sql-template-tag';
 import { Type } from 'typebox';
 import { intervals } from '../../engine/exports/planning/interval.ts';
 import type { Interval, Rhythm } from '../../engine/exports/planning/interval.ts';
+import {
+  isMeant,
+  minutesOf,
+  offsetOf,
+  offset_parts,
+} from '../../engine/exports/planning/offset.ts';
+import type { Offset } from '../../engine/exports/planning/offset.ts';
 import { isFields } from '../../platform/fields.ts';
 import type { Fields } from '../../platform/fields.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { isTimezone } from '../../platform/timezone.ts';
-
-// When the intervals of an export turn, as people say it: a zone, and a day, an hour and a minute
-// on the clocks there. It is stored as the minutes after midnight, of weeks after Monday midnight.
-
-const hour_minutes = 60;
-const day_minutes = 24 * hour_minutes;
-const monday = 1;
 
 const zone =
   'Time zone in which days and weeks turn and `{local_day}` is filled in: a name of the IANA ' +
@@ -59,37 +59,11 @@ export const rhythm_inputs = {
   offset_minute: part(59, `${about.offset_minute} Null: 0.${resets}`),
 };
 
-/** The parts of an offset that nobody chose: midnight, and Monday. */
-export const usual_offset = { offset_day: monday, offset_hour: 0, offset_minute: 0 };
-const parts = ['offset_day', 'offset_hour', 'offset_minute'] as const;
-type Part = (typeof parts)[number];
-/** The time at which intervals turn; null where it means nothing. */
-type Offset = Record<Part, number | null>;
-
 /** The fields of an export `e` as they are on the wire. */
 export const rhythm_columns = sql`e.timezone,
-  CASE e."interval" WHEN 'week' THEN (e.offset_minutes / ${day_minutes} + ${monday}) % 7 END
-    AS offset_day,
-  CASE WHEN e."interval" IN ('day', 'week')
-    THEN e.offset_minutes % ${day_minutes} / ${hour_minutes} END AS offset_hour,
-  CASE WHEN e."interval" IN ('day', 'week') THEN e.offset_minutes % ${hour_minutes} END
-    AS offset_minute`;
-
-/** The time at which the intervals of a rhythm turn. */
-export function offsetOf({ interval, offset_minutes }: Omit<Rhythm, 'timezone'>): Offset {
-  const has = (name: Part) => isMeant(name, interval);
-  return {
-    offset_day: has('offset_day') ? (Math.floor(offset_minutes / day_minutes) + monday) % 7 : null,
-    offset_hour: has('offset_hour')
-      ? Math.floor((offset_minutes % day_minutes) / hour_minutes)
-      : null,
-    offset_minute: has('offset_minute') ? offset_minutes % hour_minutes : null,
-  };
-}
-
-function isMeant(name: Part, interval: Interval): boolean {
-  return interval === 'week' || (interval === 'day' && name !== 'offset_day');
-}
+  CASE e."interval" WHEN 'week' THEN (e.offset_minutes / 1440 + 1) % 7 END AS offset_day,
+  CASE WHEN e."interval" IN ('day', 'week') THEN e.offset_minutes % 1440 / 60 END AS offset_hour,
+  CASE WHEN e."interval" IN ('day', 'week') THEN e.offset_minutes % 60 END AS offset_minute`;
 
 /** The fields that a body may have sent. */
 type Sent = { interval?: Interval; timezone?: string | null } & Partial<Offset>;
@@ -145,15 +119,8 @@ function changedZone(
 
 function withoutAbsent(sent: Sent): Partial<Offset> {
   return Object.fromEntries(
-    parts.filter((name) => sent[name] !== undefined).map((name) => [name, sent[name]]),
+    offset_parts.filter((name) => sent[name] !== undefined).map((name) => [name, sent[name]]),
   );
-}
-
-function minutesOf(interval: Interval, offset: Partial<Offset>): number {
-  const valueOf = (name: Part) =>
-    (isMeant(name, interval) ? offset[name] : null) ?? usual_offset[name];
-  const day = (valueOf('offset_day') + 7 - monday) % 7;
-  return day * day_minutes + valueOf('offset_hour') * hour_minutes + valueOf('offset_minute');
 }
 
 /**
@@ -166,7 +133,7 @@ export function rhythmViolations(raw: unknown, before: Rhythm | undefined): Viol
   const interval = intervals.find((one) => one === wanted);
   const stands: Partial<Offset> = before === undefined ? {} : offsetOf(before);
   const meant = { offset_day: 'the interval week', other: 'the intervals day and week' };
-  const violations: Violation[] = parts
+  const violations: Violation[] = offset_parts
     .filter((name) => typeof sent[name] === 'number' && sent[name] !== stands[name])
     .filter((name) => interval !== undefined && !isMeant(name, interval))
     .map((name) => ({
@@ -176,7 +143,9 @@ export function rhythmViolations(raw: unknown, before: Rhythm | undefined): Viol
         `Only ${name === 'offset_day' ? meant.offset_day : meant.other} can have it: leave it ` +
         'out, or send null.',
     }));
-  if (typeof timezone === 'string' && timezone !== before?.timezone && !isTimezone(timezone))
+  // A blank one is told by the schema.
+  const zone_sent = typeof timezone === 'string' ? timezone.trim() : '';
+  if (zone_sent !== '' && zone_sent !== before?.timezone && !isTimezone(zone_sent))
     violations.push({
       attr: 'timezone',
       code: 'invalid_choice',

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
+import { intervals } from '../../engine/exports/planning/interval.ts';
+import { firstSchedule, nextSchedule } from '../../engine/exports/planning/plan.ts';
 import { rescheduled, resumed, rewound } from './schedule.ts';
 import type { BoundedRhythm } from './schedule.ts';
 
@@ -70,6 +73,47 @@ test('a change of rhythm leaves no gap and repeats nothing', () => {
   ];
   for (const [name, before, after, expected] of cases)
     assert.deepEqual(rescheduled(standing, before, after, now), expected, name);
+});
+
+test('whatever zone, time and interval are set in between, each instant is in one run', () => {
+  const rhythm = fc.record({
+    interval: fc.constantFrom(...intervals),
+    timezone: fc.constantFrom('Europe/Berlin', 'America/New_York', 'Pacific/Apia', 'Africa/Cairo'),
+    offset_minutes: fc.integer({ min: 0, max: 1_439 }),
+    start_at: fc.constant(null),
+    end_at: fc.constant(null),
+  });
+  const steps = fc.array(fc.tuple(fc.integer({ min: 0, max: 4 }), rhythm), { maxLength: 8 });
+  const instants = fc.date({
+    min: new Date('2011-06-01'),
+    max: new Date('2030-01-01'),
+    noInvalidDate: true,
+  });
+  fc.assert(
+    fc.property(rhythm, steps, instants, (first, changes, created) => {
+      let standing: BoundedRhythm = first;
+      let schedule = firstSchedule(standing, created.getTime());
+      assert.ok(schedule.planned_until <= created.getTime());
+      const runs: { from: number; to: number }[] = [];
+      const plan = (count: number) => {
+        for (let run = 0; run < count; run += 1) {
+          const { planned_until: from, next_run_at: to } = schedule;
+          runs.push({ from, to: to! });
+          schedule = { planned_until: to!, next_run_at: nextSchedule(standing, to!) };
+        }
+      };
+      for (const [count, changed] of changes) {
+        plan(count);
+        schedule = rescheduled(schedule, standing, changed, schedule.planned_until + 1);
+        standing = changed;
+      }
+      plan(3);
+      for (const [index, { from, to }] of runs.entries()) {
+        assert.ok(from < to && to - from <= 8 * 86_400_000);
+        assert.ok(index === 0 || from === runs[index - 1]!.to);
+      }
+    }),
+  );
 });
 
 test('an ended export continues where it stopped once its end is moved', () => {

@@ -26,6 +26,9 @@ function typed(email: string, own: string) {
           rows: {
             name: ' Rows ',
             interval: 'day',
+            timezone: ' Africa/Cairo ',
+            offset_hour: 0,
+            offset_minute: 30,
             start_at: '2026-01-01T01:00:00+01:00',
             custom_query: ' SELECT uuid, event  FROM events ',
             destination: {

@@ -99,6 +99,30 @@ test('import, backfill, logs and runs; a run delivers what came in since', async
   assert.match((await refused('runs', 'cancel', 'rows', whole.id))[1], /The run is over/);
 });
 
+test('a day and a week of an export turn when the options say', async () => {
+  const zone = ['--timezone', 'Europe/Berlin'];
+  const place = ['--to', 'file', '-c', 'prefix=turned'];
+  for (const [name, expected, ...words] of [
+    ['daily', 'day 06:00', '--every', 'day', '--at', '06:00'],
+    ['weekly', 'week sunday 06:30', '--every', '1w', '--on', 'sun', '--at', '6:30'],
+  ] as const) {
+    await run('exports', 'create', name, ...place, ...zone, ...words);
+    const shown = await run('exports', 'show', name);
+    const [interval, turn] = ['interval', 'turns at'].map(
+      (field) => new RegExp(`^${field}\\t(.*)$`, 'm').exec(shown)?.[1],
+    );
+    assert.equal(`${interval} ${turn}`, `${expected} Europe/Berlin`, shown);
+  }
+  for (const [words, said] of [
+    [['--at', 'six'], /--at takes a time, such as 06:00, not "six"/],
+    [['--on', 'someday'], /--on takes a day of the week, such as sunday/],
+    [['--timezone', 'Nowhere'], /timezone: Must be a name of the IANA time zone database/],
+  ] as const) {
+    const [, told] = await refused('exports', 'create', 'x', ...place, '--every', 'day', ...words);
+    assert.match(told, said);
+  }
+});
+
 test('a destination that fails its test creates nothing', async () => {
   const words = ['-c', 'url=http://127.0.0.1:9/', '--every', 'hour'];
   const [code, said] = await refused('exports', 'create', 'x', '--to', 'http', ...words, '--test');

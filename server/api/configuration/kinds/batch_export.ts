@@ -10,9 +10,9 @@ import {
 } from '../../../engine/model/destination/rejected_rows.ts';
 import { loadConfig } from '../../../engine/model/destination/stored_config.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
+import { offsetOf, usual_offset } from '../../../engine/exports/planning/offset.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { mapInTurns } from '../../../platform/pacing/turns.ts';
-import { offsetOf, usual_offset } from '../../batch_exports/rhythm.ts';
 import { BatchExportSettings } from '../../batch_exports/schema.ts';
 import { listExportSettings } from '../../batch_exports/store.ts';
 import type { ExportSettings } from '../../batch_exports/store.ts';
