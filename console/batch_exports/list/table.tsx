@@ -153,7 +153,7 @@ function Row({
       <span role="cell">{intervals[interval]}</span>
       {trouble !== undefined && (
         <span role="cell" className="export_trouble">
-          <Sentence text={inLabels(trouble)} />
+          <Sentence text={inLabels(trouble)} is_short />
         </span>
       )}
     </>
