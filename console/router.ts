@@ -128,7 +128,7 @@ export function openRouter(queries: QueryClient) {
         );
         if (!is_inside || pathname === '/login') return;
         for (const { queryKey } of [account, current_session]) queries.removeQueries({ queryKey });
-        void router.navigate({ to: '/login', search: { next: href }, replace: true });
+        void router.navigate({ to: '/login', search: { next: href, ended: 1 }, replace: true });
       },
     },
     InnerWrap: ConfirmPlace,

@@ -23,7 +23,7 @@ export const ways: Way[] = [
   },
   {
     title: 'One event with curl',
-    hint: 'Run it in a terminal. The status 200 means that the event is stored.',
+    hint: 'Run it in a terminal. The answer has "taken":1 when the event is stored.',
     command: ({
       project_id,
       key,

@@ -156,7 +156,7 @@ test(
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     // Nothing failed, so nothing asks them to sign in again, for a page that is not theirs.
     assert.equal(new URL(page.url()).search, '');
-    assert.equal(await page.getByText('Sign in again').count(), 0);
+    assert.equal(await page.getByText('to continue.').count(), 0);
     await leave();
   },
 );

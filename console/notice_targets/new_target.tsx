@@ -166,7 +166,7 @@ function TargetForm({
       />
       <ChoicesField
         name="events"
-        label="Of what"
+        label="Notify when"
         options={event_choices}
         chosen={event_choices.map(({ value }) => value)}
       />

@@ -130,7 +130,7 @@ function Change({ target, project_id }: Given) {
       <TextField name="name" label="Name (optional)" value={name ?? ''} autoComplete="off" />
       <PlaceFields target={target} />
       <BoxField name="enabled" label="Notices are sent" is_on={enabled} />
-      <ChoicesField name="events" label="Of what" options={event_choices} chosen={events} />
+      <ChoicesField name="events" label="Notify when" options={event_choices} chosen={events} />
       {known.length > 0 && (
         <ChoicesField
           name="batch_export_ids"

@@ -36,7 +36,7 @@ export function TargetsPage() {
             count === 0 ? (
               <NoTarget />
             ) : (
-              <Rows columns={['To', 'Kind', 'Of what', 'Of which exports', 'State']}>
+              <Rows columns={['To', 'Kind', 'Notices', 'Exports', 'State']}>
                 {results.map((target) => (
                   <Row key={target.id} target={target} project_id={project_id} />
                 ))}
@@ -86,7 +86,7 @@ function Row({ target, project_id }: { target: NoticeTargetRow; project_id: stri
         </Link>
       </Table.Th>
       <Table.Td data-label="Kind">{type_names[type]}</Table.Td>
-      <Table.Td data-label="Of what" className="long">
+      <Table.Td data-label="Notices" className="long">
         {events.length === event_choices.length
           ? 'Everything'
           : events.map((event) => event_words[event]).join(', ')}

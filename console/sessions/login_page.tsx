@@ -12,12 +12,19 @@ const route = getRouteApi('/login');
 
 /** Sign in: with a password and the second factor, with a passkey, or through a provider. */
 export function LoginPage() {
-  const { next } = route.useSearch();
+  const { next, ended } = route.useSearch();
   const step = useSecondStep();
   const enter = useEnter();
   return (
     <PlainPage title="Sign in">
-      {next !== undefined && next !== '/' && <p>Sign in again to continue.</p>}
+      {ended === 1 ? (
+        <p>
+          Your session has ended. It expired, or you were signed out or removed. Sign in to
+          continue.
+        </p>
+      ) : (
+        next !== undefined && next !== '/' && <p>Sign in to continue.</p>
+      )}
       <Form
         path={pathTo('/api/sessions/')}
         body={({ email, password, code }) => ({ email, password, ...step.shown.factor(code) })}

@@ -13,7 +13,14 @@ function nextOf({ next }: { next?: string }): { next?: string } {
 export const login_route = createRoute({
   getParentRoute: () => root_route,
   path: 'login',
-  validateSearch: nextOf,
+  // `ended`: the session ended while the console was open.
+  validateSearch: (search: {
+    next?: string;
+    ended?: string | 1;
+  }): { next?: string; ended?: 1 } => ({
+    ...nextOf(search),
+    ...(search.ended === undefined ? {} : { ended: 1 }),
+  }),
   beforeLoad: async ({ context, search }) => {
     const known = await context.queries
       .fetchQuery({ ...account, staleTime: 0 })

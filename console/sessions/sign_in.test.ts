@@ -40,7 +40,7 @@ test('signing in takes the second factor, and says what is wrong', { skip }, asy
   );
   await page.goto('/');
   await page.waitForURL('**/login?next=*');
-  assert.equal(await page.getByText('Sign in again to continue.').count(), 0);
+  assert.equal(await page.getByText('to continue.').count(), 0);
   await press('Sign in');
   await page.locator('[aria-invalid=true]').first().waitFor();
   assert.match(await focused(page), /^E-mail address: /);

@@ -21,14 +21,17 @@ export function Instant({ at, is_exact = false }: { at: string; is_exact?: boole
   );
 }
 
-/** The instant since which something lasts; pointing at it tells the date and the distance. */
-export function Since({ at }: { at: string }) {
+/**
+ * An instant of what goes on, of today without its date; pointing at it tells the date and the
+ * distance.
+ */
+export function Since({ at, is_precise = false }: { at: string; is_precise?: boolean }) {
   const zone = useContext(ZoneContext);
   const now_ms = useNow();
   useDrawnDate(true);
   return (
     <time dateTime={at} title={`${exactly(at, zone)} (${distance(at, now_ms)})`}>
-      {sinceWhen(at, zone, now_ms)}
+      {sinceWhen(at, zone, now_ms, is_precise)}
     </time>
   );
 }

@@ -65,9 +65,14 @@ test('a range names its zone once, and UTC beside another', () => {
 });
 
 test('what lasts since today has a clock, what is older a date', () => {
-  assert.equal(sinceWhen('2026-03-29T08:20:00Z', 'UTC', now), '08:20');
-  assert.equal(sinceWhen('2026-03-28T22:20:00Z', 'Europe/Berlin', now), '2026-03-28 23:20');
+  assert.equal(sinceWhen('2026-03-29T08:20:15Z', 'UTC', now, false), '08:20');
+  assert.equal(sinceWhen('2026-03-29T08:20:15Z', 'UTC', now, true), '08:20:15');
+  assert.equal(sinceWhen('2026-03-29T08:20:00Z', 'UTC', now, true), '08:20');
+  assert.equal(sinceWhen('2026-03-28T22:20:00Z', 'Europe/Berlin', now, false), '2026-03-28 23:20');
   // This hour passes twice in autumn.
   const autumn = Date.parse('2026-10-25T12:00:00Z');
-  assert.equal(sinceWhen('2026-10-25T00:30:00Z', 'Europe/Berlin', autumn), '02:30 (00:30 UTC)');
+  assert.equal(
+    sinceWhen('2026-10-25T00:30:15Z', 'Europe/Berlin', autumn, true),
+    '02:30 (00:30 UTC)',
+  );
 });

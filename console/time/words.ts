@@ -43,9 +43,11 @@ export function dated(at: string, zone: string): string {
   return isShownTwice(Date.parse(at), zone) ? `${own} (${written(at, 'UTC').slice(11)} UTC)` : own;
 }
 
-/** The instant since which something lasts: of today the clock alone, as `22:20`. */
-export function sinceWhen(at: string, zone: string, now_ms: number): string {
-  const own = dated(at, zone);
+/** An instant of what goes on: of today the clock alone, as `22:20`, or `22:20:05`. */
+export function sinceWhen(at: string, zone: string, now_ms: number, is_precise: boolean): string {
+  const has_seconds =
+    is_precise && at.slice(17, 19) !== '00' && !isShownTwice(Date.parse(at), zone);
+  const own = has_seconds ? seconds(at, zone) : dated(at, zone);
   const today = written(new Date(now_ms).toISOString(), zone).slice(0, 10);
   return own.startsWith(today) ? own.slice(11) : own;
 }

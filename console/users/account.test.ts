@@ -170,7 +170,7 @@ test('a person signed out elsewhere is led to the sign-in', { skip }, async () =
   await (await signedIn(world.harness, user)).ask('DELETE', '/api/sessions/');
   await press('Save the name');
   await page.waitForURL('**/login?next=*');
-  await page.getByText('Sign in again to continue.').waitFor();
+  await page.getByText('Your session has ended.').waitFor();
 });
 
 test('pages run nothing that somebody writes into them', { skip }, async () => {

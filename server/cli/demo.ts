@@ -3,6 +3,8 @@ import sql from 'sql-template-tag';
 import type { Config } from '../config/config.ts';
 import { commandLine } from '../platform/command_line.ts';
 import { withPlainDomain } from '../platform/mail/mailbox.ts';
+import { plantedGap, spansAround } from './demo/gap.ts';
+import type { Span } from './demo/gap.ts';
 import { generateWebShop } from './demo/web_shop.ts';
 import type { RunningServer } from './serve.ts';
 import { issueKey } from './key.ts';
@@ -30,7 +32,8 @@ type Call = (method: string, path: string, body?: unknown) => Promise<Record<str
  * to the export folder, backfills the last day but for one hour and prints what came of it. That
  * hour is really left out: its backfill is cancelled, and the console offers to repair it.
  * Everything goes through the server's own API with a key of an hour, so each step is one that a
- * user could take. Repeated, it creates no second export and no second gap, and doubles no event.
+ * user could take. Repeated, it creates no second export and no second gap, doubles no event, and
+ * leaves the gap to the person.
  */
 export async function runDemo(
   server: RunningServer,
@@ -62,17 +65,12 @@ export async function runDemo(
   const created = await findOrCreateExport(call, base);
   const exportPath = `${base}/batch_exports/${created.id}`;
   say(`  export     ${created.id} (hourly, Parquet with zstd, under ${config.export_dir})`);
-  const gap_from = hour - gap_hours * hour_ms;
-  if (created.is_new) await plantGap(call, exportPath, gap_from, say);
-  // Again, the gap is repaired or is no longer one.
-  const spans = created.is_new
-    ? [
-        [hour - day_ms, gap_from],
-        [gap_from + hour_ms, hour],
-      ]
-    : [[hour - day_ms, hour]];
+  const gap = created.is_new
+    ? await plantGap(call, exportPath, hour - gap_hours * hour_ms, say)
+    : await findGap(call, exportPath);
   const backfills: string[] = [];
-  for (const [from, to] of spans) backfills.push(await startBackfill(call, exportPath, from!, to!));
+  for (const { from, to } of spansAround({ from: hour - day_ms, to: hour }, gap))
+    backfills.push(await startBackfill(call, exportPath, from, to));
   say(
     '  backfill   the last 24 hours; it starts once the new rows are final ' +
       `(${config.settle_seconds} s)`,
@@ -105,7 +103,7 @@ async function plantGap(
   exportPath: string,
   from: number,
   say: (line: string) => void,
-): Promise<void> {
+): Promise<Span> {
   const id = await startBackfill(call, exportPath, from, from + hour_ms);
   await call('POST', `${exportPath}/backfills/${id}/cancel/`, {});
   const [start, end] = [from, from + hour_ms].map((at) => new Date(at).toISOString().slice(0, 16));
@@ -113,6 +111,12 @@ async function plantGap(
     `  gap        the demo leaves out ${start} to ${end!.slice(11)} UTC on purpose: the map ` +
       'offers to repair it',
   );
+  return { from, to: from + hour_ms };
+}
+
+async function findGap(call: Call, exportPath: string): Promise<Span | undefined> {
+  const { results } = await call('GET', `${exportPath}/backfills/?limit=1000`);
+  return plantedGap(results as Parameters<typeof plantedGap>[0], hour_ms);
 }
 
 async function findOrCreateExport(

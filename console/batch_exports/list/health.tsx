@@ -37,7 +37,7 @@ export function HealthSentence({ row: { health, destination_type } }: { row: Exp
   return (
     <>
       <StateWord code={health.code} />
-      <Sentence text={inLabels(behindWord(health))} />
+      <Sentence text={inLabels(behindWord(health))} is_short />
     </>
   );
 }

@@ -1,9 +1,9 @@
 import { counted } from '../../page/quantities.ts';
 const [width, height] = [96, 22];
 
-/** Rows of the latest runs as one line, of a single one as a number; in words for who sees none. */
+/** Rows of the latest runs as one line; a single run has none. In words for who sees none. */
 export function Sparkline({ records }: { records: number[] }) {
-  if (records.length < 2) return <span className="muted">{records[0]?.toLocaleString('en')}</span>;
+  if (records.length < 2) return undefined;
   const most = Math.max(1, ...records);
   const step = width / (records.length - 1);
   const points = records.map(

@@ -154,7 +154,7 @@ function Row({
       <span role="cell">{scheduleWords(row, zone)}</span>
       {trouble !== undefined && (
         <span role="cell" className="export_trouble">
-          <Sentence text={inLabels(trouble)} />
+          <Sentence text={inLabels(trouble)} is_short />
         </span>
       )}
     </>

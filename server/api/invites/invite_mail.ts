@@ -29,8 +29,8 @@ export function inviteMail(
       heading: `Join ${organization_name} on Sluice`,
       paragraphs: [
         ...greeting,
-        `${who} invites you to join ${organization_name} on Sluice, with the level ` +
-          `${invite.level} (${level_names[invite.level]}).`,
+        `${who} invites you to join ${organization_name} on Sluice. Your level is ` +
+          `${level_names[invite.level]}.`,
         ...(hasMessage ? ['This message came with it:'] : []),
       ],
       ...(hasMessage ? { quote: invite.message! } : {}),

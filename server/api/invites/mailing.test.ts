@@ -94,7 +94,7 @@ test('a mail arrives, and its link works from sign-up to membership', async () =
   for (const words of [
     'Hello Grace,',
     `Ada Lovelace (${home.user.email}) invites you to join Analytical <Engines>`,
-    'level 8 (administrator)',
+    'Your level is administrator.',
     '> Come along!',
     '> <b>Now</b>',
   ])
@@ -144,7 +144,7 @@ test('names write no paragraphs of their own', async () => {
   assert.deepEqual(text!.split('\n\n').slice(0, 2), [
     'Join Engines Your account is locked on Sluice',
     `Ada Open (link removed) (${user.email}) invites you to join Engines Your account is ` +
-      'locked on Sluice, with the level 1 (member).',
+      'locked on Sluice. Your level is member.',
   ]);
 });
 

@@ -68,8 +68,8 @@ test('every other active member learns who joined, once', async () => {
   assert.deepEqual(content.replyTo, [{ name: 'Grace Hopper', address: email }]);
   assert.ok(
     content.text!.includes(
-      `Grace Hopper (${email}) is now a member of Told on Sluice, with the level 8 ` +
-        '(administrator).',
+      `Grace Hopper (${email}) is now a member of Told on Sluice. Their level is ` +
+        'administrator.',
     ),
   );
 });
@@ -87,8 +87,8 @@ test('names write no paragraphs of their own', async () => {
     [heading, sentence],
     [
       subject,
-      `Grace Hopper (${email}) is now a member of Engines Your account is locked on Sluice, ` +
-        'with the level 8 (administrator).',
+      `Grace Hopper (${email}) is now a member of Engines Your account is locked on Sluice. ` +
+        'Their level is administrator.',
     ],
   );
 });

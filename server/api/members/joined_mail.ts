@@ -25,8 +25,8 @@ export function joinedMail({ email, level, ...names }: Joined): Omit<MailMessage
     ...compose({
       heading,
       paragraphs: [
-        `${who} is now a member of ${organization_name} on Sluice, with the level ${level} ` +
-          `(${level_names[level]}).`,
+        `${who} is now a member of ${organization_name} on Sluice. Their level is ` +
+          `${level_names[level]}.`,
       ],
       footer:
         `You get this mail because you are a member of ${organization_name}. An administrator ` +

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { openHarness } from '../../../test/harness.ts';
 import { parseEvent } from '../../engine/ingest/parse/parse.ts';
 import { fillEvents } from '../../../test/factories/events/fill_events.ts';
+import { plantedGap, spansAround } from './gap.ts';
 import { generateWebShop } from './web_shop.ts';
 import { aroundTests } from '../../../test/around_tests.ts';
 
@@ -62,6 +63,31 @@ test('the shop is believable: funnels leak, nights are quiet, customers come bac
     Math.round(items.reduce((sum, item) => sum + item.price * item.quantity, 0) * 100),
     Math.round(Number(order['total']) * 100),
   );
+});
+
+test('a second demo leaves the planted gap to the person', () => {
+  const at = (hours: number) => new Date(from + hours * hour).toISOString();
+  const backfill = (status: string, start: number, end: number) => ({
+    status,
+    start_at: at(start),
+    end_at: at(end),
+  });
+  const listed = [
+    backfill('Cancelled', 30, 31),
+    backfill('Completed', 18, 24),
+    backfill('Completed', 0, 17),
+    backfill('Cancelled', 17, 18),
+  ];
+  const gap = plantedGap(listed, hour);
+  assert.deepEqual(gap, { from: from + 17 * hour, to: from + 18 * hour });
+  assert.deepEqual(spansAround({ from, to: from + 24 * hour }, gap), [
+    { from, to: from + 17 * hour },
+    { from: from + 18 * hour, to: from + 24 * hour },
+  ]);
+  // A week later there is nothing to leave out.
+  const later = { from: from + 100 * hour, to: from + 124 * hour };
+  assert.deepEqual(spansAround(later, gap), [later]);
+  assert.deepEqual(spansAround(later, undefined), [later]);
 });
 
 test('the fast filling gives rows like those of ingestion', async () => {

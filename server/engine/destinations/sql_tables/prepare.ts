@@ -57,8 +57,8 @@ async function tellOfLostTable(
   if (deliveries.length === 0) return;
   warn(
     `The table ${dialect.target.name} was gone, and Sluice created it again. It lacks the rows of ` +
-      `${counted(deliveries.length, 'earlier delivery')}. A backfill of all ` +
-      'rows again (`mode` `all`) delivers them.',
+      `${counted(deliveries.length, 'earlier delivery')}. To deliver them, start a backfill of all ` +
+      'rows again (`mode` `all`) of the time before this interval.',
   );
 }
 
