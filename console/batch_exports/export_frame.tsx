@@ -22,6 +22,7 @@ import { NoSuchExport } from './no_such_export.tsx';
 import { scheduleWords } from './schedule_words.ts';
 import { ZoneContext } from '../time/instant.tsx';
 import './one_export.css';
+import { Verified } from './head/verified.tsx';
 import { pathTo } from '../http/path.ts';
 import type { Path } from '../http/path.ts';
 import { deliveriesPath } from './notices/notices.ts';
@@ -37,6 +38,7 @@ const tabs = [
   { label: 'Map', to: base, asked: `${exported}slots/` },
   { label: 'Runs', to: `${base}/runs`, asked: runs },
   { label: 'Incident', to: `${base}/incident`, asked: runs },
+  { label: 'Proof', to: `${base}/proof`, asked: `${exported}proof/` },
   { label: 'Timeline', to: `${base}/timeline`, asked: `${exported}timeline/` },
   { label: 'Metrics', to: `${base}/metrics`, asked: `${exported}metrics/` },
   { label: 'Notices', to: `${base}/notices`, asked: exported },
@@ -190,6 +192,7 @@ function Standing({ row, is_lead }: { row: BatchExport; is_lead: boolean }) {
         {custom_query === null ? model : 'a query'} to {labelOf(destination.type)}
       </span>
       <span className="muted">{scheduleWords(row, zone)}</span>
+      {health !== undefined && <Verified row={health} />}
       {health !== undefined && health.next_run !== null && (
         <span className="muted">
           next run <NextRun row={health} />

@@ -1,5 +1,6 @@
 import { compareRows } from '../contents/compare_rows.ts';
-import type { DeliveredSlices, Difference } from '../../model/destination/destination.ts';
+import type { DeliveredSlices } from '../../model/destination/destination.ts';
+import type { Difference } from '../../model/destination/difference.ts';
 import type { ContentSource, ValueRow } from '../../model/destination/content_source.ts';
 import { openGoneSlices } from './gone_slices.ts';
 import { keyColumns, mergeOf } from './layout.ts';
@@ -37,6 +38,7 @@ export async function compareContents(
     source.note(
       `${place.name} also holds rows of other deliveries, and the rows of this export have no ` +
         'key to tell them apart. They were not compared.',
+      { is_unproven: true },
     );
     return [];
   }
@@ -44,7 +46,10 @@ export async function compareContents(
   const slices = openGoneSlices(place, gone, source);
   const unknown = merge === undefined ? undefined : whyUnknown(first, place, gone);
   const only_keys = unknown !== undefined;
-  if (only_keys) source.note(`Rows of ${place.name} were compared by their keys only: ${unknown}`);
+  if (only_keys)
+    source.note(`Rows of ${place.name} were compared by their keys only: ${unknown}`, {
+      is_unproven: true,
+    });
   const expected = () =>
     merge === undefined
       ? rowsOf(whole, source)
