@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'react';
 import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
 import { useActions } from '../page/actions.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
-import { AroundContext } from '../page/around.ts';
+import { AroundContext } from '../page/around/around.ts';
 import { Page } from '../page/page.tsx';
 import { Shown } from '../page/shown.tsx';
 import { by_dates } from './backfills/by_dates.ts';

@@ -5,7 +5,7 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useLayoutEffect, useRef, useState } from 'react';
 import type { ExportOverview } from '../../../server/api/batch_exports/overview/schema.ts';
 import { ManagedMark } from '../../configuration/managed_mark.tsx';
-import { useRowsAround } from '../../page/printing.ts';
+import { useRowsAround } from '../../page/around/printing.ts';
 import { Sentence } from '../../page/sentence.tsx';
 import { intervals } from '../form/draft.ts';
 import { Health } from './health.tsx';
