@@ -18,15 +18,15 @@ type Ask = (
   body?: unknown,
 ) => Promise<Record<string, unknown>>;
 
-/** What the pages of a filled server are about. */
+/** The ids of the records that the pages of a filled server are about. */
 export type Filled = {
-  /** Delivers, with a gap in its map. */
+  /** An export that delivers, with a gap in its map. */
   export_id: string;
-  /** That of the demo, with a run of it. */
+  /** The export of the demo, and a run of it. */
   demo_id: string;
   run_id: string;
   event_id: string;
-  /** Has a destination that does not answer. */
+  /** An export whose destination does not answer. */
   failing_id: string;
   organization_id: string;
   plugin_id: number;

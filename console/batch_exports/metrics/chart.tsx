@@ -23,7 +23,7 @@ type Given = {
   range: Span;
   at: number[];
   series: Series[];
-  /** What the chart comes to in one number. */
+  /** The chart in one number. */
   figure?: ReactNode;
   zone: string;
   inWords: (value: number) => string;
