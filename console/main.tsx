@@ -6,7 +6,7 @@ import { createRoot } from 'react-dom/client';
 import { whenSignedOut } from './http/ask.ts';
 import { openQueries } from './http/reading.ts';
 import { openRouter } from './router.ts';
-import { styleNonce } from './page/nonce.ts';
+import { styleNonce } from './page/around/nonce.ts';
 import { cssVariables, theme } from './shell/theme.ts';
 import './shell/mantine.css';
 import './shell/scale.css';

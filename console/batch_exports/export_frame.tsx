@@ -5,7 +5,7 @@ import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
 import { useActions } from '../page/actions.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
 import { useDestinationLabel } from '../destinations/destinations.ts';
-import { AroundContext } from '../page/around.ts';
+import { AroundContext } from '../page/around/around.ts';
 import { Page } from '../page/page.tsx';
 import { Shown } from '../page/shown.tsx';
 import { by_dates } from './backfills/by_dates.ts';

@@ -237,7 +237,7 @@ test('runs are filtered, and a failed one is retried', { skip }, async () => {
   await rows.getByText(/A retry (is in progress|has delivered it)\./).waitFor();
   assert.equal(asked.filter((end) => end === '/retry/').length, 1);
   await page.getByLabel('Status').selectOption('Completed');
-  await rows.filter({ hasText: '2026-01-01 01:00' }).getByText('10 rows').waitFor();
+  await rows.filter({ hasText: '2026-01-01 01:00' }).getByText('10', { exact: true }).waitFor();
   assert.equal((await eventsIn(folder, 'retried')).length, 10);
   await goTo(page, pageOf(id, '/runs?after=2026-01-01T04:00:00Z'));
   await rows.getByText('2026-01-01 04:00').waitFor();

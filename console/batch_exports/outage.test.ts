@@ -4,6 +4,7 @@ import { afterEach, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { goTo } from '../../test/console/go_to.ts';
 import { openConsole } from '../../test/console/open_console.ts';
+import { checkColumns } from '../../test/console/scale.ts';
 import { checkEverywhere } from '../../test/console/visitor.ts';
 import type { Visitor } from '../../test/console/visitor.ts';
 import { insertRunRow, newExport } from '../../test/factories/batch_exports/batch_exports.ts';
@@ -97,6 +98,7 @@ test('an interval that a retry repaired is one line without a button', { skip },
   await rows.getByRole('button', { name: 'Show 2 runs' }).click();
   await rows.getByText('first run').waitFor();
   await checkEverywhere(page, 'export_folded');
+  await checkColumns(page);
   await page.getByRole('button', { name: 'Retry all that match' }).click();
   await page.getByText('No run that matches can be retried.').waitFor();
 });

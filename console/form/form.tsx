@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useContext, useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { ReactNode, SyntheticEvent } from 'react';
 import type { Problem } from '../http/problem.ts';
-import { hasNoFocus } from '../page/focus.ts';
+import { hasNoFocus } from '../page/around/focus.ts';
 import { Sentence } from '../page/sentence.tsx';
 import { FormContext, LookOnlyContext } from './context.ts';
 import { faultOf, unchangedOf } from './faults.ts';

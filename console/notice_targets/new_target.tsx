@@ -8,7 +8,7 @@ import { ChoiceField, ChoicesField, SecretField, TextField } from '../form/field
 import { Form } from '../form/form.tsx';
 import { TyperContext, forgetKept, keep, keptName, readKept } from '../form/kept.ts';
 import { pathTo } from '../http/path.ts';
-import { instance } from '../page/instance.ts';
+import { instance } from '../page/around/instance.ts';
 import { useDone } from '../page/section.tsx';
 import { event_choices, nameOf, noticeTargets, type_names } from './notice_targets.ts';
 

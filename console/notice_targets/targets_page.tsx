@@ -4,7 +4,7 @@ import { useState } from 'react';
 import type { NoticeTargetRow } from '../../server/api/notice_targets/schema.ts';
 import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { pathOf } from '../http/reading.ts';
-import { instance } from '../page/instance.ts';
+import { instance } from '../page/around/instance.ts';
 import { Command } from '../page/command.tsx';
 import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import type { ButtonProps } from '@mantine/core';
 import { useEffect, useRef } from 'react';
-import { hasNoFocus } from './focus.ts';
+import { hasNoFocus } from './around/focus.ts';
 
 /**
  * A button that waits for what it has asked for. Meanwhile it cannot be pressed, by which the

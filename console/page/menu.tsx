@@ -5,7 +5,7 @@ import { createLink } from '@tanstack/react-router';
 /** Room that is kept between a menu, its button and the edge of the window. */
 const gap_px = 4;
 
-/** What makes a button that of a menu. */
+/** The properties that make a button open a menu. */
 type Opener = Pick<
   ComponentProps<'button'>,
   'aria-haspopup' | 'aria-expanded' | 'aria-controls' | 'onPointerDown' | 'onClick'

@@ -2,7 +2,7 @@ import { useContext, useEffect, useEffectEvent, useState } from 'react';
 import { whyNotServed } from '../http/ask.ts';
 import { partMissing } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
-import { AroundContext } from './around.ts';
+import { AroundContext } from './around/around.ts';
 import { BusyButton } from './busy_button.tsx';
 import { Page, PlainPage } from './page.tsx';
 import { Refusal, Waiting } from './shown.tsx';

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { useContext, useEffect } from 'react';
 import type { ReactNode } from 'react';
-import { instance } from './instance.ts';
-import { InstanceBar } from './instance_bar.tsx';
+import { instance } from './around/instance.ts';
+import { InstanceBar } from './around/instance_bar.tsx';
 import { useActions } from './actions.ts';
 import type { PageAction } from './actions.ts';
 import { AsCurl, curl } from './as_curl.tsx';
-import { Brand } from './brand.tsx';
+import { Brand } from './around/brand.tsx';
 import { useHasDates } from '../time/dates.ts';
 import { ZoneContext } from '../time/instant.tsx';
 

@@ -1,7 +1,7 @@
 import { createContext, useContext, useEffect, useId, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
-import { hasNoFocus } from './focus.ts';
+import { hasNoFocus } from './around/focus.ts';
 
 /** Says in the section what was done, and leads readers to its heading. */
 const TellContext = createContext<(told: string) => void>(() => undefined);

@@ -5,10 +5,10 @@ import type { ReactNode } from 'react';
 import { isForPerson } from '../http/confirming.ts';
 import { isOutage } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
-import { AroundContext } from './around.ts';
+import { AroundContext } from './around/around.ts';
 import { BusyButton } from './busy_button.tsx';
 import { Sentence } from './sentence.tsx';
-import { WayOutContext } from './way_out.ts';
+import { WayOutContext } from './around/way_out.ts';
 
 /**
  * Shows the result of a reading, or its state: a quiet placeholder during the first reading, the

@@ -9,9 +9,9 @@ import { ManagedNote } from '../configuration/managed_note.tsx';
 import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Page } from '../page/page.tsx';
 import { Section } from '../page/section.tsx';
-import { MayBeOld, NoSuch, Shown } from '../page/shown.tsx';
-import { projectOf } from '../projects/project.ts';
+import { MayBeOld, Shown } from '../page/shown.tsx';
 import { ConfigSection } from './config_section.tsx';
+import { InOrganization, NoSuchPlugin } from './in_organization.tsx';
 import { JobSection } from './job_section.tsx';
 import { LogSection } from './log_section.tsx';
 import { MetricSection } from './metric_section.tsx';
@@ -34,11 +34,10 @@ const route = getRouteApi('/signed_in/projects/$project_id/plugins/$collection/$
 /** A plugin: its settings in this project, what it logs, its code, and its end. */
 export function PluginPage() {
   const { project_id } = route.useParams();
-  const project = useQuery(projectOf(project_id));
   return (
-    <Shown query={project}>
-      {({ organization }) => <OfOrganization organization_id={organization} />}
-    </Shown>
+    <InOrganization project_id={project_id}>
+      {(organization_id) => <OfOrganization organization_id={organization_id} />}
+    </InOrganization>
   );
 }
 
@@ -50,16 +49,9 @@ function OfOrganization({ organization_id }: { organization_id: string }) {
   const query = useQuery(read);
   const configs = useQuery(pluginConfigs(project_id));
   const configOf = ({ id }: PluginRow) => configs.data?.results.find(({ plugin }) => plugin === id);
-  const missing = (
-    <NoSuch noun="plugin">
-      <Link to="/projects/$project_id/plugins" params={{ project_id }}>
-        The plugins of this project
-      </Link>
-    </NoSuch>
-  );
   return (
     <Page title={query.data?.name ?? 'Plugin'} request={pathOf(read)}>
-      <Shown query={query} missing={missing}>
+      <Shown query={query} missing={<NoSuchPlugin project_id={project_id} />}>
         {(plugin) => (
           <>
             <Facts plugin={plugin} is_own={plugin.organization_id === organization_id} />

@@ -11,7 +11,7 @@ import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Table } from '../page/table.tsx';
-import { projectOf } from '../projects/project.ts';
+import { InOrganization } from './in_organization.tsx';
 import { Install } from './install.tsx';
 import { activityScope, collectionOf, collections, pluginConfigs, plugins } from './plugins.ts';
 import type { Collection } from './plugins.ts';
@@ -23,10 +23,9 @@ export function PluginsPage() {
   const { project_id } = route.useParams();
   const { collection = 'pipeline_destinations', show } = route.useSearch();
   const navigate = route.useNavigate();
-  const project = useQuery(projectOf(project_id));
   return (
-    <Shown query={project}>
-      {({ organization }) => (
+    <InOrganization project_id={project_id}>
+      {(organization) => (
         <Page title="Plugins" request={pathOf(plugins(organization, collection, 1, show))}>
           <Tabs
             value={collection}
@@ -48,7 +47,7 @@ export function PluginsPage() {
           </Tabs>
         </Page>
       )}
-    </Shown>
+    </InOrganization>
   );
 }
 

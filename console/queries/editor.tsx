@@ -1,16 +1,12 @@
-import { autocompletion, completionKeymap } from '@codemirror/autocomplete';
+import { autocompletion } from '@codemirror/autocomplete';
 import type { Completion, CompletionContext } from '@codemirror/autocomplete';
-import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { keywordCompletionSource, sql, StandardSQL } from '@codemirror/lang-sql';
-import { syntaxHighlighting } from '@codemirror/language';
-import { lintKeymap, linter } from '@codemirror/lint';
+import { linter } from '@codemirror/lint';
 import type { Diagnostic } from '@codemirror/lint';
-import { EditorState } from '@codemirror/state';
-import { EditorView, keymap } from '@codemirror/view';
-import { useEffect, useRef } from 'react';
+import type { EditorView } from '@codemirror/view';
+import { useEffect } from 'react';
 import type { QueryLanguage, QueryValidation } from '../../server/api/query/schema.ts';
-import { colours, typeOver } from '../page/editor_look.ts';
-import { styleNonce } from '../page/nonce.ts';
+import { useEditor } from '../page/editor/use_editor.ts';
 import { tablesBehindDot } from './behind_dot.ts';
 import { spanOf } from './place.ts';
 
@@ -28,60 +24,26 @@ export type Given = {
 
 /** An editor of queries: colours, completion of what there is, faults at their place. */
 export function Editor(given: Given) {
-  const place = useRef<HTMLDivElement>(null);
-  const view = useRef<EditorView>(undefined);
-  const latest = useRef(given);
-  useEffect(() => {
-    latest.current = given;
-  });
-  useEffect(() => {
-    const editor = openEditor(place.current!, latest);
-    view.current = editor;
-    return () => editor.destroy();
-  }, []);
-  const { value, described_by, is_wrong } = given;
+  const { place, view } = useEditor(given, queryOf);
+  const { described_by, is_wrong } = given;
   useEffect(() => {
     const { contentDOM } = view.current!;
     contentDOM.setAttribute('aria-describedby', described_by);
     contentDOM.setAttribute('aria-invalid', String(is_wrong));
-  }, [described_by, is_wrong]);
-  useEffect(() => {
-    const editor = view.current!;
-    const text = editor.state.doc.toString();
-    if (text !== value) editor.dispatch({ changes: { from: 0, to: text.length, insert: value } });
-  }, [value]);
+  }, [view, described_by, is_wrong]);
   return <div className="editor" ref={place} />;
 }
 
-function openEditor(parent: HTMLElement, latest: { current: Given }): EditorView {
-  const { value, label } = latest.current;
-  return new EditorView({
-    parent,
-    state: EditorState.create({
-      doc: value,
-      extensions: [
-        EditorView.cspNonce.of(styleNonce()),
-        history(),
-        keymap.of([...defaultKeymap, ...historyKeymap, ...completionKeymap, ...lintKeymap]),
-        sql({ dialect: StandardSQL }),
-        syntaxHighlighting(colours),
-        autocompletion({
-          override: [
-            (context) => complete(context, latest.current.language),
-            (context) => (context.matchBefore(/\.[\w$]*/) === null ? keywords(context) : null),
-          ],
-        }),
-        linter((editor) => findFaults(editor, latest.current.validate), { delay: 400 }),
-        EditorView.lineWrapping,
-        EditorView.domEventHandlers({ beforeinput: typeOver }),
-        EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false' }),
-        EditorView.updateListener.of(({ docChanged, state }) => {
-          if (docChanged) latest.current.change(state.doc.toString());
-        }),
-      ],
-    }),
-  });
-}
+const queryOf = (latest: { readonly current: Given }) => [
+  sql({ dialect: StandardSQL }),
+  autocompletion({
+    override: [
+      (context) => complete(context, latest.current.language),
+      (context) => (context.matchBefore(/\.[\w$]*/) === null ? keywords(context) : null),
+    ],
+  }),
+  linter((editor) => findFaults(editor, latest.current.validate), { delay: 400 }),
+];
 
 const keywords = keywordCompletionSource(StandardSQL, true);
 

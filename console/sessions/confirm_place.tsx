@@ -4,7 +4,7 @@ import { whenUnconfirmed } from '../http/confirming.ts';
 import type { Problem } from '../http/problem.ts';
 import { loadedLater } from '../page/load_page.tsx';
 import { MissingDialog } from '../page/missing_dialog.tsx';
-import { WayOutContext } from '../page/way_out.ts';
+import { WayOutContext } from '../page/around/way_out.ts';
 import type { Confirming } from './confirm_dialog.tsx';
 import { WayOut } from './way_out.tsx';
 

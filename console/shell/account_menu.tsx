@@ -30,7 +30,7 @@ export function AccountMenu() {
         Documentation of the API
       </MenuAddress>
       <div role="group" aria-label="Theme" className="menu_group">
-        <p>Theme</p>
+        <div className="menu_label">Theme</div>
         {themes.map(({ value, label, icon: Icon }) => (
           <MenuAction
             key={value}

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { Brand } from '../page/brand.tsx';
+import { Brand } from '../page/around/brand.tsx';
 import { useHome } from '../signed_in/home.ts';
 import { AccountMenu } from './account_menu.tsx';
 import { attentionOf, stateCounts } from './attention.ts';

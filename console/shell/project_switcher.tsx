@@ -38,9 +38,9 @@ export function ProjectSwitcher({
     >
       {groups.map(({ id, name, teams }) => (
         <div key={id} role="group" aria-label={name} className="menu_group">
-          <p>
+          <div className="menu_label">
             <bdi>{name}</bdi>
-          </p>
+          </div>
           {teams.map((team) => (
             <MenuLink
               key={team.id}

@@ -1,22 +1,32 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { call, until } from '../../test/processes/server_process.ts';
+import { createApiKey } from '../../server/platform/http/caller/api_key.ts';
+import { startChromium } from '../../test/processes/chromium.ts';
+import {
+  call,
+  serverEnvironment,
+  startServer,
+  until,
+} from '../../test/processes/server_process.ts';
 
 /** Asks the server, and returns the body of its answer; fails when it refuses. */
-export type Ask = (
+type Ask = (
   method: string,
   path: string,
   body?: unknown,
 ) => Promise<Record<string, unknown>>;
 
-/** What the pages of a filled server are about. */
+/** The ids of the records that the pages of a filled server are about. */
 export type Filled = {
-  /** Delivers, with a gap in its map. */
+  /** An export that delivers, with a gap in its map. */
   export_id: string;
-  /** That of the demo, with a run of it. */
+  /** The export of the demo, and a run of it. */
   demo_id: string;
   run_id: string;
   event_id: string;
-  /** Has a destination that does not answer. */
+  /** An export whose destination does not answer. */
   failing_id: string;
   organization_id: string;
   plugin_id: number;
@@ -31,8 +41,32 @@ const hour_ms = 3_600_000;
 const exports_path = '/api/projects/1/batch_exports/';
 const password = 'correct horse battery staple';
 
+/** Starts a server as users start it, with the demo and more, and a browser that looks at it. */
+export async function openFilledConsole() {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-filled-'));
+  const key = createApiKey();
+  const server = await startServer(['start', '--demo'], serverEnvironment(folder, key));
+  const browser = await startChromium();
+  const close = async () => {
+    await browser.close();
+    await server.stop();
+    await rm(folder, { recursive: true });
+  };
+  try {
+    await until('the demo', wait_ms_max, 200, async () =>
+      server.output().includes('Look further:') ? true : undefined,
+    );
+    const filled = await fillConsole(asking(server.address, key));
+    const context = await browser.newContext({ baseURL: server.address });
+    return { browser, page: await context.newPage(), filled, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
 /** Returns a way to ask the server at an address with a key. */
-export function asking(address: string, key: string): Ask {
+function asking(address: string, key: string): Ask {
   return async (method, path, body) => {
     const answer = await call(address, key, method, path, body);
     if (answer.status >= 400) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
@@ -45,7 +79,7 @@ export function asking(address: string, key: string): Ask {
  * destination that does not answer, a plugin with code, invites, a domain, a target of notices, an
  * erasure. Waits until the first scheduled runs are over.
  */
-export async function fillConsole(ask: Ask): Promise<Filled> {
+async function fillConsole(ask: Ask): Promise<Filled> {
   const { organization } = await ask('GET', '/api/projects/1/');
   const organization_id = organization as string;
   const { lake, failing } = await createExports(ask);

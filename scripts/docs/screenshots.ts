@@ -3,29 +3,17 @@
  * (`npm run docs:screenshots`): a server as users start it, filled by its demo and by what is asked
  * of its API, looked at in Chromium. Fails when a picture is heavier than a page should carry.
  */
-import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { createApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { chooseDestination } from '../../test/console/choose_destination.ts';
-import { startChromium } from '../../test/processes/chromium.ts';
-import {
-  call,
-  serverEnvironment,
-  startServer,
-  until,
-} from '../../test/processes/server_process.ts';
 import { root } from '../child.ts';
+import { openFilledConsole, signIn } from './filled_console.ts';
+import type { Filled } from './filled_console.ts';
 
 const target = join(root, 'docs/screenshots');
 const picture_bytes_max = 145 * 1024;
 const all_bytes_max = 1_200 * 1024;
-/** The first scheduled run of five minutes has to be over. */
-const wait_ms_max = 420_000;
-const hour_ms = 3_600_000;
-const base = '/api/projects/1/batch_exports/';
-const password = 'correct horse battery staple';
 
 /** Shows a page, and waits for what says that it is whole. */
 type Shot = {
@@ -37,98 +25,15 @@ type Shot = {
   prepare?: Prepare;
 };
 type Prepare = (page: Page) => Promise<unknown>;
-/** The export whose map has something on it, that of the demo, a run and an event of it. */
-type Filled = Record<'export_id' | 'demo_id' | 'run_id' | 'event_id' | 'organization_id', string>;
 
-const browser = await startChromium();
-const folder = await mkdtemp(join(tmpdir(), 'sluice-screenshots-'));
-const key = createApiKey();
-const server = await startServer(['start', '--demo'], serverEnvironment(folder, key));
+const { page, filled, close } = await openFilledConsole();
 try {
-  await until('the demo', wait_ms_max, 200, async () =>
-    server.output().includes('Look further:') ? true : undefined,
-  );
-  const filled = await fill();
   await mkdir(target, { recursive: true });
-  const context = await browser.newContext({ baseURL: server.address });
-  const page = await context.newPage();
-  await page.goto('/login?next=/projects/1/exports');
-  await page.getByLabel('E-mail address').fill('owner@example.com');
-  await page.getByLabel('Password', { exact: true }).fill(password);
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  await page.getByRole('heading', { name: 'Exports' }).waitFor();
+  await signIn(page);
   for (const shot of shotsOf(filled)) await take(page, shot);
   await checkWeight();
 } finally {
-  await browser.close();
-  await server.stop();
-  await rm(folder, { recursive: true });
-}
-
-async function ask(method: string, path: string, body?: unknown) {
-  const answer = await call(server.address, key, method, path, body);
-  if (answer.status >= 400) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
-  return answer.body;
-}
-
-/**
- * More exports: one has delivered slots, a gap, and what is to come; the destination of one does
- * not answer, one is paused and one waits.
- */
-async function fill(): Promise<Filled> {
-  const create = async (name: string, more: object) =>
-    (await ask('POST', base, { name, interval: 'hour', model: 'events', ...more }))['id'] as string;
-  const file = { type: 'File', config: { prefix: 'pictures', file_format: 'JSONLines' } };
-  const lake = await create('Events to the lake', {
-    interval: 'every 5 minutes',
-    destination: file,
-  });
-  const warehouse = {
-    type: 'Postgres',
-    config: { user: 'sluice', password: 'x', host: '127.0.0.1', port: 9, database: 'shop' },
-  };
-  const failing = await create('Persons to the warehouse', {
-    model: 'persons',
-    interval: 'every 5 minutes',
-    destination: { ...warehouse, config: { ...warehouse.config, table_name: 'persons' } },
-  });
-  const paused = await create('Events to the warehouse', { destination: warehouse });
-  await ask('POST', `${base}${paused}/pause/`, {});
-  await create('Orders by day', { interval: 'day', destination: { type: 'NoOp', config: {} } });
-  const now = Math.floor(Date.now() / hour_ms) * hour_ms;
-  for (const [from, to] of [
-    [-7, -4],
-    [-3, 0],
-  ] as const)
-    await ask('POST', `${base}${lake}/backfill/`, {
-      by: 'inserted_at',
-      start_at: new Date(now + from * hour_ms).toISOString(),
-      end_at: new Date(now + to * hour_ms).toISOString(),
-    });
-  await until('the backfills', wait_ms_max, 500, async () => {
-    const { results } = await ask('GET', `${base}${lake}/backfills/`);
-    const all = results as { finished_at: string | null }[];
-    return all.some(({ finished_at }) => finished_at === null) ? undefined : true;
-  });
-  await until('the first scheduled runs', wait_ms_max, 500, async () => {
-    const { results } = await ask('GET', '/api/projects/1/overview/');
-    const all = results as { id: string; health: { code: string; detail: string } }[];
-    const health = new Map(all.map((one) => [one.id, one.health]));
-    const isTried = health.get(failing)?.detail.includes('does not answer') === true;
-    return isTried && health.get(lake)?.code === 'up_to_date' ? true : undefined;
-  });
-  const { results: listed } = await ask('GET', `${base}?ordering=created_at`);
-  const demo_id = (listed as { id: string; name: string }[]).find(({ name }) =>
-    name.startsWith('Web shop'),
-  )!.id;
-  const { results: runs } = await ask('GET', `${base}${demo_id}/runs/?limit=10`);
-  const run_id = (runs as { id: string; records_completed: number }[]).find(
-    ({ records_completed: rows }) => rows > 0,
-  )!.id;
-  const { results: events } = await ask('GET', '/api/projects/1/events/?limit=1');
-  const [{ uuid: event_id }] = events as [{ uuid: string }];
-  const { organization } = await ask('GET', '/api/projects/1/');
-  return { export_id: lake, demo_id, run_id, event_id, organization_id: organization as string };
+  await close();
 }
 
 function shotsOf({ export_id, demo_id, run_id, event_id, organization_id }: Filled): Shot[] {

@@ -46,3 +46,35 @@ export async function checkScale(page: Page): Promise<void> {
   })()`);
   assert.deepEqual(faults, [], page.url());
 }
+
+/**
+ * Fails where a cell of a drawn list is too narrow for a word, covers another one or stands out of
+ * its row, at any of three widths of the window.
+ */
+export async function checkColumns(page: Page): Promise<void> {
+  const before = page.viewportSize()!;
+  for (const width of [1440, 1024, 390]) {
+    await page.setViewportSize({ width, height: before.height });
+    // Rows are measured anew in the frame after a change of the width.
+    const faults = await page.evaluate<string[]>(`new Promise((done) =>
+      requestAnimationFrame(() => requestAnimationFrame(() => done(
+        [...document.querySelectorAll('main [role=row]')].flatMap((row) => {
+          const whole = row.getBoundingClientRect();
+          const cells = [...row.children]
+            .map((cell) => [cell.textContent.trim(), cell.getBoundingClientRect().toJSON()])
+            .map(([text, place]) => ({ text, ...place }))
+            .filter(({ text, width }) => text !== '' && width > 1);
+          return cells.flatMap((cell, index) => [
+            ...(cell.width < 28 ? [cell.text + ' is ' + cell.width + ' px wide'] : []),
+            ...(cell.right > whole.right + 1 ? [cell.text + ' stands out'] : []),
+            ...cells.slice(index + 1)
+              .filter((other) => other.left < cell.right - 1 && cell.left < other.right - 1 &&
+                other.top < cell.bottom - 1 && cell.top < other.bottom - 1)
+              .map((other) => cell.text + ' covers ' + other.text),
+          ]);
+        }),
+      ))))`);
+    assert.deepEqual(faults, [], `${page.url()} at ${width}`);
+  }
+  await page.setViewportSize(before);
+}

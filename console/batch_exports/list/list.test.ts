@@ -5,7 +5,7 @@ import sql from 'sql-template-tag';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { inDepth, is_deep } from '../../../test/depth.ts';
 import { goTo } from '../../../test/console/go_to.ts';
-import { checkScale } from '../../../test/console/scale.ts';
+import { checkColumns, checkScale } from '../../../test/console/scale.ts';
 import { checkEverywhere, untilInPage } from '../../../test/console/visitor.ts';
 import type { Visitor } from '../../../test/console/visitor.ts';
 import { completed, endedRun, failed } from '../../../test/factories/batch_exports/ended_runs.ts';
@@ -93,6 +93,7 @@ test('the list shows the state of each export, and follows changes', { skip }, a
   await page.getByRole('button', { name: 'Select all' }).click();
   await page.getByText('2 exports of 2 selected').waitFor();
   await checkEverywhere(page, 'exports');
+  await checkColumns(page);
 
   const path = `/api/projects/${home.project.id}/batch_exports/${id}/pause/`;
   assert.equal((await world.harness.request('POST', path, { key: home.key })).status, 200);

@@ -6,7 +6,7 @@ import { useContext, useLayoutEffect, useRef, useState } from 'react';
 import type { ExportOverview } from '../../../server/api/batch_exports/overview/schema.ts';
 import { ManagedMark } from '../../configuration/managed_mark.tsx';
 import { useDestinationLabel, useInLabels } from '../../destinations/destinations.ts';
-import { useRowsAround } from '../../page/printing.ts';
+import { useRowsAround } from '../../page/around/printing.ts';
 import { Sentence } from '../../page/sentence.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
 import { scheduleWords } from '../schedule_words.ts';

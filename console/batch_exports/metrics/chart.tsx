@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react';
 import type { ReactNode } from 'react';
 import uPlot from 'uplot';
-import { watchTheme } from '../../page/theme_change.ts';
+import { watchTheme } from '../../page/around/theme_change.ts';
 import { written } from '../../time/words.ts';
 import { ticksOf } from '../slots/axis.ts';
 import type { Span } from '../slots/boundaries.ts';
@@ -23,7 +23,7 @@ type Given = {
   range: Span;
   at: number[];
   series: Series[];
-  /** What the chart comes to in one number. */
+  /** The chart in one number. */
   figure?: ReactNode;
   zone: string;
   inWords: (value: number) => string;

@@ -4,7 +4,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { BulkActionItem } from '../../../server/api/batch_exports/bulk_actions/schema.ts';
-import { useRowsAround } from '../../page/printing.ts';
+import { useRowsAround } from '../../page/around/printing.ts';
 import { Refusal } from '../../page/shown.tsx';
 import { counted } from '../../page/quantities.ts';
 import { actionItems, items_at_once } from './bulk.ts';

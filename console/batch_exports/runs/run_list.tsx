@@ -4,7 +4,7 @@ import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useStat
 import type { ReactNode } from 'react';
 import { Empty } from '../../page/empty.tsx';
 import type { ListedRun } from './listed_run.ts';
-import { useRowsAround } from '../../page/printing.ts';
+import { useRowsAround } from '../../page/around/printing.ts';
 import { useInLabels } from '../../destinations/destinations.ts';
 import { useExport } from '../export_context.ts';
 import { counted, inBytes } from '../../page/quantities.ts';

@@ -1,6 +1,6 @@
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { KeyboardEvent, PointerEvent, RefObject } from 'react';
-import { watchTheme } from '../../page/theme_change.ts';
+import { watchTheme } from '../../page/around/theme_change.ts';
 import { slotAt, slotLength } from './boundaries.ts';
 import type { Rhythm, Span } from './boundaries.ts';
 import { rangeAt } from './drawn.ts';

@@ -39,7 +39,7 @@ export function entryInWords(
   };
 }
 
-/** How much the status of a backfill asks for attention: it has the words of a run. */
+/** Returns the tone of a backfill's status, which has the words of a run. */
 function toneOf(status: string): State['tone'] {
   const states: Partial<Record<string, State>> = run_states;
   return states[status]?.tone ?? 'muted';

@@ -1,18 +1,11 @@
-import { autocompletion, completionKeymap } from '@codemirror/autocomplete';
+import { autocompletion } from '@codemirror/autocomplete';
 import type { CompletionContext } from '@codemirror/autocomplete';
-import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
-import {
-  bracketMatching,
-  indentOnInput,
-  indentUnit,
-  syntaxHighlighting,
-} from '@codemirror/language';
-import { lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint';
+import { bracketMatching, indentOnInput, indentUnit } from '@codemirror/language';
+import { lintGutter, setDiagnostics } from '@codemirror/lint';
 import { EditorState } from '@codemirror/state';
-import { EditorView, keymap, lineNumbers } from '@codemirror/view';
-import { useEffect, useRef } from 'react';
-import { colours, typeOver } from '../../page/editor_look.ts';
-import { styleNonce } from '../../page/nonce.ts';
+import { lineNumbers } from '@codemirror/view';
+import { useEffect } from 'react';
+import { useEditor } from '../../page/editor/use_editor.ts';
 import type { ApiName } from './plugin_api.ts';
 import { script_language } from './script_language.ts';
 import type { CodeFault } from './fault_place.ts';
@@ -32,23 +25,8 @@ export type Given = {
 
 /** An editor of code: colours, completion of the plugin API, faults at their place. */
 export function CodeEditor(given: Given) {
-  const place = useRef<HTMLDivElement>(null);
-  const view = useRef<EditorView>(undefined);
-  const latest = useRef(given);
-  useEffect(() => {
-    latest.current = given;
-  });
-  useEffect(() => {
-    const editor = openEditor(place.current!, latest);
-    view.current = editor;
-    return () => editor.destroy();
-  }, []);
-  const { value, faults } = given;
-  useEffect(() => {
-    const editor = view.current!;
-    const text = editor.state.doc.toString();
-    if (text !== value) editor.dispatch({ changes: { from: 0, to: text.length, insert: value } });
-  }, [value]);
+  const { place, view } = useEditor(given, codeOf);
+  const { faults } = given;
   useEffect(() => {
     const { state, contentDOM } = view.current!;
     const text = state.doc.toString();
@@ -59,39 +37,20 @@ export function CodeEditor(given: Given) {
     }));
     view.current!.dispatch(setDiagnostics(state, found));
     contentDOM.setAttribute('aria-invalid', String(found.length > 0));
-  }, [faults]);
+  }, [view, faults]);
   return <div className="editor code_editor" ref={place} />;
 }
 
-function openEditor(parent: HTMLElement, latest: { current: Given }): EditorView {
-  const { value, label, is_read_only } = latest.current;
-  return new EditorView({
-    parent,
-    state: EditorState.create({
-      doc: value,
-      extensions: [
-        EditorView.cspNonce.of(styleNonce()),
-        EditorState.readOnly.of(is_read_only),
-        history(),
-        lineNumbers(),
-        lintGutter(),
-        indentUnit.of('  '),
-        indentOnInput(),
-        bracketMatching(),
-        keymap.of([...defaultKeymap, ...historyKeymap, ...completionKeymap, ...lintKeymap]),
-        script_language,
-        syntaxHighlighting(colours),
-        autocompletion({ override: [(context) => complete(context, latest.current.names)] }),
-        EditorView.lineWrapping,
-        EditorView.domEventHandlers({ beforeinput: typeOver }),
-        EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false' }),
-        EditorView.updateListener.of(({ docChanged, state }) => {
-          if (docChanged) latest.current.change(state.doc.toString());
-        }),
-      ],
-    }),
-  });
-}
+const codeOf = (latest: { readonly current: Given }) => [
+  EditorState.readOnly.of(latest.current.is_read_only),
+  lineNumbers(),
+  lintGutter(),
+  indentUnit.of('  '),
+  indentOnInput(),
+  bracketMatching(),
+  script_language,
+  autocompletion({ override: [(context) => complete(context, latest.current.names)] }),
+];
 
 function complete(context: CompletionContext, names: readonly ApiName[]) {
   const word = context.matchBefore(/[\w$.]+/);

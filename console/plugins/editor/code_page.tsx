@@ -10,9 +10,9 @@ import { pathTo } from '../../http/path.ts';
 import { ManagedNote } from '../../configuration/managed_note.tsx';
 import { Page } from '../../page/page.tsx';
 import { Section, useDone } from '../../page/section.tsx';
-import { NoSuch, Shown } from '../../page/shown.tsx';
-import { projectOf } from '../../projects/project.ts';
+import { Shown } from '../../page/shown.tsx';
 import { OnlyFor, useIsAdministrator } from '../../signed_in/only_for.tsx';
+import { InOrganization, NoSuchPlugin } from '../in_organization.tsx';
 import { collectionOf, isOwnCode, pluginConfigs, readsOfPlugin, sourceOf } from '../plugins.ts';
 import type { Place } from '../plugins.ts';
 import { ApiPanel } from './api_panel.tsx';
@@ -33,11 +33,10 @@ const route = getRouteApi('/signed_in/projects/$project_id/plugins/$collection/$
 /** The code of a plugin: read, change, try and save it. */
 export function CodePage() {
   const { project_id } = route.useParams();
-  const project = useQuery(projectOf(project_id));
   return (
-    <Shown query={project}>
-      {({ organization }) => <OfOrganization organization_id={organization} />}
-    </Shown>
+    <InOrganization project_id={project_id}>
+      {(organization_id) => <OfOrganization organization_id={organization_id} />}
+    </InOrganization>
   );
 }
 
@@ -57,7 +56,7 @@ function OfOrganization({ organization_id }: { organization_id: string }) {
           Settings, log and versions of <bdi>{name}</bdi>
         </Link>
       </p>
-      <Shown query={query} missing={<NoSuch noun="plugin" />}>
+      <Shown query={query} missing={<NoSuchPlugin project_id={project_id} />}>
         {({ source, ...plugin }) => (
           <>
             <ManagedNote by={plugin.managed_by} />

@@ -1,0 +1,31 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { NoSuch, Shown } from '../page/shown.tsx';
+import { projectOf } from '../projects/project.ts';
+
+/** Shows what belongs to the organization of the project, once that is known. */
+export function InOrganization({
+  project_id,
+  children,
+}: {
+  project_id: string;
+  children: (organization_id: string) => ReactNode;
+}) {
+  return (
+    <Shown query={useQuery(projectOf(project_id))}>
+      {({ organization }) => children(organization)}
+    </Shown>
+  );
+}
+
+/** Says that the plugin is not there, with the way to those that are. */
+export function NoSuchPlugin({ project_id }: { project_id: string }) {
+  return (
+    <NoSuch noun="plugin">
+      <Link to="/projects/$project_id/plugins" params={{ project_id }}>
+        The plugins of this project
+      </Link>
+    </NoSuch>
+  );
+}
