@@ -69,7 +69,7 @@ export const Verification = Type.Object(
 export type Verification = Static<typeof Verification>;
 
 /** The ways in which a finding can be repaired. */
-export const repair_actions = ['rewrite', 'deliver_again', 'retry'] as const;
+const repair_actions = ['rewrite', 'deliver_again', 'retry'] as const;
 
 /** Something that is not as it was delivered. */
 export const VerificationFinding = Type.Object(

@@ -120,10 +120,19 @@ export async function whileHeld<Result>(
     );
   }, renew_ms);
   try {
-    return await work(AbortSignal.any([signal, lost.signal]));
+    const stopped = AbortSignal.any([signal, lost.signal]);
+    // Not every destination notices the signal while it reads.
+    return await Promise.race([work(stopped), rejectedBy(stopped)]);
   } finally {
     clearInterval(timer);
   }
+}
+
+function rejectedBy(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  if (signal.aborted) reject(signal.reason);
+  else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  return promise;
 }
 
 /** Locks a verification that this process still holds; false where it lost it. */
