@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import sql, { join } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 import { Type } from 'typebox';
 import { destinations } from '../../engine/destinations/index.ts';
 import { models } from '../../engine/model/models/index.ts';
 import { model_names } from '../../engine/model/models/model.ts';
 import type { ModelName } from '../../engine/model/models/model.ts';
-import { person_key, versionColumns } from '../../engine/destinations/sql_tables/layout.ts';
+import { mergeKey, versionColumns } from '../../engine/destinations/sql_tables/layout.ts';
 import { isFields } from '../../platform/fields.ts';
 import type { Fields } from '../../platform/fields.ts';
 import type { Violation } from '../../platform/http/errors.ts';
@@ -21,8 +22,8 @@ const about = {
   offset_day: 'The day on which weeks begin: 1, Monday; null with other intervals.',
   offset_hour: 'The hour at which days and weeks turn: 0; null with other intervals.',
   incremental_mode:
-    '`MERGE` if newer rows replace older ones in the table (persons and their distinct ids in ' +
-    'databases), otherwise `APPEND`; null with a query over persons, whose columns decide.',
+    '`MERGE` if newer rows replace older ones in the table (all models but `events`, in ' +
+    'databases), otherwise `APPEND`; null with a query over them, whose columns decide.',
   primary_key: 'The columns by which rows are merged; null if rows are appended.',
   version_key: 'The columns that say which of two rows is newer; null where none are merged.',
 };
@@ -74,6 +75,14 @@ const versionOf = (model: ModelName) => versionColumns({ columns: models[model].
 const is_merged = sql`(e.custom_query IS NULL AND e.model <> 'events'
   AND e.destination_type IN (${join(table_types)}))`;
 
+/** Names that depend on the model of an export `e`, as JSON. */
+function perModel(namesOf: (model: ModelName) => readonly string[]): Sql {
+  const cases = merged_models.map(
+    (name) => sql`WHEN ${name} THEN ${JSON.stringify(namesOf(name))}::json`,
+  );
+  return sql`CASE e.model ${join(cases, ' ')} END`;
+}
+
 /** The fields of an export `e` as they are on the wire. */
 export const alias_columns = sql`e.custom_query AS hogql_query, e.timezone,
   CASE e."interval" WHEN 'week' THEN 1 END AS offset_day,
@@ -81,11 +90,8 @@ export const alias_columns = sql`e.custom_query AS hogql_query, e.timezone,
   CASE WHEN ${is_merged} THEN 'MERGE'
     WHEN e.model = 'events' OR e.destination_type NOT IN (${join(table_types)})
       THEN 'APPEND' END AS incremental_mode,
-  CASE WHEN ${is_merged} THEN ${JSON.stringify(person_key)}::json END AS primary_key,
-  CASE WHEN ${is_merged} THEN CASE e.model ${join(
-    merged_models.map((name) => sql`WHEN ${name} THEN ${JSON.stringify(versionOf(name))}::json`),
-    ' ',
-  )} END END AS version_key`;
+  CASE WHEN ${is_merged} THEN ${perModel((model) => mergeKey({ model }))} END AS primary_key,
+  CASE WHEN ${is_merged} THEN ${perModel(versionOf)} END AS version_key`;
 
 /** A body with `hogql_query` under its own name, where that is not there. */
 export function withOwnNames(raw: unknown): unknown {
@@ -173,5 +179,5 @@ function keysOf({ model, destination_type, custom_query }: Meant) {
     return { mode: ['APPEND'], ...nothing };
   return typeof custom_query === 'string'
     ? { mode: modes, ...nothing }
-    : { mode: ['MERGE'], primary_key: person_key, version_key: versionOf(name) };
+    : { mode: ['MERGE'], primary_key: mergeKey({ model: name }), version_key: versionOf(name) };
 }

@@ -1,5 +1,5 @@
 import type { Column } from '../../model/models/column.ts';
-import { isMerged, newerCondition, person_key, versionColumns } from '../sql_tables/layout.ts';
+import { isMerged, mergeKey, newerCondition, versionColumns } from '../sql_tables/layout.ts';
 import type { Layout } from '../sql_tables/layout.ts';
 import { inDataset, quoted, targetOf } from './config.ts';
 import type { BigQueryConfig } from './config.ts';
@@ -50,12 +50,13 @@ function mergeStatement(config: BigQueryConfig, layout: Layout, staged: Staged):
   const versions = versionColumns(layout).map(quoted);
   const changed = layout.columns
     .map((column) => column.name)
-    .filter((name) => !person_key.includes(name));
+    .filter((name) => !mergeKey(layout).includes(name));
   const order =
     versions.length === 0
       ? ''
       : ` ORDER BY ${versions.map((version) => `${version} DESC`).join(', ')}`;
-  const rank = `ROW_NUMBER() OVER (PARTITION BY ${person_key.map(quoted).join(', ')}${order})`;
+  const key = mergeKey(layout).map(quoted).join(', ');
+  const rank = `ROW_NUMBER() OVER (PARTITION BY ${key}${order})`;
   const newer = newerCondition(versions, {
     came: (version) => `incoming.${version}`,
     there: (version) => `existing.${version}`,
@@ -66,7 +67,9 @@ function mergeStatement(config: BigQueryConfig, layout: Layout, staged: Staged):
     `USING (SELECT ${valuesOf(layout.columns, staged)}\nFROM ` +
       `${unionOf(config, staged)}\nWHERE TRUE QUALIFY ${rank} = 1) AS incoming`,
     'ON ' +
-      person_key.map((name) => `existing.${quoted(name)} = incoming.${quoted(name)}`).join(' AND '),
+      mergeKey(layout)
+        .map((name) => `existing.${quoted(name)} = incoming.${quoted(name)}`)
+        .join(' AND '),
     ...(changed.length === 0
       ? []
       : [`WHEN MATCHED${newer === undefined ? '' : ` AND (${newer})`} THEN UPDATE SET ${update}`]),

@@ -1,6 +1,6 @@
 import { NonRetryableError } from '../../model/destination/errors.ts';
 import type { Column, ColumnType } from '../../model/models/column.ts';
-import { isMerged, person_key } from '../sql_tables/layout.ts';
+import { isMerged, mergeKey } from '../sql_tables/layout.ts';
 import type { Layout } from '../sql_tables/layout.ts';
 import type { Dataset, Field, NewTable, Table } from './api.ts';
 import { targetOf } from './config.ts';
@@ -75,7 +75,7 @@ export function newTable(layout: Layout, useJsonType: boolean): NewTable {
     ...(layout.model === 'events' && hasTime
       ? { timePartitioning: { type: 'DAY', field: 'timestamp' } as const }
       : {}),
-    ...(isMerged(layout) ? { clustering: { fields: [...person_key] } } : {}),
+    ...(isMerged(layout) ? { clustering: { fields: [...mergeKey(layout)] } } : {}),
   };
 }
 

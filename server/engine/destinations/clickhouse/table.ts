@@ -1,7 +1,7 @@
 import { NonRetryableError } from '../../model/destination/errors.ts';
 import { identifier, literal } from '../formats/expression.ts';
 import type { Column, ColumnType } from '../../model/models/column.ts';
-import { isMerged, person_key, versionColumns } from '../sql_tables/layout.ts';
+import { isMerged, mergeKey, versionColumns } from '../sql_tables/layout.ts';
 import type { Layout } from '../sql_tables/layout.ts';
 import { inDatabase } from './config.ts';
 import type { Connection } from './connection.ts';
@@ -88,7 +88,7 @@ function engineOf(layout: Layout): string {
         name === wanted && type === 'integer' && !nullable && is_calculated !== true,
     ),
   );
-  return `ReplacingMergeTree(${version ?? ''}) ORDER BY ${order(person_key)}`;
+  return `ReplacingMergeTree(${version ?? ''}) ORDER BY ${order(mergeKey(layout))}`;
 }
 
 /** The table of this name, or undefined when there is none that the user may see. */
@@ -158,11 +158,12 @@ export async function checkTable(
         'in one of the MergeTree family. Export to such a table.',
     );
   }
-  const isKeyed = table.sorting_key.split(', ').sort().join() === person_key.toSorted().join();
+  const isKeyed =
+    table.sorting_key.split(', ').sort().join() === mergeKey(layout).toSorted().join();
   if (isMerged(layout) && !(table.engine.includes('Replacing') && isKeyed)) {
     throw new NonRetryableError(
       'table_unsuitable',
-      `Persons are merged by (team_id, distinct_id), but the table ${name} is no ` +
+      `Rows are merged by (${mergeKey(layout).join(', ')}), but the table ${name} is no ` +
         'ReplacingMergeTree ordered by these columns; create one or export to another table.',
     );
   }

@@ -2,7 +2,7 @@ import { NonRetryableError } from '../../model/destination/errors.ts';
 import type { Column, ColumnType } from '../../model/models/column.ts';
 import { foldedKeyError, requireFitting, requireUniqueIndex } from '../sql_tables/fitting.ts';
 import type { FoundColumn } from '../sql_tables/fitting.ts';
-import { isMerged, newerCondition, person_key, versionColumns } from '../sql_tables/layout.ts';
+import { isMerged, mergeKey, newerCondition, versionColumns } from '../sql_tables/layout.ts';
 import type { Layout } from '../sql_tables/layout.ts';
 import { quoted } from './config.ts';
 import type { Connection } from './connection.ts';
@@ -67,13 +67,13 @@ export async function tableStatement(
   target: string,
   layout: Layout,
 ): Promise<string> {
-  const isKey = (column: Column) => isMerged(layout) && person_key.includes(column.name);
+  const isKey = (column: Column) => isMerged(layout) && mergeKey(layout).includes(column.name);
   const typeOf = (column: Column) =>
     isKey(column) && column.type === 'text' ? key_text_type : types[column.type];
   const columns = layout.columns.map(
     (column) => `${quoted(column.name)} ${typeOf(column)}${isKey(column) ? ' NOT NULL' : ''}`,
   );
-  if (isMerged(layout)) columns.push(`PRIMARY KEY (${person_key.map(quoted).join(', ')})`);
+  if (isMerged(layout)) columns.push(`PRIMARY KEY (${mergeKey(layout).map(quoted).join(', ')})`);
   const found = await connection.rows<{ name: string }>(
     'SELECT COLLATION_NAME AS name FROM information_schema.COLLATIONS WHERE COLLATION_NAME IN (?)',
     [exact_collations],
@@ -123,7 +123,7 @@ export async function checkTable(
     folds_case: true,
     has_number_booleans: true,
   });
-  if (isMerged(layout)) await checkPersonKey(connection, layout);
+  if (isMerged(layout)) await checkKey(connection, layout);
   return warning;
 }
 
@@ -152,11 +152,12 @@ type UniqueColumn = {
 };
 
 /**
- * ON DUPLICATE KEY goes by all unique indexes: by one that is not the persons' key, or that holds
- * different texts for equal, a person would take the row of another.
+ * ON DUPLICATE KEY goes by all unique indexes: by one that is not the key of the rows, or that
+ * holds different texts for equal, a row would take the place of another.
  */
-async function checkPersonKey(connection: Connection, layout: Layout): Promise<void> {
+async function checkKey(connection: Connection, layout: Layout): Promise<void> {
   const { table, name } = connection.target;
+  const key = mergeKey(layout);
   const columns = await connection.rows<UniqueColumn>(
     `SELECT s.INDEX_NAME AS index_name, s.COLUMN_NAME AS name, c.COLLATION_NAME AS collation,
             s.SUB_PART IS NULL AS is_whole,
@@ -173,12 +174,13 @@ async function checkPersonKey(connection: Connection, layout: Layout): Promise<v
     (found) => found!,
   );
   const hasKey = (found: UniqueColumn[]) =>
-    person_key.every((key) =>
-      found.some((column) => column.name?.toLowerCase() === key && column.is_whole === 1),
+    key.every((wanted) =>
+      found.some((column) => column.name?.toLowerCase() === wanted && column.is_whole === 1),
     );
   requireUniqueIndex(
     name,
-    indexes.filter((found) => found.length === 2 && hasKey(found)),
+    key,
+    indexes.filter((found) => found.length === key.length && hasKey(found)),
   );
   const given = new Set(layout.columns.map((column) => column.name.toLowerCase()));
   const other = indexes.find(
@@ -194,16 +196,19 @@ async function checkPersonKey(connection: Connection, layout: Layout): Promise<v
   if (other !== undefined)
     throw new NonRetryableError(
       'table_unsuitable',
-      `Persons are merged by (team_id, distinct_id), but the table ${name} has another unique ` +
-        `index, ${other[0]!.index_name}, and MySQL would merge different persons by it. Drop it, ` +
+      `Rows are merged by (${key.join(', ')}), but the table ${name} has another unique ` +
+        `index, ${other[0]!.index_name}, and MySQL would merge different rows by it. Drop it, ` +
         'or export to another table.',
     );
   const folded = columns.find(
     (column) =>
-      column.name?.toLowerCase() === 'distinct_id' && /_[ac]i(_|$)/.test(column.collation ?? ''),
+      column.name?.toLowerCase() === key.at(-1) && /_[ac]i(_|$)/.test(column.collation ?? ''),
   );
   if (folded !== undefined)
-    throw foldedKeyError(name, folded.collation!, `${key_text_type} COLLATE utf8mb4_bin`);
+    throw foldedKeyError(name, key, {
+      found: folded.collation!,
+      wanted: `${key_text_type} COLLATE utf8mb4_bin`,
+    });
 }
 
 /**
@@ -219,7 +224,7 @@ export function insertStatement(target: string, layout: Layout): { before: strin
   const there = (name: string) => `${target}.${quoted(name)}`;
   const came = (name: string) => `VALUES(${quoted(name)})`;
   const versions = versionColumns(layout);
-  const changed = names.filter((name) => !person_key.includes(name));
+  const changed = names.filter((name) => !mergeKey(layout).includes(name));
   const key = there('team_id');
   if (changed.length === 0) return { before, after: ` ON DUPLICATE KEY UPDATE ${key} = ${key}` };
   const newer = newerCondition(versions, { came, there });

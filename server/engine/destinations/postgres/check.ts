@@ -4,7 +4,7 @@ import type { CheckStep, Delivery, DestinationDeps } from '../../model/destinati
 import type { Column } from '../../model/models/column.ts';
 import { checkPlace, testedDelivery } from '../sql_tables/check_place.ts';
 import type { Dialect } from '../sql_tables/dialect.ts';
-import { columnList, isMerged, person_key, quoted } from '../sql_tables/layout.ts';
+import { columnList, isMerged, mergeKey, quoted } from '../sql_tables/layout.ts';
 import { connect } from '../sql_tables/postgres_connection.ts';
 import type { Connection } from '../sql_tables/postgres_connection.ts';
 import { postgresError } from '../sql_tables/postgres_faults.ts';
@@ -99,7 +99,7 @@ async function returnedRow(
   const returned = delivery.columns
     .map(({ name }, index) => `t.${quoted(name)}::text AS c${index}`)
     .join(', ');
-  const isSame = person_key.map(
+  const isSame = mergeKey(delivery).map(
     (name) =>
       `t.${quoted(name)} = ` +
       `'${row.values[delivery.columns.findIndex((column) => column.name === name)]}'`,

@@ -189,7 +189,7 @@ export async function moveStage(connection: Connection, stage: Stage): Promise<v
   if (isMerged(stage.delivery)) {
     const xids = staged.map(([, { xid }]) => xid).join(',');
     const whole = `(SELECT * FROM ${stage.quoted} WHERE xmin = ANY ('{${xids}}'::xid[])) AS staged`;
-    await connection.run(mergeStatement(stage.target, whole, stage.delivery.columns));
+    await connection.run(mergeStatement(stage.target, whole, stage.delivery));
   } else {
     for (const [number, slice] of staged) await moveSlice(connection, stage, number, slice);
   }
@@ -236,7 +236,7 @@ export async function copyRows(
       SELECT ${columnList(delivery.columns)} FROM ${target} WITH NO DATA`,
   );
   const copied = await connection.copy(copyStatement('pg_temp.sluice_stage', delivery), bytes);
-  await connection.rows(mergeStatement(target, 'pg_temp.sluice_stage', delivery.columns));
+  await connection.rows(mergeStatement(target, 'pg_temp.sluice_stage', delivery));
   await connection.rows('TRUNCATE pg_temp.sluice_stage');
   return copied;
 }

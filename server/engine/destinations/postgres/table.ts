@@ -1,11 +1,11 @@
 import { NonRetryableError } from '../../model/destination/errors.ts';
-import type { Column, ColumnType } from '../../model/models/column.ts';
+import type { ColumnType } from '../../model/models/column.ts';
 import { foldedKeyError, requireFitting, requireUniqueIndex } from '../sql_tables/fitting.ts';
 import type { FoundColumn } from '../sql_tables/fitting.ts';
 import {
   isMerged,
+  mergeKey,
   newerCondition,
-  person_key,
   quoted,
   versionColumns,
 } from '../sql_tables/layout.ts';
@@ -27,7 +27,7 @@ const types: Record<ColumnType, string> = {
 /** The statement that creates the table of an export; persons get a primary key to be merged by. */
 export function tableStatement(target: string, layout: Layout): string {
   const columns = layout.columns.map((column) => `${quoted(column.name)} ${types[column.type]}`);
-  if (isMerged(layout)) columns.push(`PRIMARY KEY (${person_key.map(quoted).join(', ')})`);
+  if (isMerged(layout)) columns.push(`PRIMARY KEY (${mergeKey(layout).map(quoted).join(', ')})`);
   return `CREATE TABLE IF NOT EXISTS ${target} (${columns.join(', ')})`;
 }
 
@@ -108,7 +108,7 @@ export async function checkTable(
     folds_case: false,
     has_number_booleans: false,
   });
-  if (isMerged(layout)) await checkUniqueIndex(connection, target, name);
+  if (isMerged(layout)) await checkUniqueIndex(connection, target, name, layout);
   return warning;
 }
 
@@ -131,41 +131,47 @@ async function checkUniqueIndex(
   connection: Connection,
   target: string,
   name: string,
+  layout: Layout,
 ): Promise<void> {
+  const key = mergeKey(layout);
   const found = await connection.rows(
     `SELECT 1 FROM pg_index AS i WHERE i.indrelid = to_regclass($1) AND i.indisunique
-      AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL AND i.indnkeyatts = 2
+      AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL
+      AND i.indnkeyatts = cardinality($2::text[])
        AND (SELECT array_agg(a.attname::text ORDER BY a.attname) FROM pg_attribute AS a
-         WHERE a.attrelid = i.indrelid AND a.attnum = ANY ((i.indkey::int2[])[0:1])) =
-         ARRAY['distinct_id', 'team_id']`,
-    [target],
+         WHERE a.attrelid = i.indrelid
+           AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])) =
+         $2::text[]`,
+    [target, key.toSorted()],
   );
-  requireUniqueIndex(name, found);
+  requireUniqueIndex(name, key, found);
   // As JSON, because servers before PostgreSQL 12 do not have that column.
   const [folded] = await connection.rows<{ by: string }>(
     `SELECT CASE WHEN t.typname = 'citext' THEN 'citext' ELSE c.collname END AS by
        FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid
          LEFT JOIN pg_collation AS c ON c.oid = a.attcollation
            AND to_jsonb(c) ->> 'collisdeterministic' = 'false'
-           WHERE a.attrelid = to_regclass($1) AND a.attname = 'distinct_id'
+           WHERE a.attrelid = to_regclass($1) AND a.attname = $2
              AND (t.typname = 'citext' OR c.oid IS NOT NULL)`,
-    [target],
+    [target, key.at(-1)],
   );
-  if (folded !== undefined) throw foldedKeyError(name, folded.by, 'text');
+  if (folded !== undefined) throw foldedKeyError(name, key, { found: folded.by, wanted: 'text' });
 }
 
 /**
  * Merges the staged rows: a row of the table is replaced only by one with higher versions; without
- * versions in the export the newer delivery wins. Of several staged versions of a person the
- * highest counts.
+ * versions in the export the newer delivery wins. Of several staged versions of a key the highest
+ * counts.
  */
-export function mergeStatement(target: string, stage: string, columns: Column[]): string {
+export function mergeStatement(target: string, stage: string, layout: Layout): string {
+  const { columns } = layout;
+  const keys = mergeKey(layout);
   const names = columns.map((column) => column.name);
   const versions = versionColumns({ columns }).map(quoted);
   const changed = names
-    .filter((column) => !person_key.includes(column))
+    .filter((column) => !keys.includes(column))
     .map((column) => `${quoted(column)} = EXCLUDED.${quoted(column)}`);
-  const key = person_key.map(quoted).join(', ');
+  const key = keys.map(quoted).join(', ');
   const list = names.map(quoted).join(', ');
   const order = [key, ...versions.map((version) => `${version} DESC NULLS LAST`)].join(', ');
   const newer = newerCondition(versions, {

@@ -3,8 +3,8 @@ import type { Column, ColumnType } from '../../model/models/column.ts';
 import {
   columnList,
   isMerged,
+  mergeKey,
   newerCondition,
-  person_key,
   quoted,
   versionColumns,
 } from '../sql_tables/layout.ts';
@@ -225,7 +225,7 @@ export function showStatements(
 ): string[] {
   const list = columnList(layout.columns);
   if (!isMerged(layout)) return [`INSERT INTO ${target} (${list}) SELECT ${list} FROM ${source}`];
-  const key = person_key.map(quoted);
+  const key = mergeKey(layout).map(quoted);
   const versions = versionColumns(layout).map(quoted);
   const order =
     versions.length === 0 ? key : versions.map((version) => `COALESCE(${version}, -1) DESC`);

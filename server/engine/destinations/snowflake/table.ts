@@ -2,8 +2,8 @@ import { NonRetryableError } from '../../model/destination/errors.ts';
 import type { Column, ColumnType } from '../../model/models/column.ts';
 import {
   isMerged,
+  mergeKey,
   newerCondition,
-  person_key,
   quoted,
   versionColumns,
 } from '../sql_tables/layout.ts';
@@ -178,7 +178,7 @@ export function showStatement(table: string, stage: string, layout: Layout): str
   const names = layout.columns.map((column) => quoted(column.name));
   const list = names.join(', ');
   if (!isMerged(layout)) return `INSERT INTO ${table} (${list}) SELECT ${list} FROM ${stage}`;
-  const keys = person_key.map(quoted);
+  const keys = mergeKey(layout).map(quoted);
   const versions = versionColumns(layout).map(quoted);
   const order =
     versions.length === 0 ? list : versions.map((name) => `${name} DESC NULLS LAST`).join(', ');

@@ -88,26 +88,34 @@ export function requireNoneMissing(table: string, missing: string[]): void {
   );
 }
 
-/** Throws `unique_index_missing` unless the table has an index that persons are merged by. */
-export function requireUniqueIndex(table: string, found: readonly unknown[]): void {
+/** Throws `unique_index_missing` unless the table has an index on the key of merged rows. */
+export function requireUniqueIndex(
+  table: string,
+  key: readonly string[],
+  found: readonly unknown[],
+): void {
   if (found.length > 0) return;
   throw new NonRetryableError(
     'unique_index_missing',
-    `Persons are merged by (team_id, distinct_id), but the table ${table} has no unique ` +
+    `Rows are merged by (${key.join(', ')}), but the table ${table} has no unique ` +
       'index on these columns; create one or export to another table.',
   );
 }
 
 /**
- * The error of a table whose column `distinct_id` holds texts for equal that are not: it would
- * merge persons who are not the same.
+ * The error of a table whose key column, the last of `key`, holds texts for equal that are not: it
+ * would merge rows that are not the same.
  */
-export function foldedKeyError(table: string, found: string, wanted: string): NonRetryableError {
+export function foldedKeyError(
+  table: string,
+  key: readonly string[],
+  { found, wanted }: { found: string; wanted: string },
+): NonRetryableError {
   return new NonRetryableError(
     'table_unsuitable',
-    `Persons are merged by (team_id, distinct_id), but in the table ${table} the column ` +
-      `distinct_id (${found}) does not tell all texts apart, such as a and A; make it ${wanted}, ` +
-      'or export to another table.',
+    `Rows are merged by (${key.join(', ')}), but in the table ${table} the column ` +
+      `${key.at(-1)} (${found}) does not tell all texts apart, such as a and A; make it ` +
+      `${wanted}, or export to another table.`,
   );
 }
 

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { models } from '../../model/models/index.ts';
 import { model_names } from '../../model/models/model.ts';
 import { tableStatement } from '../clickhouse/table.ts';
-import { isMerged, keyColumn, newerCondition, versionColumns } from './layout.ts';
+import { isMerged, keyColumn, mergeKey, newerCondition, versionColumns } from './layout.ts';
 import { testedLayout } from './sample_row.ts';
 
 test('rows of events are added, those of the other models merged by key and version', () => {
@@ -12,8 +12,9 @@ test('rows of events are added, those of the other models merged by key and vers
     const { tables: columns } = models[model].columns;
     const layout = { model, columns };
     const engine = /ENGINE =\s+(\w+(?:\(\w*\))?)/.exec(tableStatement('t', layout))?.[1];
-    const tested = isMerged(testedLayout(columns));
-    assert.equal(tested, isMerged(layout), 'a connection test merges as the export does');
+    const tested = testedLayout(columns);
+    assert.equal(isMerged(tested), isMerged(layout), 'a connection test merges as the export does');
+    assert.deepEqual(mergeKey(tested), mergeKey(layout), 'and by the same key');
     return [model, keyColumn(layout), isMerged(layout), versionColumns(layout), engine];
   });
   assert.deepEqual(seen, [
@@ -26,6 +27,7 @@ test('rows of events are added, those of the other models merged by key and vers
       'ReplacingMergeTree(person_version)',
     ],
     ['person_distinct_ids', 'distinct_id', true, ['version'], 'ReplacingMergeTree(version)'],
+    ['sessions', 'session_id', true, ['session_version'], 'ReplacingMergeTree(session_version)'],
   ]);
 });
 

@@ -28,14 +28,13 @@ export function sampleLine({ values }: SampleRow): string {
 }
 
 /**
- * The layout of a connection test, which is told the columns alone: what has a version is an export
- * of persons, or of their distinct ids.
+ * The layout of a connection test, which is told the columns alone: their version names the model,
+ * as far as the key goes (persons and their distinct ids have the same).
  */
 export function testedLayout(columns: Column[]): Layout {
-  return {
-    model: versionColumns({ columns }).length > 0 ? 'persons' : 'events',
-    columns,
-  };
+  const [version] = versionColumns({ columns });
+  if (version === undefined) return { model: 'events', columns };
+  return { model: version === 'session_version' ? 'sessions' : 'persons', columns };
 }
 
 /**
