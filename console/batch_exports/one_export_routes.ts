@@ -93,10 +93,10 @@ export const export_settings_route = createRoute({
   component: loadedPage(() => import('./settings/settings_page.tsx'), 'SettingsPage'),
 });
 
-/** The search for an event or a person. */
+/** The search for an event, a person or a session. */
 export const find_route = createRoute({
   getParentRoute: () => project_route,
   path: 'find',
-  validateSearch: textsOf(['uuid', 'distinct_id', 'day']),
+  validateSearch: textsOf(['uuid', 'session_id', 'distinct_id', 'day']),
   component: loadedPage(() => import('./find/find_page.tsx'), 'FindPage'),
 });

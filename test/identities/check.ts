@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { models } from '../../server/engine/model/models/index.ts';
 import { every_event } from '../../server/engine/model/models/event_filter.ts';
-import { model_names } from '../../server/engine/model/models/model.ts';
 import type { ModelName } from '../../server/engine/model/models/model.ts';
 import { personId } from '../../server/engine/ingest/persons/person.ts';
 import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
@@ -10,7 +9,7 @@ import { People } from './people.ts';
 import { play } from './play.ts';
 import { batchesOf, eventsOf } from './sequences.ts';
 import type { SentEvent } from './sequences.ts';
-import { Warehouse } from './warehouse.ts';
+import { Warehouse, warehouse_models } from './warehouse.ts';
 import type { DeliveredRow } from './warehouse.ts';
 
 /** The stores in which sequences are played. */
@@ -47,7 +46,7 @@ export async function checkProject(
   let from = 0;
   // A watermark is before a batch; the last one is behind all of them.
   for (const end of [...new Set(ends), instants.at(-1)! + 1]) {
-    for (const name of model_names)
+    for (const name of warehouse_models)
       warehouse.load(name, await delivered(place.clickhouse, name, team_id, from, end));
     model.takeUntil(stored.filter(({ at }) => at < end).length);
     compare(model, warehouse);

@@ -5,7 +5,6 @@ import { test } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
 import { parquetReadObjects } from 'hyparquet';
 import { aroundTests } from '../around_tests.ts';
-import { model_names } from '../../server/engine/model/models/model.ts';
 import { isoInstant, systemClock } from '../../server/platform/clock.ts';
 import { newExport, projectBase } from '../factories/batch_exports/batch_exports.ts';
 import { inDepth, is_deep } from '../depth.ts';
@@ -13,7 +12,7 @@ import { openDeliveringHarness, until } from '../factories/batch_exports/deliver
 import type { TestOrganization } from '../harness.ts';
 import { Model, compare } from './check.ts';
 import { eventsOf } from './sequences.ts';
-import { Warehouse } from './warehouse.ts';
+import { Warehouse, warehouse_models } from './warehouse.ts';
 import type { DeliveredRow } from './warehouse.ts';
 
 const delivering = aroundTests(openDeliveringHarness);
@@ -81,7 +80,7 @@ test(
     const formats = is_deep ? ['JSONLines', 'Parquet'] : ['JSONLines'];
     const exports = [];
     for (const file_format of formats)
-      for (const model of model_names) {
+      for (const model of warehouse_models) {
         const config = { prefix: `${file_format}/${model}`, file_format };
         const destination = { type: 'File', config };
         exports.push((await newExport(home, { model, destination })).id as string);
@@ -97,7 +96,8 @@ test(
     model.takeUntil(new Set(events.map(({ uuid }) => uuid)).size);
     for (const file_format of formats) {
       const warehouse = new Warehouse();
-      for (const name of model_names) warehouse.load(name, await rowsIn(`${file_format}/${name}`));
+      for (const name of warehouse_models)
+        warehouse.load(name, await rowsIn(`${file_format}/${name}`));
       compare(model, warehouse);
       warehouse.close();
     }

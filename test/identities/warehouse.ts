@@ -2,6 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
+/** The models whose joins the page about persons tells. */
+export const warehouse_models = ['events', 'persons', 'person_distinct_ids'] as const;
+
 /** A row of a model as an export delivers it, as JSON. */
 export type DeliveredRow = Record<string, unknown>;
 
@@ -29,7 +32,7 @@ export class Warehouse {
   }
 
   /** Takes a delivery of a model; a newer version of a row takes the place of the older one. */
-  load(model: 'events' | 'persons' | 'person_distinct_ids', rows: DeliveredRow[]): void {
+  load(model: (typeof warehouse_models)[number], rows: DeliveredRow[]): void {
     const columns =
       model === 'events'
         ? ['uuid', 'event', 'distinct_id', 'person_id']

@@ -75,7 +75,7 @@ const events: EventRow[] = [
     event: 'purchase',
     distinct_id: 'd2',
     properties:
-      '{"price":99.99,"currency":"EUR","items":[{"sku":"s1","q":2},{"sku":"s2","q":1}],"n":null}',
+      '{"$session_id":"s1","price":99.99,"currency":"EUR","items":[{"sku":"s1","q":2},{"sku":"s2","q":1}],"n":null}',
     timestamp: '2024-01-10 08:15:30',
     inserted_at: '2024-01-10 08:15:31',
   },
@@ -84,7 +84,7 @@ const events: EventRow[] = [
     event: 'purchase',
     distinct_id: 'd2',
     properties:
-      '{"price":1e400,"currency":"EUR","big":123456789012345678901234567890,"o":{"v":12345678901234567890123,"w":"x"},"digits":"77"}',
+      '{"$session_id":"s1","price":1e400,"currency":"EUR","big":123456789012345678901234567890,"o":{"v":12345678901234567890123,"w":"x"},"digits":"77"}',
     timestamp: '2024-01-10 09:00:00',
     inserted_at: '2024-01-10 09:00:00',
   },

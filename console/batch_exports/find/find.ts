@@ -2,11 +2,17 @@ import { reading } from '../../http/reading.ts';
 import { pathTo } from '../../http/path.ts';
 
 /** The search of the address. */
-export type FindSearch = { uuid?: string; distinct_id?: string; day?: string };
+export type FindSearch = {
+  uuid?: string;
+  session_id?: string;
+  distinct_id?: string;
+  day?: string;
+};
 
 /** Finds a record in each export of the project; undefined without a search. */
-export function foundRecords(project_id: string, { uuid, distinct_id, day }: FindSearch) {
-  const query = uuid === undefined ? { distinct_id, day } : { uuid: uuid.trim() };
+export function foundRecords(project_id: string, { uuid, session_id, ...by_day }: FindSearch) {
+  const query =
+    uuid !== undefined ? { uuid: uuid.trim() } : session_id !== undefined ? { session_id } : by_day;
   return reading(pathTo('/api/projects/:project_id/find/', { project_id }, query), {
     is_busy: ({ records }) =>
       records.some(({ exports }) => exports.some(({ state }) => state === 'under_way')),

@@ -22,26 +22,29 @@ import '../one_export.css';
 const route = getRouteApi('/signed_in/projects/$project_id/find');
 
 /**
- * Shows the place of an event or a person in every export of the project, or the reason for its
- * absence.
+ * Shows the place of an event, a person or a session in every export of the project, or the reason
+ * for its absence.
  */
 export function FindPage() {
   const { project_id } = route.useParams();
   const search = route.useSearch();
   const is_asked =
-    search.uuid === undefined ? search.distinct_id !== undefined : isUuid(search.uuid);
+    search.uuid === undefined
+      ? (search.session_id ?? search.distinct_id) !== undefined
+      : isUuid(search.uuid);
   return (
     <Page
       title="Find a record"
       request={is_asked ? pathOf(foundRecords(project_id, search)) : undefined}
     >
       <p className="muted">
-        Where an event or a person went, in every export of the project: run, file or table, and
-        receipt; or why it was not delivered.
+        Where an event, a person or a session went, in every export of the project: run, file or
+        table, and receipt; or why it was not delivered.
       </p>
       <div className="sheet ways_to_find">
         <FindByUuid key={`uuid ${search.uuid}`} search={search} />
         <FindByDay key={`day ${search.distinct_id} ${search.day}`} search={search} />
+        <FindBySession key={`session ${search.session_id}`} search={search} />
       </div>
       {is_asked && <Results search={search} />}
     </Page>
@@ -128,6 +131,30 @@ function FindByDay({ search }: { search: FindSearch }) {
   );
 }
 
+function FindBySession({ search }: { search: FindSearch }) {
+  const ask = useAsk();
+  return (
+    <form
+      className="filters"
+      aria-label="By session"
+      onSubmit={(event) => ask({ session_id: typedIn(event)('session_id') })}
+    >
+      <TextInput
+        name="session_id"
+        label="Or the id of a session"
+        size="sm"
+        className="uuid_field"
+        defaultValue={search.session_id}
+        autoComplete="off"
+        spellCheck={false}
+        required
+        withAsterisk={false}
+      />
+      <Button type="submit">Find the session</Button>
+    </form>
+  );
+}
+
 function Results({ search }: { search: FindSearch }) {
   const { project_id } = route.useParams();
   const query = useQuery(foundRecords(project_id, search));
@@ -145,7 +172,7 @@ function Results({ search }: { search: FindSearch }) {
             />
           ))}
           {has_more_records && (
-            <p className="muted">This day has more records. Find one by its uuid.</p>
+            <p className="muted">There are more records. Find an event by its uuid.</p>
           )}
           {exports_left_out > 0 && (
             <p className="muted">{counted(exports_left_out, 'older export')} not looked at.</p>
@@ -157,11 +184,13 @@ function Results({ search }: { search: FindSearch }) {
 }
 
 function Record({ record }: { record: FoundRecord }) {
-  const { uuid, event, distinct_id, person_version, timestamp, inserted_at, exports } = record;
+  const { uuid, event, distinct_id, session_id, person_version } = record;
+  const { timestamp, inserted_at, exports } = record;
+  const name = session_id === null ? `Person ${distinct_id}` : `Session ${session_id}`;
   return (
     <section className="part found">
       <h2>
-        <bdi>{event ?? `Person ${distinct_id}`}</bdi>
+        <bdi>{event ?? name}</bdi>
         {person_version !== null && ` version ${person_version}`}
       </h2>
       <p className="muted">

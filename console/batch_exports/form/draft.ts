@@ -14,6 +14,7 @@ export const model_choices: { value: BatchExport['model']; label: string }[] = [
   { value: 'events', label: 'Events' },
   { value: 'persons', label: 'Persons' },
   { value: 'person_distinct_ids', label: 'Distinct ids of persons' },
+  { value: 'sessions', label: 'Sessions' },
 ];
 
 /** The fields of an export in a form, as texts. */

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import sql, { join } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 import { Type } from 'typebox';
 import { destinations } from '../../engine/destinations/index.ts';
-import { person_key, versionColumns } from '../../engine/destinations/sql_tables/layout.ts';
+import { mergeKey, versionColumns } from '../../engine/destinations/sql_tables/layout.ts';
 import { write_modes } from '../../engine/model/destination/write_mode.ts';
 import type { WriteMode, WriteRule } from '../../engine/model/destination/write_mode.ts';
 import { models } from '../../engine/model/models/index.ts';
@@ -24,16 +25,16 @@ const about = {
   mode:
     'How rows go into the table of a database. `append` adds each row. `merge` keeps one row for ' +
     'each value of `primary_key`: the one with the greatest `version_key` that was ever delivered ' +
-    '(docs/write_modes.md). Null: persons and their distinct ids are merged, events appended.',
+    '(docs/write_modes.md). Null: events are appended, rows of the other models merged.',
   primary_key:
     'The columns that identify a row of the table, with `mode` `merge`. An answer also has those ' +
-    'of merged persons. Null: rows are appended.',
+    'of the model. Null: rows are appended.',
   version_key:
     'The columns that grow with each change of a row, with `mode` `merge`. The first one that ' +
     'differs decides. Null: rows are appended.',
   incremental_mode:
     '`mode` under the name that other clients use: `APPEND` or `MERGE`. With `mode` null it says ' +
-    'what the model decides; then it is null for a query over persons, whose columns decide.',
+    'what the model decides; then it is null for a query whose columns decide.',
 };
 
 const column = lineOfText({ minLength: 1, maxLength: 300 });
@@ -61,6 +62,14 @@ const versionOf = (model: ModelName) => versionColumns({ columns: models[model].
 const is_merged = sql`(e.custom_query IS NULL AND e.model <> 'events'
   AND e.destination_type IN (${join(table_types)}))`;
 
+/** Names that depend on the model of an export `e`, as JSON. */
+function perModel(namesOf: (model: ModelName) => readonly string[]): Sql {
+  const cases = merged_models.map(
+    (name) => sql`WHEN ${name} THEN ${JSON.stringify(namesOf(name))}::json`,
+  );
+  return sql`CASE e.model ${join(cases, ' ')} END`;
+}
+
 /** The fields of an export `e` as they are on the wire. */
 export const write_columns = sql`e.write_rule ->> 'mode' AS mode,
   CASE WHEN e.write_rule IS NOT NULL THEN upper(e.write_rule ->> 'mode')
@@ -68,12 +77,9 @@ export const write_columns = sql`e.write_rule ->> 'mode' AS mode,
     WHEN e.model = 'events' OR e.destination_type NOT IN (${join(table_types)})
       THEN 'APPEND' END AS incremental_mode,
   CASE WHEN e.write_rule IS NOT NULL THEN (e.write_rule -> 'primary_key')::json
-    WHEN ${is_merged} THEN ${JSON.stringify(person_key)}::json END AS primary_key,
+    WHEN ${is_merged} THEN ${perModel((model) => mergeKey({ model }))} END AS primary_key,
   CASE WHEN e.write_rule IS NOT NULL THEN (e.write_rule -> 'version_key')::json
-    WHEN ${is_merged} THEN CASE e.model ${join(
-      merged_models.map((name) => sql`WHEN ${name} THEN ${JSON.stringify(versionOf(name))}::json`),
-      ' ',
-    )} END END AS version_key`;
+    WHEN ${is_merged} THEN ${perModel(versionOf)} END AS version_key`;
 
 /** The parts of an export that determine how its rows go into a table. */
 export type Written = {
@@ -145,7 +151,7 @@ function answerOf(
     ? { incremental_mode: [...alias_modes, null], ...nothing }
     : {
         incremental_mode: ['MERGE'],
-        primary_key: [person_key],
+        primary_key: [mergeKey({ model: name })],
         version_key: [versionOf(name)],
       };
 }

@@ -172,7 +172,6 @@ const cases: Case[] = [
   ['SELECT $session_id FROM events', 1, 8, '$session_id', /write properties.\$session_id/],
   ['SELECT session.id FROM events', 1, 8, 'session', /properties.\$session_id/],
   ['SELECT p.id FROM persons p', 1, 10, 'id', /`person_id`/],
-  ['SELECT count() AS n FROM sessions', 1, 26, 'sessions', /properties.\$session_id/],
   [
     'SELECT sum(1) OVER (ORDER BY timestamp RANGE INTERVAL 1 DAY PRECEDING) AS x FROM events',
     1,

@@ -19,6 +19,7 @@ import {
   working_persons,
   working_tables,
 } from '../../../test/query_cases/works_tables.ts';
+import { working_sessions } from '../../../test/query_cases/works_sessions.ts';
 import { working_values } from '../../../test/query_cases/works_values.ts';
 import type { WorkingQuery } from '../../../test/query_cases/works_values.ts';
 import type { ModelName } from '../model/models/model.ts';
@@ -43,6 +44,7 @@ const tables: [string, ModelName, WorkingQuery[]][] = [
   ['subqueries, WITH, joins and unions', 'events', working_tables],
   ['an export of persons', 'persons', working_persons],
   ['an export of distinct ids', 'person_distinct_ids', working_person_distinct_ids],
+  ['an export of sessions', 'sessions', working_sessions],
 ];
 
 test('at least 150 queries are tried', () => {

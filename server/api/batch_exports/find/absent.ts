@@ -4,8 +4,8 @@ import { findErased } from '../../../engine/ingest/persons/erased_ids.ts';
 import { findRemoved, removedSentence } from '../../../engine/model/ledger/removed.ts';
 import { counted } from '../../../platform/counted.ts';
 
-/** The request: an event by its uuid, or the records of a distinct id on a day. */
-type Asked = { uuid?: string; distinct_id?: string; day?: string };
+/** The request: an event, a session, or the records of a distinct id on a day. */
+type Asked = { uuid?: string; session_id?: string; distinct_id?: string; day?: string };
 
 /**
  * Tells a person why nothing was found: for certain if the person was erased, else each cause that
@@ -14,13 +14,13 @@ type Asked = { uuid?: string; distinct_id?: string; day?: string };
 export async function absentSentence(
   { db, secrets }: Pick<Engine, 'db' | 'secrets'>,
   team_id: number,
-  { uuid, distinct_id = '', day }: Asked,
+  { uuid, session_id, distinct_id = '', day }: Asked,
 ): Promise<string> {
+  const isPerson = uuid === undefined && session_id === undefined;
+  const ofId = isPerson ? `${JSON.stringify(distinct_id)} on ${day}` : `session ${session_id}`;
   const absent =
-    uuid === undefined
-      ? `The store has no events of ${JSON.stringify(distinct_id)} on ${day}.`
-      : `No event ${uuid} is stored.`;
-  if (uuid === undefined && (await findErased(db, secrets, team_id, [distinct_id])).length > 0)
+    uuid === undefined ? `The store has no events of ${ofId}.` : `No event ${uuid} is stored.`;
+  if (isPerson && (await findErased(db, secrets, team_id, [distinct_id])).length > 0)
     return `${absent} An erasure deleted the data of this person.`;
   const removed = await findRemoved(db, team_id);
   const erased = await db.row<{ count: number; latest: string | null }>(sql`

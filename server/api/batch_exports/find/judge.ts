@@ -12,7 +12,7 @@ import { listSlotRanges } from '../slots/slots.ts';
 import { findSchedule, inOneLook, withDelivered } from '../slots/store.ts';
 import type { FoundExport } from './schema.ts';
 import { sliceOf } from './slice.ts';
-import { findSelectingRun, hasLaterVersion, listRunSlices } from './store.ts';
+import { findSelectingRun, hasLaterVersion, keyOf, listRunSlices } from './store.ts';
 import type { SearchedExport, SelectingRun, StoredRecord } from './store.ts';
 
 const query_ms_max = 15_000;
@@ -95,7 +95,7 @@ async function leftOutByQuery(
     const [row] = await ask<{ records: string | number }>(engine, reading, {
       query: `SELECT count() AS records FROM ${reading.text}
         WHERE toString(${reading.key}) = {wanted_key:String}`,
-      parameters: { wanted_key: record.uuid ?? record.distinct_id },
+      parameters: { wanted_key: keyOf(record) },
       signal: AbortSignal.timeout(query_ms_max),
     });
     if (Number(row?.records ?? 0) > 0) return undefined;
@@ -136,12 +136,8 @@ async function inRun(
 }
 
 /** A row that was set aside is neither delivered nor lost. */
-function rejectedIn(
-  slice: StoredSlice | undefined,
-  { uuid, distinct_id }: StoredRecord,
-  judged: Judged,
-): Judged {
-  const key = rejectedKey(uuid ?? distinct_id);
+function rejectedIn(slice: StoredSlice | undefined, record: StoredRecord, judged: Judged): Judged {
+  const key = rejectedKey(keyOf(record));
   const rejected = slice?.outcome?.rejected?.find((one) => one.key === key);
   if (judged.state !== 'delivered' || rejected === undefined) return judged;
   return {

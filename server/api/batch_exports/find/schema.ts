@@ -32,6 +32,13 @@ export const FindQuery = Type.Object({
         'merges of the id.',
     }),
   ),
+  session_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 400,
+      description: 'A session. Returns its versions: one for each batch that brought events of it.',
+    }),
+  ),
   day: Type.Optional(
     Type.String({
       pattern: String.raw`^\d{4}-\d{2}-\d{2}$`,
@@ -83,9 +90,12 @@ const FoundRecord = Type.Object({
   uuid: nullable(uuid('The uuid of the event; null for a person.')),
   event: nullable(Type.String({ description: 'The name of the event; null for a person.' })),
   distinct_id: Type.String(),
+  session_id: nullable(Type.String({ description: 'The id of a session; else null.' })),
   person_version: nullable(
     Type.Integer({
-      description: 'Of `person_distinct_ids` it is their `version`; null for an event.',
+      description:
+        'Of `person_distinct_ids` it is their `version`, of `sessions` their `session_version`; ' +
+        'null for an event.',
     }),
   ),
   timestamp: nullable(instant('When the event happened; null for a person.')),

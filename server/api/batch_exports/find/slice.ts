@@ -1,4 +1,5 @@
 import type { StoredSlice } from '../../../engine/model/run.ts';
+import { keyOf } from './store.ts';
 import type { StoredRecord } from './store.ts';
 
 /**
@@ -18,7 +19,7 @@ function isIn(
   if (inserted_from === null || inserted_to === null) return true;
   const { inserted_us } = record;
   const [from, to] = [microseconds(inserted_from), microseconds(inserted_to)];
-  const key = orderKey(record.uuid ?? record.distinct_id, record.model);
+  const key = orderKey(keyOf(record), record.model);
   const isBehindStart =
     inserted_us > from ||
     (inserted_us === from && (!isText(key_from) || key >= orderKey(key_from, record.model)));

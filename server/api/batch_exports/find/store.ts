@@ -4,17 +4,19 @@ import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import type { BatchExportRun } from '../runs/schema.ts';
 import { exports_max, records_max } from './schema.ts';
+import { models } from '../../../engine/model/models/index.ts';
 import type { ModelName } from '../../../engine/model/models/model.ts';
 import { run_days_max } from '../../../engine/exports/planning/interval.ts';
 
 const look_seconds_max = 10;
 
-/** A stored event, or a version of a person or of a distinct id; instants in microseconds. */
+/** A stored event, or a version of a person, distinct id or session; instants in microseconds. */
 export type StoredRecord = {
   model: ModelName;
   uuid: string | null;
   event: string | null;
   distinct_id: string;
+  session_id: string | null;
   person_version: number | null;
   happened_us: number | null;
   inserted_us: number;
@@ -27,7 +29,7 @@ type Row = Omit<StoredRecord, 'model' | 'happened_us' | 'inserted_us' | 'person_
 };
 
 const event_columns =
-  'uuid, event, distinct_id, NULL AS person_version, ' +
+  'uuid, event, distinct_id, NULL AS session_id, NULL AS person_version, ' +
   'toString(toUnixTimestamp64Micro(timestamp)) AS happened_us, ' +
   'toString(toUnixTimestamp64Micro(inserted_at)) AS inserted_us';
 
@@ -70,7 +72,7 @@ export function listVersions(
 ): Promise<StoredRecord[]> {
   const version = version_of[model];
   return ask(clickhouse, model, {
-    query: `SELECT NULL AS uuid, NULL AS event, distinct_id,
+    query: `SELECT NULL AS uuid, NULL AS event, distinct_id, NULL AS session_id,
         toString(${version}) AS person_version, NULL AS happened_us,
         toString(toUnixTimestamp64Micro(inserted_at)) AS inserted_us
       FROM ${model} WHERE team_id = {team_id:Int64} AND distinct_id = {distinct_id:String}
@@ -79,6 +81,30 @@ export function listVersions(
       ORDER BY inserted_at, ${version} LIMIT ${records_max + 1}`,
     query_params: day,
   });
+}
+
+/** The changes of a session, each a version of it, oldest first, one more than an answer has. */
+export function listSessionVersions(
+  clickhouse: ClickHouse,
+  team_id: number,
+  session_id: string,
+): Promise<StoredRecord[]> {
+  const isIts = 'team_id = {team_id:Int64} AND session_id = {session_id:String}';
+  const at = 'toString(toUnixTimestamp64Micro(inserted_at))';
+  return ask(clickhouse, 'sessions', {
+    query: `SELECT NULL AS uuid, NULL AS event, argMax(distinct_id, timestamp) AS distinct_id,
+        {session_id:String} AS session_id, ${at} AS person_version, NULL AS happened_us,
+        ${at} AS inserted_us
+      FROM (SELECT distinct_id, timestamp, inserted_at FROM events WHERE ${isIts}
+        UNION ALL SELECT '', inserted_at, inserted_at FROM session_removals WHERE ${isIts})
+      GROUP BY inserted_at ORDER BY inserted_at LIMIT ${records_max + 1}`,
+    query_params: { team_id, session_id },
+  });
+}
+
+/** Returns the key of a record, as text. */
+export function keyOf({ uuid, session_id, distinct_id }: StoredRecord): string {
+  return uuid ?? session_id ?? distinct_id;
 }
 
 async function ask(
@@ -184,19 +210,28 @@ export function listRunSlices(db: Queryable, run_id: string): Promise<StoredSlic
     FROM batch_export_slices WHERE run_id = ${run_id} ORDER BY number`);
 }
 
-/** True when the run that delivers a version has a later one of the same distinct id. */
+/** True when the run that delivers a version has a later one of the same key. */
 export async function hasLaterVersion(
   clickhouse: ClickHouse,
   team_id: number,
-  { model, distinct_id, person_version }: StoredRecord,
+  record: StoredRecord,
   inserted_to: number | null,
 ): Promise<boolean> {
+  const { model, person_version } = record;
   if (model === 'events' || inserted_to === null) return false;
+  const [changes, key, version] =
+    model === 'sessions'
+      ? [
+          models.sessions.changes('team_id = {team_id:Int64}'),
+          'session_id',
+          'toUnixTimestamp64Micro(inserted_at)',
+        ]
+      : [model, 'distinct_id', version_of[model]];
   const result = await clickhouse.rows({
-    query: `SELECT 1 FROM ${model} WHERE team_id = {team_id:Int64}
-      AND distinct_id = {distinct_id:String} AND ${version_of[model]} > {version:Int64}
+    query: `SELECT 1 FROM ${changes} WHERE team_id = {team_id:Int64}
+      AND ${key} = {key:String} AND ${version} > {version:Int64}
       AND inserted_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC') LIMIT 1`,
-    query_params: { team_id, distinct_id, version: person_version, to: inserted_to },
+    query_params: { team_id, key: keyOf(record), version: person_version, to: inserted_to },
     clickhouse_settings: { max_execution_time: look_seconds_max },
   });
   return result.length > 0;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { models } from '../../model/models/index.ts';
 import { model_names } from '../../model/models/model.ts';
 import { tableStatement } from '../clickhouse/table.ts';
-import { isMerged, keyColumn, versionColumns } from './layout.ts';
+import { isMerged, keyColumn, mergeOf, versionColumns } from './layout.ts';
 import { testedLayout } from './sample_row.ts';
 
 test('rows of events are added, those of the other models merged by key and version', () => {
@@ -11,8 +11,8 @@ test('rows of events are added, those of the other models merged by key and vers
     const { tables: columns } = models[model].columns;
     const layout = { model, columns };
     const engine = /ENGINE =\s+(\w+(?:\([^)]*\))?)/.exec(tableStatement('t', layout))?.[1];
-    const tested = isMerged(testedLayout({ columns }));
-    assert.equal(tested, isMerged(layout), 'a connection test merges as the export does');
+    const tested = mergeOf(testedLayout({ columns }));
+    assert.deepEqual(tested, mergeOf(layout), 'a connection test merges as the export does');
     return [model, keyColumn(layout), isMerged(layout), versionColumns(layout), engine];
   });
   assert.deepEqual(seen, [
@@ -31,5 +31,6 @@ test('rows of events are added, those of the other models merged by key and vers
       ['version'],
       'ReplacingMergeTree(`sluice_version`)',
     ],
+    ['sessions', 'session_id', true, ['session_version'], 'ReplacingMergeTree(`sluice_version`)'],
   ]);
 });

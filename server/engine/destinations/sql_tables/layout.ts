@@ -4,15 +4,25 @@ import type { MergeKeys } from '../../model/destination/write_mode.ts';
 /** The parts of a delivery that decide the form of its table. */
 export type Layout = Pick<Delivery, 'model' | 'columns' | 'merge'>;
 
-/** The columns by which rows of persons or their distinct ids are merged. */
-export const person_key: readonly string[] = ['team_id', 'distinct_id'];
+/** The columns that name a row of each model for good, and by which merged rows are merged. */
+const keys: Readonly<Record<Layout['model'], readonly [...string[], string]>> = {
+  events: ['uuid'],
+  persons: ['team_id', 'distinct_id'],
+  person_distinct_ids: ['team_id', 'distinct_id'],
+  sessions: ['team_id', 'session_id'],
+};
+
+/** The columns by which rows of the layout's model are merged. */
+export function mergeKey({ model }: Pick<Layout, 'model'>): readonly string[] {
+  return keys[model];
+}
 
 /**
  * The column by which rows are compared with the source, where the export has it and no query has
  * made it.
  */
 export function keyColumn({ model, columns }: Layout): string | undefined {
-  const name = model === 'events' ? 'uuid' : 'distinct_id';
+  const name = keys[model].at(-1)!;
   return hasOwn(columns, name) ? name : undefined;
 }
 
@@ -43,8 +53,9 @@ export function hasOwn(columns: Layout['columns'], name: string): boolean {
 /** The columns by which the rows are merged, or undefined if they are appended. */
 export function mergeOf({ model, columns, merge }: Layout): MergeKeys | undefined {
   if (merge !== undefined) return merge ?? undefined;
-  if (model === 'events' || !person_key.every((name) => hasOwn(columns, name))) return undefined;
-  return { key: person_key, versions: versionColumns({ columns }) };
+  const key = mergeKey({ model });
+  if (model === 'events' || !key.every((name) => hasOwn(columns, name))) return undefined;
+  return { key, versions: versionColumns({ columns }) };
 }
 
 /** Are rows of this delivery merged into those that are there? */
@@ -58,12 +69,12 @@ export function isMergedByTeam(layout: Layout): boolean {
 }
 
 /**
- * The columns that say which of two rows of a distinct id is newer, as far as the export has them
- * and no query has made them.
+ * The columns that say which of two rows of a key is newer, as far as the export has them and no
+ * query has made them.
  */
 export function versionColumns({ columns }: Pick<Layout, 'columns'>): string[] {
-  return ['person_version', 'person_distinct_id_version', 'version'].filter((version) =>
-    hasOwn(columns, version),
+  return ['person_version', 'person_distinct_id_version', 'version', 'session_version'].filter(
+    (version) => hasOwn(columns, version),
   );
 }
 

@@ -29,12 +29,15 @@ export function sampleLine({ values }: SampleRow): string {
 }
 
 /**
- * The layout of a connection test, which is not told the model: what has a version is an export of
- * persons, or of their distinct ids.
+/**
+ * The layout of a connection test, which is not told the model: its version names the model, as far
+ * as the key goes (persons and their distinct ids have the same).
  */
 export function testedLayout({ columns, merge }: Pick<Layout, 'columns' | 'merge'>): Layout {
+  const [version] = versionColumns({ columns });
+  const merged = version === 'session_version' ? 'sessions' : 'persons';
   return {
-    model: versionColumns({ columns }).length > 0 ? 'persons' : 'events',
+    model: version === undefined ? 'events' : merged,
     columns,
     ...(merge === undefined ? {} : { merge }),
   };

@@ -7,6 +7,7 @@ import { counted } from '../../../platform/counted.ts';
 import type { Attributes, Span } from '../../../platform/tracing/span.ts';
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';
+import { largeSessions, session_events_max } from '../../model/models/sessions.ts';
 import { row_tables } from '../../model/removals/delete_rows.ts';
 import { fromStored } from '../../model/ledger/rectangles.ts';
 import { earliestOf, removedFrom } from '../../model/ledger/removed.ts';
@@ -99,6 +100,7 @@ async function deliver(attempt: Attempt, onStall: (isStalled: boolean) => void):
     `Attempt ${run.attempt}: ${counted(total, 'row')} in ${counted(slices.length, 'slice')}.`,
   );
   await sayRemoved(attempt);
+  await sayLarge(attempt);
   requireWhole(run, total);
   clock.enter(slices.length === 0 ? 'committed' : 'sent');
   if (slices.length === 0 && run.replaces === null) {
@@ -142,6 +144,23 @@ async function sayRemoved(attempt: Attempt): Promise<void> {
   if (from > engine.clock.now() - 24 * 3_600_000) return;
   const sentence = await removedFrom(engine.db, run.team_id, from);
   if (sentence !== '') await say(attempt, 'WARNING', sentence);
+}
+
+/** Sessions with too many events are left out, and named. */
+async function sayLarge({ engine, run, ...attempt }: Attempt): Promise<void> {
+  if (run.model !== 'sessions' || run.selection.length === 0) return;
+  const { text, parameters } = largeSessions(run.team_id, fromStored(run.selection));
+  const [found] = await engine.clickhouse.rows<{ sessions: string | number; ids: string[] }>({
+    query: `SELECT count() AS sessions, groupArray(3)(session_id) AS ids FROM ${text}`,
+    query_params: parameters,
+    abort_signal: attempt.signal,
+  });
+  if (found === undefined || Number(found.sessions) === 0) return;
+  const named = found.ids.map((id) => JSON.stringify(id.slice(0, 80))).join(', ');
+  const message =
+    `${counted(Number(found.sessions), 'session')} with more than ${session_events_max} events ` +
+    `left out (${named}): give each session an id of its own.`;
+  await say({ engine, run, ...attempt }, 'WARNING', message);
 }
 
 /** Rows that the source has no more would stand in the table without a receipt. */

@@ -68,7 +68,7 @@ async function removeErased(engine: Engine, team_id: number, signal: AbortSignal
         values: erased.map((distinct_id) => ({ erasure_id, distinct_id })),
         format: 'JSONEachRow',
       });
-  for (const table of row_tables)
+  for (const table of ['events', 'persons'] as const)
     await deleteRows(
       clickhouse,
       {
@@ -97,7 +97,8 @@ export async function keepClear(engine: Engine): Promise<{ latest: string; said:
     greatest((SELECT max(id) FROM projects), ${strange.at(-1) ?? 0}, 1))`);
   const [row] = await clickhouse.rows<{ latest: number | string }>({
     query: `SELECT toUnixTimestamp64Milli(max(inserted_at)) AS latest FROM (
-      SELECT inserted_at FROM events UNION ALL SELECT inserted_at FROM persons)`,
+      SELECT inserted_at FROM events UNION ALL SELECT inserted_at FROM persons
+      UNION ALL SELECT inserted_at FROM session_removals)`,
   });
   return {
     latest: isoInstant(Math.max(clock.now(), Number(row?.latest ?? 0) + 1)),

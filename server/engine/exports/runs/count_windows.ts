@@ -1,5 +1,6 @@
 import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
 import { caughtUp } from '../../../platform/clickhouse/topology/caught_up.ts';
+import { models } from '../../model/models/index.ts';
 import { row_tables } from '../../model/removals/delete_rows.ts';
 import { fromStored } from '../../model/ledger/rectangles.ts';
 import { selectionCondition } from '../../model/models/selection.ts';
@@ -90,8 +91,9 @@ async function countRows(
   const side = { event_from: -Infinity, event_to: Infinity, inserted_from, inserted_to };
   const condition = selectionCondition([side], { event: undefined, inserted: 'inserted_at' });
   const rows = await clickhouse.rows<{ team_id: string | number; records: string | number }>({
-    query: `SELECT team_id, count() AS records FROM ${table}
-      WHERE team_id IN {team_ids:Array(Int64)} AND ${condition} GROUP BY team_id`,
+    query: `SELECT team_id, count() AS records
+      FROM ${models[table].changes(`team_id IN {team_ids:Array(Int64)} AND ${condition}`)}
+      GROUP BY team_id`,
     query_params: { team_ids: teamIds },
     clickhouse_settings: { max_execution_time: question_seconds_max },
     use_multipart_params_auto: true,

@@ -7,6 +7,14 @@ import type { Engine } from '../engine.ts';
 /** The rows of one erasure. */
 type Erased = { erasure_id: string; model: ModelName; selection: StoredRectangle[] };
 
+/** The kind under which `erasing_rows` has the rows of a model. */
+const kinds: Record<ModelName, string> = {
+  events: 'event',
+  persons: 'person',
+  person_distinct_ids: 'person',
+  sessions: 'session',
+};
+
 const keys_per_batch = 2_000;
 
 /**
@@ -14,7 +22,7 @@ const keys_per_batch = 2_000;
  * the erasure is the parameter `erasure_id`.
  */
 export function erasedCondition({ model, selection }: Omit<Erased, 'erasure_id'>): string {
-  const kind = model === 'events' ? 'event' : 'person';
+  const kind = kinds[model];
   const columns = { event: model === 'events' ? 'timestamp' : undefined, inserted: 'inserted_at' };
   return `kind = '${kind}' AND ${selectionCondition(fromStored(selection), columns)}`;
 }

@@ -13,7 +13,7 @@ import type { ResolvedQuery } from '../../query/query.ts';
 import { QueryError } from '../../query/query_error.ts';
 import { querySettings } from '../../query/settings.ts';
 import type { QueryParameters } from '../../query/values/writer.ts';
-import type { ModelName } from '../../model/models/model.ts';
+import type { ModelKey, ModelName } from '../../model/models/model.ts';
 
 /**
  * The rows that a run reads: one project's rows of one model within its selection, or a query's
@@ -43,7 +43,7 @@ export type SourceQuery = {
    * Has the relation `inserted_at` and this column, the model's key, for each row? Without it the
    * rows cannot be cut into slices or told apart.
    */
-  key: 'uuid' | 'distinct_id' | undefined;
+  key: ModelKey | undefined;
   /** Go with every question: for a query they are what keeps it within its limits. */
   settings: Record<string, string | number>;
   query: ResolvedQuery | undefined;
@@ -68,7 +68,7 @@ export function columnsOf(
  * query that is not understood any more.
  */
 export async function openSourceQuery(store: QueryStore, source: Source): Promise<SourceQuery> {
-  const { relation, order, key } = models[source.model];
+  const { relation, order, key, settings: own = {} } = models[source.model];
   const selection = fromStored(source.selection);
   const event_filter = eventFilterOf(source.destination_config);
   if (source.custom_query === null)
@@ -77,7 +77,7 @@ export async function openSourceQuery(store: QueryStore, source: Source): Promis
       ...relation(source.team_id, selection, event_filter),
       order,
       key,
-      settings: {},
+      settings: own,
       query: undefined,
     };
   const query = understood(source.custom_query, source.model);

@@ -3,7 +3,7 @@ import type { Engine } from '../engine.ts';
 import { readCsv } from '../../destinations/formats/read_csv.ts';
 import { content_encoding } from '../../destinations/formats/select.ts';
 import { fromStored } from '../../model/ledger/rectangles.ts';
-import { reachesRemoved } from '../../model/ledger/removed.ts';
+import { mayLackEvents, reachesRemoved } from '../../model/ledger/removed.ts';
 import type { Removed } from '../../model/ledger/removed.ts';
 import type { Column } from '../../model/models/column.ts';
 import { openSourceQuery } from '../source/source_query.ts';
@@ -41,12 +41,6 @@ export function openContentSource(
     const { selection, data_interval_end } = deliveryOf(deliveryId).receipt;
     return openSourceQuery(engine, { ...row, selection, data_interval_end });
   };
-  // A query may answer with as many rows as before, but different ones. The current version of a
-  // person may lie in a delivery that is no longer whole, beside an older version in a whole one.
-  const mayMisjudge = ({ receipt }: KnownDelivery) =>
-    (row.custom_query !== null || row.model !== 'events') &&
-    removed !== undefined &&
-    reachesRemoved(fromStored(receipt.selection), removed);
   return {
     rows: async function* (deliveryId, number): AsyncGenerator<ValueRow> {
       const reading = await readingOf(deliveryId);
@@ -57,7 +51,7 @@ export function openContentSource(
           );
     },
     isWhole: async (deliveryId) =>
-      !mayMisjudge(deliveryOf(deliveryId)) &&
+      !mayMisjudge(row, deliveryOf(deliveryId), removed) &&
       (await countRecords(engine, await readingOf(deliveryId), signal)) ===
         deliveryOf(deliveryId).receipt.source_records,
     contents: (deliveryId) => {
@@ -82,4 +76,21 @@ export function openContentSource(
     note,
     onRow,
   };
+}
+
+/**
+ * True if a count says too little. A query may answer with as many rows as before, but different
+ * ones. The current version of a person may lie in a delivery that is no longer whole, beside an
+ * older version in a whole one. A session may be made of fewer events.
+ */
+function mayMisjudge(
+  { custom_query, model }: Pick<Source, 'custom_query' | 'model'>,
+  { receipt }: KnownDelivery,
+  removed: Removed | undefined,
+): boolean {
+  if (removed === undefined || (custom_query === null && model === 'events')) return false;
+  const selection = fromStored(receipt.selection);
+  return model === 'sessions'
+    ? mayLackEvents(selection, removed)
+    : reachesRemoved(selection, removed);
 }

@@ -26,6 +26,14 @@ export function reachesRemoved(areas: Rectangle[], { before }: Removed): boolean
 }
 
 /**
+ * True when sessions that were selected from the areas may have lost events since: some may be of
+ * events that came long before, so every selection from before the last removal is in question.
+ */
+export function mayLackEvents(areas: Rectangle[], { on }: Removed): boolean {
+  return areas.some(({ inserted_from }) => inserted_from < Date.parse(on));
+}
+
+/**
  * The earliest insertion (milliseconds) that rows of the areas are likely to have: nothing is taken
  * in before it happens, but for clocks that were wrong.
  */

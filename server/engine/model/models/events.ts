@@ -56,6 +56,7 @@ export const events: Model = {
   has_event_time: true,
   key: 'uuid',
   order: 'inserted_at, uuid',
+  changes: (condition) => `(SELECT team_id FROM events WHERE ${condition})`,
   relation: selectedEvents,
   versions: (teamId, selection, filter) => ({
     ...selectedEvents(teamId, selection, filter),

@@ -2,10 +2,12 @@ import { events } from './events.ts';
 import type { Model, ModelName } from './model.ts';
 import { person_distinct_ids } from './person_distinct_ids.ts';
 import { persons } from './persons.ts';
+import { sessions } from './sessions.ts';
 
 /** The models that can be exported, one line each. */
 export const models: Record<ModelName, Model> = {
   events,
   persons,
   person_distinct_ids,
+  sessions,
 };

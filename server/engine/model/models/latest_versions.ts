@@ -10,12 +10,13 @@ import { selectionCondition, teamParameter } from './selection.ts';
 export function latestVersions(
   table: 'persons' | 'person_distinct_ids',
   version: string,
-): Pick<Model, 'has_event_time' | 'key' | 'order' | 'relation' | 'versions'> {
+): Pick<Model, 'changes' | 'has_event_time' | 'key' | 'order' | 'relation' | 'versions'> {
   const selected = (selection: Rectangle[]) =>
     `SELECT * FROM ${table} WHERE team_id = {team_id:Int64}
     AND ${selectionCondition(selection, { event: undefined, inserted: 'inserted_at' })}`;
   return {
     has_event_time: false,
+    changes: (condition) => `(SELECT team_id FROM ${table} WHERE ${condition})`,
     key: 'distinct_id',
     order: 'inserted_at, distinct_id',
     relation: (teamId, selection) => ({

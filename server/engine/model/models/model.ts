@@ -3,11 +3,14 @@ import type { EventFilter } from './event_filter.ts';
 import type { Rectangle } from '../ledger/rectangles.ts';
 import type { Column } from './column.ts';
 
+/** The column by which rows of a model are told apart. */
+export type ModelKey = 'uuid' | 'distinct_id' | 'session_id';
+
 /** ClickHouse text with the parameters that it names (`{name:Type}`). */
 export type QueryText = { text: string; parameters: Record<string, string | number | string[]> };
 
 /** The names of what can be exported; each is a table of the query language as well. */
-export const model_names = ['events', 'persons', 'person_distinct_ids'] as const;
+export const model_names = ['events', 'persons', 'person_distinct_ids', 'sessions'] as const;
 
 /** One of them. */
 export type ModelName = (typeof model_names)[number];
@@ -34,11 +37,20 @@ export type Model = {
     selection: Rectangle[],
     filter: EventFilter,
   ): QueryText & { records: string };
+  /**
+   * Subquery of what has changed under a condition on `team_id` and `inserted_at`; empty where no
+   * row of the model is.
+   */
+  changes(condition: string): string;
   /** ORDER BY list that puts rows in the one order in which they are delivered. */
   order: string;
   /** The column that names a row for good. */
-  key: 'uuid' | 'distinct_id';
+  key: ModelKey;
   columns: Record<ColumnSet, Column[]>;
+  /** Settings with which `relation` is asked; none where it is left out. */
+  settings?: Record<string, string | number>;
+  /** The words of `relation` that are neither models nor their columns. */
+  words?: { tables: string[]; columns: string[]; functions: string[] };
   /** Does event time select rows of this model, or only the time of insertion? */
   has_event_time: boolean;
 };

@@ -1,5 +1,7 @@
 import sql from 'sql-template-tag';
 import { NonRetryableError } from '../../model/destination/errors.ts';
+import { fromStored } from '../../model/ledger/rectangles.ts';
+import { findRemoved, mayLackEvents, removedSentence } from '../../model/ledger/removed.ts';
 import { findDestination } from '../../destinations/index.ts';
 import { erasedCondition } from '../../exports/source/erased_keys.ts';
 import { countRecords } from '../../exports/source/source.ts';
@@ -150,7 +152,8 @@ async function listCopy(
   const definition = findDestination(delivery.destination_type);
   const reason =
     whyByHand(definition, delivery) ??
-    (when === 'before' ? await whyNotWhole(engine, delivery, signal) : undefined);
+    (when === 'before' ? await whyNotWhole(engine, delivery, signal) : undefined) ??
+    (definition?.erases === 'anew' ? await whyOfFewer(engine, delivery) : undefined);
   await engine.db.run(sql`
     INSERT INTO erasure_copies (erasure_id, delivery_id, batch_export_id, name, destination_type,
       place, data_interval_start, data_interval_end, run_id, records, state, detail)
@@ -161,6 +164,15 @@ async function listCopy(
       ${reason ?? null}
     WHERE EXISTS (SELECT 1 FROM erasures WHERE id = ${id})
     ON CONFLICT DO NOTHING`);
+}
+
+/** Sessions that are made again after retention would have fewer events than were delivered. */
+async function whyOfFewer({ db }: Engine, delivery: ShownDelivery): Promise<string | undefined> {
+  if (delivery.model !== 'sessions') return undefined;
+  const removed = await findRemoved(db, delivery.team_id);
+  if (removed === undefined || !mayLackEvents(fromStored(delivery.selection), removed))
+    return undefined;
+  return `${removedSentence(removed)}, so its sessions cannot be made again.`;
 }
 
 /**

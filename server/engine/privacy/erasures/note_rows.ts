@@ -40,6 +40,17 @@ export async function noteRows(
         AND inserted_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC') AND ${filter.condition}`,
     ...asked,
   });
+  // Each change of a session that loses events, also by others' events: a delivery of any of them
+  // has what it loses.
+  await clickhouse.command({
+    query: `INSERT INTO erasing_rows SELECT DISTINCT {erasure_id:UUID}, 'session', session_id, '',
+        inserted_at, inserted_at FROM events
+      WHERE team_id = {team_id:Int64} AND session_id IN (SELECT session_id FROM events
+        WHERE team_id = {team_id:Int64} AND session_id != ''
+          AND inserted_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC')
+          AND ${filter.condition})`,
+    ...asked,
+  });
   if (criteria.kind === 'persons')
     await clickhouse.command({
       query: `INSERT INTO erasing_rows SELECT {erasure_id:UUID}, 'person', distinct_id, '',

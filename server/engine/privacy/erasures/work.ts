@@ -30,7 +30,7 @@ const steps: Record<Exclude<ErasureStep, 'done'>, Step> = {
 };
 
 /** Tables of the analytics store that the steps read and write. */
-const erasure_tables = ['events', 'persons', 'erasing_ids', 'erasing_rows'];
+const erasure_tables = ['events', 'persons', 'session_removals', 'erasing_ids', 'erasing_rows'];
 const failed_wait_seconds = 10;
 /** Longer than source/memo.ts keeps anything. */
 const default_memory_seconds = 12;

@@ -96,6 +96,7 @@ test('the state of an export decides which rows it keeps', () => {
       true,
     ],
     ['of persons', { ...undelivered, model: 'persons' }, false, false],
+    ['of sessions', { ...undelivered, model: 'sessions' }, false, true],
     ['of persons by a query', { ...undelivered, model: 'persons', custom_query: 'x' }, false, true],
   ];
   for (const [what, facts, is_kept_by_days, is_kept_until_delivered] of cases)
@@ -130,6 +131,13 @@ test('an export without proof removes nothing', () => {
   assert.deepEqual(decided(by_days, [], { plugins }).keepers, [
     { kind: 'plugin', id: null, name: 'p', from: 40 * day },
   ]);
+});
+
+test('an export of sessions keeps the events of two days before what it has yet to read', () => {
+  const behind = { planned_until: 60 * day, delivered: [days(-Infinity, 60)] };
+  const kept = (model: 'events' | 'sessions') => decided(by_days, [{ ...behind, model }]).events;
+  assert.deepEqual(kept('events')[0]!.area, [days(-Infinity, 60)]);
+  assert.deepEqual(kept('sessions')[0]!.area, [days(-Infinity, 58)]);
 });
 
 test('of random rows only proven and unwanted ones are removed', () => {

@@ -1,5 +1,3 @@
-import { row_tables } from '../../model/removals/delete_rows.ts';
-import type { RowTable } from '../../model/removals/delete_rows.ts';
 import { coveredSpans } from '../../model/ledger/spans.ts';
 import type { Span } from '../../model/ledger/spans.ts';
 import { subtract, union, unionOf } from '../../model/ledger/rectangles.ts';
@@ -7,6 +5,8 @@ import type { Rectangle } from '../../model/ledger/rectangles.ts';
 import { every_event, eventFilterOf } from '../../model/models/event_filter.ts';
 import type { EventFilter } from '../../model/models/event_filter.ts';
 import type { ModelName } from '../../model/models/model.ts';
+import { retained_tables } from './retained_tables.ts';
+import type { RetainedTable } from './retained_tables.ts';
 import { cutoffOf } from './setting.ts';
 import type { RetentionSetting } from './setting.ts';
 
@@ -52,6 +52,9 @@ export type Decision = {
 /** Number of rectangles of an area in a statement; the others follow in the next one. */
 const rectangles_max = 200;
 
+/** Earlier events of a session that are kept: a session lasts for a day at most. */
+const session_ms = 2 * 24 * 3_600_000;
+
 const all_time = { event_from: -Infinity, event_to: Infinity };
 const since = (inserted_from: number): Rectangle => ({
   ...all_time,
@@ -80,17 +83,17 @@ export function decide(
   const isByDays = setting.retention === 'days';
   const held = facts.exports.map((one) => ({
     one,
-    area: isOld(isByDays ? aboutToRead(one) : mayWant(one, before)),
+    area: isOld(withSessions(one, isByDays ? aboutToRead(one) : mayWant(one, before))),
   }));
   const read = facts.plugins.map((one) => ({ one, area: isOld([since(one.from)]) }));
-  const heldFrom = (table: RowTable) =>
+  const heldFrom = (table: RetainedTable) =>
     unionOf([
       ...held.filter(({ one }) => tablesOf(one).includes(table)).flatMap(({ area }) => area),
       ...(table === 'events' ? read.flatMap(({ area }) => area) : []),
     ]);
   // Once for all exports, of which there may be thousands.
   const kept = { events: heldFrom('events'), persons: heldFrom('persons') };
-  const free = (area: Rectangle[], table: RowTable) =>
+  const free = (area: Rectangle[], table: RetainedTable) =>
     subtract(isOld(area), kept[table]).slice(0, rectangles_max);
   const proving = facts.exports.filter(proves);
   const provenBy = (one: ExportFacts) => subtract(one.delivered, unproven.get(one.id) ?? []);
@@ -119,9 +122,18 @@ export function decide(
 }
 
 /** A query may read every table; what it has left out was not delivered. */
-function tablesOf({ model, custom_query }: ExportFacts): RowTable[] {
-  if (custom_query !== null) return [...row_tables];
-  return [model === 'events' ? 'events' : 'persons'];
+function tablesOf({ model, custom_query }: ExportFacts): RetainedTable[] {
+  if (custom_query !== null) return [...retained_tables];
+  return [model === 'events' || model === 'sessions' ? 'events' : 'persons'];
+}
+
+/**
+ * A session that is about to be read is made of its earlier events too: they stay for two days
+ * longer, so that it is not made of its end alone.
+ */
+function withSessions({ model }: ExportFacts, area: Rectangle[]): Rectangle[] {
+  if (model !== 'sessions') return area;
+  return area.map((side) => ({ ...side, inserted_from: side.inserted_from - session_ms }));
 }
 
 /** True of an export whose receipts prove rows: what a query left out was not delivered. */

@@ -6,7 +6,8 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
 import { deleteRows, row_tables } from '../../model/removals/delete_rows.ts';
-import type { RowTable } from '../../model/removals/delete_rows.ts';
+import { retained_tables } from './retained_tables.ts';
+import type { RetainedTable } from './retained_tables.ts';
 import { anyOf, conditionOf, countBoth, countRows } from './rows.ts';
 import type { Condition, RowCount, StoredAreas } from './rows.ts';
 
@@ -37,7 +38,8 @@ export async function removeDecided(removing: Removing, signal: AbortSignal): Pr
     found.events += events.rows;
     found.persons += persons.rows;
   }
-  for (const table of row_tables) await removeRows(removing, claimed, table, found[table], signal);
+  for (const table of retained_tables)
+    await removeRows(removing, claimed, table, found[table], signal);
   let done = 0;
   for (const { id, team_id, areas } of claimed) {
     const left = await onEachReplica(clickhouse, row_tables, () =>
@@ -66,7 +68,7 @@ async function countFirst(
   { db, clickhouse }: Removing,
   { id, team_id, areas }: Claimed,
   signal: AbortSignal,
-): Promise<Record<RowTable, RowCount>> {
+): Promise<Record<RetainedTable, RowCount>> {
   const found = await countBoth(clickhouse, team_id, areas, signal);
   const { events, persons } = found;
   await db.run(sql`UPDATE retention_removals SET events = ${events.rows}, persons = ${persons.rows}
@@ -81,7 +83,7 @@ async function countFirst(
 async function removeRows(
   removing: Removing,
   claimed: Claimed[],
-  table: RowTable,
+  table: RetainedTable,
   found: number,
   signal: AbortSignal,
 ): Promise<void> {

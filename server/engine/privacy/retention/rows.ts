@@ -1,11 +1,11 @@
 import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
 import { isoInstant } from '../../../platform/clock.ts';
-import type { RowTable } from '../../model/removals/delete_rows.ts';
 import type { Rectangle, StoredRectangle } from '../../model/ledger/rectangles.ts';
 import { fromStored, toStored } from '../../model/ledger/rectangles.ts';
 import type { EventFilter } from '../../model/models/event_filter.ts';
 import { selectionCondition } from '../../model/models/selection.ts';
 import type { Decision } from './decide.ts';
+import type { RetainedTable } from './retained_tables.ts';
 
 /** The areas of a removal, in their stored form. */
 export type StoredAreas = {
@@ -47,7 +47,7 @@ const none: Condition = { text: '0', from: '', parameters: {} };
  * stays, and so does the owner of each distinct id. Parameters are named after the project.
  */
 export function conditionOf(
-  table: RowTable,
+  table: RetainedTable,
   team_id: number,
   areas: StoredAreas,
   part: Part = { number: 0, of: 1 },
@@ -142,7 +142,7 @@ export async function countBoth(
   team_id: number,
   areas: StoredAreas,
   signal: AbortSignal,
-): Promise<Record<RowTable, RowCount>> {
+): Promise<Record<RetainedTable, RowCount>> {
   const [events, persons] = await Promise.all([
     countRows(clickhouse, conditionOf('events', team_id, areas), signal),
     countRows(clickhouse, conditionOf('persons', team_id, areas), signal),

@@ -24,13 +24,16 @@ const kinds = new Set([
   'OrderByElement',
   'WindowDefinition',
 ]);
-const tables = new Set<string>(model_names);
+const words = Object.values(models).flatMap((model) => model.words ?? []);
+const tables = new Set<string>([...model_names, ...words.flatMap((own) => own.tables)]);
+const functions = new Set(words.flatMap((own) => own.functions));
 // The printer's own names, and the columns of the store. No other word: behind IN a name would be a
 // table.
 const printed_name = /^(?:t\d+|c\d+|l\d+|column_\d+|order_\d+)(?:_[a-z]\w*)?$/;
 const store_columns = new Set([
   'team_id',
   ...Object.values(models).flatMap(({ columns }) => columns.files.map((column) => column.name)),
+  ...words.flatMap((own) => own.columns),
 ]);
 
 /**
@@ -62,7 +65,9 @@ function isForeign(node: Node, path: Node[], line: string): boolean {
     case 'TableIdentifier':
       return !tables.has(node.word) || parent !== 'TableExpression';
     case 'Function':
-      return !isPrintedFunction(node.word) || parent === 'TableExpression';
+      return (
+        (!isPrintedFunction(node.word) && !functions.has(node.word)) || parent === 'TableExpression'
+      );
     case 'Identifier':
       return !printed_name.test(node.word) && !store_columns.has(node.word);
     default:

@@ -1,11 +1,10 @@
-const sessions = 'Sessions are not here: their id is properties.$session_id.';
+const sessions = 'Sessions are the table `sessions`; an event has properties.$session_id.';
 const groups = 'Groups are not here: the key of one is properties.$group_0.';
 
 // Names of tables and columns that other analytics platforms have, and what there is here.
 const elsewhere = new Map([
   ['id', 'A person has `person_id`, an event `uuid`.'],
   ['session', sessions],
-  ['sessions', sessions],
   ['groups', groups],
   ...Array.from({ length: 5 }, (_, index) => [`group_${index}`, groups] as const),
 ]);

@@ -1,3 +1,4 @@
+import { models } from '../../model/models/index.ts';
 import type { OpenFrom } from './from.ts';
 import { printDirection } from './window.ts';
 import type { SelectCore } from '../parse/tree.ts';
@@ -119,6 +120,6 @@ function rowColumns(scope: Scope): [string, string][] {
     ? []
     : [
         ['inserted_at', insertedAt],
-        [source?.model === 'events' ? 'uuid' : 'distinct_id', key],
+        [source?.model === undefined ? 'uuid' : models[source.model].key, key],
       ];
 }

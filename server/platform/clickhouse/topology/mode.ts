@@ -12,7 +12,14 @@ export type Mode =
 export const one_node: Mode = { kind: 'one_node' };
 
 /** The tables of the analytics store; a view has no rows of its own. */
-export const stored_tables = ['events', 'persons', 'erasing_ids', 'erasing_rows', 'migrations'];
+export const stored_tables = [
+  'events',
+  'persons',
+  'session_removals',
+  'erasing_ids',
+  'erasing_rows',
+  'migrations',
+];
 
 /** Facts that the store reports about itself. */
 export type StoreFacts = {

@@ -1,0 +1,244 @@
+import type { Rectangle } from '../ledger/rectangles.ts';
+import { ownColumn } from './column.ts';
+import type { Column } from './column.ts';
+import type { Model, QueryText } from './model.ts';
+import { readableJson } from './readable_json.ts';
+import { selectionCondition, teamParameter } from './selection.ts';
+import { channelType, isBounce, session_rules } from './session_channel.ts';
+
+/**
+ * Most events of a session: an id that never changes would gather all events of a project, and each
+ * new one would have all of them read again.
+ */
+export const session_events_max = 100_000;
+
+/** The properties of an event that a session takes over, each a text. */
+const taken = [
+  '$current_url',
+  '$pathname',
+  '$host',
+  '$referrer',
+  '$referring_domain',
+  'utm_source',
+  'utm_medium',
+  'utm_campaign',
+  'utm_content',
+  'utm_term',
+  'gclid',
+  'gad_source',
+  'gclsrc',
+  'dclid',
+  'gbraid',
+  'wbraid',
+  'fbclid',
+  'msclkid',
+  'twclid',
+  'li_fat_id',
+  'mc_cid',
+  'igshid',
+  'ttclid',
+  'epik',
+  'qclid',
+  'sccid',
+  'irclid',
+  '_kx',
+] as const;
+type Taken = (typeof taken)[number];
+
+/** Columns of the entry event that are one of its properties. */
+const campaign = taken.filter((name) => !name.startsWith('$'));
+const tuple_type = `Tuple(${taken.map((name) => `\`${name}\` Nullable(String)`).join(', ')})`;
+
+/** ClickHouse text, Nullable(String), of a property of an event that was aggregated. */
+function property(event: 'entry' | 'exit', name: Taken): string {
+  const value = `tupleElement(${event}, ${taken.indexOf(name) + 1})`;
+  // The mark of a number in a document that ClickHouse reads only after a repair.
+  return `nullIf(replaceAll(${value}, '\\x01\\x02\\x01', ''), '')`;
+}
+
+const urlPart = (event: 'entry' | 'exit', name: '$pathname' | '$host', part: string) =>
+  `coalesce(${property(event, name)}, nullIf(${part}(${property(event, '$current_url')}), ''))`;
+const small = (name: Taken) => `lower(ifNull(${property('entry', name)}, ''))`;
+
+const text = (name: string, expression: string) =>
+  ({ name, type: 'text', nullable: true, expression }) as const;
+const count = (name: string, condition: string) =>
+  ({ name, type: 'integer', nullable: false, expression: `countIf(${condition})` }) as const;
+const instant = (name: string, expression: string) =>
+  ({ name, type: 'timestamp', nullable: true, expression }) as const;
+
+/** Aggregates of a session's events; removals count for its version alone. */
+const aggregates: Column[] = [
+  instant('start_timestamp', 'minIfOrNull(timestamp, is_event = 1)'),
+  instant('end_timestamp', 'maxIfOrNull(timestamp, is_event = 1)'),
+  count('pageview_count', "event = '$pageview'"),
+  count('autocapture_count', "event = '$autocapture'"),
+  count('screen_count', "event = '$screen'"),
+  count('event_count', 'is_event = 1'),
+];
+
+const between =
+  '(toUnixTimestamp64Micro(assumeNotNull(end_timestamp)) - ' +
+  'toUnixTimestamp64Micro(assumeNotNull(start_timestamp)))';
+const hostname = urlPart('entry', '$host', 'domain');
+const channel = channelType({
+  source: small('utm_source'),
+  medium: small('utm_medium'),
+  campaign: small('utm_campaign'),
+  referrer: small('$referring_domain'),
+  hostname: `lower(ifNull(${hostname}, ''))`,
+  click_ids: ['gclid', 'gad_source', 'msclkid'].map((name) => small(name as Taken)),
+});
+
+/** The columns of a session by what gives them of its aggregates. */
+const made: Column[] = [
+  ownColumn('team_id', 'integer'),
+  ownColumn('session_id', 'text'),
+  text('distinct_id', 'if(is_deleted, NULL, tupleElement(latest, 1))'),
+  {
+    name: 'person_id',
+    type: 'uuid',
+    nullable: true,
+    expression: 'if(is_deleted, NULL, tupleElement(latest, 2))',
+  },
+  instant('start_timestamp', 'start_timestamp'),
+  instant('end_timestamp', 'end_timestamp'),
+  {
+    name: 'session_duration',
+    type: 'integer',
+    nullable: true,
+    expression: `if(is_deleted, NULL, intDiv(${between}, 1000000))`,
+  },
+  instant('final_at', 'start_timestamp + toIntervalHour(24)'),
+  text('entry_current_url', property('entry', '$current_url')),
+  text('entry_pathname', urlPart('entry', '$pathname', 'path')),
+  text('entry_hostname', hostname),
+  text('exit_current_url', property('exit', '$current_url')),
+  text('exit_pathname', urlPart('exit', '$pathname', 'path')),
+  text('exit_hostname', urlPart('exit', '$host', 'domain')),
+  text('entry_referrer', property('entry', '$referrer')),
+  text('entry_referring_domain', property('entry', '$referring_domain')),
+  ...campaign.map((name) => text(`entry_${name.replace(/^_/, '')}`, property('entry', name))),
+  ...['pageview_count', 'autocapture_count', 'screen_count', 'event_count'].map((name) =>
+    ownColumn(name, 'integer'),
+  ),
+  {
+    name: 'is_bounce',
+    type: 'boolean',
+    nullable: true,
+    expression: isBounce(
+      '(pageview_count + screen_count + autocapture_count)',
+      `intDiv(${between}, 1000000)`,
+    ),
+  },
+  text('channel_type', `if(is_deleted, NULL, ${channel})`),
+  { name: 'rules', type: 'integer', nullable: false, expression: String(session_rules) },
+  ownColumn('session_version', 'integer'),
+  ownColumn('is_deleted', 'boolean'),
+  ownColumn('inserted_at', 'timestamp'),
+];
+const columns = made.map((column) => ({ ...column, expression: column.name }));
+
+const isProjects = 'team_id = {team_id:Int64}';
+const inserted = (sides: Rectangle[]) =>
+  selectionCondition(sides, { event: undefined, inserted: 'inserted_at' });
+const isPage = "event IN ('$pageview', '$screen')";
+
+const within = (selection: Rectangle[]) => `${isProjects} AND ${inserted(selection)}`;
+
+/** Everything that was inserted before the selection ends. */
+function asOf(selection: Rectangle[]): string {
+  if (selection.length === 0) return '0';
+  const inserted_to = Math.max(...selection.map((side) => side.inserted_to));
+  const all_time = { event_from: -Infinity, event_to: Infinity, inserted_from: -Infinity };
+  return inserted([{ ...all_time, inserted_to }]);
+}
+
+/** The ids of events and removals that meet a condition, each with its project and insertion. */
+function changes(condition: string): string {
+  const of = (table: string) =>
+    `SELECT team_id, session_id, inserted_at FROM ${table} WHERE ${condition}
+      AND session_id != ''`;
+  return `(${of('events')} UNION ALL ${of('session_removals')})`;
+}
+
+/** The ids that changed in the selection, but for those with too many events. */
+function changed(selection: Rectangle[], having: '<=' | '>' = '<='): string {
+  const ids = `(SELECT session_id FROM ${changes(within(selection))})`;
+  const known = `${isProjects} AND ${asOf(selection)} AND session_id IN ${ids}`;
+  return `(SELECT session_id FROM ${changes(known)}
+    GROUP BY session_id HAVING count() ${having} ${session_events_max})`;
+}
+
+/**
+ * Sessions that changed in the selection, each made of all its events up to the selection's end.
+ * The events are found by the projection `sessions`, which knows the insertions of an id.
+ */
+function selectedSessions(teamId: number, selection: Rectangle[]): QueryText {
+  const ids = changed(selection);
+  const known = `${isProjects} AND ${asOf(selection)} AND session_id IN ${ids}`;
+  // Where every session is wanted, every event is read anyway.
+  const isWhole = selection.some(({ inserted_from }) => inserted_from === -Infinity);
+  const found = isWhole ? '1' : `inserted_at IN (SELECT inserted_at FROM events WHERE ${known})`;
+  const page = `JSONExtract(${readableJson('properties')}, '${tuple_type}')`;
+  const rows = `(SELECT session_id, inserted_at AS changed_at, timestamp,
+      toUInt128(uuid) AS number, event, distinct_id, person_id, ${page} AS page, 1 AS is_event
+    FROM events WHERE ${known} AND ${found}
+    UNION ALL SELECT session_id, inserted_at AS changed_at, inserted_at AS timestamp,
+      toUInt128(0) AS number, '' AS event, '' AS distinct_id,
+      toUUID('00000000-0000-0000-0000-000000000000') AS person_id,
+      JSONExtract('{}', '${tuple_type}') AS page, 0 AS is_event
+    FROM session_removals WHERE ${known})`;
+  const aggregated = aggregates.map(({ name, expression }) => `${expression} AS ${name}`);
+  const list = made.map(({ name, expression }) =>
+    expression === name ? name : `${expression} AS ${name}`,
+  );
+  return {
+    text: `(SELECT ${list.join(', ')}
+      FROM (SELECT {team_id:Int64} AS team_id, session_id, ${aggregated.join(', ')},
+        argMinIf(page, (NOT ${isPage}, timestamp, number), is_event = 1) AS entry,
+        argMaxIf(page, (${isPage}, timestamp, number), is_event = 1) AS exit,
+        argMaxIf((distinct_id, person_id), (timestamp, number), is_event = 1) AS latest,
+        countIf(is_event = 1) = 0 AS is_deleted, max(changed_at) AS inserted_at,
+        toUnixTimestamp64Micro(max(changed_at)) AS session_version
+        FROM ${rows} GROUP BY session_id))`,
+    parameters: teamParameter(teamId),
+  };
+}
+
+/** Rows of sessions with more events than are counted, for whoever warns of them. */
+export function largeSessions(teamId: number, selection: Rectangle[]): QueryText {
+  return { text: changed(selection, '>'), parameters: teamParameter(teamId) };
+}
+
+/**
+ * Sessions: what the events of one `$session_id` say together, a row per session that changed. An
+ * id's version is its latest change, an event that was inserted or a removal of some.
+ */
+export const sessions: Model = {
+  name: 'sessions',
+  has_event_time: false,
+  changes,
+  key: 'session_id',
+  order: 'inserted_at, session_id',
+  relation: selectedSessions,
+  versions: (teamId, selection) => ({
+    text: `(SELECT session_id, inserted_at FROM
+      ${changes(`${within(selection)} AND session_id IN ${changed(selection)}`)})`,
+    parameters: teamParameter(teamId),
+    records: 'uniqExact(session_id)',
+  }),
+  columns: { files: columns, tables: columns },
+  settings: {
+    // Sessions of a long interval are put together on the disk.
+    max_bytes_before_external_group_by: 500_000_000,
+    max_bytes_ratio_before_external_group_by: 0,
+    // The selection stands in the text several times.
+    max_query_size: 16_000_000,
+  },
+  words: {
+    tables: ['session_removals'],
+    columns: ['changed_at', 'number', 'page', 'is_event', 'entry', 'exit', 'latest'],
+    functions: ['toUInt128', 'toUnixTimestamp64Micro', 'match', 'path', 'domain'],
+  },
+};

@@ -1,0 +1,67 @@
+import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
+import type { SessionEvent } from './histories.ts';
+
+/** Microseconds as both stores read them. */
+export function instantOf(at: number | string): string {
+  const whole = Math.floor(Number(at) / 1_000);
+  const rest = String(Number(at) - whole * 1_000).padStart(3, '0');
+  return `${new Date(whole).toISOString().replace('T', ' ').replace('Z', '')}${rest}+00`;
+}
+
+/** Inserts events as one batch that was taken at their instant. */
+export async function insert(
+  clickhouse: ClickHouse,
+  team_id: number,
+  events: SessionEvent[],
+): Promise<void> {
+  const instant = (at: number) => instantOf(at).replace('+00', '');
+  if (events.length === 0) return;
+  await clickhouse.insert({
+    table: 'events',
+    values: events.map(({ properties, at, taken, ...event }) => ({
+      ...event,
+      team_id,
+      // A number that ClickHouse's reader of JSON does not take.
+      properties: JSON.stringify(properties).replace('"BIG"', '12345678901234567890123'),
+      timestamp: instant(at),
+      created_at: instant(taken),
+      inserted_at: instant(taken),
+    })),
+    format: 'JSONEachRow',
+  });
+}
+
+/** Removes events, each in the batch that brought it. */
+export async function remove(
+  clickhouse: ClickHouse,
+  team_id: number,
+  events: SessionEvent[],
+): Promise<void> {
+  if (events.length === 0) return;
+  const gone = [...new Set(events.map(({ uuid, taken }) => `('${uuid}', ${taken})`))];
+  await clickhouse.command({
+    query: `ALTER TABLE events DELETE WHERE team_id = {team_id:Int64}
+      AND (toString(uuid), toUnixTimestamp64Micro(inserted_at)) IN (${gone.join(', ')})`,
+    query_params: { team_id },
+    clickhouse_settings: { mutations_sync: '2', max_query_size: '16000000' },
+    use_multipart_params_auto: true,
+  });
+}
+
+/** Notes that sessions lost events, as an erasure does. */
+export async function noteRemovals(
+  clickhouse: ClickHouse,
+  team_id: number,
+  ids: string[],
+  at: number,
+): Promise<void> {
+  await clickhouse.insert({
+    table: 'session_removals',
+    values: ids.map((session_id) => ({
+      team_id,
+      session_id,
+      inserted_at: instantOf(at).replace('+00', ''),
+    })),
+    format: 'JSONEachRow',
+  });
+}
