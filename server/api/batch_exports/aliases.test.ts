@@ -69,7 +69,6 @@ test('an option that an export lacks is refused by its name', async () => {
   const { id } = await newExport(home, { destination });
   const url = `${projectBase(home)}${id}/`;
   for (const [attr, value] of [
-    ['incremental_mode', 'MERGE'],
     ['primary_key', ['uuid']],
     ['version_key', ['timestamp']],
   ] as const) {
