@@ -40,6 +40,7 @@ const additions: Record<string, string[]> = {
     'hogql_query',
     'incremental_mode',
     'managed_by',
+    'mode',
     'next_run',
     'offset_day',
     'offset_hour',

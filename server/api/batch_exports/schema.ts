@@ -13,7 +13,7 @@ import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../managed/schema.ts';
 import { alias_answers, alias_inputs } from './aliases.ts';
 import { rhythm_answers, rhythm_inputs } from './rhythm.ts';
-import { write_fields } from './write_mode.ts';
+import { write_answers, write_inputs } from './write_mode.ts';
 import { BatchExportRun } from './runs/schema.ts';
 
 /** Most characters of a query. */
@@ -171,7 +171,7 @@ export const BatchExport = Type.Object(
         { description: 'What the custom query was resolved into; null without one.' },
       ),
     ),
-    ...write_fields,
+    ...write_answers,
     ...alias_answers,
     managed_by: ManagedBy,
   },
@@ -192,9 +192,7 @@ const optional = {
   custom_query: Type.Optional(fields.custom_query),
   connection_id: Type.Optional(fields.connection_id),
   ...rhythm_inputs,
-  mode: Type.Optional(write_fields.mode),
-  primary_key: Type.Optional(write_fields.primary_key),
-  version_key: Type.Optional(write_fields.version_key),
+  ...write_inputs,
 };
 const destination = Type.Object({ type: Type.String(), config: nullable(config) });
 

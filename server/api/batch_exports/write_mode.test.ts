@@ -4,7 +4,11 @@ import { newExport, projectBase } from '../../../test/factories/batch_exports/ba
 import { shareHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 
-const harness = shareHarness({ opened: async () => void (home = await harness.newOrganization()) });
+const harness = shareHarness({
+  opened: async () => {
+    home = await harness.newOrganization();
+  },
+});
 let home: TestOrganization;
 
 const destination = {

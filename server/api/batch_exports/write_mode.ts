@@ -37,15 +37,24 @@ const about = {
     'what the model decides; then it is null for a query whose columns decide.',
 };
 
+const modes = nullable(Type.Enum([...write_modes], { description: about.mode }));
 const column = lineOfText({ minLength: 1, maxLength: 300 });
 const names = (description: string, maxItems: number) =>
   nullable(Type.Array(column, { minItems: 1, maxItems, description }));
+const named = (description: string) => nullable(Type.Array(Type.String(), { description }));
 
-/** The fields of an export that say how its rows go into a table. */
-export const write_fields = {
-  mode: nullable(Type.Enum([...write_modes], { description: about.mode })),
-  primary_key: names(about.primary_key, keys_max),
-  version_key: names(about.version_key, versions_max),
+/** The fields of an export that say how its rows go into a table, as answers have them. */
+export const write_answers = {
+  mode: modes,
+  primary_key: named(about.primary_key),
+  version_key: named(about.version_key),
+};
+
+/** The fields as a body may have them. */
+export const write_inputs = {
+  mode: Type.Optional(modes),
+  primary_key: Type.Optional(names(about.primary_key, keys_max)),
+  version_key: Type.Optional(names(about.version_key, versions_max)),
 };
 
 /** The field under which other clients know the mode. */
