@@ -78,7 +78,7 @@ test('the events of a session are found without reading all others', async () =>
     query: `EXPLAIN indexes = 1, projections = 1 SELECT * FROM ${text}`,
     query_params: parameters,
   });
-  // Of each reading, the index that is asked last decides what is read.
+  // The index that is asked last decides about a reading.
   const readings = plan
     .map(({ explain }) => explain)
     .join('\n')
