@@ -1,0 +1,21 @@
+import { backfill, changed_table, first_day, postgres_export } from './exports.ts';
+import type { Journey } from './journey.ts';
+import { domain, keys, members } from './organization.ts';
+import { outages } from './outages.ts';
+import { big_instance, finder, notices, plugin } from './records.ts';
+
+/** The journeys in the order of a person's first weeks; the first needs a server without a past. */
+export const journeys: Journey[] = [
+  first_day,
+  postgres_export,
+  backfill,
+  changed_table,
+  finder,
+  members,
+  domain,
+  plugin,
+  keys,
+  notices,
+  outages,
+  big_instance,
+];

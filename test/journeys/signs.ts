@@ -1,0 +1,91 @@
+import type { HttpReceiver } from '../servers/http_receiver.ts';
+import type { Walker } from './walker.ts';
+
+/** The state of an export as the API tells it: the measure of all places. */
+export type Told = {
+  code: string;
+  detail: string;
+  since: string | null;
+  rows_waiting: number | null;
+  cause: string | null;
+};
+
+/** What each place says of one export at one moment. */
+export type Signs = {
+  list: string;
+  head: string;
+  incident: string;
+  run: string;
+  map: string;
+  /** The sentence of the newest notice; empty where none is due. */
+  notice: string;
+};
+
+/** The words that begin what a state says, and those of its slots on the map. */
+const words: Record<string, { state: string; slot: string }> = {
+  retrying: { state: 'Retrying', slot: 'Retrying' },
+  failing: { state: 'Failing', slot: 'Failed' },
+};
+
+/** Looks at an export in the list, its head, its incident, the run in trouble, its map and notice. */
+export async function lookAt(
+  { page, shot }: Walker,
+  receiver: HttpReceiver,
+  { project_id, export_id, name }: { project_id: number; export_id: string; name: string },
+  picture: string,
+): Promise<Signs> {
+  const textOf = async (selector: string) =>
+    (await page.locator(selector).first().innerText()).replaceAll(/\s+/g, ' ').trim();
+  const exports = `/projects/${project_id}/exports`;
+  await page.goto(exports);
+  const row = page.getByRole('row').filter({ hasText: name }).first();
+  await row.waitFor();
+  const list = (await row.innerText()).replaceAll(/\s+/g, ' ').trim();
+  await shot(`outage_${picture}_list`);
+  await page.goto(`${exports}/${export_id}/incident`);
+  await page.locator('.incident').waitFor();
+  await page.locator('.standing_sentence .state').waitFor();
+  const head = await textOf('.standing_sentence');
+  const incident = await textOf('.incident');
+  await shot(`outage_${picture}_incident`);
+  await page.locator('.run_rows [role=row] a').first().click();
+  await page.locator('.outcome').waitFor();
+  const run = await textOf('.outcome');
+  await shot(`outage_${picture}_run`);
+  await page.getByRole('link', { name: 'Its slots on the map' }).click();
+  await page.getByRole('list', { name: 'Slots in view' }).waitFor();
+  await shot(`outage_${picture}_map`);
+  const map = await textOf('[aria-label="Slots in view"]');
+  const notices = receiver.requests
+    .map(
+      ({ body }) => JSON.parse(body) as { data: { batch_export: { id: string }; detail: string } },
+    )
+    .filter(({ data }) => data.batch_export.id === export_id);
+  return { list, head, incident, run, map, notice: notices.at(-1)?.data.detail ?? '' };
+}
+
+/** A text without the marks that tell a label from the key of the API. */
+const plain = (text: string) => text.replaceAll(/[“”]/g, '').toLowerCase();
+
+const said = (places: (keyof Signs)[], text: string) =>
+  places.map((place) => [place, text] as const);
+
+/** Lists what the places say otherwise than the API: state, cause, since when, and rows waiting. */
+export function disagreements(told: Told, signs: Signs): string[] {
+  const { state, slot } = words[told.code] ?? { state: told.code, slot: told.code };
+  const clock = told.since?.slice(11, 16) ?? '';
+  const rows = `${(told.rows_waiting ?? 0).toLocaleString('en')} rows`;
+  const [cause = ''] = /^[^.]+\./.exec(told.cause ?? '') ?? [];
+  // Attempts that Sluice repeats by itself cause no notice.
+  const noticed: (keyof Signs)[] = told.code === 'failing' ? ['notice'] : [];
+  const wanted = [
+    ...said(['list', 'head', ...noticed], state),
+    ...said(['map'], slot),
+    ...said(['list', 'head', 'incident', 'run', ...noticed], cause),
+    ...said(['list', 'head', 'incident'], clock),
+    ...said(['list', 'head', 'incident'], rows),
+  ];
+  return wanted
+    .filter(([place, text]) => !plain(signs[place]).includes(plain(text)))
+    .map(([place, text]) => `${place} does not say "${text}", but: ${signs[place]}`);
+}
