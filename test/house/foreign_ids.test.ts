@@ -79,6 +79,12 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
     invites: (await post(`${organization}invites/`, { target_email: `who@${domain}` })).id,
     members: home.user.uuid,
     erasures: (await post(`${project}erasures/`, { distinct_ids: ['somebody'] })).id,
+    file_downloads: (
+      await post(`${project}file_downloads/`, {
+        start_at: '2026-01-01T00:00:00Z',
+        end_at: '2026-01-02T00:00:00Z',
+      })
+    ).id,
     refused_events: await newRefusedEvent(harness.deps.db, home.project.id),
     write_keys: (await post(`${project}write_keys/`, { name: 'One' })).id,
     plugin_configs: String((await post(`${project}plugin_configs/`, { plugin: written.id })).id),

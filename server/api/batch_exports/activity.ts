@@ -8,8 +8,8 @@ import type { Entry } from '../../platform/http/write.ts';
 import { alias_names } from './aliases.ts';
 import type { BatchExport } from './schema.ts';
 
-// What has two names is told under its own. The next run follows from
-// the schedule: nobody changes it.
+// A field with two names is told under its own. The next run follows from the schedule: nobody
+// changes it.
 const not_its_own = [
   'last_updated_at',
   'latest_runs',

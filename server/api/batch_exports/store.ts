@@ -32,8 +32,8 @@ const latest_runs_max = 10;
  */
 const wireOf = (table: Sql, runs = sql`latest.runs::json`) => sql`
   SELECT e.id, e.team_id, e.name, e.model, json_build_object('type', e.destination_type, 'config',
-    ${own_config}) AS destination, e.connection_id, e."interval",
-    ${rhythm_columns}, e.paused, e.created_at, e.last_updated_at, e.last_paused_at, e.pause_reason, e.start_at, e.end_at,
+    ${own_config}) AS destination, e.connection_id, e."interval", ${rhythm_columns}, e.paused,
+      e.created_at, e.last_updated_at, e.last_paused_at, e.pause_reason, e.start_at, e.end_at,
       e.freshness_seconds, e.rejected_rows, e.rejected_rows_max, e.rejected_percent_max,
     ${next_run} AS next_run, ${runs} AS latest_runs, e.custom_query, e.schema,
     ${alias_columns}, ${managedBy('batch_export', sql`e.id`)} AS managed_by

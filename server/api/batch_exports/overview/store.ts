@@ -184,7 +184,8 @@ export function listOverview(
   return sql`
     WITH page AS MATERIALIZED (${pageOfPlace(place, chosen, page)})
     SELECT e.id, e.team_id, e.revision, e.name, e.model, e.destination_type, e."interval",
-      ${rhythm_columns}, e.paused, e.created_at, e.code, e.since, e.delivered_until, e.pause_reason, e.delivery_changed_at,
+      ${rhythm_columns}, e.paused, e.created_at, e.code, e.since, e.delivered_until,
+      e.pause_reason, e.delivery_changed_at,
       e.lacks_since, e.lacks_rows, e.lacks_from, e.lacks_until, e.backfill_failed_since,
       (SELECT v.verified_through FROM batch_export_verifications v
         WHERE v.batch_export_id = e.id AND v.revision = e.revision AND v.status = 'Completed'

@@ -64,8 +64,8 @@ export function inOneLook<Result>(
 /** The schedule of an export, as it is now; undefined when the export is gone. */
 export async function findSchedule(tx: Transaction, id: string): Promise<Schedule | undefined> {
   const row = await tx.row<Omit<Schedule, 'now'>>(sql`
-    SELECT id, team_id, revision, "interval", timezone, offset_minutes, created_at, start_at, end_at,
-      paused, planned_until, schedule_changed_at FROM batch_exports WHERE id = ${id}`);
+    SELECT id, team_id, revision, "interval", timezone, offset_minutes, created_at, start_at,
+      end_at, paused, planned_until, schedule_changed_at FROM batch_exports WHERE id = ${id}`);
   return row === undefined ? undefined : { ...row, now: await databaseInstant(tx) };
 }
 

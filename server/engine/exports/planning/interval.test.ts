@@ -148,7 +148,7 @@ test('boundaries cover time in every zone, and intervalCount counts them', () =>
 const [minute, hour, day] = [60_000, 3_600_000, 24 * 3_600_000];
 const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
-/** Reads the platform's own clocks: the weekday and the time that they show, days the time alone. */
+/** Reads the platform's own clocks: the time that they show, of weeks with the weekday. */
 function openClock({ interval, timezone }: Rhythm): (instant: number) => string {
   const format = new Intl.DateTimeFormat('en-GB', {
     timeZone: timezone,

@@ -31,8 +31,8 @@ const fixed_ms: Partial<Record<Interval, number>> = {
 };
 
 /**
- * The rhythm of an export. Days turn `offset_minutes` after midnight on the clocks of the time zone,
- * weeks so long after Monday midnight.
+ * The rhythm of an export. Days turn `offset_minutes` after midnight on the clocks of the zone,
+ * weeks that long after Monday midnight.
  */
 export type Rhythm = { interval: Interval; timezone: string; offset_minutes: number };
 
