@@ -48,8 +48,8 @@ export async function checkScale(page: Page): Promise<void> {
 }
 
 /**
- * Fails where a cell of a drawn list breaks its words into letters, covers another one or stands out
- * of its row, at any of three widths of the window.
+ * Fails where a cell of a drawn list breaks its words into letters, covers another one or stands
+ * out of its row, at any of three widths of the window.
  */
 export async function checkColumns(page: Page): Promise<void> {
   const before = page.viewportSize()!;
