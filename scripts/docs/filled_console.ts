@@ -12,11 +12,7 @@ import {
 } from '../../test/processes/server_process.ts';
 
 /** Asks the server, and returns the body of its answer; fails when it refuses. */
-type Ask = (
-  method: string,
-  path: string,
-  body?: unknown,
-) => Promise<Record<string, unknown>>;
+type Ask = (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
 
 /** The ids of the records that the pages of a filled server are about. */
 export type Filled = {

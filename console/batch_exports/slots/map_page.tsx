@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useCallback, useContext, useDeferredValue, useEffect, useMemo, useState } from 'react';
+import type { ReactNode } from 'react';
 import type { Backfill } from '../../../server/api/batch_exports/backfills/schema.ts';
 import { latestBackfills } from '../backfills/backfills.ts';
 import { FailedByEventTime } from '../backfills/failed_by_event_time.tsx';
@@ -33,10 +34,9 @@ export function MapPage() {
   const { data, error } = useQuery(latestBackfills(ids));
   if (data === undefined) return error === null ? <Waiting /> : <Refusal problem={error} />;
   return (
-    <>
+    <SlotsPage backfills={data.results.filter(({ by }) => by === 'timestamp')}>
       <FirstRows backfills={data.results} />
-      <SlotsPage backfills={data.results.filter(({ by }) => by === 'timestamp')} />
-    </>
+    </SlotsPage>
   );
 }
 
@@ -45,7 +45,7 @@ export function MapPage() {
  * that of the events; and what can be done about slots that are missing. The map follows the hand;
  * what is read beside it may come a picture later.
  */
-function SlotsPage({ backfills }: { backfills: Backfill[] }) {
+function SlotsPage({ backfills, children }: { backfills: Backfill[]; children: ReactNode }) {
   const { row, ids } = useExport();
   const zone = useContext(ZoneContext);
   const { view, setView, selection, setSelection } = usePosition(
@@ -80,7 +80,6 @@ function SlotsPage({ backfills }: { backfills: Backfill[] }) {
   return (
     <>
       <MayBeOld problem={problem} />
-      <Gap parts={parts} is_repairing={selection !== undefined} />
       <div className="sheet">
         <Toolbar view={view} setView={setView} slot_ms={slotLength(row)} />
         <SlotMap
@@ -93,12 +92,14 @@ function SlotsPage({ backfills }: { backfills: Backfill[] }) {
         <Legend parts={parts} />
         <SlotReadout cursor={cursor ?? latestOf(parts, rhythm)} {...{ lanes, setSelection }} />
       </div>
-      <FailedByEventTime />
+      <Gap parts={parts} is_repairing={selection !== undefined} />
       <Repair
         // One that is there already does not wait for its picture.
         selection={beside.selection ?? selection}
         {...{ setSelection, close }}
       />
+      {children}
+      <FailedByEventTime />
       <RangeTable parts={parts} setSelection={setSelection} />
     </>
   );
