@@ -17,7 +17,7 @@ import { findingsOf, verifications } from './proof.ts';
 import { groupsOf, kindInWords, repairInWords } from './words.ts';
 import type { Group } from './words.ts';
 
-/** What a verification has found, by delivery, each with the way to repair it. */
+/** Findings of a verification, by delivery, each with the way to repair it. */
 export function Findings({ verification }: { verification: Verification }) {
   const { ids } = useExport();
   const { id, differences } = verification;
@@ -71,8 +71,7 @@ function Found({ id, group: { delivery, findings } }: { id: string; group: Group
       <ul className="findings">
         {findings.slice(0, shown_max).map((finding) => (
           <li key={finding.number}>
-            <strong className="bad">{kindInWords(finding.kind)}</strong> <code>{finding.name}</code>{' '}
-            <Sentence text={finding.detail} />
+            <Told finding={finding} />
           </li>
         ))}
       </ul>
@@ -89,6 +88,15 @@ function Found({ id, group: { delivery, findings } }: { id: string; group: Group
         <Repair id={id} delivery={delivery.id} repair={first.repair} />
       )}
     </section>
+  );
+}
+
+function Told({ finding: { kind, name, detail } }: { finding: VerificationFinding }) {
+  return (
+    <>
+      <strong className="bad">{kindInWords(kind)}</strong> <code>{name}</code>{' '}
+      <Sentence text={detail} />
+    </>
   );
 }
 

@@ -13,6 +13,7 @@ export const verifications =
 export function proofOf(ids: ExportIds, span: Span, by: Clock) {
   return reading(
     pathTo('/api/projects/:project_id/batch_exports/:id/proof/', ids, { ...rangeOf(span), by }),
+    { polls: false },
   );
 }
 

@@ -15,7 +15,10 @@ export function provenInWords(
   const { stored, delivered, delivered_twice } = totals;
   if (delivered === null) return `${counted(stored, 'row')} stored.`;
   const doubled = (delivered_twice ?? 0) + (latest?.counts.doubled ?? 0);
-  return `${counted(stored, 'row')} stored, ${number(delivered)} delivered, ${number(doubled)} doubled.`;
+  return (
+    `${counted(stored, 'row')} stored, ${number(delivered)} delivered, ` +
+    `${number(doubled)} doubled.`
+  );
 }
 
 /**
@@ -45,7 +48,7 @@ export function throughInWords(
   };
 }
 
-/** What became of rows that are not simply delivered, as names and numbers; none where all are. */
+/** Names and counts rows that are not simply delivered; none where all are. */
 export function restInWords(totals: ProofCounts): { name: string; rows: number; tone: string }[] {
   const rest: [string, number | null, string][] = [
     ['Left out by the filter', totals.left_out, ''],

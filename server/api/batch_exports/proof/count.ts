@@ -178,7 +178,7 @@ function sumOf(periods: ProofCounts[], is_traced: boolean): ProofCounts {
 
 type Beside = { at: string; rows: number };
 
-/** Rows set aside and rows erased since, by the data intervals of the deliveries. */
+/** Lists rows set aside and rows erased since, by the data intervals of the deliveries. */
 async function listBeside(
   db: Queryable,
   { id, revision }: ProvenExport,
@@ -188,7 +188,7 @@ async function listBeside(
   const within = sql`data_interval_start >= ${from}::timestamptz
     AND data_interval_start < ${to}::timestamptz`;
   return {
-    // Of a delivery that was repeated the newest run says how many there are.
+    // The newest run of a repeated delivery says how many there are.
     set_aside: await db.rows<Beside>(sql`
       SELECT at, rows FROM (SELECT DISTINCT ON (delivery_id) data_interval_start AS at,
           records_rejected AS rows FROM batch_export_runs

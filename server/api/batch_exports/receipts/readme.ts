@@ -1,4 +1,4 @@
-/** How to check a receipt, for whoever gets the file. */
+/** Text that says how to check a receipt, for people without Sluice. */
 export function readmeOf(range: {
   id: string;
   name: string;
@@ -16,10 +16,10 @@ how many there were at the source, and each file or slice with its rows, bytes a
 
 Check a signature
 -----------------
-A receipt is JSON. Its last key, \`signature\`, has an Ed25519 signature over the text before it: the
-receipt without \`,"signature":{...}\`, closed with \`}\`. public_key.txt has the public key of the
-server as base64 (SPKI, DER). Compare it with the key that the operator of the server gave you: a
-key from the same archive proves only that all receipts come from one server.
+A receipt is JSON. Its last key, \`signature\`, has an Ed25519 signature over the text before it:
+the receipt without \`,"signature":{...}\`, closed with \`}\`. public_key.txt has the public key of
+the server as base64 (SPKI, DER). Compare it with the key that the operator of the server gave you:
+a key from the same archive proves only that all receipts come from one server.
 
 With Python and the package \`cryptography\`:
 

@@ -77,10 +77,10 @@ export const VerificationFinding = Type.Object(
     number: Type.Integer({ description: 'Its place among the findings.' }),
     kind: Type.Enum([...finding_kinds], {
       description:
-        '`missing`: rows or files are gone; `doubled`: a row occurs too often; `changed`: a value ' +
-        'or a file differs; `foreign`: no delivery brought it; `receipt`: the receipt is gone or ' +
-        'differs; `unreadable`: the place refuses to show it; `uncertain`: its run ended during ' +
-        'the commit.',
+        '`missing`: rows or files are gone; `doubled`: a row occurs too often; `changed`: a ' +
+        'value or a file differs; `foreign`: no delivery brought it; `receipt`: the receipt is ' +
+        'gone or differs; `unreadable`: the place refuses to show it; `uncertain`: its run ' +
+        'ended during the commit.',
     }),
     name: Type.String({ description: 'The row, file or receipt.' }),
     detail: Type.String({ description: 'What is wrong, as a sentence.' }),
@@ -132,7 +132,7 @@ export const FindingsQuery = Type.Object({
 /** The body of `repair/`. */
 export const NewRepair = Type.Object({ delivery: uuid('The delivery of a finding.') });
 
-/** What a repair has started. */
+/** Run or backfill that a repair has started. */
 export const Repair = Type.Object(
   {
     delivery: uuid(),
@@ -142,5 +142,5 @@ export const Repair = Type.Object(
   },
   { title: 'Repair' },
 );
-/** What a repair has started. */
+/** Run or backfill that a repair has started. */
 export type Repair = Static<typeof Repair>;

@@ -86,7 +86,8 @@ const repair_details: Record<Action, string> = {
   rewrite: 'A run writes the files of this delivery again, under the same names.',
   deliver_again:
     'The delivery leaves the ledger, and a backfill delivers its interval again. Rows of it that ' +
-    'are still in the table will be there twice: delete them first. Merged persons are not doubled.',
+    'are still in the table will be there twice: delete them first. Merged persons are not ' +
+    'doubled.',
   retry: 'A retry finds out whether the rows are there, and delivers them if not.',
 };
 

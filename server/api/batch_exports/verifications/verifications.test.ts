@@ -180,6 +180,52 @@ test('a delivery to a table that is gone leaves the ledger and is delivered agai
   assert.equal(rows[0].count, 12);
 });
 
+test('what a delivery in progress shows already is no finding', async () => {
+  const { table, destination } = await toTable();
+  const one = await exported(destination);
+  const { deps } = exporting.harness;
+  await exporting.insert(one.home, [{ event: 'coming', at: '2026-01-01T03:30:00Z' }]);
+  await exporting.extend(one.id, 4);
+  const [run] = await exporting.plan(one.id);
+  const [coming] = await deps.clickhouse.rows<{ uuid: string }>({
+    query: `SELECT uuid FROM events WHERE team_id = ${one.home.project.id} AND event = 'coming'`,
+  });
+  // Its commit has shown the row, and the run is not yet recorded as completed.
+  await postgres.pool.query(
+    `INSERT INTO ${table} (uuid, event, properties, distinct_id, team_id, timestamp)
+      VALUES ('${coming!.uuid}', 'coming', '{}', 'd', 1, '2026-01-01T03:30:00Z')`,
+  );
+  assert.deepEqual((await verified(one)).findings, []);
+  await deps.db.run(sql`UPDATE batch_export_runs SET status = 'Cancelled', finished_at = now()
+    WHERE id = ${run!.id}`);
+  await deps.db.run(
+    sql`UPDATE batch_export_runs SET created_at = '2026-01-01' WHERE id = ${run!.id}`,
+  );
+  assert.deepEqual(kindsOf((await verified(one)).findings), ['foreign']);
+});
+
+test('differences wait while an erasure changes the rows of the project', async () => {
+  const { prefix, destination } = toFiles();
+  const one = await exported(destination);
+  const folder = join(exporting.folder, prefix);
+  const [name] = (await readdir(folder)).filter((file) => file.endsWith('.jsonl'));
+  await rm(join(folder, name!));
+  const { db } = exporting.harness.deps;
+  const erasure = randomUUID();
+  await db.run(sql`INSERT INTO erasures (id, organization_id, team_id, kind, late_events, asked,
+      due_at) VALUES (${erasure}, ${one.home.organization.id}, ${one.home.project.id}, 'persons',
+      'refuse', '{}', 'infinity')`);
+  const { body, findings } = await verified(one);
+  assert.deepEqual([body.status, findings], ['Running', []]);
+  assert.match(body.detail, /compares these deliveries again when it is over\.$/);
+  await db.run(sql`UPDATE erasures SET finished_at = now() - interval '1 hour', status = 'Completed'
+    WHERE id = ${erasure}`);
+  await db.run(sql`UPDATE batch_export_verifications SET due_at = now() WHERE id = ${body.id}`);
+  await workVerifications(exporting.harness.deps.engine, never);
+  const { body: found } = await one.get(`verifications/${body.id}/findings/`);
+  assert.deepEqual(kindsOf(found.results), ['missing']);
+});
+
 test('a range looks at its deliveries only, and carries on what was verified before', async () => {
   const { prefix, destination } = toFiles();
   const one = await exported(destination);

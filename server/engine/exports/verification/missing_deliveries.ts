@@ -125,8 +125,8 @@ export async function forgetDeliveries(
 }
 
 const missing_sentence =
-  'The destination no longer has this delivery as it was, so a person took it out of the ledger. A ' +
-  'backfill brings its rows.';
+  'The destination no longer has this delivery as it was, so a person took it out of the ledger. ' +
+  'A backfill brings its rows.';
 
 /**
  * Takes a completed delivery out of the ledger: its rows count as not delivered from now on. The

@@ -4,7 +4,7 @@ import type { Transaction } from '../../../platform/postgres/database.ts';
 import type { Engine } from '../engine.ts';
 import type { Position } from './deliveries.ts';
 
-/** What can be wrong at a destination. */
+/** Kinds of what can be wrong at a destination. */
 export const finding_kinds = [
   'missing',
   'doubled',

@@ -7,7 +7,7 @@ import type { StoredRectangle } from '../../model/ledger/rectangles.ts';
 import { coveredSpans } from '../../model/ledger/spans.ts';
 import type { Verification } from './verification.ts';
 
-/** What a verification says when it is complete. */
+/** Facts of a verification that is complete. */
 export type Verified = Pick<
   Verification,
   'batch_export_id' | 'revision' | 'start_at' | 'end_at' | 'started_at' | 'is_unproven'
@@ -23,18 +23,39 @@ export async function verifiedThrough(db: Queryable, one: Verified): Promise<str
   const before = await findVerifiedThrough(db, one);
   const whole = await wholeUntil(db, one);
   if (whole === undefined) return null;
-  const from = one.start_at === null ? -Infinity : Date.parse(one.start_at);
-  const to = one.end_at === null ? Infinity : Date.parse(one.end_at);
   const known = before === null ? -Infinity : Date.parse(before);
-  const found = Math.min(whole.to, to);
-  const reached =
-    from <= whole.from
-      ? Math.max(found, to < Infinity ? known : found)
-      : known >= from
-        ? Math.max(known, found)
-        : known;
+  const reached = await reachedBy(db, one, whole, known);
   const through = Math.min(reached, whole.to, one.doubtful_from ?? Infinity);
   return through > whole.from ? isoInstant(through) : null;
+}
+
+/** End of what verifications have looked at without a gap, be there findings or not. */
+async function reachedBy(
+  db: Queryable,
+  one: Verified,
+  whole: { from: number; to: number },
+  known: number,
+): Promise<number> {
+  const { start_at, end_at } = one;
+  if (start_at === null && end_at === null) return whole.to;
+  // The range is of data intervals: those of backfills by event time say nothing of ingestion.
+  if (await hasEventTime(db, one)) return known;
+  const from = start_at === null ? -Infinity : Date.parse(start_at);
+  const to = end_at === null ? Infinity : Date.parse(end_at);
+  return from <= Math.max(whole.from, known) ? Math.max(known, Math.min(whole.to, to)) : known;
+}
+
+/** Returns true if backfills by event time have delivered rows. */
+async function hasEventTime(
+  db: Queryable,
+  { batch_export_id, revision }: Verified,
+): Promise<boolean> {
+  const row = await db.row(sql`
+    SELECT 1 FROM batch_export_backfills b JOIN batch_export_runs r ON r.backfill_id = b.id
+      AND r.status = 'Completed' AND r.records_completed > 0
+    WHERE b.batch_export_id = ${batch_export_id} AND b.revision = ${revision}
+      AND b.selects_by = 'timestamp' LIMIT 1`);
+  return row !== undefined;
 }
 
 /** The latest result of the export's revision; null where none is known. */

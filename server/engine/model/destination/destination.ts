@@ -277,7 +277,7 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
     deps: DestinationDeps,
   ): Promise<Difference[]>;
   /**
-   * The halves of `verify` where each delivery has objects of its own: `compare` reads those of some
+   * The halves of `verify` where each delivery has its own objects: `compare` reads those of some
    * deliveries, `findForeign` looks for others. Left out, `verify` needs all deliveries at once.
    */
   verify_parts?: {
