@@ -12,6 +12,7 @@ import { sweepNotices } from '../engine/notices/sweep.ts';
 import { retainRows } from '../engine/privacy/retention/look.ts';
 import { notePlannerLag } from '../engine/exports/runs/plan_due_exports.ts';
 import { sweepDeleted, sweepHistory } from '../engine/exports/runs/sweep_history.ts';
+import { sweepVerifications } from '../engine/exports/verification/sweep.ts';
 import { workBackgroundMigrations } from '../platform/background_migrations/work.ts';
 import { checkChains } from '../platform/activity/check.ts';
 import { isoInstant } from '../platform/clock.ts';
@@ -148,6 +149,11 @@ function erasuresOf(deps: Deps): Chore[] {
   ];
 }
 
+async function sweepExports(deps: Deps, signal: AbortSignal | undefined): Promise<void> {
+  await sweepHistory(deps, signal);
+  await sweepVerifications(deps, signal);
+}
+
 async function sweepWarned({ db, clock, config }: Deps): Promise<void> {
   await sweepWarnings(db, clock.now());
   await sweepRefusedEvents(db, config.refused_events_days, clock.now());
@@ -189,7 +195,7 @@ function removalsOf(deps: Deps): Chore[] {
     {
       name: 'removal of the old history of exports',
       interval_ms: 600_000,
-      work: (signal) => sweepHistory(deps, signal),
+      work: (signal) => sweepExports(deps, signal),
     },
     {
       name: 'removal of old ingestion warnings and refused events',

@@ -5,10 +5,10 @@ import type {
   Delivery,
   DestinationDefinition,
   DestinationDeps,
-  Difference,
   Sink,
   SliceOutcome,
 } from '../../server/engine/model/destination/destination.ts';
+import type { Difference } from '../../server/engine/model/destination/difference.ts';
 import type { Encoding } from '../../server/engine/model/destination/encoding.ts';
 import type { ContentSource } from '../../server/engine/model/destination/content_source.ts';
 import { freshDelivery } from '../factories/batch_exports/deliveries.ts';

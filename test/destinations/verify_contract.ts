@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import type {
-  DeliveredSlices,
-  Difference,
-} from '../../server/engine/model/destination/destination.ts';
+import type { DeliveredSlices } from '../../server/engine/model/destination/destination.ts';
+import type { Difference } from '../../server/engine/model/destination/difference.ts';
 import { is_deep } from '../depth.ts';
 import { contractRows } from '../factories/batch_exports/contract_rows.ts';
 import type { Config, Contract } from './destination_world.ts';

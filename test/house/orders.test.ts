@@ -14,6 +14,7 @@ const engine_doors: Record<string, string[]> = {
   exports: [
     'reconcile',
     'workers',
+    'verification',
     'delivery',
     'runs',
     'health',

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import type {
   CheckStep,
   DestinationDefinition,
-  Difference,
   Sink,
   SliceOutcome,
 } from '../../server/engine/model/destination/destination.ts';
+import type { Difference } from '../../server/engine/model/destination/difference.ts';
 import { openLog } from '../../server/platform/log.ts';
 import type { Logger } from '../../server/platform/log.ts';
 

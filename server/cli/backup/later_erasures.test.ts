@@ -21,7 +21,7 @@ import { leastEnvironment } from '../../../test/processes/sluice_process.ts';
 import { startWorker } from '../../engine/exports/workers/worker.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
-import { verifyExports } from '../verify/verify.ts';
+import { verifyExports } from '../../engine/exports/verification/verify_exports.ts';
 import { createBackup } from './backup.ts';
 import { listBackups, readManifest } from './manifest.ts';
 import { openPlace } from './places/open_place.ts';

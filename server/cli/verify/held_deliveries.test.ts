@@ -9,7 +9,8 @@ import { listUncertain } from '../../engine/model/ledger/uncertain.ts';
 import { startBackfill } from '../../engine/exports/planning/backfill.ts';
 import { lookAtExports } from '../doctor/export_findings.ts';
 import { forgetMissing } from './held_deliveries.ts';
-import { tellFinding, verifyExports } from './verify.ts';
+import { verifyExports } from '../../engine/exports/verification/verify_exports.ts';
+import { tellFinding } from './verify.ts';
 
 const exporting = aroundTests(openQueryHarness);
 const postgres = aroundTests(openProxiedPostgres);

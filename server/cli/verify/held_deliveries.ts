@@ -1,11 +1,11 @@
 import sql from 'sql-template-tag';
 import { findDestination } from '../../engine/destinations/index.ts';
 import type { Engine } from '../../engine/exports/engine.ts';
-import { forgetDeliveries } from '../../engine/exports/reconcile/missing_deliveries.ts';
+import { forgetDeliveries } from '../../engine/exports/verification/missing_deliveries.ts';
 import type {
   HeldDelivery,
   LookedAtExport,
-} from '../../engine/exports/reconcile/missing_deliveries.ts';
+} from '../../engine/exports/verification/missing_deliveries.ts';
 import { counted } from '../../platform/counted.ts';
 import { isAgreed } from '../agreed.ts';
 

@@ -4,15 +4,17 @@ import sql from 'sql-template-tag';
 import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { openQueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
 import { storeConfig } from '../../engine/model/destination/stored_config.ts';
-import { verifyExports } from './verify.ts';
+import { verifyExports } from '../../engine/exports/verification/verify_exports.ts';
+import { verify } from './verify.ts';
 import { aroundTests } from '../../../test/around_tests.ts';
 
 const exporting = aroundTests(openQueryHarness);
 
 test('an id of no export is refused in a sentence', async () => {
-  const { engine } = exporting.harness.deps;
+  const { config, log } = exporting.harness.deps;
+  const context = { config, log, say: () => undefined };
   for (const text of ['mine', '-'.repeat(36), `${crypto.randomUUID()} `])
-    await assert.rejects(verifyExports(engine, text), {
+    await assert.rejects(verify(context, { export: text }), {
       name: 'WrongUsageError',
       message: `"${text}" is not the id of an export.`,
     });

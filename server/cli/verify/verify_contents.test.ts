@@ -8,8 +8,8 @@ import { changedFile } from '../../../test/factories/batch_exports/changed_files
 import { openPostgresServer } from '../../../test/servers/databases/postgres_destination.ts';
 import { openQueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
 import type { QueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
-import { verifyExports } from './verify.ts';
-import type { Finding } from './verify.ts';
+import { verifyExports } from '../../engine/exports/verification/verify_exports.ts';
+import type { Finding } from '../../engine/exports/verification/verify_exports.ts';
 import { aroundTests } from '../../../test/around_tests.ts';
 
 const exporting = aroundTests(openQueryHarness);

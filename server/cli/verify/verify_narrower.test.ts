@@ -5,8 +5,8 @@ import { openQueryHarness } from '../../../test/factories/batch_exports/query_ex
 import { aroundTests } from '../../../test/around_tests.ts';
 import { mariaDbMissing, openMariaDb } from '../../../test/servers/databases/mariadb_server.ts';
 import { openPostgresServer } from '../../../test/servers/databases/postgres_destination.ts';
-import { verifyExports } from './verify.ts';
-import type { Finding } from './verify.ts';
+import { verifyExports } from '../../engine/exports/verification/verify_exports.ts';
+import type { Finding } from '../../engine/exports/verification/verify_exports.ts';
 
 const exporting = aroundTests(openQueryHarness);
 const postgres = aroundTests(openPostgresServer);

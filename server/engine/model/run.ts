@@ -83,11 +83,12 @@ export class LostRunError extends Error {
 
 /**
  * A receipt that gives way to another one, and the erasure for which, or that its rejected rows
- * are delivered again; the SHA-256 is of its text.
+ * are delivered again, or all of them where something of it was changed; the SHA-256 is of its
+ * text.
  */
 export type ReplacedReceipt = { run_id: string; receipt_sha256: string } & (
   | { erasure_id: string }
-  | { redelivers: true; source_records: number }
+  | { redelivers: true; repairs?: true; source_records: number }
 );
 
 /** The end of a run. */

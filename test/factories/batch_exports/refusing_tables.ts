@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { verifyExports } from '../../../server/cli/verify/verify.ts';
+import { verifyExports } from '../../../server/engine/exports/verification/verify_exports.ts';
 import type { PostgresConfig } from '../../../server/engine/destinations/postgres/config.ts';
 import type { PostgresServer } from '../../servers/databases/postgres_destination.ts';
 import type { QueryHarness } from './query_exports.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { aroundTests } from '../../../../test/around_tests.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
-import { verifyExports } from '../../../cli/verify/verify.ts';
+import { verifyExports } from '../../../engine/exports/verification/verify_exports.ts';
 import { RetryableError } from '../../../engine/model/destination/errors.ts';
 import { slice_encoding } from '../../../engine/destinations/bigquery/stage.ts';
 import { destinationDeps } from '../../../engine/exports/engine.ts';

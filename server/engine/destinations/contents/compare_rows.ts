@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { Difference } from '../../model/destination/destination.ts';
+import type { Difference } from '../../model/destination/difference.ts';
 import type { ValueRow } from '../../model/destination/content_source.ts';
 import type { Column } from '../../model/models/column.ts';
 import { canonicalValue } from './canonical.ts';

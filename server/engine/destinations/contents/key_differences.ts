@@ -1,4 +1,4 @@
-import type { Difference } from '../../model/destination/destination.ts';
+import type { Difference } from '../../model/destination/difference.ts';
 import type { ValueRow } from '../../model/destination/content_source.ts';
 import type { Column } from '../../model/models/column.ts';
 
@@ -44,8 +44,9 @@ export function differencesOfKey(
     const other = left.splice(likest(values, left), 1)[0]!;
     differences.push(...columnDifferences(place, name, values, other.values));
   }
-  if (unmatched.length + left.length === 0) return differences;
-  return [...differences, ...countDifferences(place, name, expected.length, found.length)];
+  if (unmatched.length + left.length > 0)
+    differences.push(...countDifferences(place, name, expected.length, found.length));
+  return differences.map((difference) => ({ ...difference, key }));
 }
 
 function countDifferences(
@@ -62,6 +63,7 @@ function countDifferences(
       kind: found < expected ? 'missing' : 'changed',
       name,
       detail: `It was delivered ${expected} times and occurs ${found} times.`,
+      ...(found < expected ? {} : { about: 'repetition' as const }),
     },
   ];
 }

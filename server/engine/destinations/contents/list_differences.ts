@@ -1,4 +1,4 @@
-import type { Difference } from '../../model/destination/destination.ts';
+import type { Difference } from '../../model/destination/difference.ts';
 import { counted } from '../../../platform/counted.ts';
 
 /** More differences of one kind than this are counted, not named. */

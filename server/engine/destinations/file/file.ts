@@ -20,8 +20,9 @@ import {
 import { heldReceipts } from '../formats/held_receipts.ts';
 import type { ReceiptStore } from '../formats/held_receipts.ts';
 import { constantFolder } from '../formats/naming.ts';
-import { verifyFiles } from '../formats/verify_files.ts';
-import type { FileStore } from '../formats/verify_files.ts';
+import type { FileStore } from '../formats/file_store.ts';
+import { findForeignFiles } from '../formats/foreign_files.ts';
+import { compareFiles, verifyFiles } from '../formats/verify_files.ts';
 import { dotViolations } from '../object_store/config_rules.ts';
 import { fileError } from './faults.ts';
 import { findInside, createFolder, removeFolders } from './folder.ts';
@@ -54,6 +55,12 @@ export const file: DestinationDefinition<typeof config> = {
   check: (given, _columns, deps) => check(given, deps.export_dir),
   verify: (config, delivered, source, deps) =>
     verifyFiles(storeOf(deps.export_dir), fileEncoding(config), delivered, source),
+  verify_parts: {
+    compare: (config, delivered, source, deps) =>
+      compareFiles(storeOf(deps.export_dir), fileEncoding(config), delivered, source),
+    findForeign: (_config, accounted, deps) =>
+      findForeignFiles(storeOf(deps.export_dir), accounted),
+  },
   receipts: (given, deps, wanted) => heldReceipts(storeOf(deps.export_dir), given.prefix, wanted),
 };
 

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { HeldReceipt, WantedReceipts } from '../../model/destination/held_receipt.ts';
 import { constantFolder, parseDeliveryName, receiptsOfStem, stemOf } from './naming.ts';
 import type { NamedDelivery } from './naming.ts';
-import { readStoredText } from './verify_files.ts';
+import { readStoredText } from './file_store.ts';
 
 /** A place of files or objects. `listAll` gives the names below a folder, also in folders of it. */
 export type ReceiptStore = {

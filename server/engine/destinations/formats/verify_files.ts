@@ -4,42 +4,25 @@ import { compareRows } from '../contents/compare_rows.ts';
 import type {
   DeliveredSlices,
   Delivery,
-  Difference,
   SliceOutcome,
 } from '../../model/destination/destination.ts';
+import type { Difference } from '../../model/destination/difference.ts';
 import type { ContentSource, ValueRow } from '../../model/destination/content_source.ts';
-import { KnownError } from '../../model/destination/errors.ts';
 import { keyColumn } from '../sql_tables/layout.ts';
 import { whyChanged } from '../../model/destination/changed_receipt.ts';
 import type { Encoding } from '../../model/destination/encoding.ts';
 import { FileBoundError } from './parquet_bounds.ts';
 import { readFileRows } from './read_file.ts';
-import { folderPart, parseDeliveryName, receiptsOfStem } from './naming.ts';
-import { readBounded } from '../../../platform/read_bounded.ts';
+import { orUnreadable, readStoredText } from './file_store.ts';
+import type { FileStore } from './file_store.ts';
+import { accountedNames, findForeignFiles, receiptsOfSlice } from './foreign_files.ts';
 import { counted } from '../../../platform/counted.ts';
 
-/**
- * The operations of a place with files or objects that a comparison needs; names have `/` between
- * folders.
- */
-export type FileStore = {
-  /** The content, or undefined when there is nothing of this name. Other faults are thrown. */
-  read(name: string): Promise<Readable | undefined>;
-  /**
-   * Names of the visible files directly in a folder, complete names, in any order. A missing folder
-   * is empty.
-   */
-  list(folder: string): AsyncIterable<string>;
-};
-
-const receipt_bytes_max = 64 * 1024 * 1024;
 const receipt_head_bytes = 4 * 1024;
 
 /**
- * Reads every file that the receipts name and compares bytes, SHA-256 and the text of the receipt;
- * of a file that differs, the values that do are named where the source still has its rows. Then
- * names files that nobody accounts for in the folders of these deliveries. Files that the receipt
- * of another export names are left out. Memory does not grow with the files.
+ * Compares the files of deliveries as `compareFiles` does, then names those that nobody accounts
+ * for in their folders as `findForeignFiles` does.
  */
 export async function verifyFiles(
   store: FileStore,
@@ -47,53 +30,46 @@ export async function verifyFiles(
   delivered: DeliveredSlices[],
   source: ContentSource,
 ): Promise<Difference[]> {
-  const differences: Difference[] = [];
-  const expected = new Set<string>();
-  for (const { delivery, outcomes, manifest } of delivered) {
-    for (const outcome of outcomes) {
-      expected.add(outcome.name);
-      differences.push(
-        ...(await compare(outcome.name, async () => {
-          const found = await compareSlice(store, outcome);
-          if (found?.kind !== 'changed') return found === undefined ? [] : [found];
-          return withValues({ store, encoding, source }, delivery, outcome, found);
-        })),
-      );
-    }
-    const [first] = outcomes;
-    if (first === undefined) continue;
-    const stem = parseDeliveryName(first.name)?.stem;
-    if (stem === undefined) continue;
-    const names = receiptsOfStem(stem);
-    for (const name of names) expected.add(name);
-    differences.push(...(await compare(names[0], () => compareReceipt(store, names, manifest))));
-  }
-  const folders = new Set([...expected].map(folderPart));
-  for (const folder of folders)
-    differences.push(...(await compare(folder, () => findAdded(store, folder, expected))));
-  return differences;
+  const names = delivered.flatMap(({ outcomes }) => outcomes.map(({ name }) => name));
+  return [
+    ...(await compareFiles(store, encoding, delivered, source)),
+    ...(await findForeignFiles(store, accountedNames(names, names))),
+  ];
 }
 
-// All other known faults are of the place as a whole.
-const faults_of_one = new Set(['permission_denied', 'request_refused', 'store_fault']);
-
 /**
- * A fault while reading is a difference of its own and does not end the comparison, but for one
- * with which nothing can be read, such as a store that is away: that is thrown.
+ * Reads every file that the receipts name and compares bytes, SHA-256 and the text of the receipt;
+ * of a file that differs, the values that do are named where the source still has its rows. Memory
+ * does not grow with the files.
  */
-async function compare(name: string, work: () => Promise<Difference[]>): Promise<Difference[]> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof KnownError && !faults_of_one.has(error.code)) throw error;
-    return [
-      {
-        kind: 'unreadable',
-        name,
-        detail: error instanceof Error ? error.message : 'It cannot be read.',
-      },
-    ];
+export async function compareFiles(
+  store: FileStore,
+  encoding: Encoding,
+  delivered: DeliveredSlices[],
+  source: ContentSource,
+): Promise<Difference[]> {
+  const differences: Difference[] = [];
+  for (const { delivery, outcomes, manifest } of delivered) {
+    const found: Difference[] = [];
+    for (const outcome of outcomes)
+      found.push(
+        ...(await orUnreadable(outcome.name, async () => {
+          const difference = await compareSlice(store, outcome);
+          if (difference?.kind !== 'changed') return difference === undefined ? [] : [difference];
+          return withValues({ store, encoding, source }, delivery, outcome, difference);
+        })),
+      );
+    const receipts = receiptsOfSlice(outcomes[0]?.name ?? '');
+    if (receipts !== undefined)
+      found.push(
+        ...(await orUnreadable(receipts[0], () => compareReceipt(store, receipts, manifest))).map(
+          (difference) => ({ ...difference, about: 'receipt' as const }),
+        ),
+      );
+    const { delivery_id } = delivery;
+    differences.push(...found.map((difference) => ({ ...difference, delivery_id })));
   }
+  return differences;
 }
 
 async function compareSlice(
@@ -193,70 +169,6 @@ async function compareReceipt(
     if (found !== undefined) return [{ kind: 'changed', name, detail: whyChanged(found) }];
   }
   return [{ kind: 'missing', name: names[0], detail: 'The receipt is gone.' }];
-}
-
-async function findAdded(
-  store: FileStore,
-  folder: string,
-  expected: Set<string>,
-): Promise<Difference[]> {
-  const differences: Difference[] = [];
-  const accounted = new Map<string, Set<string>>();
-  for await (const name of store.list(folder)) {
-    if (expected.has(name) || (await isOfAnother(store, name, expected, accounted))) continue;
-    differences.push({ kind: 'added', name, detail: 'No receipt names it.' });
-  }
-  return differences;
-}
-
-/** True for a file that the receipt of another export names, and for such a receipt. */
-async function isOfAnother(
-  store: FileStore,
-  name: string,
-  expected: Set<string>,
-  accounted: Map<string, Set<string>>,
-): Promise<boolean> {
-  const stem = parseDeliveryName(name)?.stem;
-  if (stem === undefined) return false;
-  const receipts = receiptsOfStem(stem);
-  if (expected.has(receipts[0])) return false;
-  let names = accounted.get(stem);
-  if (names === undefined) {
-    names = new Set();
-    for (const receipt of receipts) {
-      const text = await readStoredText(store, receipt);
-      if (text !== undefined) for (const one of [receipt, ...namesOf(text)]) names.add(one);
-    }
-    accounted.set(stem, names);
-  }
-  return names.has(name);
-}
-
-function namesOf(text: string): string[] {
-  try {
-    const { slices } = JSON.parse(text) as { slices?: { name?: unknown }[] };
-    return (slices ?? []).flatMap((slice) => (typeof slice.name === 'string' ? [slice.name] : []));
-  } catch {
-    return [];
-  }
-}
-
-/**
- * A small text of a store, such as a receipt, or undefined when there is none. Throws when it is
- * larger than 64 MiB.
- */
-export async function readStoredText(
-  store: Pick<FileStore, 'read'>,
-  name: string,
-): Promise<string | undefined> {
-  const content = await store.read(name);
-  if (content === undefined) return undefined;
-  const bytes = await readBounded(
-    content,
-    receipt_bytes_max,
-    () => new Error('It is too large to be a receipt.'),
-  );
-  return bytes.toString('utf8');
 }
 
 /**

@@ -9,8 +9,8 @@ import type {
   DeliveredSlices,
   DestinationDefinition,
   DestinationDeps,
-  Difference,
 } from '../../model/destination/destination.ts';
+import type { Difference } from '../../model/destination/difference.ts';
 import { bodyOf } from './bodies.ts';
 import { http_config, httpViolations } from './config.ts';
 import type { HttpConfig } from './config.ts';

@@ -14,7 +14,10 @@ import { fileEncoding, fileSliceBytes } from '../formats/file_config.ts';
 import type { FileConfig } from '../formats/file_config.ts';
 import { heldReceipts } from '../formats/held_receipts.ts';
 import { constantFolder } from '../formats/naming.ts';
-import { readStoredText, verifyFiles } from '../formats/verify_files.ts';
+import { readStoredText } from '../formats/file_store.ts';
+import type { FileStore } from '../formats/file_store.ts';
+import { findForeignFiles } from '../formats/foreign_files.ts';
+import { compareFiles, verifyFiles } from '../formats/verify_files.ts';
 import { withStoreFaults } from './faults.ts';
 import { notingProgress } from './object_store.ts';
 import type { ObjectStore } from './object_store.ts';
@@ -49,6 +52,8 @@ export function defineObjectStore<Schema extends TObject>({
   openStore,
   ...definition
 }: ObjectStoreType<Schema>): DestinationDefinition<Schema> {
+  const opened = async (config: Static<Schema>, deps: DestinationDeps) =>
+    fileStoreOf(await openStore(config, deps));
   return {
     ...definition,
     // The stores of the great providers need no such bound; one at an endpoint of its own may.
@@ -68,17 +73,13 @@ export function defineObjectStore<Schema extends TObject>({
     },
     check: async (config, _columns, deps) =>
       check(await openStore(config, deps), filesOf(config), deps),
-    verify: async (config, delivered, source, deps) => {
-      const store = await openStore(config, deps);
-      return verifyFiles(
-        {
-          read: reading(store),
-          list: (folder) => explained(store, listed(store, folder, { direct: true })),
-        },
-        fileEncoding(filesOf(config)),
-        delivered,
-        source,
-      );
+    verify: async (config, delivered, source, deps) =>
+      verifyFiles(await opened(config, deps), fileEncoding(filesOf(config)), delivered, source),
+    verify_parts: {
+      compare: async (config, delivered, source, deps) =>
+        compareFiles(await opened(config, deps), fileEncoding(filesOf(config)), delivered, source),
+      findForeign: async (config, accounted, deps) =>
+        findForeignFiles(await opened(config, deps), accounted),
     },
     receipts: async function* (config, deps, wanted) {
       const store = await openStore(config, deps);
@@ -91,6 +92,14 @@ export function defineObjectStore<Schema extends TObject>({
         ),
       );
     },
+  };
+}
+
+/** The store as a comparison reads it. */
+function fileStoreOf(store: ObjectStore): FileStore {
+  return {
+    read: reading(store),
+    list: (folder) => explained(store, listed(store, folder, { direct: true })),
   };
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { verifyExports } from '../../../cli/verify/verify.ts';
+import { verifyExports } from '../../exports/verification/verify_exports.ts';
 import { aroundTests } from '../../../../test/around_tests.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 import { openTestStores } from '../../../../test/harness_stores.ts';

@@ -1,5 +1,6 @@
 import { compareRows } from '../contents/compare_rows.ts';
-import type { DeliveredSlices, Difference } from '../../model/destination/destination.ts';
+import type { DeliveredSlices } from '../../model/destination/destination.ts';
+import type { Difference } from '../../model/destination/difference.ts';
 import type { ContentSource, ValueRow } from '../../model/destination/content_source.ts';
 import { openGoneSlices } from './gone_slices.ts';
 import { isMerged, keyColumn, versionColumns } from './layout.ts';
@@ -36,6 +37,7 @@ export async function compareContents(
     source.note(
       `${place.name} also holds rows of other deliveries, and the rows of this export have no ` +
         'key to tell them apart. They were not compared.',
+      { is_unproven: true },
     );
     return [];
   }
@@ -49,6 +51,7 @@ export async function compareContents(
         (place.is_shared
           ? 'other exports write to it too.'
           : 'without a version, the newest of several deliveries is unknown.'),
+      { is_unproven: true },
     );
   const expected = () =>
     merged ? newestRows(first.delivery, whole, source) : rowsOf(whole, source);

@@ -4,8 +4,8 @@ import type {
   DeliveredSlices,
   Delivery,
   DestinationDeps,
-  Difference,
 } from '../../model/destination/destination.ts';
+import type { Difference } from '../../model/destination/difference.ts';
 import { NonRetryableError } from '../../model/destination/errors.ts';
 import { withFaults } from '../../model/destination/faults.ts';
 import type { HeldReceipt, WantedReceipts } from '../../model/destination/held_receipt.ts';
@@ -134,15 +134,18 @@ async function compareReceipts(
 ): Promise<Difference[]> {
   const differences: Difference[] = [];
   for (const { delivery, manifest } of delivered) {
-    const name = `receipt ${delivery.delivery_id}`;
-    const text = await receipts.find(delivery.delivery_id);
-    if (text === undefined)
-      differences.push({ kind: 'missing', name, detail: 'The receipt of this delivery is gone.' });
-    else if (text !== manifest)
+    const { delivery_id } = delivery;
+    const about = 'receipt' as const;
+    const name = `receipt ${delivery_id}`;
+    const text = await receipts.find(delivery_id);
+    const detail = text === undefined ? 'The receipt of this delivery is gone.' : whyChanged(text);
+    if (text !== manifest)
       differences.push({
-        kind: 'changed',
+        kind: text === undefined ? 'missing' : 'changed',
         name,
-        detail: whyChanged(text),
+        detail,
+        delivery_id,
+        about,
       });
   }
   return differences;

@@ -1,7 +1,8 @@
 import { canonicalValue } from '../contents/canonical.ts';
 import { openRowDigest } from '../contents/digest.ts';
 import type { RowDigest } from '../contents/digest.ts';
-import type { DeliveredSlices, Difference } from '../../model/destination/destination.ts';
+import type { DeliveredSlices } from '../../model/destination/destination.ts';
+import type { Difference } from '../../model/destination/difference.ts';
 import type {
   ContentSource,
   SliceContents,
@@ -43,7 +44,7 @@ export function openGoneSlices(
   const deliveries = counted(gone.length, 'delivery');
   const told = `The source no longer has all rows of ${deliveries} to ${place.name}`;
   if (!hasInstants(first.delivery) || place.is_shared) {
-    source.note(`${told}, and their contents could not be compared.`);
+    source.note(`${told}, and their contents could not be compared.`, { is_unproven: true });
     return passing;
   }
   const slices = slicesOf(gone, source, () => openRowDigest(columns));
@@ -54,6 +55,7 @@ export function openGoneSlices(
       : `${told}. The receipt has no digest of ${undigested} of their ` +
           `${counted(slices.length, 'slice')}: ` +
           'their rows were counted, and their contents could not be compared.',
+    { is_unproven: undigested > 0 },
   );
   const find = finderOf(slices, source);
   let isSummed = false;
@@ -122,6 +124,7 @@ function differencesOf(table: string, { delivery_id, contents, sum }: Gone): Dif
       {
         kind: found < contents.records ? 'missing' : 'added',
         name,
+        delivery_id,
         detail:
           `The receipt has ${counted(contents.records, 'row')}, the table ${found}. The source ` +
           'no longer has them and cannot tell which differ.',
@@ -132,6 +135,7 @@ function differencesOf(table: string, { delivery_id, contents, sum }: Gone): Dif
     {
       kind: 'changed',
       name,
+      delivery_id,
       detail:
         `A value of its ${counted(found, 'row')} was changed: the digest is not that of the ` +
         'receipt. The source no longer has them, so the value is unknown.',

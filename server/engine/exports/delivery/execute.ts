@@ -147,7 +147,10 @@ function requireWhole({ replaces }: ClaimedRun, total: number): void {
   throw new NonRetryableError(
     'source_incomplete',
     `The delivery had ${counted(replaces.source_records, 'row')}, and the source now has ` +
-      `${total}. Its rejected rows stay where they are: correct and move them yourself.`,
+      `${total}. ` +
+      (replaces.repairs === true
+        ? 'It cannot be written again as it was, so nothing was changed.'
+        : 'Its rejected rows stay where they are: correct and move them yourself.'),
   );
 }
 

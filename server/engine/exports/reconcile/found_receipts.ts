@@ -4,24 +4,14 @@ import type { DestinationDefinition } from '../../model/destination/destination.
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';
 import { eventFilterOf } from '../../model/models/event_filter.ts';
-import type { ModelName } from '../../model/models/model.ts';
 import { readReceipt } from '../runs/receipt.ts';
 import type { Receipt } from '../runs/receipt.ts';
 import { openConfig } from '../runs/run_input.ts';
 import { columnsOf } from '../source/source_query.ts';
+import type { LookedAtExport } from '../verification/missing_deliveries.ts';
 
 /** An export that waits to be reconciled. */
-export type WaitingExport = {
-  id: string;
-  name: string;
-  team_id: number;
-  revision: number;
-  model: ModelName;
-  custom_query: string | null;
-  destination_type: string;
-  destination_config: Record<string, unknown> | null;
-  destination_secrets: Buffer | null;
-  timezone: string;
+export type WaitingExport = LookedAtExport & {
   planned_until: string;
   taken_at: string;
   goes_on: boolean;

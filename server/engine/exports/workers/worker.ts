@@ -11,6 +11,7 @@ import type { Active } from './look_after.ts';
 import { resolveBatches } from '../../ingest/resolve.ts';
 import { removeLeftovers } from './leftovers.ts';
 import { startLoop } from '../../../platform/pacing/loop.ts';
+import { workVerifications } from '../verification/work.ts';
 import { completeEmptyRuns } from '../runs/empty_runs.ts';
 import { planDueExports } from '../runs/plan_due_exports.ts';
 import type { ClaimedRun } from '../../model/run.ts';
@@ -62,6 +63,7 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
     empty: start('empty', 'completing runs without rows', claim_pause_ms),
     backfills: start('backfills', 'advancing backfills'),
     leftovers: start('leftovers', 'removing what deleted runs left'),
+    verify: start('verify', 'verifying deliveries'),
     claim: start('claim', 'claiming runs', claim_pause_ms),
   };
   return {
@@ -83,7 +85,7 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
 }
 
 /** The repeated duties of a worker; `watch` continues until its last run has stopped. */
-type Duty = 'watch' | 'settle' | 'plan' | 'empty' | 'backfills' | 'leftovers' | 'claim';
+type Duty = 'watch' | 'settle' | 'plan' | 'empty' | 'backfills' | 'leftovers' | 'verify' | 'claim';
 
 /** The duties of one worker, each of them one turn, and the runs that it has. */
 export type Duties = {
@@ -106,7 +108,7 @@ export function openDuties(
   const worker_id = uuidv7();
   const active: Active = new Map();
   let last_team_id = 0;
-  let isLeaving = false;
+  const leaving = new AbortController();
   const onPlanned = () => (['empty', 'claim'] as const).forEach(wake);
   const take = (run: ClaimedRun): void => {
     last_team_id = run.team_id;
@@ -129,7 +131,7 @@ export function openDuties(
   return {
     worker_id,
     active,
-    leave: () => (isLeaving = true),
+    leave: () => leaving.abort('shutdown' satisfies StopReason),
     duties: {
       watch: lookAfter(engine, worker_id, active),
       settle: () => resolveBatches(engine.db, engine.clickhouse, engine.log),
@@ -137,12 +139,13 @@ export function openDuties(
         while ((await planDueExports(engine, { onPlanned })) > 0);
       },
       empty: async () => {
-        while (!isLeaving && (await completeEmptyRuns(engine)) > 0) wake('claim');
+        while (!leaving.signal.aborted && (await completeEmptyRuns(engine)) > 0) wake('claim');
       },
       backfills: async () => {
-        while (!isLeaving && (await advanceBackfills(engine)) > 0) wake('claim');
+        while (!leaving.signal.aborted && (await advanceBackfills(engine)) > 0) wake('claim');
       },
       leftovers: () => removeLeftovers(engine),
+      verify: () => workVerifications(engine, leaving.signal),
       claim,
     },
   };

@@ -31,8 +31,11 @@ export type ContentSource = {
   isWhole(delivery_id: string): Promise<boolean>;
   /** The rectangles of event time and insertion time that a delivery covers, and its slices. */
   contents(delivery_id: string): { selection: StoredRectangle[]; slices: SliceContents[] };
-  /** Tells the reader a sentence that is no difference. */
-  note(sentence: string): void;
+  /**
+   * Tells the reader a sentence that is no difference; `is_unproven` where it says that something
+   * was not compared.
+   */
+  note(sentence: string, given?: { is_unproven: boolean }): void;
   /** Called for each row that was read again, on either side. */
   onRow(): void;
 };

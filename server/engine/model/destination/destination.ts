@@ -6,6 +6,7 @@ import type { AwsRoles } from './aws_roles.ts';
 import type { Encoding } from './encoding.ts';
 import type { Column, ColumnSet, TextRow } from '../models/column.ts';
 import type { ContentSource } from './content_source.ts';
+import type { AccountedNames, Difference } from './difference.ts';
 import type { HeldReceipt, WantedReceipts } from './held_receipt.ts';
 import type { ModelName } from '../models/model.ts';
 import type { ShownRequest } from './shown_request.ts';
@@ -108,23 +109,10 @@ export type Sink = {
   ): Promise<{ name: string; state: Json; refused?: RejectedRow[] }>;
   /** Shows all slices at once, the manifest last (or in the same transaction). */
   commit(outcomes: SliceOutcome[], manifest: Manifest): Promise<void>;
-  /**
-   * Removes everything that this delivery wrote and did not commit. Harmless when there is nothing.
-   */
+  /** Removes everything that this delivery wrote and did not commit, if there is anything. */
   abort(outcomes: SliceOutcome[]): Promise<void>;
   /** Gives connections and file handles back; always called once. */
   close(): Promise<void>;
-};
-
-/** A named thing that differs between a receipt and the destination. */
-export type Difference = {
-  kind: 'missing' | 'changed' | 'added' | 'unreadable';
-  name: string;
-  detail: string;
-  /** The differing column, and the value as delivered and as found, both clipped. */
-  column?: string;
-  expected?: string;
-  found?: string;
 };
 
 /** A committed delivery for `verify`: the text of the receipt and the slices. */
@@ -283,6 +271,23 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
     source: ContentSource,
     deps: DestinationDeps,
   ): Promise<Difference[]>;
+  /**
+   * The halves of `verify` where each delivery has its own objects: `compare` reads those of some
+   * deliveries, `findForeign` looks for others. Left out, `verify` needs all deliveries at once.
+   */
+  verify_parts?: {
+    compare(
+      config: Static<Schema>,
+      delivered: DeliveredSlices[],
+      source: ContentSource,
+      deps: DestinationDeps,
+    ): Promise<Difference[]>;
+    findForeign(
+      config: Static<Schema>,
+      accounted: AccountedNames,
+      deps: DestinationDeps,
+    ): Promise<Difference[]>;
+  };
   /**
    * Gives the receipts that the place of this config holds of the export; others, and known ones,
    * may be among them. Left out where receipts cannot be read again.

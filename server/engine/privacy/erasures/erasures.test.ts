@@ -10,7 +10,7 @@ import {
 } from '../../../../test/factories/batch_exports/delivering_harness.ts';
 import { erasing } from '../../../../test/factories/events/erasures.ts';
 import type { TestOrganization } from '../../../../test/harness.ts';
-import { verifyExports } from '../../../cli/verify/verify.ts';
+import { verifyExports } from '../../exports/verification/verify_exports.ts';
 import { isSigned } from '../../../platform/secrets/secrets.ts';
 import { sharedRefusedEvents } from '../../ingest/warnings/refused_events.ts';
 import { sharedWarnings } from '../../ingest/warnings/warnings.ts';

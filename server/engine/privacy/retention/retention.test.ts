@@ -5,7 +5,7 @@ import { openQueryHarness } from '../../../../test/factories/batch_exports/query
 import type { TestOrganization } from '../../../../test/harness.ts';
 import { openPostgresServer } from '../../../../test/servers/databases/postgres_destination.ts';
 import { listRemovals } from '../../../cli/removals.ts';
-import { verifyExports } from '../../../cli/verify/verify.ts';
+import { verifyExports } from '../../exports/verification/verify_exports.ts';
 import { retainRows } from './look.ts';
 import { removeDecided } from './remove.ts';
 import { aroundTests } from '../../../../test/around_tests.ts';

@@ -1,6 +1,7 @@
 import { valuesOfRecord } from '../../../model/destination/rejected_rows.ts';
 import type { ContentSource, ValueRow } from '../../../model/destination/content_source.ts';
-import type { DeliveredSlices, Difference } from '../../../model/destination/destination.ts';
+import type { DeliveredSlices } from '../../../model/destination/destination.ts';
+import type { Difference } from '../../../model/destination/difference.ts';
 import { rowDigest } from './held_rejections.ts';
 import type { HeldRejection } from './set_aside.ts';
 
@@ -35,6 +36,7 @@ export async function withoutRejected(
       differences.push({
         kind: found < expected ? 'missing' : 'added',
         name: `${rejected.name} delivery ${delivery_id}`,
+        delivery_id,
         detail: `Rejected rows: ${expected} in the receipt, ${found} in the table.`,
       });
   }

@@ -1,16 +1,16 @@
-import type { ContentSource, ValueRow } from '../../engine/model/destination/content_source.ts';
-import type { Engine } from '../../engine/exports/engine.ts';
-import { readCsv } from '../../engine/destinations/formats/read_csv.ts';
-import { content_encoding } from '../../engine/destinations/formats/select.ts';
-import { fromStored } from '../../engine/model/ledger/rectangles.ts';
-import { reachesRemoved } from '../../engine/model/ledger/removed.ts';
-import type { Removed } from '../../engine/model/ledger/removed.ts';
-import type { Column } from '../../engine/model/models/column.ts';
-import { openSourceQuery } from '../../engine/exports/source/source_query.ts';
-import type { SourceQuery, Source } from '../../engine/exports/source/source_query.ts';
-import type { Receipt } from '../../engine/exports/runs/receipt.ts';
-import type { StoredSlice } from '../../engine/model/run.ts';
-import { countRecords, streamSlice } from '../../engine/exports/source/source.ts';
+import type { ContentSource, ValueRow } from '../../model/destination/content_source.ts';
+import type { Engine } from '../engine.ts';
+import { readCsv } from '../../destinations/formats/read_csv.ts';
+import { content_encoding } from '../../destinations/formats/select.ts';
+import { fromStored } from '../../model/ledger/rectangles.ts';
+import { reachesRemoved } from '../../model/ledger/removed.ts';
+import type { Removed } from '../../model/ledger/removed.ts';
+import type { Column } from '../../model/models/column.ts';
+import { openSourceQuery } from '../source/source_query.ts';
+import type { SourceQuery, Source } from '../source/source_query.ts';
+import type { Receipt } from '../runs/receipt.ts';
+import type { StoredSlice } from '../../model/run.ts';
+import { countRecords, streamSlice } from '../source/source.ts';
 
 /** A delivery as the server has kept it. */
 export type KnownDelivery = { receipt: Receipt; slices: StoredSlice[] };

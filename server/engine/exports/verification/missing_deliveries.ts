@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
 import { openStallTimer } from '../../../platform/pacing/stall_timer.ts';
+import type { Transaction } from '../../../platform/postgres/database.ts';
 import type { Delivery, DestinationDefinition } from '../../model/destination/destination.ts';
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';
@@ -11,10 +12,21 @@ import { writeRunLog } from '../../model/run_log.ts';
 import { openConfig } from '../runs/run_input.ts';
 import { listSlices, releaseDelivery } from '../runs/progress.ts';
 import { columnsOf } from '../source/source_query.ts';
-import type { WaitingExport } from './found_receipts.ts';
+import type { ModelName } from '../../model/models/model.ts';
 
 /** The export whose deliveries are looked for. */
-export type LookedAtExport = Omit<WaitingExport, 'planned_until' | 'taken_at' | 'goes_on'>;
+export type LookedAtExport = {
+  id: string;
+  name: string;
+  team_id: number;
+  revision: number;
+  model: ModelName;
+  custom_query: string | null;
+  destination_type: string;
+  destination_config: Record<string, unknown> | null;
+  destination_secrets: Buffer | null;
+  timezone: string;
+};
 
 /**
  * A delivery that holds its rows back from later runs. `uncertain`: its run ended while it was
@@ -99,24 +111,10 @@ export async function forgetDeliveries(
     if (one.uncertain && (await isShownAfterAll(engine, row, definition, one))) continue;
     await engine.db.transaction(async (tx) => {
       await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${row.id} FOR UPDATE`);
-      if (one.uncertain) await releaseDelivery(tx, one);
-      else {
-        await tx.run(sql`
-          UPDATE batch_export_runs SET status = 'Failed', error_code = 'delivery_missing',
-            latest_error = ${missing_sentence}, committing_at = NULL, records_completed = 0,
-            bytes_completed = 0, last_updated_at = now()
-          WHERE batch_export_id = ${row.id} AND status = 'Completed'
-            AND (id = ${one.delivery_id} OR (delivery_id = ${one.delivery_id}
-              AND id <> delivery_id))`);
-        const selection = fromStored(one.selection);
-        await removeDelivered(tx, { batch_export_id: row.id, revision: row.revision, selection });
-      }
-      await writeRunLog(tx, {
-        batch_export_id: row.id,
-        run_id: one.run_id,
-        level: 'WARNING',
-        message: missing_sentence,
-      });
+      if (one.uncertain) {
+        await releaseDelivery(tx, one);
+        await sayForgotten(tx, one);
+      } else await forgetDelivered(tx, row, one);
     });
     forgotten.push(one);
   }
@@ -124,8 +122,37 @@ export async function forgetDeliveries(
 }
 
 const missing_sentence =
-  'The destination has no receipt of this delivery, so an operator took it out of the ledger. A ' +
-  'backfill brings its rows.';
+  'The destination no longer has this delivery as it was, so a person took it out of the ledger. ' +
+  'A backfill brings its rows.';
+
+/**
+ * Takes a completed delivery out of the ledger: its rows count as not delivered from now on. The
+ * caller holds the lock on the export's row.
+ */
+export async function forgetDelivered(
+  tx: Transaction,
+  { id, revision }: Pick<LookedAtExport, 'id' | 'revision'>,
+  one: Pick<UncertainDelivery, 'delivery_id' | 'run_id' | 'selection'>,
+): Promise<void> {
+  await tx.run(sql`
+    UPDATE batch_export_runs SET status = 'Failed', error_code = 'delivery_missing',
+      latest_error = ${missing_sentence}, committing_at = NULL, records_completed = 0,
+      bytes_completed = 0, last_updated_at = now()
+    WHERE batch_export_id = ${id} AND status = 'Completed'
+      AND (id = ${one.delivery_id} OR (delivery_id = ${one.delivery_id}
+        AND id <> delivery_id))`);
+  const selection = fromStored(one.selection);
+  await removeDelivered(tx, { batch_export_id: id, revision, selection });
+  await sayForgotten(tx, { ...one, batch_export_id: id });
+}
+
+async function sayForgotten(
+  tx: Transaction,
+  { batch_export_id, run_id }: Pick<UncertainDelivery, 'batch_export_id' | 'run_id'>,
+): Promise<void> {
+  const message = missing_sentence;
+  await writeRunLog(tx, { batch_export_id, run_id, level: 'WARNING', message });
+}
 
 async function isShownAfterAll(
   engine: Engine,

@@ -1,0 +1,142 @@
+import { counted } from '../../../platform/counted.ts';
+import { openStallTimer } from '../../../platform/pacing/stall_timer.ts';
+import type {
+  DeliveredSlices,
+  DestinationDefinition,
+} from '../../model/destination/destination.ts';
+import type { Difference } from '../../model/destination/difference.ts';
+import { fromStored } from '../../model/ledger/rectangles.ts';
+import { earliestOf, findRemoved, removedSentence } from '../../model/ledger/removed.ts';
+import type { Removed } from '../../model/ledger/removed.ts';
+import { destinationDeps } from '../engine.ts';
+import type { Engine } from '../engine.ts';
+import { listSlices } from '../runs/progress.ts';
+import { readReceipt } from '../runs/receipt.ts';
+import { openConfig } from '../runs/run_input.ts';
+import { columnsOf } from '../source/source_query.ts';
+import { openContentSource } from './content_source.ts';
+import type { KnownDelivery } from './content_source.ts';
+import type { DeliveryRun } from './deliveries.ts';
+import { deliveryOf } from './missing_deliveries.ts';
+import type { LookedAtExport } from './missing_deliveries.ts';
+
+const stall_milliseconds = 3_600_000;
+
+/** An export whose deliveries are compared with its destination. */
+export type Comparing = {
+  engine: Engine;
+  row: LookedAtExport;
+  definition: DestinationDefinition;
+  /** Ends the comparison. */
+  signal: AbortSignal;
+  /** Called for each row that is read, on either side. */
+  onRow(): void;
+};
+
+/**
+ * The result for some deliveries. It is filled as they are read, so that the numbers of the
+ * receipts are known even if the destination cannot be read.
+ */
+export type Comparison = {
+  /** Deliveries with slices. */
+  deliveries: number;
+  records: number;
+  differences: Difference[];
+  /** Comparisons that were not row by row, in sentences. */
+  notes: string[];
+  /** True where something could not be compared. */
+  is_unproven: boolean;
+};
+
+/** A comparison of nothing yet. */
+export function newComparison(): Comparison {
+  return { deliveries: 0, records: 0, differences: [], notes: [], is_unproven: false };
+}
+
+/**
+ * Compares deliveries with their receipts and with the destination, and fills the comparison. All
+ * deliveries at once, unless the destination can be read in parts.
+ */
+export async function compareDeliveries(
+  comparing: Comparing,
+  runs: DeliveryRun[],
+  comparison: Comparison,
+): Promise<void> {
+  const { engine, row, definition } = comparing;
+  const delivered: DeliveredSlices[] = [];
+  const known = new Map<string, KnownDelivery>();
+  for (const run of runs) {
+    const receipt = readReceipt(run.receipt, engine.secrets.public_key);
+    if (receipt === undefined) {
+      comparison.differences.push(unsignedReceipt(run));
+      continue;
+    }
+    const slices = await listSlices(engine, run.id);
+    known.set(run.delivery_id, { receipt, slices });
+    comparison.records += receipt.records;
+    const outcomes = slices.flatMap((slice) => (slice.outcome === null ? [] : [slice.outcome]));
+    const delivery = deliveryOf(row, { ...run, run_id: run.id }, definition);
+    if (outcomes.length > 0) delivered.push({ delivery, outcomes, manifest: run.receipt });
+  }
+  comparison.deliveries += delivered.length;
+  // Rows handed to an endpoint cannot be read again; their receipts are checked all the same.
+  if (definition.shows_as_written === true) comparison.is_unproven = true;
+  // Without a delivery nothing was created at the destination that could be missing there.
+  else if (delivered.length > 0) await readAgain(comparing, comparison, delivered, known);
+}
+
+function unsignedReceipt({ id, delivery_id }: DeliveryRun): Difference {
+  const detail = 'the stored receipt was not signed by this server or was changed since.';
+  const name = `receipt of run ${id}`;
+  return { kind: 'changed', name, detail, delivery_id, about: 'receipt' };
+}
+
+async function readAgain(
+  { engine, row, definition, signal, onRow }: Comparing,
+  comparison: Comparison,
+  delivered: DeliveredSlices[],
+  known: Map<string, KnownDelivery>,
+): Promise<void> {
+  const removed = await findRemoved(engine.db, row.team_id);
+  if (removed !== undefined) comparison.notes.push(...removedNotes(removed, known));
+  const timer = openStallTimer(stall_milliseconds, 'Nothing moved for an hour.');
+  const ending = AbortSignal.any([timer.signal, signal]);
+  const source = openContentSource(engine, row, known, {
+    columns: columnsOf(row, definition.column_set),
+    removed,
+    signal: ending,
+    note: (sentence, given) => {
+      comparison.notes.push(sentence);
+      comparison.is_unproven ||= given?.is_unproven === true;
+    },
+    onRow: () => {
+      timer.refresh();
+      onRow();
+    },
+  });
+  const deps = destinationDeps(engine, ending, () => timer.refresh());
+  try {
+    const config = openConfig(engine, row.id, row);
+    const compare = definition.verify_parts?.compare ?? definition.verify;
+    comparison.differences.push(...(await compare(config, delivered, source, deps)));
+  } finally {
+    timer.end();
+  }
+}
+
+/** Lists the deliveries whose source rows are gone, and how they are judged. */
+function removedNotes(removed: Removed, known: Map<string, KnownDelivery>): string[] {
+  const reaching = [...known.values()].filter(
+    ({ receipt }) => earliestOf(fromStored(receipt.selection)) < Date.parse(removed.before),
+  ).length;
+  if (reaching === 0) return [];
+  return [
+    `${removedSentence(removed)}. Of the deliveries ${reaching} reach back so far: what of them ` +
+      'is gone at the source is judged by the digests and counts of their receipts.',
+  ];
+}
+
+/** Names rows in a sentence: `1,200 rows of about 5,000`. */
+export function rowsSentence(rows: number, records: number): string {
+  return `${rows} of about ${counted(2 * records, 'row')} read on both sides.`;
+}

@@ -1,0 +1,34 @@
+import { openStallTimer } from '../../../platform/pacing/stall_timer.ts';
+import { accountedNames } from '../../destinations/formats/foreign_files.ts';
+import type { Difference } from '../../model/destination/difference.ts';
+import { destinationDeps } from '../engine.ts';
+import { openConfig } from '../runs/run_input.ts';
+import type { Comparing } from './compare.ts';
+import { listSliceNames } from './deliveries.ts';
+import type { DeliveryRange } from './deliveries.ts';
+
+const stall_milliseconds = 600_000;
+
+/**
+ * Names the objects in the folders of the range's deliveries that no delivery accounts for. None
+ * where a comparison of deliveries has looked for them already.
+ */
+export async function findForeign(
+  { engine, row, definition, signal }: Omit<Comparing, 'onRow'>,
+  range: DeliveryRange,
+): Promise<Difference[]> {
+  const { verify_parts } = definition;
+  if (verify_parts === undefined) return [];
+  const all = await listSliceNames(engine.db, { ...range, start_at: null, end_at: null });
+  const isAll = range.start_at === null && range.end_at === null;
+  const looked_at = isAll ? all : await listSliceNames(engine.db, range);
+  if (looked_at.length === 0) return [];
+  const timer = openStallTimer(stall_milliseconds, 'It gave no answer for ten minutes.');
+  const deps = destinationDeps(engine, AbortSignal.any([timer.signal, signal]), timer.refresh);
+  try {
+    const config = openConfig(engine, row.id, row);
+    return await verify_parts.findForeign(config, accountedNames(all, looked_at), deps);
+  } finally {
+    timer.end();
+  }
+}

@@ -1,0 +1,116 @@
+import sql from 'sql-template-tag';
+import { counted } from '../../../platform/counted.ts';
+import type { Transaction } from '../../../platform/postgres/database.ts';
+import { writeRunLog } from '../../model/run_log.ts';
+import type { Engine } from '../engine.ts';
+import type { Comparison } from './compare.ts';
+import type { DeliveryRun } from './deliveries.ts';
+import { doubtfulFrom } from './judge.ts';
+import type { Judged } from './judge.ts';
+import type { LookedAtExport } from './missing_deliveries.ts';
+import { lockHeld } from './verification.ts';
+import type { Verification } from './verification.ts';
+import { verifiedThrough } from './verified_through.ts';
+
+/** More findings of one verification than this are counted, not kept. */
+export const kept_findings_max = 10_000;
+const kept_notes_max = 50;
+
+/** A part that was compared. */
+export type PartEnd = {
+  comparison: Comparison;
+  runs: DeliveryRun[];
+  judged: Judged[];
+  /** The counts of the whole, if this was the first part. */
+  counted: { deliveries: number; records: number } | undefined;
+  is_last: boolean;
+};
+
+/**
+ * Records a part with what it found, and the end of the verification with its last part; nothing
+ * where another process has it by now.
+ */
+export async function endPart(
+  engine: Engine,
+  row: LookedAtExport,
+  one: Verification,
+  end: PartEnd,
+): Promise<void> {
+  const { comparison, runs, judged, is_last } = end;
+  const doubts = judged.flatMap((fault) => doubtfulFrom(fault, one.start_at) ?? []);
+  const doubtful_from = Math.min(one.doubtful_from ?? Infinity, ...doubts);
+  const doubtful = doubtful_from === Infinity ? null : doubtful_from;
+  const checked = one.records_checked + runs.reduce((sum, run) => sum + run.records, 0);
+  const totals = end.counted ?? { deliveries: one.deliveries!, records: one.records! };
+  const notes = [...new Set([...one.notes, ...comparison.notes])].slice(0, kept_notes_max);
+  const is_unproven = one.is_unproven || comparison.is_unproven;
+  await engine.db.transaction(async (tx) => {
+    if (!(await lockHeld(tx, one))) return;
+    await insertFindings(tx, one, judged);
+    const differences = one.differences + judged.length;
+    const deliveries_checked = one.deliveries_checked + runs.length;
+    await tx.run(sql`
+      UPDATE batch_export_verifications SET claim_id = NULL, claimed_at = NULL, due_at = now(),
+        tries = 0, detail = NULL, last_updated_at = now(),
+        deliveries = greatest(${totals.deliveries}::integer, ${deliveries_checked}::integer),
+        records = greatest(${totals.records}::bigint, ${checked}::bigint),
+        deliveries_checked = ${deliveries_checked}, records_checked = ${checked},
+        records_in_part = 0,
+        position = coalesce(${positionOf(runs)}::jsonb, position), differences = ${differences},
+        notes = ${JSON.stringify(notes)}::jsonb, is_unproven = ${is_unproven},
+        doubtful_from = ${doubtful}::float8
+      WHERE id = ${one.id}`);
+    if (!is_last) return;
+    const verified_through = await verifiedThrough(tx, {
+      ...one,
+      is_unproven,
+      doubtful_from: doubtful,
+    });
+    await tx.run(sql`
+      UPDATE batch_export_verifications SET status = 'Completed', finished_at = now(),
+        verified_through = ${verified_through} WHERE id = ${one.id}`);
+    await writeRunLog(tx, {
+      batch_export_id: row.id,
+      run_id: null,
+      level: differences === 0 ? 'INFO' : 'WARNING',
+      message:
+        `Verified ${counted(deliveries_checked, 'delivery')} with ${counted(checked, 'row')}: ` +
+        (differences === 0
+          ? 'everything is as delivered.'
+          : `${counted(differences, 'difference')} found.`),
+    });
+  });
+}
+
+function positionOf(runs: PartEnd['runs']): string | null {
+  const last = runs.at(-1);
+  if (last === undefined) return null;
+  const { data_interval_start, delivery_id } = last;
+  return JSON.stringify({ data_interval_start, delivery_id });
+}
+
+async function insertFindings(
+  tx: Transaction,
+  { id, differences }: Verification,
+  judged: Judged[],
+): Promise<void> {
+  const rows = judged
+    .slice(0, Math.max(0, kept_findings_max - differences))
+    .map(({ run, ...fault }, index) => ({
+      ...fault,
+      number: differences + index + 1,
+      delivery_id: run?.delivery_id,
+      run_id: run?.id,
+      data_interval_start: run?.data_interval_start,
+      data_interval_end: run?.data_interval_end,
+      selects_by: run?.selects_by,
+    }));
+  if (rows.length === 0) return;
+  await tx.run(sql`
+    INSERT INTO batch_export_findings (verification_id, number, kind, name, detail, "column",
+      expected, found, delivery_id, run_id, data_interval_start, data_interval_end, selects_by)
+    SELECT ${id}, found.* FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS found
+      (number int, kind text, name text, detail text, "column" text, expected text, found text,
+      delivery_id uuid, run_id uuid, data_interval_start timestamptz,
+      data_interval_end timestamptz, selects_by text)`);
+}

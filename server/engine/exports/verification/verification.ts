@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import sql from 'sql-template-tag';
+import type { Transaction } from '../../../platform/postgres/database.ts';
+import type { Engine } from '../engine.ts';
+import type { Position } from './deliveries.ts';
+
+/** Kinds of what can be wrong at a destination. */
+export const finding_kinds = [
+  'missing',
+  'doubled',
+  'changed',
+  'foreign',
+  'receipt',
+  'unreadable',
+  'uncertain',
+] as const;
+
+/** The states of a verification. */
+export const verification_statuses = [
+  'Starting',
+  'Running',
+  'Completed',
+  'Failed',
+  'Cancelled',
+] as const;
+
+/** A verification in the hands of one process; `claim_id` is its hold. */
+export type Verification = {
+  id: string;
+  batch_export_id: string;
+  revision: number;
+  start_at: string | null;
+  end_at: string | null;
+  deliveries: number | null;
+  records: number | null;
+  deliveries_checked: number;
+  records_checked: number;
+  position: Position | null;
+  differences: number;
+  notes: string[];
+  is_unproven: boolean;
+  doubtful_from: number | null;
+  tries: number;
+  started_at: string;
+  claim_id: string;
+};
+
+/** A process that has said nothing for so long was killed. */
+const claim_seconds = 20;
+const renew_ms = 1_000;
+
+/** Adds a verification of deliveries in a range; a worker takes it. Undefined: one is open. */
+export async function insertVerification(
+  tx: Transaction,
+  wanted: {
+    id: string;
+    batch_export_id: string;
+    revision: number;
+    start_at: string | null;
+    end_at: string | null;
+  },
+): Promise<boolean> {
+  const inserted = await tx.run(sql`
+    INSERT INTO batch_export_verifications (id, batch_export_id, revision, start_at, end_at)
+    VALUES (${wanted.id}, ${wanted.batch_export_id}, ${wanted.revision}, ${wanted.start_at},
+      ${wanted.end_at})
+    ON CONFLICT (batch_export_id) WHERE finished_at IS NULL DO NOTHING`);
+  return inserted === 1;
+}
+
+/** Ends a verification; what it found stays. False where it is over. */
+export async function cancelVerification(tx: Transaction, id: string): Promise<boolean> {
+  const ended = await tx.run(sql`
+    UPDATE batch_export_verifications SET status = 'Cancelled', detail = NULL, finished_at = now(),
+      last_updated_at = now() WHERE id = ${id} AND finished_at IS NULL`);
+  return ended === 1;
+}
+
+/**
+ * Takes the verification that waits longest for a worker, and lets no other have it; undefined
+ * where none waits.
+ */
+export function claimVerification({ db }: Engine): Promise<Verification | undefined> {
+  return db.row<Verification>(sql`
+    UPDATE batch_export_verifications SET claim_id = ${randomUUID()}::uuid, claimed_at = now(),
+      status = 'Running', records_in_part = 0, started_at = coalesce(started_at, now()),
+      last_updated_at = now()
+    WHERE id = (SELECT id FROM batch_export_verifications WHERE finished_at IS NULL
+        AND due_at <= now() AND (claimed_at IS NULL
+          OR claimed_at < now() - make_interval(secs => ${claim_seconds}))
+      ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING id, batch_export_id, revision, start_at, end_at, deliveries, records,
+      deliveries_checked, records_checked, position, differences, notes, is_unproven,
+      doubtful_from, tries, started_at, claim_id`);
+}
+
+/**
+ * Works while the hold is renewed, with a signal that ends when the hold is lost: the verification
+ * was cancelled, its export is gone, or another process has it. `records` tells how many rows of
+ * the part in hand were compared; they are shown, and forgotten when the part is done.
+ */
+export async function whileHeld<Result>(
+  { db, log }: Engine,
+  { id, claim_id }: Verification,
+  signal: AbortSignal,
+  records: () => number,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const lost = new AbortController();
+  const renew = async () => {
+    const held = await db.run(sql`
+      UPDATE batch_export_verifications SET claimed_at = now(),
+        records_in_part = ${records()}::bigint, last_updated_at = now()
+      WHERE id = ${id} AND claim_id = ${claim_id}::uuid AND finished_at IS NULL`);
+    if (held === 0) lost.abort();
+  };
+  const timer = setInterval(() => {
+    renew().catch((error: unknown) =>
+      log.warn({ err: error }, 'the hold on a verification could not be renewed'),
+    );
+  }, renew_ms);
+  try {
+    const stopped = AbortSignal.any([signal, lost.signal]);
+    // Not every destination notices the signal while it reads.
+    return await Promise.race([work(stopped), rejectedBy(stopped)]);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+function rejectedBy(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  if (signal.aborted) reject(signal.reason);
+  else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  return promise;
+}
+
+/** Locks a verification that this process still holds; false where it lost it. */
+export async function lockHeld(
+  tx: Transaction,
+  { id, claim_id }: Pick<Verification, 'id' | 'claim_id'>,
+): Promise<boolean> {
+  const row = await tx.row(sql`SELECT 1 FROM batch_export_verifications WHERE id = ${id}
+    AND claim_id = ${claim_id}::uuid AND finished_at IS NULL FOR UPDATE`);
+  return row !== undefined;
+}
+
+/** Gives a verification back for a later try, with the reason. */
+export async function postpone(
+  { db }: Engine,
+  { id, claim_id, tries }: Verification,
+  { detail, seconds }: { detail: string | null; seconds: number },
+): Promise<void> {
+  await db.run(sql`
+    UPDATE batch_export_verifications SET claim_id = NULL, claimed_at = NULL,
+      due_at = now() + make_interval(secs => ${seconds}),
+      tries = ${seconds === 0 ? tries : tries + 1}, detail = ${detail},
+      records_in_part = 0, last_updated_at = now()
+    WHERE id = ${id} AND claim_id = ${claim_id}::uuid AND finished_at IS NULL`);
+}
+
+/** Ends a verification early, with the reason. */
+export async function fail({ db }: Engine, one: Verification, detail: string): Promise<void> {
+  await db.run(sql`
+    UPDATE batch_export_verifications SET status = 'Failed', detail = ${detail}, claim_id = NULL,
+      records_in_part = 0, finished_at = now(), last_updated_at = now()
+    WHERE id = ${one.id} AND claim_id = ${one.claim_id}::uuid AND finished_at IS NULL`);
+}

@@ -1,0 +1,100 @@
+import sql from 'sql-template-tag';
+import { isoInstant } from '../../../platform/clock.ts';
+import type { Queryable } from '../../../platform/postgres/database.ts';
+import { deliveredOf } from '../../model/ledger/ledger.ts';
+import { fromStored, subtract } from '../../model/ledger/rectangles.ts';
+import type { StoredRectangle } from '../../model/ledger/rectangles.ts';
+import { coveredSpans } from '../../model/ledger/spans.ts';
+import type { Verification } from './verification.ts';
+
+/** Facts of a verification that is complete. */
+export type Verified = Pick<
+  Verification,
+  'batch_export_id' | 'revision' | 'start_at' | 'end_at' | 'started_at' | 'is_unproven'
+> & { doubtful_from: number | null };
+
+/**
+ * Returns the instant up to which everything that was ingested since the first interval of the
+ * schedule has been delivered, and was found so; null: none. One of a range carries on what the
+ * verification before it has found.
+ */
+export async function verifiedThrough(db: Queryable, one: Verified): Promise<string | null> {
+  if (one.is_unproven) return null;
+  const before = await findVerifiedThrough(db, one);
+  const whole = await wholeUntil(db, one);
+  if (whole === undefined) return null;
+  const known = before === null ? -Infinity : Date.parse(before);
+  const reached = await reachedBy(db, one, whole, known);
+  const through = Math.min(reached, whole.to, one.doubtful_from ?? Infinity);
+  return through > whole.from ? isoInstant(through) : null;
+}
+
+/** End of what verifications have looked at without a gap, be there findings or not. */
+async function reachedBy(
+  db: Queryable,
+  one: Verified,
+  whole: { from: number; to: number },
+  known: number,
+): Promise<number> {
+  const { start_at, end_at } = one;
+  if (start_at === null && end_at === null) return whole.to;
+  // The range is of data intervals: those of backfills by event time say nothing of ingestion.
+  if (await hasEventTime(db, one)) return known;
+  const from = start_at === null ? -Infinity : Date.parse(start_at);
+  const to = end_at === null ? Infinity : Date.parse(end_at);
+  return from <= Math.max(whole.from, known) ? Math.max(known, Math.min(whole.to, to)) : known;
+}
+
+/** Returns true if backfills by event time have delivered rows. */
+async function hasEventTime(
+  db: Queryable,
+  { batch_export_id, revision }: Verified,
+): Promise<boolean> {
+  const row = await db.row(sql`
+    SELECT 1 FROM batch_export_backfills b JOIN batch_export_runs r ON r.backfill_id = b.id
+      AND r.status = 'Completed' AND r.records_completed > 0
+    WHERE b.batch_export_id = ${batch_export_id} AND b.revision = ${revision}
+      AND b.selects_by = 'timestamp' LIMIT 1`);
+  return row !== undefined;
+}
+
+/** The latest result of the export's revision; null where none is known. */
+async function findVerifiedThrough(
+  db: Queryable,
+  { batch_export_id, revision }: Pick<Verified, 'batch_export_id' | 'revision'>,
+): Promise<string | null> {
+  const row = await db.row<{ verified_through: string | null }>(sql`
+    SELECT verified_through FROM batch_export_verifications
+    WHERE batch_export_id = ${batch_export_id} AND revision = ${revision}
+      AND status = 'Completed' ORDER BY created_at DESC, id DESC LIMIT 1`);
+  return row?.verified_through ?? null;
+}
+
+/**
+ * The span of insertion time, from the first interval of the schedule on, of which the ledger has
+ * everything: without what was delivered after the verification began.
+ */
+async function wholeUntil(
+  db: Queryable,
+  { batch_export_id: id, revision, started_at }: Verified,
+): Promise<{ from: number; to: number } | undefined> {
+  const areas = (await deliveredOf(db, [{ id, revision }])).get(id) ?? [];
+  const later = await db.rows<{ selection: StoredRectangle[] }>(sql`
+    SELECT selection FROM batch_export_runs WHERE batch_export_id = ${id}
+      AND revision = ${revision} AND status = 'Completed' AND replaces IS NULL
+      AND finished_at >= ${started_at}::timestamptz`);
+  const spans = coveredSpans(
+    subtract(
+      areas,
+      later.flatMap(({ selection }) => fromStored(selection)),
+    ),
+  );
+  // Leans on batch_export_runs_compared.
+  const first = await db.row<{ at: string | null }>(sql`
+    SELECT min(data_interval_start) AS at FROM batch_export_runs WHERE batch_export_id = ${id}
+      AND revision = ${revision} AND backfill_id IS NULL AND id = delivery_id`);
+  const from = first?.at === null || first === undefined ? spans[0]?.from : Date.parse(first.at);
+  if (from === undefined) return undefined;
+  const span = spans.find((some) => some.from <= from && some.to > from);
+  return span === undefined ? undefined : { from, to: span.to };
+}

@@ -1,0 +1,175 @@
+import sql from 'sql-template-tag';
+import { caughtUp } from '../../../platform/clickhouse/topology/caught_up.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import { databaseInstant } from '../../../platform/postgres/instant.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
+import type { DestinationDefinition } from '../../model/destination/destination.ts';
+import { listUncertain } from '../../model/ledger/uncertain.ts';
+import { row_tables } from '../../model/removals/delete_rows.ts';
+import type { Engine } from '../engine.ts';
+import { compareDeliveries, newComparison } from './compare.ts';
+import type { Comparing, Comparison } from './compare.ts';
+import { countDeliveries, listDeliveries } from './deliveries.ts';
+import type { DeliveryRun } from './deliveries.ts';
+import { findForeign } from './foreign.ts';
+import { judge } from './judge.ts';
+import type { Judged, Look } from './judge.ts';
+import type { LookedAtExport } from './missing_deliveries.ts';
+import { endPart } from './part_end.ts';
+import type { PartEnd } from './part_end.ts';
+import { isMoving, listUnsettled } from './unsettled.ts';
+import { claimVerification, fail, postpone, whileHeld } from './verification.ts';
+import type { Verification } from './verification.ts';
+import { getDestination, part_deliveries_max, reasonOf } from './verify_exports.ts';
+
+/** Rows of one part, unless a single delivery has more. */
+const part_records_max = 500_000;
+/** Waits after a part that failed, in seconds; after the last one the verification ends. */
+const waits = [5, 15, 30, 60] as const;
+/** So often a part with differences is compared again while rows are changed on purpose. */
+const moving_tries_max = 40;
+const moving_wait_seconds = 15;
+const moving_detail =
+  'An erasure, the retention or a rewrite changes rows of this project. Sluice compares these ' +
+  'deliveries again when it is over.';
+const moving_note =
+  'An erasure, the retention or a rewrite changed rows of this project all the time, so the ' +
+  'differences may come from there. Verify again when it is over.';
+
+/**
+ * Compares the next part of each verification that waits, until none does, and gives the number of
+ * parts. Guarantees: after a kill another process repeats the part in hand and no other one; two
+ * processes never record the same part; one part at a time is read in a process, the newest
+ * deliveries first; a destination that cannot be read is tried again, and the reason shown.
+ */
+export async function workVerifications(engine: Engine, signal: AbortSignal): Promise<number> {
+  let done = 0;
+  while (!signal.aborted) {
+    const one = await claimVerification(engine);
+    if (one === undefined) break;
+    await workPart(engine, one, signal);
+    done += 1;
+  }
+  return done;
+}
+
+async function workPart(engine: Engine, one: Verification, signal: AbortSignal): Promise<void> {
+  const row = await engine.db.row<LookedAtExport>(sql`
+    SELECT id, name, team_id, model, custom_query, revision, destination_type, destination_config,
+      destination_secrets, timezone FROM batch_exports
+    WHERE id = ${one.batch_export_id} AND revision = ${one.revision} AND deleted_at IS NULL`);
+  if (row === undefined)
+    return fail(engine, one, 'The export was changed or deleted: verify it again.');
+  let rows = 0;
+  const part = { records: 0 };
+  try {
+    const end = await whileHeld(
+      engine,
+      one,
+      signal,
+      () => Math.min(part.records, Math.floor(rows / 2)),
+      (held) => {
+        const onRow = () => void (rows += 1);
+        const definition = getDestination(row.destination_type);
+        const comparing = { engine, row, definition, signal: held, onRow };
+        return caughtUp(engine.clickhouse, row_tables, () => comparePart(comparing, one, part));
+      },
+    );
+    if (end === 'moving')
+      await postpone(engine, one, { detail: moving_detail, seconds: moving_wait_seconds });
+    else await endPart(engine, row, one, end);
+  } catch (error) {
+    await settle(engine, one, error, signal);
+  }
+}
+
+async function comparePart(
+  comparing: Comparing,
+  one: Verification,
+  part: { records: number },
+): Promise<PartEnd | 'moving'> {
+  const { engine, row, definition, signal } = comparing;
+  const { db } = engine;
+  const range = { ...one, id: row.id };
+  const look: Look = {
+    since: isoInstant(await databaseInstant(db)),
+    unsettled: await listUnsettled(db),
+  };
+  const counted = one.deliveries === null ? await countDeliveries(db, range) : undefined;
+  const { runs, is_last } = await nextRuns(comparing, definition, one);
+  part.records = runs.reduce((sum, run) => sum + run.records, 0);
+  const comparison = newComparison();
+  await compareDeliveries(comparing, runs, comparison);
+  const judgeAll = (differences: Comparison['differences']) =>
+    judge(engine, row, look, { runs, differences }, signal);
+  const judged = await judgeAll(comparison.differences);
+  if (is_last) judged.push(...(await foreignNow(comparing, range, judgeAll)));
+  if (is_last) judged.push(...(await listDoubts(engine, row.id)));
+  if (judged.length > 0 && (await isMoving(db, row, look.since))) {
+    if (one.tries < moving_tries_max) return 'moving';
+    comparison.notes.push(moving_note);
+    comparison.is_unproven = true;
+  }
+  return { comparison, runs, judged, counted, is_last };
+}
+
+/** The deliveries of the next part: all of them where the destination is read as a whole. */
+async function nextRuns(
+  { engine, row }: Comparing,
+  { verify_parts }: DestinationDefinition,
+  one: Verification,
+): Promise<{ runs: DeliveryRun[]; is_last: boolean }> {
+  const limit = verify_parts === undefined ? null : part_deliveries_max;
+  const range = { ...one, id: row.id };
+  const listed = await listDeliveries(engine.db, range, { after: one.position, limit });
+  if (limit === null) return { runs: listed, is_last: true };
+  let records = 0;
+  const runs = listed.filter((run, index) => {
+    records += run.records;
+    return index === 0 || records <= part_records_max;
+  });
+  return { runs, is_last: listed.length < limit && runs.length === listed.length };
+}
+
+/** Foreign objects, which were there at two looks: others were about to get their receipt. */
+async function foreignNow(
+  comparing: Comparing,
+  range: Parameters<typeof findForeign>[1],
+  judgeAll: (differences: Comparison['differences']) => Promise<Judged[]>,
+): Promise<Judged[]> {
+  const first = await judgeAll(await findForeign(comparing, range));
+  if (first.length === 0) return [];
+  const again = await judgeAll(await findForeign(comparing, range));
+  const names = new Set(first.map(({ name }) => name));
+  return again.filter(({ name }) => names.has(name));
+}
+
+/** Deliveries that the destination may or may not show. */
+async function listDoubts({ db }: Engine, id: string): Promise<Judged[]> {
+  return (await listUncertain(db, id)).map((one) => ({
+    kind: 'uncertain',
+    name: `delivery ${one.delivery_id}`,
+    detail:
+      'Its run ended during the commit, so the rows may be there or not: retry the run to find ' +
+      'out.',
+    run: { ...one, id: one.run_id, selects_by: 'inserted_at', receipt: '' },
+  }));
+}
+
+async function settle(
+  engine: Engine,
+  one: Verification,
+  error: unknown,
+  signal: AbortSignal,
+): Promise<void> {
+  if (signal.aborted) return postpone(engine, one, { detail: null, seconds: 0 });
+  engine.log.warn(
+    { err: error, verification: one.id, batch_export_id: one.batch_export_id },
+    'a part of a verification failed',
+  );
+  const seconds = waits[one.tries];
+  if (error instanceof NonRetryableError || seconds === undefined)
+    return fail(engine, one, `${reasonOf(error)} Mend this, then verify again.`);
+  const next = isoInstant(engine.clock.now() + seconds * 1_000);
+  return postpone(engine, one, { detail: `${reasonOf(error)} Next try at ${next}.`, seconds });
+}
