@@ -25,6 +25,7 @@ import type { DestinationType, DestinationTypes } from '../server/api/destinatio
 import type { Domain, DomainCreate, DomainPatch, ProviderFields, ProviderMetadata } from '../server/api/domains/schema.ts';
 import type { CopiesQuery, Erasure, ErasureCopy, ErasurePreview, NewErasure } from '../server/api/erasures/schema.ts';
 import type { EventCounts, EventCountsQuery, EventsBody, EventsTaken, NewestEvents, NewestQuery } from '../server/api/events/schema.ts';
+import type { FileDownload, NewFileDownload } from '../server/api/file_downloads/schema.ts';
 import type { IngestionWarning, IngestionWarningQuery } from '../server/api/ingestion_warnings/schema.ts';
 import type { Instance } from '../server/api/instance/schema.ts';
 import type { Acceptance, Accepted, BulkAnswer, BulkBody, Invite, InviteWithLink, NewInvite, ShownInvite, ShownQuery } from '../server/api/invites/schema.ts';
@@ -68,6 +69,7 @@ export type Operations = {
   'DELETE /api/personal_api_keys/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/projects/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/projects/:project_id/batch_exports/:id/': [{ validate_only?: boolean }, undefined, undefined];
+  'DELETE /api/projects/:project_id/file_downloads/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/projects/:project_id/notice_targets/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/projects/:project_id/plugin_configs/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/projects/:project_id/write_keys/:id/': [{ validate_only?: boolean }, undefined, undefined];
@@ -177,6 +179,9 @@ export type Operations = {
   'GET /api/projects/:project_id/erasures/:id/copies/': [Static<typeof CopiesQuery>, undefined, Listed<Static<typeof ErasureCopy>>];
   'GET /api/projects/:project_id/events/': [Static<typeof NewestQuery>, undefined, Static<typeof NewestEvents>];
   'GET /api/projects/:project_id/events/counts/': [Static<typeof EventCountsQuery>, undefined, Static<typeof EventCounts>];
+  'GET /api/projects/:project_id/file_downloads/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof FileDownload>>];
+  'GET /api/projects/:project_id/file_downloads/:id/': [undefined, undefined, Static<typeof FileDownload>];
+  'GET /api/projects/:project_id/file_downloads/:id/download/:part/': [undefined, undefined, unknown];
   'GET /api/projects/:project_id/find/': [Static<typeof FindQuery>, undefined, Static<typeof Found>];
   'GET /api/projects/:project_id/ingestion_warnings/': [Static<typeof IngestionWarningQuery>, undefined, Listed<Static<typeof IngestionWarning>>];
   'GET /api/projects/:project_id/notice_deliveries/': [Static<typeof DeliveriesQuery>, undefined, Listed<Static<typeof NoticeDelivery>>];
@@ -242,6 +247,7 @@ export type Operations = {
   'POST /api/organizations/:organization_id/batch_exports/:id/effect/': [{ validate_only?: boolean }, Static<typeof BatchExportPatch>, Static<typeof ChangeEffect>];
   'POST /api/organizations/:organization_id/batch_exports/:id/pause/': [{ validate_only?: boolean }, undefined, Static<typeof BatchExport>];
   'POST /api/organizations/:organization_id/batch_exports/:id/preview/': [{ validate_only?: boolean }, Static<typeof BatchExportPatch>, Static<typeof ExportPreview>];
+  'POST /api/organizations/:organization_id/batch_exports/:id/run/': [{ validate_only?: boolean }, undefined, Static<typeof BatchExportWithBackfill>];
   'POST /api/organizations/:organization_id/batch_exports/:id/run_now/': [{ validate_only?: boolean }, undefined, Static<typeof BatchExportWithBackfill>];
   'POST /api/organizations/:organization_id/batch_exports/:id/test/': [{ validate_only?: boolean }, Static<typeof BatchExportPatch>, Static<typeof DestinationTest>];
   'POST /api/organizations/:organization_id/batch_exports/:id/try_now/': [{ validate_only?: boolean }, undefined, Static<typeof BatchExport>];
@@ -291,6 +297,7 @@ export type Operations = {
   'POST /api/projects/:project_id/batch_exports/:id/effect/': [{ validate_only?: boolean }, Static<typeof BatchExportPatch>, Static<typeof ChangeEffect>];
   'POST /api/projects/:project_id/batch_exports/:id/pause/': [{ validate_only?: boolean }, undefined, Static<typeof BatchExport>];
   'POST /api/projects/:project_id/batch_exports/:id/preview/': [{ validate_only?: boolean }, Static<typeof BatchExportPatch>, Static<typeof ExportPreview>];
+  'POST /api/projects/:project_id/batch_exports/:id/run/': [{ validate_only?: boolean }, undefined, Static<typeof BatchExportWithBackfill>];
   'POST /api/projects/:project_id/batch_exports/:id/run_now/': [{ validate_only?: boolean }, undefined, Static<typeof BatchExportWithBackfill>];
   'POST /api/projects/:project_id/batch_exports/:id/test/': [{ validate_only?: boolean }, Static<typeof BatchExportPatch>, Static<typeof DestinationTest>];
   'POST /api/projects/:project_id/batch_exports/:id/try_now/': [{ validate_only?: boolean }, undefined, Static<typeof BatchExport>];
@@ -302,6 +309,7 @@ export type Operations = {
   'POST /api/projects/:project_id/erasures/': [{ validate_only?: boolean }, Static<typeof NewErasure>, Static<typeof Erasure>];
   'POST /api/projects/:project_id/erasures/preview/': [{ validate_only?: boolean }, Static<typeof NewErasure>, Static<typeof ErasurePreview>];
   'POST /api/projects/:project_id/events/': [{ validate_only?: boolean }, Static<typeof EventsBody>, Static<typeof EventsTaken>];
+  'POST /api/projects/:project_id/file_downloads/': [{ validate_only?: boolean }, Static<typeof NewFileDownload>, Static<typeof FileDownload>];
   'POST /api/projects/:project_id/notice_deliveries/:id/send/': [{ validate_only?: boolean }, undefined, Static<typeof NoticeDeliveryRecord>];
   'POST /api/projects/:project_id/notice_targets/': [{ validate_only?: boolean }, Static<typeof NoticeTargetCreate>, Static<typeof NewNoticeTarget>];
   'POST /api/projects/:project_id/notice_targets/:id/test/': [{ validate_only?: boolean }, undefined, Static<typeof NoticeTargetTest>];

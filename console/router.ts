@@ -19,6 +19,7 @@ import { edit_export_route, exports_route, new_export_route } from './batch_expo
 import { connection_route, connections_route } from './connections/routes.ts';
 import { domain_route, domains_route } from './domains/routes.ts';
 import { erasure_route, erasures_route } from './erasures/routes.ts';
+import { downloads_route } from './file_downloads/routes.ts';
 import { events_route } from './events/routes.ts';
 import { invite_route } from './invites/routes.ts';
 import { members_route } from './members/routes.ts';
@@ -81,6 +82,7 @@ const routes = root_route.addChildren([
       plugins_route,
       plugin_route,
       plugin_code_route,
+      downloads_route,
       erasures_route,
       erasure_route,
       project_settings_route,

@@ -3,6 +3,7 @@ import {
   IconBell,
   IconBuilding,
   IconDatabaseExport,
+  IconDownload,
   IconEraser,
   IconFileCode,
   IconKey,
@@ -35,6 +36,12 @@ export const project_pages = [
     also: ['uuid', 'distinct id', 'person'],
     to: '/projects/$project_id/find',
     icon: IconSearch,
+  },
+  {
+    label: 'Downloads',
+    also: ['CSV', 'Parquet', 'files', 'range'],
+    to: '/projects/$project_id/downloads',
+    icon: IconDownload,
   },
   {
     label: 'Notices',

@@ -25,6 +25,8 @@ import { sweepVisitorSalts } from './capture/visitor_salts.ts';
 import { sweepPlans } from './configuration/store.ts';
 import { warnOfCertificates } from './domains/certificate_warnings.ts';
 import { recheckDomains } from './domains/proof/recheck.ts';
+import { countDownloads } from './file_downloads/read.ts';
+import { sweepDownloads } from './file_downloads/store.ts';
 import { endTokens, warnOfTokens } from './scim/tokens/chores.ts';
 import { sweepPeople } from './users/sweep.ts';
 import { sweepSingleSignOn } from './single_sign_on/sweep.ts';
@@ -85,6 +87,11 @@ export function choresOf(deps: Deps): Chore[] {
       name: 'sending of mails',
       interval_ms: 2_000,
       work: (signal) => deps.outbox.sendDue(signal),
+    },
+    {
+      name: 'counting of downloads',
+      interval_ms: 1_000,
+      work: (signal) => countDownloads(deps.engine, signal),
     },
     ...erasuresOf(deps),
     ...removalsOf(deps),
@@ -160,6 +167,11 @@ function removalsOf(deps: Deps): Chore[] {
       name: 'removal of old bulk actions',
       interval_ms: 3_600_000,
       work: (signal) => sweepBulkActions(deps, signal),
+    },
+    {
+      name: 'removal of downloads that have expired',
+      interval_ms: 60_000,
+      work: () => sweepDownloads(deps.db),
     },
     {
       name: 'removal of old security events',

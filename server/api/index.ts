@@ -13,6 +13,7 @@ import { erasureRoutes } from './erasures/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { ingestionWarningRoutes } from './ingestion_warnings/routes.ts';
 import { instanceRoutes } from './instance/routes.ts';
+import { fileDownloadRoutes } from './file_downloads/routes.ts';
 import { inviteRoutes } from './invites/routes.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { memberRoutes } from './members/routes.ts';
@@ -40,6 +41,7 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   projectRoutes,
   batchExportRoutes,
   destinationRoutes,
+  fileDownloadRoutes,
   noticeTargetRoutes,
   noticeDeliveryRoutes,
   queryRoutes,

@@ -61,6 +61,7 @@ const signed_in: Record<string, Look> = {
     path: '/projects/$project_id/plugins/pipeline_destinations/$plugin_id/code',
     heading: 'Code of <b>Plugin</b>',
   },
+  downloads_route: { path: '/projects/$project_id/downloads', heading: 'Downloads' },
   erasures_route: { path: '/projects/$project_id/erasures', heading: 'Erasures' },
   erasure_route: { path: '/projects/$project_id/erasures/$erasure_id', heading: 'Erasure' },
   connections_route: {

@@ -47,7 +47,7 @@ function enginePart(path: string): string | undefined {
 const api_order = [
   'console mcp reference instance configuration',
   'site_apps plugin_configs plugins',
-  'notice_deliveries notice_targets batch_exports destinations',
+  'notice_deliveries notice_targets file_downloads batch_exports destinations',
   'erasures retention query',
   'capture events ingestion_warnings write_keys',
   'scim single_sign_on invites account members sessions',
@@ -63,7 +63,7 @@ function nounOf(path: string): string | undefined {
 /** The folders of the console, the uppermost first, below the list of pages. */
 const console_order = [
   'users security plugins notice_targets members invites',
-  'events erasures domains',
+  'events file_downloads erasures domains',
   'batch_exports queries connections destinations',
   'api_keys activity organizations projects write_keys configuration',
   'security_events sessions shell',

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { countDownloads } from '../../server/api/file_downloads/read.ts';
 import { retryLater } from '../../server/engine/exports/runs/progress.ts';
 import { claimRun } from '../../server/engine/exports/workers/claims.ts';
 import {
@@ -32,6 +33,7 @@ export async function tellExports(world: StoryWorld): Promise<void> {
   await ask('POST', `${project}query/validate/`, { query });
   await connections(world);
   await insertEvents(harness, home);
+  await downloads(world);
   for (const place of [project, organization]) {
     const id = await anExport(world, place);
     await runsOf(world, `${place}batch_exports/${id}/`);
@@ -59,6 +61,17 @@ async function anExport({ ask }: StoryWorld, place: string): Promise<string> {
   await ask('POST', `${one}run/`);
   await ask('GET', `${one}earlier_deliveries/`);
   return id as string;
+}
+
+async function downloads({ ask, harness, project }: StoryWorld): Promise<void> {
+  const base = `${project}file_downloads/`;
+  const { id } = await ask('POST', base, { ...range, file_format: 'CSV', compression: 'gzip' });
+  const at_once = { ...harness.deps.engine, settle_seconds: 0 };
+  await countDownloads(at_once, new AbortController().signal);
+  await ask('GET', base);
+  await ask('GET', `${base}${id}/`);
+  await ask('GET', `${base}${id}/download/1/`);
+  await ask('DELETE', `${base}${id}/`);
 }
 
 async function connections({ ask, organization, receiver }: StoryWorld): Promise<void> {

@@ -139,6 +139,11 @@ export const groups: ApiReference['groups'] = [
         description: 'Rows that the retention of a project keeps, and rows that it would remove.',
       },
       {
+        name: 'file_downloads',
+        label: 'Downloads',
+        description: 'A range of rows as files, once: asked for, counted, fetched in parts.',
+      },
+      {
         name: 'erasures',
         label: 'Erasures',
         description:

@@ -195,10 +195,10 @@ export function withMediaTypes(
   schema: FastifySchema,
   media_types: readonly string[] | undefined,
 ): FastifySchema {
-  if (media_types === undefined) return schema;
-  const { description, ...json } = (schema.response as Record<string, TSchema>)[
-    '200'
-  ] as TSchema & {
+  const answer = (schema.response as Record<string, TSchema>)['200']!;
+  // An answer with other media types alone declares them itself.
+  if (media_types === undefined || 'content' in answer) return schema;
+  const { description, ...json } = answer as TSchema & {
     description: string;
   };
   const content = Object.fromEntries([

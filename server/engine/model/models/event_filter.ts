@@ -31,7 +31,7 @@ const names = (description: string) =>
   );
 
 /** The config keys that every destination has. */
-const filter_keys = {
+export const filter_keys = {
   include_events: names(
     'Exact names. If null or empty, Sluice exports every event. Applies to the model `events` ' +
       'only.',

@@ -1,0 +1,171 @@
+import { Table } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useContext } from 'react';
+import type { FileDownload } from '../../server/api/file_downloads/schema.ts';
+import { model_choices } from '../batch_exports/form/draft.ts';
+import { ChoiceField, TextField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { pathTo } from '../http/path.ts';
+import { pathOf } from '../http/reading.ts';
+import { Empty } from '../page/empty.tsx';
+import { Page } from '../page/page.tsx';
+import { Pages } from '../page/pages.tsx';
+import { counted } from '../page/quantities.ts';
+import { Rows } from '../page/rows.tsx';
+import { Section, useDone } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { Instant, ZoneContext } from '../time/instant.tsx';
+import { now } from '../time/now.ts';
+import { askedFor, nothing } from './asked_for.ts';
+import {
+  downloadsOf,
+  downloadsPath,
+  exportsOf,
+  format_choices,
+  partPath,
+} from './file_downloads.ts';
+
+const route = getRouteApi('/signed_in/projects/$project_id/downloads');
+/** Number of parts with a link; the API lists all. */
+const links_max = 20;
+
+/** Shows the downloads of the project, and the form for a new one. */
+export function DownloadsPage() {
+  const { project_id } = route.useParams();
+  const { page = 1 } = route.useSearch();
+  const navigate = route.useNavigate();
+  const list = downloadsOf(project_id, page);
+  const query = useQuery(list);
+  return (
+    <Page title="Downloads" request={pathOf(list)}>
+      <Section title="Download rows once">
+        <NewDownload project_id={project_id} />
+      </Section>
+      <Section title="Files" is_wide>
+        <Shown query={query}>
+          {({ count, results }) => (
+            <>
+              {count === 0 ? (
+                <Empty title="No downloads">
+                  A download shows its files here for 24 hours. For files every hour or day, create
+                  an export.
+                </Empty>
+              ) : (
+                <Rows columns={['Rows of', 'Range', 'State', 'Files', '']}>
+                  {results.map((one) => (
+                    <Row key={one.id} download={one} />
+                  ))}
+                </Rows>
+              )}
+              <Pages
+                count={count}
+                page={page}
+                go={(to) => void navigate({ search: to === 1 ? {} : { page: to } })}
+              />
+            </>
+          )}
+        </Shown>
+      </Section>
+    </Page>
+  );
+}
+
+function NewDownload({ project_id }: { project_id: string }) {
+  const zone = useContext(ZoneContext);
+  const done = useDone();
+  const known = useQuery(exportsOf(project_id)).data?.results ?? [];
+  const day = new Date(now()).toISOString().slice(0, 10);
+  return (
+    <Form
+      path={downloadsPath(project_id)}
+      body={(values) => askedFor(values, zone, now())}
+      done={() => done('The download is being counted.')}
+      button="Create download"
+    >
+      <ChoiceField name="model" label="Model" value="events" options={model_choices} />
+      <ChoiceField
+        name="batch_export"
+        label="Export"
+        hint="Its model, query and event names replace the model."
+        value={nothing}
+        options={[
+          { value: nothing, label: 'None' },
+          ...known.map(({ id, name }) => ({ value: id, label: name })),
+        ]}
+      />
+      <TextField
+        name="start_at"
+        label={`First day (${zone})`}
+        type="date"
+        value={day}
+        autoComplete="off"
+      />
+      <TextField
+        name="end_at"
+        label={`Last day (${zone})`}
+        hint="At most 31 days."
+        type="date"
+        value={day}
+        autoComplete="off"
+      />
+      <ChoiceField name="file_format" label="Format" value="CSV" options={format_choices} />
+      <ChoiceField
+        name="compression"
+        label="Compression"
+        value={nothing}
+        options={[
+          { value: nothing, label: 'None' },
+          { value: 'gzip', label: 'gzip' },
+          { value: 'zstd', label: 'zstd' },
+        ]}
+      />
+    </Form>
+  );
+}
+
+function Row({ download }: { download: FileDownload }) {
+  const { id, project, model, batch_export, start_at, end_at, status, detail, parts } = download;
+  const done = useDone();
+  const path = pathTo('/api/projects/:project_id/file_downloads/:id/', {
+    project_id: String(project),
+    id,
+  });
+  const tones = { Starting: undefined, Completed: 'good', Failed: 'bad' } as const;
+  return (
+    <Table.Tr>
+      <Table.Th scope="row">{batch_export === null ? model : `an export of ${model}`}</Table.Th>
+      <Table.Td data-label="Range">
+        <Instant at={start_at} is_exact /> until <Instant at={end_at} is_exact />
+      </Table.Td>
+      <Table.Td data-label="State" className={tones[status]}>
+        {download.records === null ? detail : counted(download.records, 'row')}
+        {status === 'Completed' && (
+          <>
+            , expires <Instant at={download.expires_at} />
+          </>
+        )}
+      </Table.Td>
+      <Table.Td data-label="Files" className="long">
+        {parts.slice(0, links_max).map(({ number, name }) => (
+          <div key={number}>
+            <a href={partPath(download, number)} download={name}>
+              {name}
+            </a>
+          </div>
+        ))}
+        {parts.length > links_max && `and ${parts.length - links_max} more, by the API`}
+      </Table.Td>
+      <Table.Td>
+        <Form
+          method="DELETE"
+          path={path}
+          part={id}
+          done={() => done('The download is deleted.')}
+          tone="danger"
+          button="Delete"
+        />
+      </Table.Td>
+    </Table.Tr>
+  );
+}
