@@ -27,7 +27,7 @@ const words: Record<string, { state: string; slot: string }> = {
   failing: { state: 'Failing', slot: 'Failed' },
 };
 
-/** Looks at an export in the list, its head, its incident, the run in trouble, its map and notice. */
+/** Looks at an export in the list, its head, incident, run in trouble, map and notice. */
 export async function lookAt(
   { page, shot }: Walker,
   receiver: HttpReceiver,
