@@ -10,7 +10,7 @@ export type Told = {
   cause: string | null;
 };
 
-/** What each place says of one export at one moment. */
+/** The words of each place about one export at one moment. */
 export type Signs = {
   list: string;
   head: string;
