@@ -48,7 +48,10 @@ test('pages, exports and actions are reached by keyboard alone', { skip }, async
   // Enter in an empty palette takes the first, which changes nothing.
   await page.keyboard.press('Control+k');
   await page.getByRole('option', { name: 'Pause this export' }).waitFor();
-  assert.equal(await page.getByRole('option').first().textContent(), 'Edit this export');
+  assert.equal(
+    await page.getByRole('dialog').getByRole('option').first().textContent(),
+    'Edit this export',
+  );
   await page.keyboard.press('Escape');
   await field(page).waitFor({ state: 'detached' });
   await choose(page, 'pause', 'Pause this export');

@@ -134,7 +134,7 @@ export const big_instance: Journey = {
     await key('Control+k');
     await page.getByRole('combobox', { name: 'Page, export or action' }).waitFor();
     await typeOn('Shop 123');
-    await see(page.getByRole('option').first().filter({ hasText: 'Shop 123' }));
+    await see(page.getByRole('dialog').getByRole('option', { name: /^Shop 123/ }));
     await key('Enter');
     await page.getByRole('button', { name: /Shop 123/ }).waitFor();
     await press(/^My organization/);
