@@ -127,7 +127,6 @@ function ExportActions({ row }: { row: BatchExport }) {
   const { label, run } = usePause(row);
   const params = { project_id: String(row.team_id), export_id: row.id };
   useActions([
-    { label: `${label} this export`, run },
     {
       label: 'Edit this export',
       run: () => {
@@ -149,6 +148,8 @@ function ExportActions({ row }: { row: BatchExport }) {
         return undefined;
       },
     })),
+    // Last: Enter in an empty palette takes the first, which must change nothing.
+    { label: `${label} this export`, run },
   ]);
   return undefined;
 }

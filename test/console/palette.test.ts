@@ -45,6 +45,15 @@ test('pages, exports and actions are reached by keyboard alone', { skip }, async
   await choose(page, 'night', `Nightly ${hostile}`);
   await page.waitForURL(`**/exports/${created.id}`);
   await page.getByRole('heading', { name: hostile }).waitFor();
+  // Enter in an empty palette takes the first, which changes nothing.
+  await page.keyboard.press('Control+k');
+  await page.getByRole('option', { name: 'Pause this export' }).waitFor();
+  assert.equal(
+    await page.getByRole('dialog').getByRole('option').first().textContent(),
+    'Edit this export',
+  );
+  await page.keyboard.press('Escape');
+  await field(page).waitFor({ state: 'detached' });
   await choose(page, 'pause', 'Pause this export');
   await page.getByText('The export is paused.').waitFor();
   assert.equal(await paused(), true);

@@ -132,8 +132,9 @@ export const big_instance: Journey = {
     await press('Export 217');
     await page.getByRole('heading', { name: 'Export 217', level: 1 }).waitFor();
     await key('Control+k');
+    await page.getByRole('combobox', { name: 'Page, export or action' }).waitFor();
     await typeOn('Shop 123');
-    await see(page.getByRole('option', { name: /Shop 123/ }).first());
+    await see(page.getByRole('dialog').getByRole('option', { name: /^Shop 123/ }));
     await key('Enter');
     await page.getByRole('button', { name: /Shop 123/ }).waitFor();
     await press(/^My organization/);

@@ -10,7 +10,7 @@ export type Told = {
   cause: string | null;
 };
 
-/** What each place says of one export at one moment. */
+/** The words of each place about one export at one moment. */
 export type Signs = {
   list: string;
   head: string;
@@ -27,7 +27,7 @@ const words: Record<string, { state: string; slot: string }> = {
   failing: { state: 'Failing', slot: 'Failed' },
 };
 
-/** Looks at an export in the list, its head, its incident, the run in trouble, its map and notice. */
+/** Looks at an export in the list, its head, incident, run in trouble, map and notice. */
 export async function lookAt(
   { page, shot }: Walker,
   receiver: HttpReceiver,

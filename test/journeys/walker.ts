@@ -5,7 +5,7 @@ import { clearBrowser } from '../console/visitor.ts';
 
 const wait_ms_max = 60_000;
 
-/** What a journey cost, and what the screen said when it mattered. */
+/** The cost of a journey, and the sentences of the screen when it mattered. */
 export type Walked = {
   name: string;
   clicks: number;

@@ -28,7 +28,7 @@ export type Warehouse = {
   close(): Promise<void>;
 };
 
-/** A small file system that holds a tablespace; `fill` takes its last byte, `empty` gives it back. */
+/** A small file system with a tablespace; `fill` takes its last byte, `empty` gives it back. */
 export type SmallDisk = { path: string; fill(): void; empty(): void; close(): void };
 
 const mebibyte = 2 ** 20;

@@ -55,10 +55,11 @@ async function tellOfLostTable(
 ): Promise<void> {
   const deliveries = await receiptsOf(dialect).ofExport(batch_export_id);
   if (deliveries.length === 0) return;
+  const lacking = counted(deliveries.length, 'earlier delivery');
   warn(
-    `The table ${dialect.target.name} was gone, and Sluice created it again. It lacks the rows of ` +
-      `${counted(deliveries.length, 'earlier delivery')}. To deliver them, start a backfill of all ` +
-      'rows again (`mode` `all`) of the time before this interval.',
+    `The table ${dialect.target.name} was gone, and Sluice created it again. It lacks the rows ` +
+      `of ${lacking}. To deliver them, start a backfill of all rows again (\`mode\` \`all\`) of ` +
+      'the time before this interval.',
   );
 }
 

@@ -97,7 +97,8 @@ const cases: [facts: Partial<StateFacts>, sentence: string][] = [
   [{ code: 'running', open_runs: 2 }, `Running since ${since}: 2 runs in progress. ${delivered}`],
   [
     { code: 'waiting', records_by_backfills: 4806 },
-    `Waiting for the schedule: the first run is planned for ${next}. Backfills have delivered 4,806 rows.`,
+    `Waiting for the schedule: the first run is planned for ${next}. ` +
+      'Backfills have delivered 4,806 rows.',
   ],
   [{ code: 'waiting', next_due_at: null, records_by_backfills: 0 }, 'Waiting for the schedule.'],
   [
