@@ -96,8 +96,9 @@ function Tabs(params: { project_id: string; export_id: string }) {
   const { pathname } = useLocation();
   const place = useRef<HTMLElement>(null);
   useEffect(() => {
-    const [nav, tab] = [place.current!, place.current!.querySelector('[data-status=active]')];
-    if (tab instanceof HTMLElement)
+    const nav = place.current!;
+    const tab = nav.querySelector<HTMLElement>(`a[href$="${pathname}"]`);
+    if (tab !== null)
       nav.scrollLeft = tab.offsetLeft - nav.offsetLeft - (nav.clientWidth - tab.offsetWidth) / 2;
   }, [pathname]);
   return (

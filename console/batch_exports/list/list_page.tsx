@@ -91,6 +91,19 @@ function NoExports({ project_id }: { project_id: string }) {
   );
 }
 
+function NoMatch({ showAll }: { showAll: () => void }) {
+  const way = (
+    <Button variant="default" onClick={showAll}>
+      Show all exports
+    </Button>
+  );
+  return (
+    <Empty title="No exports match" way={way}>
+      Other exports of this project are in other states, or have other names.
+    </Empty>
+  );
+}
+
 function Exports({
   project_id,
   search,
@@ -136,21 +149,9 @@ function Exports({
         />
       )}
       {count === 0 ? (
-        <Empty
-          title="No exports match"
-          way={
-            <Button
-              variant="default"
-              onClick={() =>
-                change(Object.fromEntries(Object.keys(search).map((name) => [name, ''])))
-              }
-            >
-              Show all exports
-            </Button>
-          }
-        >
-          Other exports of this project are in other states, or have other names.
-        </Empty>
+        <NoMatch
+          showAll={() => change(Object.fromEntries(Object.keys(search).map((name) => [name, ''])))}
+        />
       ) : (
         <ExportTable
           project_id={project_id}

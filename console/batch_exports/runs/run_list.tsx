@@ -55,14 +55,10 @@ export function RunList({
   useEffect(() => {
     if (has_more && !is_waiting && last >= intervals.length - 20) more();
   }, [has_more, is_waiting, last, intervals.length, more]);
+  const row_count = has_more ? -1 : intervals.length + 1;
   if (runs.length === 0) return <NoRuns is_narrowed={is_narrowed} />;
   return (
-    <div
-      role="table"
-      aria-label="Runs"
-      aria-rowcount={has_more ? -1 : intervals.length + 1}
-      className="sheet run_list"
-    >
+    <div role="table" aria-label="Runs" aria-rowcount={row_count} className="sheet run_list">
       <Head />
       <div ref={list} role="rowgroup" className="run_rows" style={{ height: rows.getTotalSize() }}>
         {items.map(({ key, index, start }) => (

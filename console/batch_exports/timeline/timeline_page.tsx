@@ -55,10 +55,7 @@ export function TimelinePage() {
         <>
           <MayBeOld problem={error} />
           {entries.length === 0 ? (
-            <Empty title="Nothing of this kind yet">
-              The timeline has runs, changes, backfills and notices of this export. Choose
-              &quot;Everything&quot; to see all of them.
-            </Empty>
+            <NoEntries />
           ) : (
             <ol className="sheet stream">
               {entries.map((entry) => (
@@ -80,6 +77,15 @@ export function TimelinePage() {
         </>
       )}
     </>
+  );
+}
+
+function NoEntries() {
+  return (
+    <Empty title="Nothing of this kind yet">
+      The timeline has runs, changes, backfills and notices of this export. Choose
+      &quot;Everything&quot; to see all of them.
+    </Empty>
   );
 }
 
