@@ -26,6 +26,7 @@ import { sweepPlans } from './configuration/store.ts';
 import { warnOfCertificates } from './domains/certificate_warnings.ts';
 import { recheckDomains } from './domains/proof/recheck.ts';
 import { endTokens, warnOfTokens } from './scim/tokens/chores.ts';
+import { warnOfServiceKeys } from './service_keys/expiry_warnings.ts';
 import { sweepPeople } from './users/sweep.ts';
 import { sweepSingleSignOn } from './single_sign_on/sweep.ts';
 
@@ -103,6 +104,11 @@ function warningsOf(deps: Deps): Chore[] {
       name: 'warnings before API keys expire',
       interval_ms: 600_000,
       work: (signal) => warnOfExpiringKeys(deps, signal),
+    },
+    {
+      name: 'warnings before service keys expire',
+      interval_ms: 600_000,
+      work: (signal) => warnOfServiceKeys(deps, signal),
     },
     {
       name: 'warnings before tokens of directories expire',

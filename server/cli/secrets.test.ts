@@ -234,6 +234,8 @@ test('every column of bytes is sealed, or one that no change of the key touches'
     'scim_directories.token_hash',
     'scim_left_addresses.address_hash',
     'scim_tokens.token_hash',
+    'service_idempotency_keys.body_hash',
+    'service_keys.key_hash',
     'sessions.previous_token_hash',
     'sessions.provider_settings_hash',
     'sessions.token_hash',

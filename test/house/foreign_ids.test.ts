@@ -72,6 +72,9 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
     connections: (await newConnection(home)).id,
     notice_deliveries: await newDelivery(exported.id, target.id),
     domains: domain_id,
+    service_keys: (
+      await post(`${organization}service_keys/`, { name: 'One', scopes: ['project:read'] })
+    ).id,
     groups: await newGroup(domain_id),
     tokens: await newToken(domain_id),
     invites: (await post(`${organization}invites/`, { target_email: `who@${domain}` })).id,

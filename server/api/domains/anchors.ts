@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { isoInstant } from '../../platform/clock.ts';
+import { personOf } from '../../platform/http/caller/access.ts';
 import { isFactorRecent } from '../../platform/http/caller/session.ts';
 import { isUnset } from './saml_fields.ts';
 import { anchor_fields } from './schema.ts';
@@ -38,7 +39,7 @@ export function splitChanges(
     }),
   ) as AnchorChanges;
   const { context } = request.server;
-  const pending = { changes: left, set_by: request.caller.email };
+  const pending = { changes: left, set_by: personOf(request).email };
   const unchanged = JSON.stringify(left) === JSON.stringify(ordered(waiting));
   return {
     now: at_once ? changes : {},

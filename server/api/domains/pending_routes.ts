@@ -17,6 +17,12 @@ import { findDomain, setPending, updateDomain } from './store.ts';
 import { tellOfDomain } from './tell_owners.ts';
 
 const url = '/api/organizations/:organization_id/domains/:id/pending_changes/';
+const taking_back = {
+  within: 'organization',
+  scope: 'organization:write',
+  level: 8,
+  service_keys: false,
+} as const;
 const nothing = { ...Problem, description: 'No changes wait.' };
 const still_enforced =
   'Or the name waits, and people must sign in by the domain, or it has a directory.';
@@ -64,7 +70,7 @@ export function pendingRoutes(app: FastifyInstance, deps: Deps): void {
   app.delete(
     url,
     {
-      config: { within: 'organization', scope: 'organization:write', level: 8 },
+      config: taking_back,
       schema: {
         summary: 'Take back the changes of a domain that wait for an owner',
         operationId: 'organizations_domains_pending_changes_destroy',

@@ -35,7 +35,13 @@ import { tellOfDomain } from './tell_owners.ts';
 const base = '/api/organizations/:organization_id/domains/';
 const one = `${base}:id/`;
 const reading = { within: 'organization', scope: 'organization:read' } as const;
-const changing = { within: 'organization', scope: 'organization:write', level: 8 } as const;
+// Owners are told who changed a domain, so it is a person.
+const changing = {
+  within: 'organization',
+  scope: 'organization:write',
+  level: 8,
+  service_keys: false,
+} as const;
 
 /**
  * `/api/organizations/:organization_id/domains/`: list, create, retrieve, change, delete, verify.

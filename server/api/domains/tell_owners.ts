@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
+import { personOf } from '../../platform/http/caller/access.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { tellOwners } from '../organizations/store.ts';
@@ -22,7 +23,7 @@ const labels: Record<(typeof anchor_fields)[number], string> = {
 export async function tellOfDomain(
   deps: Pick<Deps, 'mail' | 'outbox' | 'config'>,
   written: { tx: Transaction; afterwards: Afterwards },
-  { caller, access, ip }: FastifyRequest,
+  request: FastifyRequest,
   before: DomainRow | undefined,
   after: DomainRow | undefined,
 ): Promise<void> {
@@ -42,7 +43,7 @@ export async function tellOfDomain(
     fields.map((field) => `${labels[field]}${valueOf(field)}`).join(', ');
   const what = is_there_still ? 'changed' : after === undefined ? 'deleted' : 'claimed';
   const paragraphs = [
-    `${caller.email} ${what} the domain ${domain} (from ${ip}).`,
+    `${personOf(request).email} ${what} the domain ${domain} (from ${request.ip}).`,
     ...(is_there_still && effective.length > 0 ? [`In effect now: ${named(effective)}.`] : []),
     ...(waiting.length > 0
       ? [
@@ -54,5 +55,5 @@ export async function tellOfDomain(
   ];
   const heading =
     waiting.length > 0 ? `A change of ${domain} waits for you` : `The domain ${domain} was ${what}`;
-  await tellOwners(deps, written, access.organization_id, { heading, paragraphs });
+  await tellOwners(deps, written, request.access.organization_id, { heading, paragraphs });
 }

@@ -191,6 +191,13 @@ export const groups: ApiReference['groups'] = [
           'Keys that programs sign in with. The answer that creates a key shows it once.',
       },
       {
+        name: 'service_keys',
+        label: 'Service keys',
+        description:
+          'Keys of an organization that belong to no person: they keep working after the person ' +
+          'who created them has left.',
+      },
+      {
         name: 'users',
         label: 'Your account',
         description: 'Your name, address, password, second factor and passkeys.',

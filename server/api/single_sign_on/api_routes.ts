@@ -102,7 +102,12 @@ function testRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
     '/api/organizations/:organization_id/domains/:id/test_sign_in/',
     {
-      config: { scope: 'organization:write', within: 'organization', level: 8 },
+      config: {
+        scope: 'organization:write',
+        within: 'organization',
+        level: 8,
+        service_keys: false,
+      },
       schema: {
         summary: "Start a test of a verified domain's identity provider",
         description:

@@ -18,6 +18,8 @@ const people_tables = [
   'organizations',
   'personal_api_keys',
   'recovery_codes',
+  'service_idempotency_keys',
+  'service_keys',
   'sessions',
   'social_identities',
   'user_links',
