@@ -23,6 +23,7 @@ import type { RefusedEvent, RefusedEventContent, RefusedEventsQuery, ResendOne, 
 import type { Applied, ApplyRequest, ManagedObjects, Plan, PlanRequest, Pulled, PulledQuery } from '../server/api/configuration/schema.ts';
 import type { DestinationType, DestinationTypes } from '../server/api/destinations/schema.ts';
 import type { Domain, DomainCreate, DomainPatch, ProviderFields, ProviderMetadata } from '../server/api/domains/schema.ts';
+import type { GivenLink, GivenMetadata, GivenProvider, NewSetupLink, Setup, SetupLink, SetupLinkCreate } from '../server/api/domains/setup_links/schema.ts';
 import type { CopiesQuery, Erasure, ErasureCopy, ErasurePreview, NewErasure } from '../server/api/erasures/schema.ts';
 import type { EventCounts, EventCountsQuery, EventsBody, EventsTaken, NewestEvents, NewestQuery } from '../server/api/events/schema.ts';
 import type { IngestionWarning, IngestionWarningQuery } from '../server/api/ingestion_warnings/schema.ts';
@@ -58,6 +59,7 @@ export type Operations = {
   'DELETE /api/organizations/:organization_id/domains/:id/pending_changes/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/organizations/:organization_id/domains/:id/scim/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/organizations/:organization_id/domains/:id/scim/tokens/:token_id/': [{ validate_only?: boolean }, undefined, undefined];
+  'DELETE /api/organizations/:organization_id/domains/:id/setup_links/:link_id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/organizations/:organization_id/invites/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/organizations/:organization_id/members/:user__uuid/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/organizations/:organization_id/members/:user__uuid/sessions/': [{ validate_only?: boolean }, undefined, undefined];
@@ -116,6 +118,7 @@ export type Operations = {
   'GET /api/organizations/:organization_id/domains/:id/scim/groups/:group_id/': [undefined, undefined, Static<typeof Group>];
   'GET /api/organizations/:organization_id/domains/:id/scim/tokens/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Token>>];
   'GET /api/organizations/:organization_id/domains/:id/scim/tokens/:token_id/': [undefined, undefined, Static<typeof Token>];
+  'GET /api/organizations/:organization_id/domains/:id/setup_links/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof SetupLink>>];
   'GET /api/organizations/:organization_id/invites/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Invite>>];
   'GET /api/organizations/:organization_id/members/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Member>>];
   'GET /api/organizations/:organization_id/members/:user__uuid/sessions/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Session>>];
@@ -264,6 +267,7 @@ export type Operations = {
   'POST /api/organizations/:organization_id/domains/': [{ validate_only?: boolean }, Static<typeof DomainCreate>, Static<typeof Domain>];
   'POST /api/organizations/:organization_id/domains/:id/pending_changes/confirm/': [{ validate_only?: boolean }, Record<string, unknown>, Static<typeof Domain>];
   'POST /api/organizations/:organization_id/domains/:id/scim/tokens/': [{ validate_only?: boolean }, Static<typeof TokenCreate>, Static<typeof NewToken>];
+  'POST /api/organizations/:organization_id/domains/:id/setup_links/': [{ validate_only?: boolean }, Static<typeof SetupLinkCreate>, Static<typeof NewSetupLink>];
   'POST /api/organizations/:organization_id/domains/:id/test_sign_in/': [{ validate_only?: boolean }, undefined, Static<typeof TestSignIn>];
   'POST /api/organizations/:organization_id/domains/:id/verify/': [{ validate_only?: boolean }, undefined, Static<typeof Domain>];
   'POST /api/organizations/:organization_id/domains/provider_metadata/': [{ validate_only?: boolean }, Static<typeof ProviderMetadata>, Static<typeof ProviderFields>];
@@ -327,6 +331,11 @@ export type Operations = {
   'POST /api/sessions/@current/confirm/': [{ validate_only?: boolean }, Static<typeof SessionConfirm>, Static<typeof Session>];
   'POST /api/sessions/passkey/': [{ validate_only?: boolean }, Static<typeof PasskeySignIn>, Static<typeof SignedIn>];
   'POST /api/sessions/passkey/begin/': [{ validate_only?: boolean }, Record<string, unknown>, Static<typeof ShowOptions>];
+  'POST /api/setup_links/open/': [{ validate_only?: boolean }, Static<typeof GivenLink>, Static<typeof Setup>];
+  'POST /api/setup_links/provider/': [{ validate_only?: boolean }, Static<typeof GivenProvider>, Static<typeof Setup>];
+  'POST /api/setup_links/provider_metadata/': [{ validate_only?: boolean }, Static<typeof GivenMetadata>, Static<typeof ProviderFields>];
+  'POST /api/setup_links/test_sign_in/': [{ validate_only?: boolean }, Static<typeof GivenLink>, Static<typeof TestSignIn>];
+  'POST /api/setup_links/verify/': [{ validate_only?: boolean }, Static<typeof GivenLink>, Static<typeof Setup>];
   'POST /api/single_sign_on/link/': [{ validate_only?: boolean }, Static<typeof GivenToken>, Static<typeof LinkedEmail>];
   'POST /api/users/@me/email/': [{ validate_only?: boolean }, { current_password?: string; email: string }, Static<typeof Account>];
   'POST /api/users/@me/passkeys/': [{ validate_only?: boolean }, Static<typeof PasskeyCreate>, Static<typeof NewPasskey>];

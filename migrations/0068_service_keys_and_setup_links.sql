@@ -57,3 +57,24 @@ CREATE INDEX service_idempotency_keys_by_age ON service_idempotency_keys (create
 ALTER TABLE bulk_actions
   ALTER COLUMN user_id DROP NOT NULL,
   ADD COLUMN service_key_id uuid;
+
+CREATE TABLE setup_links (
+  id uuid PRIMARY KEY,
+  domain_id uuid NOT NULL REFERENCES domains ON DELETE CASCADE,
+  -- of whom and under which name the domain was when the link was created: it opens no other
+  organization_id uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,
+  domain text NOT NULL,
+  -- who gets the link, in the words of the owner
+  name text NOT NULL CHECK (length(name) BETWEEN 1 AND 100),
+  -- the owner without whom it ends; null: their account is deleted
+  maker_id integer REFERENCES users ON DELETE SET NULL,
+  token_hash bytea NOT NULL CONSTRAINT setup_links_token_unique UNIQUE,
+  mask_value text NOT NULL,
+  created_at timestamptz NOT NULL,
+  expires_at timestamptz NOT NULL,
+  last_used_at timestamptz
+);
+CREATE INDEX setup_links_by_domain ON setup_links (domain_id);
+CREATE INDEX setup_links_by_organization ON setup_links (organization_id);
+CREATE INDEX setup_links_by_maker ON setup_links (maker_id) WHERE maker_id IS NOT NULL;
+CREATE INDEX setup_links_by_expiry ON setup_links (expires_at);

@@ -25,6 +25,7 @@ import { sweepVisitorSalts } from './capture/visitor_salts.ts';
 import { sweepPlans } from './configuration/store.ts';
 import { warnOfCertificates } from './domains/certificate_warnings.ts';
 import { recheckDomains } from './domains/proof/recheck.ts';
+import { sweepSetupLinks } from './domains/setup_links/store.ts';
 import { endTokens, warnOfTokens } from './scim/tokens/chores.ts';
 import { warnOfServiceKeys } from './service_keys/expiry_warnings.ts';
 import { sweepPeople } from './users/sweep.ts';
@@ -206,6 +207,11 @@ function removalsOf(deps: Deps): Chore[] {
       name: 'removal of the salts of days that are over',
       interval_ms: 600_000,
       work: () => sweepVisitorSalts(deps.db, deps.clock.now()),
+    },
+    {
+      name: 'removal of setup links that have expired',
+      interval_ms: 3_600_000,
+      work: () => sweepSetupLinks(deps.db, deps.clock.now()),
     },
     {
       name: 'removal of sign-ins that have expired',

@@ -239,6 +239,7 @@ test('every column of bytes is sealed, or one that no change of the key touches'
     'sessions.previous_token_hash',
     'sessions.provider_settings_hash',
     'sessions.token_hash',
+    'setup_links.token_hash',
     'sign_in_devices.device_hash',
     'sign_in_links.token_hash',
     'social_identities.trusted_settings_hash',

@@ -72,6 +72,8 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
     connections: (await newConnection(home)).id,
     notice_deliveries: await newDelivery(exported.id, target.id),
     domains: domain_id,
+    setup_links: (await post(`${organization}domains/${domain_id}/setup_links/`, { name: 'One' }))
+      .id,
     service_keys: (
       await post(`${organization}service_keys/`, { name: 'One', scopes: ['project:read'] })
     ).id,

@@ -14,7 +14,7 @@ import { domainEntry } from './proof/proof.ts';
 import { Domain } from './schema.ts';
 import type { DomainRow } from './schema.ts';
 import { findDomain, setPending, updateDomain } from './store.ts';
-import { tellOfDomain } from './tell_owners.ts';
+import { changerOf, tellOfDomain } from './tell_owners.ts';
 
 const url = '/api/organizations/:organization_id/domains/:id/pending_changes/';
 const taking_back = {
@@ -62,7 +62,7 @@ export function pendingRoutes(app: FastifyInstance, deps: Deps): void {
         await applyWaiting(tx, deps, request, before, afterwards);
         const after = await getDomain(tx, request);
         record(domainEntry('confirmed', before, after));
-        await tellOfDomain(deps, { tx, afterwards }, request, before, after);
+        await tellOfDomain(deps, { tx, afterwards }, changerOf(request), before, after);
         return after;
       }),
   );

@@ -219,6 +219,12 @@ export const groups: ApiReference['groups'] = [
           'Prove that a domain is yours. Single sign-on and directories (SCIM) need that.',
       },
       {
+        name: 'setup_links',
+        label: 'Setup links',
+        description:
+          'Links with which somebody without an account sets up single sign-on for one domain.',
+      },
+      {
         name: 'security',
         label: 'Security of an organization',
         description:

@@ -21,6 +21,7 @@ const people_tables = [
   'service_idempotency_keys',
   'service_keys',
   'sessions',
+  'setup_links',
   'social_identities',
   'user_links',
   'users',
