@@ -61,8 +61,8 @@ export async function claimIdempotencyKey(
   }
   const earlier = await context.db.row<Earlier>(sql`
     SELECT body_hash, status, response_headers, response_sealed, claim_id
-    FROM ${placeOf(claim).table} WHERE ${isOwned(claim)} AND key = ${key} AND method = ${claim.method}
-      AND path = ${path}`);
+    FROM ${placeOf(claim).table}
+    WHERE ${isOwned(claim)} AND key = ${key} AND method = ${claim.method} AND path = ${path}`);
   if (earlier !== undefined && !earlier.body_hash.equals(body_hash)) throw idempotencyMismatch();
   if (earlier === undefined || earlier.status === null) throw stillRunning();
   return reply

@@ -26,7 +26,7 @@ type LinkAsked = [
 ];
 const publish = (domain: LinkHome['domain']) => publishProof(world, domain);
 
-test('a link is shown once, lasts 7 days, and its token is kept as a hash alone', async () => {
+test('a link is shown once, and its token is kept as a hash alone', async () => {
   const { home, ask, links, newLink } = await newHome();
   const { url, ...link } = await newLink();
   const { public_url } = world.harness.deps.config;
@@ -36,7 +36,8 @@ test('a link is shown once, lasts 7 days, and its token is kept as a hash alone'
   assert.deepEqual([body.count, body.results], [1, [link]]);
   assert.ok(!JSON.stringify(body).includes(token));
   const row = await world.harness.deps.db.row<{ text: string; expires_at: string }>(
-    sql`SELECT to_jsonb(l)::text AS text, expires_at FROM setup_links l WHERE id = ${link.id}::uuid`,
+    sql`SELECT to_jsonb(l)::text AS text, expires_at FROM setup_links l
+      WHERE id = ${link.id}::uuid`,
   );
   assert.ok(!row!.text.includes(token.slice(8, 30)));
   assert.equal(Date.parse(row!.expires_at), world.now() + 7 * day_ms);
@@ -74,7 +75,7 @@ test('the page shows the one domain, and nothing else of the organization', asyn
     assert.ok(!text.includes(hidden), hidden);
 });
 
-test('through a link a domain is proved and its provider entered, which waits for an owner', async () => {
+test('what is entered through a link waits for an owner, but for the proof', async () => {
   const { home, domain, ask, newLink } = await newHome();
   const { id, url } = await newLink();
   assert.equal((await through(url, 'verify')).body.is_verified, false);
