@@ -3,7 +3,7 @@
 import type { Static } from 'typebox';
 import type { Continued, Listed } from './http/list.ts';
 import type { AccountPatch, PasswordReset, RecoveryCodes, ResetRequest, TotpCode, TotpSecret } from '../server/api/account/schema.ts';
-import type { ActivityChain, ActivityEntry, ActivityQuery } from '../server/api/activity/schema.ts';
+import type { ActivityChain, ActivityEntry, ActivityQuery, LoggedEntry } from '../server/api/activity/schema.ts';
 import type { ApiKey, ApiKeyCreate, ApiKeyPatch, ApiKeyPut, ApiKeyRoll, CurrentApiKey, NewApiKey, OrganizationApiKey } from '../server/api/api_keys/schema.ts';
 import type { AwsRole } from '../server/api/batch_exports/aws_role/schema.ts';
 import type { Backfill, BatchExportWithBackfill, BatchExportWithBackfillId, EarlierDeliveries, NewBackfill } from '../server/api/batch_exports/backfills/schema.ts';
@@ -26,6 +26,7 @@ import type { RefusedEvent, RefusedEventContent, RefusedEventsQuery, ResendOne, 
 import type { Applied, ApplyRequest, ManagedObjects, Plan, PlanRequest, Pulled, PulledQuery } from '../server/api/configuration/schema.ts';
 import type { DestinationType, DestinationTypes } from '../server/api/destinations/schema.ts';
 import type { Domain, DomainCreate, DomainPatch, ProviderFields, ProviderMetadata } from '../server/api/domains/schema.ts';
+import type { GivenLink, GivenMetadata, GivenProvider, NewSetupLink, Setup, SetupLink, SetupLinkCreate } from '../server/api/domains/setup_links/schema.ts';
 import type { CopiesQuery, Erasure, ErasureCopy, ErasurePreview, NewErasure } from '../server/api/erasures/schema.ts';
 import type { EventCounts, EventCountsQuery, EventsBody, EventsTaken, NewestEvents, NewestQuery } from '../server/api/events/schema.ts';
 import type { FileDownload, NewFileDownload } from '../server/api/file_downloads/schema.ts';
@@ -46,6 +47,7 @@ import type { Retention, RetentionQuery } from '../server/api/retention/schema.t
 import type { Directory, DirectoryPatch, DirectoryPut, Group, GroupPatch, GroupPut, NewToken, Token, TokenCreate } from '../server/api/scim/schema.ts';
 import type { OrganizationSecurity, SecurityPatch } from '../server/api/security/schema.ts';
 import type { SecurityEvent, SecurityEventQuery } from '../server/api/security_events/schema.ts';
+import type { CurrentServiceKey, NewServiceKey, ServiceKey, ServiceKeyCreate, ServiceKeyPatch } from '../server/api/service_keys/schema.ts';
 import type { Session, SessionConfirm, SignIn, SignedIn } from '../server/api/sessions/schema.ts';
 import type { Providers, TestSignIn } from '../server/api/single_sign_on/schema.ts';
 import type { SiteScript } from '../server/api/site_apps/schema.ts';
@@ -61,6 +63,7 @@ export type Operations = {
   'DELETE /api/organizations/:organization_id/domains/:id/pending_changes/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/organizations/:organization_id/domains/:id/scim/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/organizations/:organization_id/domains/:id/scim/tokens/:token_id/': [{ validate_only?: boolean }, undefined, undefined];
+  'DELETE /api/organizations/:organization_id/domains/:id/setup_links/:link_id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/organizations/:organization_id/invites/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/organizations/:organization_id/members/:user__uuid/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/organizations/:organization_id/members/:user__uuid/sessions/': [{ validate_only?: boolean }, undefined, undefined];
@@ -69,6 +72,7 @@ export type Operations = {
   'DELETE /api/organizations/:organization_id/pipeline_destinations/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/organizations/:organization_id/pipeline_frontend_apps/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/organizations/:organization_id/pipeline_import_apps/:id/': [{ validate_only?: boolean }, undefined, undefined];
+  'DELETE /api/organizations/:organization_id/service_keys/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/personal_api_keys/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/projects/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/projects/:project_id/batch_exports/:id/': [{ validate_only?: boolean }, undefined, undefined];
@@ -88,7 +92,7 @@ export type Operations = {
   'GET /api/invites/:id/': [Static<typeof ShownQuery>, undefined, Static<typeof ShownInvite>];
   'GET /api/organizations/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Organization>>];
   'GET /api/organizations/:id/': [undefined, undefined, Static<typeof Organization>];
-  'GET /api/organizations/:organization_id/activity/': [Static<typeof ActivityQuery>, undefined, Continued<Static<typeof ActivityEntry>>];
+  'GET /api/organizations/:organization_id/activity/': [Static<typeof ActivityQuery>, undefined, Continued<Static<typeof LoggedEntry>>];
   'GET /api/organizations/:organization_id/activity/chain/': [undefined, undefined, Static<typeof ActivityChain>];
   'GET /api/organizations/:organization_id/aws_role/': [undefined, undefined, Static<typeof AwsRole>];
   'GET /api/organizations/:organization_id/batch_exports/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof BatchExport>>];
@@ -124,6 +128,7 @@ export type Operations = {
   'GET /api/organizations/:organization_id/domains/:id/scim/groups/:group_id/': [undefined, undefined, Static<typeof Group>];
   'GET /api/organizations/:organization_id/domains/:id/scim/tokens/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Token>>];
   'GET /api/organizations/:organization_id/domains/:id/scim/tokens/:token_id/': [undefined, undefined, Static<typeof Token>];
+  'GET /api/organizations/:organization_id/domains/:id/setup_links/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof SetupLink>>];
   'GET /api/organizations/:organization_id/invites/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Invite>>];
   'GET /api/organizations/:organization_id/members/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Member>>];
   'GET /api/organizations/:organization_id/members/:user__uuid/sessions/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Session>>];
@@ -160,6 +165,8 @@ export type Operations = {
   'GET /api/organizations/:organization_id/projects/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Project>>];
   'GET /api/organizations/:organization_id/security/': [undefined, undefined, Static<typeof OrganizationSecurity>];
   'GET /api/organizations/:organization_id/security_events/': [Static<typeof SecurityEventQuery>, undefined, Continued<Static<typeof SecurityEvent>>];
+  'GET /api/organizations/:organization_id/service_keys/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof ServiceKey>>];
+  'GET /api/organizations/:organization_id/service_keys/:id/': [undefined, undefined, Static<typeof ServiceKey>];
   'GET /api/personal_api_keys/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof ApiKey>>];
   'GET /api/personal_api_keys/:id/': [undefined, undefined, Static<typeof ApiKey>];
   'GET /api/personal_api_keys/@current/': [undefined, undefined, Static<typeof CurrentApiKey>];
@@ -214,11 +221,12 @@ export type Operations = {
   'GET /api/projects/:project_id/write_keys/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof WriteKey>>];
   'GET /api/projects/:project_id/write_keys/:id/': [undefined, undefined, Static<typeof WriteKey>];
   'GET /api/saml/metadata/': [{ organization: string }, undefined, unknown];
+  'GET /api/service_keys/@current/': [undefined, undefined, Static<typeof CurrentServiceKey>];
   'GET /api/sessions/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Session>>];
   'GET /api/sessions/:id/': [undefined, undefined, Static<typeof Session>];
   'GET /api/single_sign_on/': [{ email?: string }, undefined, Static<typeof Providers>];
   'GET /api/users/@me/': [undefined, undefined, Static<typeof Account>];
-  'GET /api/users/@me/activity/': [Static<typeof ActivityQuery>, undefined, Continued<Static<typeof ActivityEntry>>];
+  'GET /api/users/@me/activity/': [Static<typeof ActivityQuery>, undefined, Continued<Static<typeof LoggedEntry>>];
   'GET /api/users/@me/activity/chain/': [undefined, undefined, Static<typeof ActivityChain>];
   'GET /api/users/@me/passkeys/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Passkey>>];
   'GET /api/users/@me/passkeys/:id/': [undefined, undefined, Static<typeof Passkey>];
@@ -238,6 +246,7 @@ export type Operations = {
   'PATCH /api/organizations/:organization_id/pipeline_import_apps/:id/': [{ validate_only?: boolean }, { plugin_type?: 'local' | 'custom' | 'repository' | 'source' | 'inline' | null; name?: string | null; description?: string | null; icon?: string | null; config_schema?: Record<string, unknown> | (unknown)[] | string | number | boolean; tag?: string | null; is_global?: boolean; capabilities?: Record<string, unknown> | (unknown)[] | string | number | boolean; metrics?: Record<string, unknown> | (unknown)[] | string | number | boolean; public_jobs?: Record<string, unknown> | (unknown)[] | string | number | boolean }, Static<typeof Plugin>];
   'PATCH /api/organizations/:organization_id/pipeline_import_apps/:id/update_source/': [{ validate_only?: boolean }, { plugin_type?: 'local' | 'custom' | 'repository' | 'source' | 'inline' | null; name?: string | null; description?: string | null; icon?: string | null; config_schema?: Record<string, unknown> | (unknown)[] | string | number | boolean; tag?: string | null; is_global?: boolean; capabilities?: Record<string, unknown> | (unknown)[] | string | number | boolean; metrics?: Record<string, unknown> | (unknown)[] | string | number | boolean; public_jobs?: Record<string, unknown> | (unknown)[] | string | number | boolean; source?: Record<string, string | null> }, Static<typeof PluginWithSource>];
   'PATCH /api/organizations/:organization_id/security/': [{ validate_only?: boolean }, Static<typeof SecurityPatch>, Static<typeof OrganizationSecurity>];
+  'PATCH /api/organizations/:organization_id/service_keys/:id/': [{ validate_only?: boolean }, Static<typeof ServiceKeyPatch>, Static<typeof ServiceKey>];
   'PATCH /api/personal_api_keys/:id/': [{ validate_only?: boolean }, Static<typeof ApiKeyPatch>, Static<typeof ApiKey>];
   'PATCH /api/projects/:id/': [{ validate_only?: boolean }, Static<typeof ProjectPatch>, Static<typeof Project>];
   'PATCH /api/projects/:project_id/batch_exports/:id/': [{ validate_only?: boolean }, Static<typeof BatchExportPatch>, Static<typeof BatchExport>];
@@ -280,6 +289,7 @@ export type Operations = {
   'POST /api/organizations/:organization_id/domains/': [{ validate_only?: boolean }, Static<typeof DomainCreate>, Static<typeof Domain>];
   'POST /api/organizations/:organization_id/domains/:id/pending_changes/confirm/': [{ validate_only?: boolean }, Record<string, unknown>, Static<typeof Domain>];
   'POST /api/organizations/:organization_id/domains/:id/scim/tokens/': [{ validate_only?: boolean }, Static<typeof TokenCreate>, Static<typeof NewToken>];
+  'POST /api/organizations/:organization_id/domains/:id/setup_links/': [{ validate_only?: boolean }, Static<typeof SetupLinkCreate>, Static<typeof NewSetupLink>];
   'POST /api/organizations/:organization_id/domains/:id/test_sign_in/': [{ validate_only?: boolean }, undefined, Static<typeof TestSignIn>];
   'POST /api/organizations/:organization_id/domains/:id/verify/': [{ validate_only?: boolean }, undefined, Static<typeof Domain>];
   'POST /api/organizations/:organization_id/domains/provider_metadata/': [{ validate_only?: boolean }, Static<typeof ProviderMetadata>, Static<typeof ProviderFields>];
@@ -298,6 +308,8 @@ export type Operations = {
   'POST /api/organizations/:organization_id/pipeline_import_apps/': [{ validate_only?: boolean }, { plugin_type?: 'local' | 'custom' | 'repository' | 'source' | 'inline' | null; name?: string | null; description?: string | null; icon?: string | null; config_schema?: Record<string, unknown> | (unknown)[] | string | number | boolean; tag?: string | null; is_global?: boolean; capabilities?: Record<string, unknown> | (unknown)[] | string | number | boolean; metrics?: Record<string, unknown> | (unknown)[] | string | number | boolean; public_jobs?: Record<string, unknown> | (unknown)[] | string | number | boolean; url?: string }, Static<typeof Plugin>];
   'POST /api/organizations/:organization_id/pipeline_import_apps/:id/rollback/': [{ validate_only?: boolean }, undefined, Static<typeof PluginWithDifferences>];
   'POST /api/organizations/:organization_id/pipeline_import_apps/:id/upgrade/': [{ validate_only?: boolean }, { plugin_type?: 'local' | 'custom' | 'repository' | 'source' | 'inline' | null; name?: string | null; description?: string | null; icon?: string | null; config_schema?: Record<string, unknown> | (unknown)[] | string | number | boolean; tag?: string | null; is_global?: boolean; capabilities?: Record<string, unknown> | (unknown)[] | string | number | boolean; metrics?: Record<string, unknown> | (unknown)[] | string | number | boolean; public_jobs?: Record<string, unknown> | (unknown)[] | string | number | boolean }, Static<typeof PluginWithDifferences>];
+  'POST /api/organizations/:organization_id/service_keys/': [{ validate_only?: boolean }, Static<typeof ServiceKeyCreate>, Static<typeof NewServiceKey>];
+  'POST /api/organizations/:organization_id/service_keys/:id/roll/': [{ validate_only?: boolean }, Static<typeof ApiKeyRoll>, Static<typeof NewServiceKey>];
   'POST /api/personal_api_keys/': [{ validate_only?: boolean }, Static<typeof ApiKeyCreate>, Static<typeof NewApiKey>];
   'POST /api/personal_api_keys/:id/roll/': [{ validate_only?: boolean }, Static<typeof ApiKeyRoll>, Static<typeof NewApiKey>];
   'POST /api/projects/': [{ validate_only?: boolean }, Static<typeof ProjectCreate>, Static<typeof Project>];
@@ -346,6 +358,11 @@ export type Operations = {
   'POST /api/sessions/@current/confirm/': [{ validate_only?: boolean }, Static<typeof SessionConfirm>, Static<typeof Session>];
   'POST /api/sessions/passkey/': [{ validate_only?: boolean }, Static<typeof PasskeySignIn>, Static<typeof SignedIn>];
   'POST /api/sessions/passkey/begin/': [{ validate_only?: boolean }, Record<string, unknown>, Static<typeof ShowOptions>];
+  'POST /api/setup_links/open/': [{ validate_only?: boolean }, Static<typeof GivenLink>, Static<typeof Setup>];
+  'POST /api/setup_links/provider/': [{ validate_only?: boolean }, Static<typeof GivenProvider>, Static<typeof Setup>];
+  'POST /api/setup_links/provider_metadata/': [{ validate_only?: boolean }, Static<typeof GivenMetadata>, Static<typeof ProviderFields>];
+  'POST /api/setup_links/test_sign_in/': [{ validate_only?: boolean }, Static<typeof GivenLink>, Static<typeof TestSignIn>];
+  'POST /api/setup_links/verify/': [{ validate_only?: boolean }, Static<typeof GivenLink>, Static<typeof Setup>];
   'POST /api/single_sign_on/link/': [{ validate_only?: boolean }, Static<typeof GivenToken>, Static<typeof LinkedEmail>];
   'POST /api/users/@me/email/': [{ validate_only?: boolean }, { current_password?: string; email: string }, Static<typeof Account>];
   'POST /api/users/@me/passkeys/': [{ validate_only?: boolean }, Static<typeof PasskeyCreate>, Static<typeof NewPasskey>];
@@ -374,6 +391,7 @@ export type Operations = {
   'PUT /api/organizations/:organization_id/pipeline_import_apps/:id/': [{ validate_only?: boolean }, { plugin_type?: 'local' | 'custom' | 'repository' | 'source' | 'inline' | null; name?: string | null; description?: string | null; icon?: string | null; config_schema?: Record<string, unknown> | (unknown)[] | string | number | boolean; tag?: string | null; is_global?: boolean; capabilities?: Record<string, unknown> | (unknown)[] | string | number | boolean; metrics?: Record<string, unknown> | (unknown)[] | string | number | boolean; public_jobs?: Record<string, unknown> | (unknown)[] | string | number | boolean }, Static<typeof Plugin>];
   'PUT /api/organizations/:organization_id/pipeline_import_apps/:id/update_source/': [{ validate_only?: boolean }, { plugin_type?: 'local' | 'custom' | 'repository' | 'source' | 'inline' | null; name?: string | null; description?: string | null; icon?: string | null; config_schema?: Record<string, unknown> | (unknown)[] | string | number | boolean; tag?: string | null; is_global?: boolean; capabilities?: Record<string, unknown> | (unknown)[] | string | number | boolean; metrics?: Record<string, unknown> | (unknown)[] | string | number | boolean; public_jobs?: Record<string, unknown> | (unknown)[] | string | number | boolean; source?: Record<string, string | null> }, Static<typeof PluginWithSource>];
   'PUT /api/organizations/:organization_id/security/': [{ validate_only?: boolean }, Static<typeof SecurityPatch>, Static<typeof OrganizationSecurity>];
+  'PUT /api/organizations/:organization_id/service_keys/:id/': [{ validate_only?: boolean }, Static<typeof ServiceKeyCreate>, Static<typeof ServiceKey>];
   'PUT /api/personal_api_keys/:id/': [{ validate_only?: boolean }, Static<typeof ApiKeyPut>, Static<typeof ApiKey>];
   'PUT /api/projects/:id/': [{ validate_only?: boolean }, Static<typeof ProjectPut>, Static<typeof Project>];
   'PUT /api/projects/:project_id/batch_exports/:id/': [{ validate_only?: boolean }, { name: string; destination: { type: 'S3'; config: { bucket_name: string; region: string; aws_access_key_id?: string; aws_secret_access_key?: string; aws_role_arn?: string | null; aws_external_id?: string | null; prefix: string; file_format?: 'JSONLines' | 'Parquet' | 'CSV'; compression?: 'gzip' | 'brotli' | 'zstd' | 'lz4' | 'snappy' | null; max_file_size_mb?: number | null; encryption?: 'AES256' | 'aws:kms' | null; kms_key_id?: string | null; endpoint_url?: string | null; use_virtual_style_addressing?: boolean; include_events?: (string)[] | null; exclude_events?: (string)[] | null } } | { type: 'AzureBlob'; config: { account_name?: string | null; account_key?: string | null; sas_token?: string | null; connection_string?: string | null; container_name: string; prefix: string; file_format?: 'JSONLines' | 'Parquet' | 'CSV'; compression?: 'gzip' | 'brotli' | 'zstd' | 'lz4' | 'snappy' | null; max_file_size_mb?: number | null; endpoint_url?: string | null; include_events?: (string)[] | null; exclude_events?: (string)[] | null } } | { type: 'GCS'; config: { bucket_name: string; service_account_json: string; prefix: string; file_format?: 'JSONLines' | 'Parquet' | 'CSV'; compression?: 'gzip' | 'brotli' | 'zstd' | 'lz4' | 'snappy' | null; max_file_size_mb?: number | null; endpoint_url?: string | null; include_events?: (string)[] | null; exclude_events?: (string)[] | null } } | { type: 'Postgres'; config: { host: string; port?: number; database: string; user: string; password: string; schema?: string; table_name?: string; require_tls?: boolean; has_self_signed_cert?: boolean; ssh_host?: string | null; ssh_port?: number; ssh_user?: string | null; ssh_password?: string | null; ssh_private_key?: string | null; ssh_private_key_passphrase?: string | null; ssh_host_key?: string | null; include_events?: (string)[] | null; exclude_events?: (string)[] | null } } | { type: 'Redshift'; config: { host: string; port?: number; database: string; user: string; password: string; schema?: string; table_name?: string; properties_data_type?: 'varchar' | 'super'; mode?: 'INSERT' | 'COPY'; bucket_name?: string | null; region?: string | null; prefix?: string | null; aws_access_key_id?: string | null; aws_secret_access_key?: string | null; aws_role_arn?: string | null; aws_external_id?: string | null; iam_role?: string | null; endpoint_url?: string | null; require_tls?: boolean; has_self_signed_cert?: boolean; ssh_host?: string | null; ssh_port?: number; ssh_user?: string | null; ssh_password?: string | null; ssh_private_key?: string | null; ssh_private_key_passphrase?: string | null; ssh_host_key?: string | null; include_events?: (string)[] | null; exclude_events?: (string)[] | null } } | { type: 'Snowflake'; config: { account: string; user: string; authentication_type?: 'password' | 'keypair'; password?: string | null; private_key?: string | null; private_key_passphrase?: string | null; role?: string | null; warehouse: string; database: string; schema: string; table_name?: string; host?: string | null; include_events?: (string)[] | null; exclude_events?: (string)[] | null } } | { type: 'BigQuery'; config: { project_id: string; dataset_id: string; table_id?: string; client_email: string; private_key: string; private_key_id: string; token_uri: string; use_json_type?: boolean; include_events?: (string)[] | null; exclude_events?: (string)[] | null } } | { type: 'ClickHouse'; config: { url: string; database?: string; user?: string; password: string; table_name?: string; has_self_signed_cert?: boolean; include_events?: (string)[] | null; exclude_events?: (string)[] | null } } | { type: 'MySQL'; config: { host: string; port?: number; database: string; user: string; password: string; table_name?: string; require_tls?: boolean; has_self_signed_cert?: boolean; ssh_host?: string | null; ssh_port?: number; ssh_user?: string | null; ssh_password?: string | null; ssh_private_key?: string | null; ssh_private_key_passphrase?: string | null; ssh_host_key?: string | null; include_events?: (string)[] | null; exclude_events?: (string)[] | null } } | { type: 'HTTP'; config: { url: string; token?: string; headers?: Record<string, string>; body_format?: 'JSONLines' | 'JSONArray' | 'Batch'; compression?: 'gzip' | 'brotli' | 'zstd' | null; max_request_records?: number; max_request_size_mb?: number; signing_secret?: string; include_events?: (string)[] | null; exclude_events?: (string)[] | null } } | { type: 'File'; config: { prefix: string; file_format?: 'JSONLines' | 'Parquet' | 'CSV'; compression?: 'gzip' | 'brotli' | 'zstd' | 'lz4' | 'snappy' | null; max_file_size_mb?: number | null; include_events?: (string)[] | null; exclude_events?: (string)[] | null } } | { type: 'NoOp'; config: { arg?: string; include_events?: (string)[] | null; exclude_events?: (string)[] | null } }; interval: 'every minute' | 'every 5 minutes' | 'every 15 minutes' | 'hour' | 'day' | 'week'; model?: 'events' | 'persons' | 'person_distinct_ids' | 'sessions'; paused?: boolean; last_paused_at?: string | null; start_at?: string | null; end_at?: string | null; freshness_seconds?: number | null; rejected_rows?: 'stop' | 'set_aside'; rejected_rows_max?: number; rejected_percent_max?: number; custom_query?: string | null; connection_id?: string | null; timezone?: string | null; offset_day?: number | null; offset_hour?: number | null; offset_minute?: number | null; mode?: 'append' | 'merge' | null; primary_key?: (string)[] | null; version_key?: (string)[] | null; hogql_query?: string | null; incremental_mode?: 'APPEND' | 'MERGE' | null }, Static<typeof BatchExport>];

@@ -18,7 +18,7 @@ import {
 } from './batch_exports/one_export_routes.ts';
 import { edit_export_route, exports_route, new_export_route } from './batch_exports/routes.ts';
 import { connection_route, connections_route } from './connections/routes.ts';
-import { domain_route, domains_route } from './domains/routes.ts';
+import { domain_route, domains_route, setup_route } from './domains/routes.ts';
 import { erasure_route, erasures_route } from './erasures/routes.ts';
 import { downloads_route } from './file_downloads/routes.ts';
 import { events_route } from './events/routes.ts';
@@ -57,6 +57,7 @@ const routes = root_route.addChildren([
   reset_password_route,
   verify_email_route,
   invite_route,
+  setup_route,
   signed_in_route.addChildren([
     start_route,
     account_route,

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { ActivityRow } from '../../server/api/activity/schema.ts';
+import type { LoggedRow } from '../../server/api/activity/schema.ts';
 import { Empty } from '../page/empty.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
@@ -68,7 +68,7 @@ function ChainState({
   filter,
   organization_id,
 }: {
-  entries: ActivityRow[];
+  entries: LoggedRow[];
   filter: Filter;
   organization_id: string | undefined;
 }) {
@@ -119,7 +119,7 @@ function Entry({
   entry,
   organization_id,
 }: {
-  entry: ActivityRow;
+  entry: LoggedRow;
   organization_id: string | undefined;
 }) {
   const { number, activity, scope, item_id, item_name, user, key, ip, created_at } = entry;
@@ -137,15 +137,24 @@ function Entry({
         <bdi>{text}</bdi>
       </Link>
     );
+  const actorOf = ({ user, key, key_name }: LoggedRow): ReactNode => {
+    if (user !== null) return narrow({ user: user.uuid }, user.email);
+    if (key === null) return 'the server';
+    const what = key.mask_value.startsWith('sll_') ? 'the setup link of' : 'the service key';
+    return (
+      <>
+        {what} {narrow({ key: key.id }, key_name ?? key.mask_value)}
+      </>
+    );
+  };
   return (
     <li value={number}>
       <div>
         <p>
           <span className="muted">{number}</span> {narrow({ scope }, scopeWords(scope))}{' '}
           {narrow({ scope, item_id }, item_name ?? item_id)} {narrow({ activity }, activity)}{' '}
-          <span className="muted">by</span>{' '}
-          {user === null ? 'the server' : narrow({ user: user.uuid }, user.email)}
-          {key !== null && (
+          <span className="muted">by</span> {actorOf(entry)}
+          {user !== null && key !== null && (
             <span className="muted">
               {' '}
               with the key <code>{key.mask_value}</code>
@@ -162,7 +171,7 @@ function Entry({
   );
 }
 
-function Differences({ entry: { changes } }: { entry: ActivityRow }) {
+function Differences({ entry: { changes } }: { entry: LoggedRow }) {
   if (changes.length === 0) return undefined;
   const list = (
     <dl className="differences">

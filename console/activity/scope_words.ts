@@ -20,6 +20,8 @@ export const organization_scopes: Record<string, string> = {
   scim: 'Directory',
   scim_group: 'Group of a directory',
   scim_token: 'Token of a directory',
+  service_key: 'Service key',
+  setup_link: 'Setup link',
   user: 'Sign-in link of a member',
   write_key: 'Write key',
 };

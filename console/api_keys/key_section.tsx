@@ -6,25 +6,17 @@ import { organizations } from '../signed_in/organizations.ts';
 import { ChoiceField, ChoicesField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { RollForm } from '../form/roll_form.tsx';
-import { CopyButton } from '../page/copy_button.tsx';
-import { Panel } from '../page/panel.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { now } from '../time/now.ts';
 import { api_keys } from './api_keys.ts';
+import { CreatedKey, LastUse, overlaps, rangesOf } from './key_parts.tsx';
 import { projectChoices, whereItWorks } from './key_limits.ts';
 import { scope_choices, scopesInWords } from './scope_names.ts';
 import { pathTo } from '../http/path.ts';
 
 const day_ms = 86_400_000;
-
-const overlaps: [number, string][] = [
-  [0, 'no longer: it stops at once'],
-  [3_600, 'for another hour'],
-  [86_400, 'for another day'],
-  [604_800, 'for another week'],
-];
 
 type NewKey = Static<typeof NewApiKey>;
 
@@ -35,7 +27,7 @@ export function KeySection() {
   return (
     <Section title="Personal API keys">
       {created?.value !== undefined && (
-        <Created key={created.id} label={created.label} value={created.value} />
+        <CreatedKey key={created.id} title="Your key" name={created.label} value={created.value} />
       )}
       <Shown query={query}>
         {({ count, results }) => (
@@ -61,22 +53,6 @@ export function KeySection() {
   );
 }
 
-/** The key itself, which the API shows once. */
-function Created({ label, value }: { label: string; value: string }) {
-  return (
-    <Panel>
-      <h3>
-        Your key “<bdi>{label}</bdi>”
-      </h3>
-      <p>
-        <code>{value}</code>
-      </p>
-      <p>It is shown once. Keep it in your password manager.</p>
-      <CopyButton text={value} what="the key" />
-    </Panel>
-  );
-}
-
 type Creating = { created: (key: NewKey) => void };
 
 function CreateKey({ created }: Creating) {
@@ -94,9 +70,7 @@ function CreateKey({ created }: Creating) {
       }) => ({
         label,
         scopes,
-        allowed_ip_ranges: String(allowed_ip_ranges)
-          .split(/[\s,]+/)
-          .filter((range) => range !== ''),
+        allowed_ip_ranges: rangesOf(allowed_ip_ranges),
         scoped_organizations: [scoped_organizations].flat(),
         scoped_teams: [scoped_teams].flat().map(Number),
         expires_at:
@@ -213,22 +187,5 @@ function Key({ api_key, created }: { api_key: ApiKeyRow } & Creating) {
         })}
       />
     </li>
-  );
-}
-
-function LastUse({ api_key }: { api_key: ApiKeyRow }) {
-  const { last_used_at, last_used_ip, last_used_user_agent } = api_key;
-  if (last_used_at === null) return 'never used';
-  return (
-    <>
-      last used <Instant at={last_used_at} />
-      {last_used_ip !== null && ` from ${last_used_ip}`}
-      {last_used_user_agent !== null && last_used_user_agent !== '' && (
-        <>
-          {' '}
-          by <bdi className="long">{last_used_user_agent}</bdi>
-        </>
-      )}
-    </>
   );
 }

@@ -6,6 +6,7 @@ import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
 import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';
+import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Table } from '../page/table.tsx';
 import { nameOf } from '../signed_in/member_words.ts';
@@ -14,23 +15,27 @@ import { organizations } from '../signed_in/organizations.ts';
 import { Instant } from '../time/instant.tsx';
 import { organizationKeys } from './api_keys.ts';
 import { scopesInWords } from './scope_names.ts';
+import { ServiceKeySection } from './service_key_section.tsx';
 
 const route = getRouteApi('/signed_in/organizations/$organization_id/keys');
 
-/** Shows which keys of which members open the organization; for administrators. */
+/** The keys that open the organization: its own, and those of its members; for administrators. */
 export function OrganizationKeysPage() {
   const { organization_id } = route.useParams();
   const { page = 1 } = route.useSearch();
   const request = pathOf(organizationKeys(organization_id, page));
   return (
     <Page title="API keys" request={request}>
-      <p className="muted">
-        These keys of members open this organization. A key can do at most what its owner may.{' '}
-        <Link to="/account">Create and revoke your own keys</Link> on your account page. To end all
-        keys of a person here, remove the member.
-      </p>
-      <OnlyFor organization_id={organization_id} what="Keys of members are seen">
-        <Keys organization_id={organization_id} page={page} />
+      <OnlyFor organization_id={organization_id} what="API keys are seen">
+        <ServiceKeySection organization_id={organization_id} />
+        <Section title="Keys of members" is_wide>
+          <p className="muted">
+            These keys open this organization. A key can do at most what its owner may.{' '}
+            <Link to="/account">Create and revoke your own keys</Link> on your account page. To end
+            all keys of a person here, remove the member.
+          </p>
+          <Keys organization_id={organization_id} page={page} />
+        </Section>
       </OnlyFor>
     </Page>
   );

@@ -3,7 +3,7 @@ import { pageNumber } from '../http/page_number.ts';
 import { organization_route } from '../organizations/routes.ts';
 import { loadedPage } from '../page/load_page.tsx';
 
-/** `/organizations/<id>/keys?page=`: the keys of members that open the organization. */
+/** `/organizations/<id>/keys?page=`: service keys, and the keys of members that open it. */
 export const organization_keys_route = createRoute({
   getParentRoute: () => organization_route,
   path: 'keys',

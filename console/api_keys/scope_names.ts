@@ -20,11 +20,25 @@ const scope_names: Record<Scope | '*', string> = {
   '*': 'all your rights',
 };
 
+/** Scopes of what only people can do, so no service key gets them. */
+const of_people: readonly string[] = [
+  'organization_member:write',
+  'organization_security:write',
+  'user:read',
+  'user:write',
+  '*',
+] satisfies (Scope | '*')[];
+
 /** The scopes as the choices of a form. */
 export const scope_choices = Object.entries(scope_names).map(([value, label]) => ({
   value,
   label: `${value}: ${label}`,
 }));
+
+/** The scopes that a service key can have, as the choices of a form. */
+export const service_scope_choices = scope_choices.filter(
+  ({ value }) => !of_people.includes(value),
+);
 
 /** Lists the scopes of a key, with a word for those that open everything. */
 export function scopesInWords(scopes: string[], everything: string = scope_names['*']): string {

@@ -4,25 +4,21 @@ import type { DomainRow } from '../../server/api/domains/schema.ts';
 import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
-import { Command } from '../page/command.tsx';
 import { AsYaml } from '../configuration/as_yaml.tsx';
 import { ManagedNote } from '../configuration/managed_note.tsx';
 import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Page } from '../page/page.tsx';
-import { Rows } from '../page/rows.tsx';
 import { Section, useDone } from '../page/section.tsx';
 import { NoSuch, Shown } from '../page/shown.tsx';
-import { Table } from '../page/table.tsx';
-import { Instant } from '../time/instant.tsx';
-import { useNow } from '../time/now.ts';
-import { dueIn } from '../time/words.ts';
 import { waitingFields } from './anchor_words.ts';
 import type { AnchorField } from './anchor_words.ts';
 import { directoryOf } from './directory.ts';
 import { DirectorySection } from './directory_section.tsx';
-import { domainOf, domainPath, proof_states } from './domains.ts';
+import { domainOf, domainPath } from './domains.ts';
 import { PendingSection } from './pending_section.tsx';
+import { ProofState, RecordToAdd } from './proof_parts.tsx';
 import { ProviderForm, RulesForm, TestSignIn } from './provider_steps.tsx';
+import { SetupLinkSection } from './setup_link_section.tsx';
 import { RenameForm } from './rename_form.tsx';
 import { pathTo } from '../http/path.ts';
 
@@ -52,7 +48,7 @@ export function DomainPage() {
               <PendingSection {...given} />
               <Section title="1. Add the record to your DNS">
                 <Mark is_done={domain.is_verified} />
-                <RecordToAdd domain={domain} />
+                <RecordToAdd {...domain} />
               </Section>
               <Section title="2. Check the record">
                 <Proof {...given} />
@@ -74,6 +70,7 @@ export function DomainPage() {
                   <RulesForm {...given} />
                 </OnlyFor>
               </Section>
+              <SetupLinkSection {...given} />
               <DirectorySection {...given} />
               <NameAndEnd {...given} />
             </>
@@ -120,34 +117,13 @@ function Mark({ is_done, waits = false }: { is_done: boolean; waits?: boolean })
   return <p className={is_done ? 'good' : 'warn'}>{is_done ? 'Done' : 'To do'}</p>;
 }
 
-function RecordToAdd({ domain: { domain, verification_challenge } }: { domain: DomainRow }) {
-  return (
-    <>
-      <p>A record of type TXT, under this name:</p>
-      <Command text={`_sluice-challenge.${domain}`} what="the name of the record" />
-      <p>with this value:</p>
-      <Command text={verification_challenge} what="the value of the record" />
-      <p className="muted">Keep the record: the server checks it again.</p>
-    </>
-  );
-}
-
 type Given = { domain: DomainRow; organization_id: string };
 
 function Proof({ domain: { id, verification }, organization_id }: Given) {
-  const { state, reason, answers, last_checked_at, next_check_at } = verification;
-  const { word, tone } = proof_states[state];
   const done = useDone();
-  const now_ms = useNow();
   return (
     <>
-      <p className={tone}>{word}</p>
-      <p>{reason}</p>
-      <p className="muted">
-        Last check: {last_checked_at === null ? 'not yet' : <Instant at={last_checked_at} />}. Next
-        check: {next_check_at === null ? 'never' : dueIn(next_check_at, now_ms)}.
-      </p>
-      <Answers answers={answers} reason={reason} />
+      <ProofState verification={verification} />
       <OnlyFor organization_id={organization_id}>
         <Form
           path={pathTo('/api/organizations/:organization_id/domains/:id/verify/', {
@@ -160,35 +136,6 @@ function Proof({ domain: { id, verification }, organization_id }: Given) {
         />
       </OnlyFor>
     </>
-  );
-}
-
-const outcomes = {
-  met: { word: 'Has it', tone: 'good' },
-  missing: { word: 'Has not', tone: 'bad' },
-  unanswered: { word: 'No answer', tone: 'warn' },
-};
-
-/** Shows each resolver's answer at the last check, unless the reason above says it. */
-function Answers({ answers, reason }: Pick<DomainRow['verification'], 'answers' | 'reason'>) {
-  if (answers.length === 0) return null;
-  return (
-    <Rows columns={['Resolver', 'The record', 'What it said', 'Took']}>
-      {answers.map(({ resolver, outcome, detail, took_ms }) => (
-        <Table.Tr key={resolver}>
-          <Table.Th scope="row" className="short">
-            {resolver}
-          </Table.Th>
-          <Table.Td data-label="The record" className={`short ${outcomes[outcome].tone}`}>
-            {outcomes[outcome].word}
-          </Table.Td>
-          <Table.Td data-label="It said">{detail === reason ? 'As above.' : detail}</Table.Td>
-          <Table.Td data-label="Took" className="short">
-            {took_ms} ms
-          </Table.Td>
-        </Table.Tr>
-      ))}
-    </Rows>
   );
 }
 

@@ -43,29 +43,46 @@ export function ProviderGuide({ own }: { own: OwnValues }) {
   );
 }
 
-/** Reads the fields of the provider out of the metadata that is pasted or chosen as a file. */
+/**
+ * Reads the fields of the provider out of the metadata that is pasted or chosen as a file, as an
+ * administrator of the organization or with the token of a setup link.
+ */
 export function MetadataImport({
-  organization_id,
+  by,
   imported,
 }: {
-  organization_id: string;
+  by: { organization_id: string } | { token: string };
   imported: (fields: Imported) => void;
 }) {
   const [text, setText] = useState('');
-  return (
+  const common = {
+    done: (fields: Imported) => {
+      imported(fields);
+      setText('');
+    },
+    button: 'Fill in the fields',
+    tone: 'plain',
+    part: null,
+    children: <MetadataFields text={text} setText={setText} />,
+  } as const;
+  return 'token' in by ? (
     <Form
-      path={pathTo('/api/organizations/:organization_id/domains/provider_metadata/', {
-        organization_id,
-      })}
+      path={pathTo('/api/setup_links/provider_metadata/')}
+      body={() => ({ token: by.token, metadata: text })}
+      {...common}
+    />
+  ) : (
+    <Form
+      path={pathTo('/api/organizations/:organization_id/domains/provider_metadata/', by)}
       body={() => ({ metadata: text })}
-      done={(fields) => {
-        imported(fields);
-        setText('');
-      }}
-      button="Fill in the fields"
-      tone="plain"
-      part={null}
-    >
+      {...common}
+    />
+  );
+}
+
+function MetadataFields({ text, setText }: { text: string; setText: (text: string) => void }) {
+  return (
+    <>
       <FileInput
         label="Metadata file of your provider"
         placeholder="Choose file"
@@ -73,6 +90,6 @@ export function MetadataImport({
         onChange={(file) => void file?.text().then(setText)}
       />
       <LongField name="metadata" label="or its text" rows={3} value={text} onChange={setText} />
-    </Form>
+    </>
   );
 }

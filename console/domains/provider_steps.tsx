@@ -1,24 +1,22 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { Static } from 'typebox';
 import type { DomainRow } from '../../server/api/domains/schema.ts';
-import type { TestSignIn as Started } from '../../server/api/single_sign_on/schema.ts';
 import { BoxField, isTicked } from '../form/box_field.tsx';
 import { LookOnlyContext } from '../form/context.ts';
-import { ChoiceField, TextField } from '../form/fields.tsx';
+import { ChoiceField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
-import { LongField } from '../form/long_field.tsx';
 import type { Values } from '../form/values.ts';
 import { server_address } from '../http/address.ts';
 import { etagOf } from '../http/reading.ts';
-import { Panel } from '../page/panel.tsx';
 import { providersFor } from '../single_sign_on/providers.ts';
-import { Instant } from '../time/instant.tsx';
 import { anchor_labels, enforcementWords } from './anchor_words.ts';
 import { domainPath } from './domains.ts';
 import { MetadataImport, ProviderGuide } from './metadata_import.tsx';
 import type { Imported } from './metadata_import.tsx';
-import { entityIdHint } from './provider_guides.ts';
+import { ProviderFieldsInputs, saml_fields } from './provider_fields.tsx';
+import type { SamlField } from './provider_fields.tsx';
+import { StartedTest } from './started_test.tsx';
+import type { Started } from './started_test.tsx';
 import { changedAnchors, shownOf, useSavedAnchors } from './saved_anchors.ts';
 import { pathTo } from '../http/path.ts';
 import type { AnchorChanges } from '../../server/api/domains/schema.ts';
@@ -36,7 +34,7 @@ export function ProviderForm({ domain, organization_id }: Given) {
       <h3>At your provider</h3>
       <ProviderGuide own={own} />
       <h3>Here</h3>
-      <MetadataImport organization_id={organization_id} imported={setImported} />
+      <MetadataImport by={{ organization_id }} imported={setImported} />
       {imported !== undefined && (
         <p role="status" className="good">
           The fields are filled in. Save the provider.
@@ -77,54 +75,10 @@ function ProviderFieldsForm({
       // Typed before, it would hide what was imported.
       part={imported === undefined ? 'provider' : null}
     >
-      <EntityIdField value={textOf('saml_entity_id')} />
-      <TextField
-        name="saml_acs_url"
-        label={anchor_labels.saml_acs_url}
-        hint="The provider’s single sign-on URL for HTTP-Redirect."
-        value={textOf('saml_acs_url')}
-        autoComplete="off"
-        inputMode="url"
-      />
-      <LongField
-        name="saml_x509_cert"
-        label={anchor_labels.saml_x509_cert}
-        hint={
-          'In PEM format, one below the other. ' +
-          'During a key rotation, enter the old and the new one.'
-        }
-        rows={6}
-        defaultValue={textOf('saml_x509_cert')}
-      />
+      <ProviderFieldsInputs textOf={textOf} />
     </Form>
   );
 }
-
-/** The name of the provider, with a hint while it is unlike those that providers have. */
-function EntityIdField({ value }: { value: string }) {
-  const [typed, setTyped] = useState(value);
-  const hint = entityIdHint(typed);
-  return (
-    <div
-      className="together"
-      onInput={({ target }) => {
-        if (target instanceof HTMLInputElement) setTyped(target.value);
-      }}
-    >
-      <TextField
-        name="saml_entity_id"
-        label={anchor_labels.saml_entity_id}
-        value={value}
-        autoComplete="off"
-        inputMode="url"
-      />
-      {hint !== undefined && <p className="warn">{hint}</p>}
-    </div>
-  );
-}
-
-const saml_fields = ['saml_entity_id', 'saml_acs_url', 'saml_x509_cert'] as const;
-type SamlField = (typeof saml_fields)[number];
 
 /** Says what was saved of the provider, with its missing fields. */
 function savedOf(saved: DomainRow): string {
@@ -158,24 +112,12 @@ function missingBefore(domain: DomainRow): string | undefined {
 
 /** A sign-in through the provider that signs nobody in, and shows what the provider says. */
 export function TestSignIn({ domain, organization_id }: Given) {
-  const [test, setTest] = useState<Static<typeof Started>>();
+  const [test, setTest] = useState<Started>();
   const before = missingBefore(domain);
   if (before !== undefined) return <p className="muted">It can begin once {before}.</p>;
   return (
     <>
-      <p>The test signs nobody in. At its end you see what your provider sends.</p>
-      {test !== undefined && (
-        <Panel key={test.url}>
-          <p>
-            <a href={test.url} target="_blank" rel="noreferrer">
-              Open the test in another tab
-            </a>{' '}
-            <span className="muted">
-              Start it before <Instant at={test.expires_at} is_exact />.
-            </span>
-          </p>
-        </Panel>
-      )}
+      <StartedTest test={test} />
       <Form
         path={pathTo('/api/organizations/:organization_id/domains/:id/test_sign_in/', {
           organization_id,

@@ -1,6 +1,7 @@
 import { createRoute } from '@tanstack/react-router';
 import { pageNumber } from '../http/page_number.ts';
 import { organization_route } from '../organizations/routes.ts';
+import { root_route } from '../shell/root_route.ts';
 import { loadedPage } from '../page/load_page.tsx';
 
 /** `/organizations/<id>/domains?page=`: the domains of an organization. */
@@ -16,4 +17,11 @@ export const domain_route = createRoute({
   getParentRoute: () => organization_route,
   path: 'domains/$domain_id',
   component: loadedPage(() => import('./domain_page.tsx'), 'DomainPage'),
+});
+
+/** `/setup#<token>`: the page of a setup link, for somebody who need not have an account. */
+export const setup_route = createRoute({
+  getParentRoute: () => root_route,
+  path: 'setup',
+  component: loadedPage(() => import('./setup_page.tsx'), 'SetupPage'),
 });

@@ -26,9 +26,11 @@ import { sweepVisitorSalts } from './capture/visitor_salts.ts';
 import { sweepPlans } from './configuration/store.ts';
 import { warnOfCertificates } from './domains/certificate_warnings.ts';
 import { recheckDomains } from './domains/proof/recheck.ts';
+import { sweepSetupLinks } from './domains/setup_links/store.ts';
 import { countDownloads } from './file_downloads/read.ts';
 import { sweepDownloads } from './file_downloads/store.ts';
 import { endTokens, warnOfTokens } from './scim/tokens/chores.ts';
+import { warnOfServiceKeys } from './service_keys/expiry_warnings.ts';
 import { sweepPeople } from './users/sweep.ts';
 import { sweepSingleSignOn } from './single_sign_on/sweep.ts';
 
@@ -111,6 +113,11 @@ function warningsOf(deps: Deps): Chore[] {
       name: 'warnings before API keys expire',
       interval_ms: 600_000,
       work: (signal) => warnOfExpiringKeys(deps, signal),
+    },
+    {
+      name: 'warnings before service keys expire',
+      interval_ms: 600_000,
+      work: (signal) => warnOfServiceKeys(deps, signal),
     },
     {
       name: 'warnings before tokens of directories expire',
@@ -218,6 +225,11 @@ function removalsOf(deps: Deps): Chore[] {
       name: 'removal of the salts of days that are over',
       interval_ms: 600_000,
       work: () => sweepVisitorSalts(deps.db, deps.clock.now()),
+    },
+    {
+      name: 'removal of setup links that have expired',
+      interval_ms: 3_600_000,
+      work: () => sweepSetupLinks(deps.db, deps.clock.now()),
     },
     {
       name: 'removal of sign-ins that have expired',

@@ -28,6 +28,7 @@ import { retentionRoutes } from './retention/routes.ts';
 import { scimRoutes } from './scim/routes.ts';
 import { securityRoutes } from './security/routes.ts';
 import { securityEventRoutes } from './security_events/routes.ts';
+import { serviceKeyRoutes } from './service_keys/routes.ts';
 import { sessionRoutes } from './sessions/routes.ts';
 import { singleSignOnRoutes } from './single_sign_on/routes.ts';
 import { siteAppRoutes } from './site_apps/routes.ts';
@@ -58,6 +59,7 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   pluginConfigRoutes,
   siteAppRoutes,
   apiKeyRoutes,
+  serviceKeyRoutes,
   activityRoutes,
   instanceRoutes,
   securityEventRoutes,

@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
 import { deleteApiKey, findApiKey, insertApiKey, lockOwner } from '../api/api_keys/store.ts';
+import { deleteServiceKey, findServiceKey } from '../api/service_keys/store.ts';
 import { findUserByEmail } from '../api/users/store.ts';
 import type { UserRow } from '../api/users/store.ts';
 import type { Deps } from '../deps.ts';
@@ -9,7 +10,7 @@ import { isoInstant } from '../platform/clock.ts';
 import { all_scopes, isScope } from '../platform/http/caller/scopes.ts';
 import { isLineOfText, line_of_text_rule } from '../platform/line_of_text.ts';
 import { isUuid } from '../platform/uuid.ts';
-import type { Queryable } from '../platform/postgres/database.ts';
+import type { Queryable, Transaction } from '../platform/postgres/database.ts';
 import type { CommandContext } from './command_context.ts';
 import { UserError, WrongUsageError } from './user_error.ts';
 import { sayWith } from './process/with_process.ts';
@@ -78,7 +79,9 @@ export async function createKey(
 
 type ListedKey = {
   id: string;
-  email: string;
+  /** Null: the key belongs to the organization. */
+  email: string | null;
+  organization: string | null;
   label: string;
   mask_value: string;
   scopes: string[];
@@ -88,8 +91,8 @@ type ListedKey = {
 };
 
 /**
- * The keys of everybody, or of the person with the address, newest first, two lines each; never a
- * key itself.
+ * The keys of everybody and the service keys of all organizations, or the keys of the person with
+ * the address, newest first, two lines each; never a key itself.
  */
 export async function listKeys(
   { db }: Pick<Deps, 'db'>,
@@ -97,10 +100,15 @@ export async function listKeys(
 ): Promise<string> {
   const owner = email === undefined ? undefined : await getKeyOwner(db, email);
   const keys = await db.rows<ListedKey>(sql`
-    SELECT k.id, u.email, k.label, k.mask_value, k.scopes, k.expires_at, k.last_used_at,
-      coalesce(k.expires_at <= now(), false) AS has_expired
-    FROM personal_api_keys k JOIN users u ON u.id = k.user_id
-    WHERE ${owner?.id ?? null}::integer IS NULL OR u.id = ${owner?.id ?? null}::integer
+    SELECT k.id, k.email, k.organization, k.label, k.mask_value, k.scopes, k.expires_at,
+      k.last_used_at, coalesce(k.expires_at <= now(), false) AS has_expired
+    FROM (SELECT p.id, u.email, NULL AS organization, p.label, p.mask_value, p.scopes,
+        p.expires_at, p.last_used_at, p.created_at, p.user_id
+      FROM personal_api_keys p JOIN users u ON u.id = p.user_id
+      UNION ALL SELECT s.id, NULL, o.slug, s.name, s.mask_value, s.scopes, s.expires_at,
+        s.last_used_at, s.created_at, NULL
+      FROM service_keys s JOIN organizations o ON o.id = s.organization_id) k
+    WHERE ${owner?.id ?? null}::integer IS NULL OR k.user_id = ${owner?.id ?? null}::integer
     ORDER BY k.created_at DESC, k.id DESC`);
   if (json) return JSON.stringify(keys);
   return keys.length === 0 ? 'There are no keys.' : keys.map(describeKey).join('\n');
@@ -113,7 +121,8 @@ function describeKey(key: ListedKey): string {
       : `${key.has_expired ? 'expired' : 'expires'} ${key.expires_at}`;
   const use = key.last_used_at === null ? 'never used' : `last used ${key.last_used_at}`;
   // The label as JSON: it is anybody's text, and a terminal obeys some.
-  return `${key.id}  ${key.mask_value}  ${key.email}  ${JSON.stringify(key.label)}
+  const owner = key.email ?? `organization ${key.organization}`;
+  return `${key.id}  ${key.mask_value}  ${owner}  ${JSON.stringify(key.label)}
   ${key.scopes.join(', ')}; ${expiry}; ${use}`;
 }
 
@@ -134,8 +143,11 @@ export async function revokeKey(
     if (owner !== undefined) await lockOwner(tx, owner.id);
     const key =
       owner && (await findApiKey(tx, { user_id: owner.id, scoped_organizations: null }, id));
-    if (owner === undefined || key === undefined)
+    if (owner === undefined || key === undefined) {
+      const revoked = await revokeServiceKey(tx, secrets, id);
+      if (revoked !== undefined) return revoked;
       throw new UserError(`There is no key with the id ${id}: see sluice key list.`);
+    }
     await deleteApiKey(tx, id);
     await appendActivity(tx, secrets, { user_uuid: owner.uuid }, server_actor, {
       activity: 'deleted',
@@ -146,6 +158,30 @@ export async function revokeKey(
     });
     return `The key ${JSON.stringify(key.label)} of ${owner.email} is revoked.`;
   });
+}
+
+/** As `revokeKey`, in a transaction; undefined when no service key has the id. */
+async function revokeServiceKey(
+  tx: Transaction,
+  secrets: Deps['secrets'],
+  id: string,
+): Promise<string | undefined> {
+  const place = await tx.row<{ organization_id: string; slug: string }>(sql`
+    SELECT k.organization_id, o.slug FROM service_keys k
+      JOIN organizations o ON o.id = k.organization_id WHERE k.id = ${id}::uuid`);
+  if (place === undefined) return undefined;
+  const { organization_id, slug } = place;
+  const key = await findServiceKey(tx, organization_id, id, 'lock');
+  if (key === undefined) return undefined;
+  await deleteServiceKey(tx, id);
+  await appendActivity(tx, secrets, { organization_id }, server_actor, {
+    activity: 'deleted',
+    scope: 'service_key',
+    item_id: id,
+    item_name: key.name,
+    changes: changesOf(key, undefined, ['last_used_at', 'created_by']),
+  });
+  return `The service key ${JSON.stringify(key.name)} of the organization ${slug} is revoked.`;
 }
 
 async function getKeyOwner(db: Queryable, email: string): Promise<UserRow> {

@@ -47,4 +47,10 @@ export const sealed_fields: readonly SealedField[] = [
   { table: 'erasures', id: 'id', field: 'criteria_sealed', context: criteriaContext },
   { table: 'mails', id: 'id', field: 'message_sealed', context: mailContext },
   { table: 'idempotency_keys', id: 'claim_id', field: 'response_sealed', context: responseContext },
+  {
+    table: 'service_idempotency_keys',
+    id: 'claim_id',
+    field: 'response_sealed',
+    context: responseContext,
+  },
 ];

@@ -24,6 +24,7 @@ const signed_out: Record<string, Look> = {
   forgot_password_route: { path: '/forgot-password', heading: 'Forgot your password?' },
   reset_password_route: { path: '/reset-password/x', heading: 'Choose a new password' },
   invite_route: { path: '/invite/x?token=x', heading: 'This invite is not open' },
+  setup_route: { path: '/setup#x', heading: 'This link is not open' },
 };
 const signed_in: Record<string, Look> = {
   start_route: { path: '/', heading: 'Exports' },

@@ -1,4 +1,6 @@
+import { service_scopes } from '../../server/api/service_keys/schema.ts';
 import { targetParameter } from '../../server/platform/http/caller/guard.ts';
+import { newServiceKey } from '../factories/people/service_keys.ts';
 import type { Answer, Harness } from '../harness.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 
@@ -22,6 +24,7 @@ export const access_columns = [
   'key, level 8',
   'key, level 15',
   'session, level 15',
+  'service key, level 8',
   'other organization',
   'unknown organization',
   'broken id',
@@ -47,6 +50,7 @@ export async function accessTable(
     8: await harness.newMember(own.organization.id, 8),
     15: own,
   };
+  const service = { key: await newServiceKey(harness, own, { level: 8 }) };
   const session = { headers: { cookie: await harness.newSession(own.user) } };
   const keys = {
     'event:write': await harness.newKey(own.user, { scopes: ['event:write'] }),
@@ -74,6 +78,7 @@ export async function accessTable(
         'key, level 8': await ask(members[8], home),
         'key, level 15': await ask(members[15], home),
         'session, level 15': await ask(session, home),
+        'service key, level 8': await ask(service, home),
         'other organization': foreign?.status ?? '',
         'unknown organization': missing?.status ?? '',
         'broken id': route.path.includes('/:')
@@ -96,6 +101,11 @@ export function wantedStatus(
   if (column === 'no key') return 401;
   if (column === 'wrong scope') return 403;
   if (route.session && column !== 'session, level 15') return 403;
+  if (column === 'service key, level 8' && !isForServiceKeys(route)) return 403;
+  // Each of the two routes describes a key of its own kind.
+  if (route.path === '/api/service_keys/@current/' && /^(key|session),/.test(column)) return 404;
+  if (route.path === '/api/personal_api_keys/@current/' && column === 'service key, level 8')
+    return 404;
   // The route describes the asking key, and a session has none.
   if (route.path === '/api/personal_api_keys/@current/' && column === 'session, level 15')
     return 404;
@@ -110,6 +120,12 @@ export function wantedStatus(
   const level = Number(/\d+$/.exec(column)![0]);
   if (route.within !== undefined && level < route.level) return 403;
   return namesMore(route) ? 404 : undefined;
+}
+
+/** May a service key call the route, which needs none of the scopes that only people have? */
+function isForServiceKeys({ within, scope, service_keys }: RegisteredRoute): boolean {
+  const is_grantable = scope === 'any' || (service_scopes as string[]).includes(scope);
+  return is_grantable && (service_keys ?? within !== undefined);
 }
 
 /** The table as Markdown. */

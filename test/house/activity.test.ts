@@ -31,6 +31,8 @@ const before_write: Record<string, string> = {
   'POST /api/organizations/:organization_id/batch_exports/': 'Asks the store about the query.',
   'POST /api/projects/:project_id/batch_exports/': 'Asks the store about the query.',
   'POST /api/single_sign_on/link/': 'Slows tries with wrong tokens.',
+  'POST /api/setup_links/verify/': 'Finds the domain of the link, and asks the DNS.',
+  'POST /api/setup_links/provider/': 'Finds the organization of the link, whose turn it takes.',
   'POST /api/sessions/@current/confirm/': 'Counts the try and checks the password.',
   'POST /api/users/@me/reset_password/': 'Counts the mails that are asked for.',
 };

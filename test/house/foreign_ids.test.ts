@@ -74,6 +74,11 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
     connections: (await newConnection(home)).id,
     notice_deliveries: await newDelivery(exported.id, target.id),
     domains: domain_id,
+    setup_links: (await post(`${organization}domains/${domain_id}/setup_links/`, { name: 'One' }))
+      .id,
+    service_keys: (
+      await post(`${organization}service_keys/`, { name: 'One', scopes: ['project:read'] })
+    ).id,
     groups: await newGroup(domain_id),
     tokens: await newToken(domain_id),
     invites: (await post(`${organization}invites/`, { target_email: `who@${domain}` })).id,

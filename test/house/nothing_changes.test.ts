@@ -123,6 +123,10 @@ async function records(): Promise<[route: string, path: string, ...more: object[
       `${within[1]}write_keys/:id/`,
       await created(`/api/projects/${home.project.id}/write_keys/`, { name: 'One' }),
     ],
+    [
+      `${within[0]}service_keys/:id/`,
+      await created(`${organization}service_keys/`, { name: 'One', scopes: ['project:read'] }),
+    ],
     [`${within[0]}connections/:id/`, connection, { config }],
     [`${within[1]}plugin_configs/:id/`, set, { config: { token: 'pl4nted-word' } }],
     ...plugins,

@@ -52,7 +52,7 @@ const api_order = [
   'erasures retention query',
   'capture events ingestion_warnings write_keys',
   'scim single_sign_on invites account members sessions',
-  'security security_events activity domains organizations projects',
+  'security security_events activity service_keys domains organizations projects',
   'api_keys passkeys users deactivation managed',
 ].flatMap((line) => line.split(' '));
 

@@ -20,7 +20,7 @@ export const access_faults: Fault[] = [
   },
   {
     name: 'a key of one project reads its organization',
-    path: 'server/platform/http/caller/access_finder.ts',
+    path: 'server/platform/http/caller/access_places.ts',
     was: 'WHERE k.scoped_teams IS NULL\n    AND ${organization_allowed}`;',
     is: 'WHERE ${organization_allowed}`;',
     killed_by: 'server/platform/http/caller/auth.test.ts',

@@ -35,6 +35,7 @@ export async function tellDomains(world: StoryWorld): Promise<void> {
   await harness.request('GET', `/api/saml/metadata/?organization=${home.organization.id}`);
   await ask('POST', `${one}test_sign_in/`, undefined, { cookie: browser.cookie()! });
   await ask('GET', '/api/single_sign_on/?email=ada@acme.example', undefined, {});
+  await setup(world, one, { metadata, ...saml });
   await directory(world, `${one}scim/`);
   await ask('DELETE', one);
   await security(world);
@@ -50,6 +51,25 @@ async function pending({ ask, harness, home }: StoryWorld, one: string): Promise
   const browser = openBrowser(harness);
   await browser.ask('POST', '/api/sessions/', { email: owner_address, password });
   await ask('POST', `${one}pending_changes/confirm/`, undefined, { cookie: browser.cookie()! });
+}
+
+/** Somebody without an account sets single sign-on up with a link. */
+async function setup(
+  { ask }: StoryWorld,
+  one: string,
+  { metadata, ...saml }: Record<string, string>,
+): Promise<void> {
+  const { url, id } = await ask('POST', `${one}setup_links/`, { name: 'Robin of Acme IT' });
+  await ask('GET', `${one}setup_links/`);
+  const token = url.split('#')[1];
+  const behind = (name: string, body: object = {}) =>
+    ask('POST', `/api/setup_links/${name}/`, { token, ...body }, {});
+  await behind('open');
+  await behind('verify');
+  await behind('provider_metadata', { metadata });
+  await behind('provider', saml);
+  await behind('test_sign_in');
+  await ask('DELETE', `${one}setup_links/${id}/`);
 }
 
 async function directory({ ask, harness }: StoryWorld, url: string): Promise<void> {

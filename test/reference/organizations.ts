@@ -7,6 +7,7 @@ export async function tellOrganizations(world: StoryWorld): Promise<void> {
   await projects(world);
   await members(world);
   await invites(world);
+  await serviceKeys(world);
 }
 
 async function organizations({ ask, organization }: StoryWorld): Promise<void> {
@@ -71,4 +72,19 @@ async function invites({ ask, organization }: StoryWorld): Promise<void> {
   const { id: other } = await ask('POST', base, { target_email: 'edsger@example.com' });
   await ask('POST', `${base}${other}/resend/`);
   await ask('DELETE', `${base}${other}/`);
+}
+
+async function serviceKeys({ ask, harness, home, organization }: StoryWorld): Promise<void> {
+  const session = { cookie: `__Host-${await harness.newSession(home.user)}` };
+  const base = `${organization}service_keys/`;
+  const scopes = ['batch_export:write', 'project:read'];
+  const { id, value } = await ask('POST', base, { name: 'Loader', scopes }, session);
+  const one = `${base}${id}/`;
+  await ask('GET', base);
+  await ask('GET', one);
+  await ask('GET', '/api/service_keys/@current/', undefined, { authorization: `Bearer ${value}` });
+  await ask('PATCH', one, { name: 'Nightly loader' }, session);
+  await ask('PUT', one, { name: 'Nightly loader', scopes }, session);
+  await ask('POST', `${one}roll/`, { overlap_seconds: 3600 }, session);
+  await ask('DELETE', one, undefined, session);
 }

@@ -47,6 +47,9 @@ export const not_recorded: Record<string, string> = {
   'POST /api/organizations/:organization_id/connections/:id/test/': tries,
   'POST /api/organizations/:organization_id/domains/provider_metadata/':
     'Looks at a text and stores nothing.',
+  'POST /api/setup_links/open/': 'Shows what the link is for.',
+  'POST /api/setup_links/provider_metadata/': 'Looks at a text and stores nothing.',
+  'POST /api/setup_links/test_sign_in/': 'Gives the address of a test and stores nothing.',
   'POST /api/organizations/:organization_id/configuration/plan/':
     'Keeps a plan for an hour; what it rehearses is rolled back.',
 };

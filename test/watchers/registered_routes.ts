@@ -16,6 +16,8 @@ export type RegisteredRoute = {
   no_store: boolean;
   /** Closed to a session that reaches a part of what the account has. */
   own_account: boolean;
+  /** Undefined: as `within` says. */
+  service_keys: boolean | undefined;
   within: 'organization' | 'project' | undefined;
   level: number;
   responses: Record<
@@ -50,6 +52,7 @@ export function collectRoutes(app: FastifyInstance): () => RegisteredRoute[] {
         recent_factor: route.config!.recent_factor ?? false,
         no_store: route.config!.no_store ?? false,
         own_account: route.config!.own_account ?? false,
+        service_keys: route.config!.service_keys,
         within: route.config!.within,
         level: route.config!.level ?? 1,
         responses: (schema?.response ?? {}) as RegisteredRoute['responses'],

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Static, TObject } from 'typebox';
 import type { Deps } from '../../deps.ts';
+import { personOf } from '../../platform/http/caller/access.ts';
 import { beginBody } from '../../platform/http/bodies/body.ts';
 import {
   conflict,
@@ -46,7 +47,7 @@ export async function confirmPerson<
   wanted: { any: Body; with_password: BodyWithPassword },
   needsFactor: (user: Identity) => boolean = () => false,
 ): Promise<Confirmed<Static<Body> | Static<BodyWithPassword>>> {
-  const user = await findIdentityById(db, request.caller.user_id);
+  const user = await findIdentityById(db, personOf(request).user_id);
   if (user === undefined)
     throw unauthenticated('authentication_failed', 'The account has been closed.');
   const { password_hash } = user;

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import type { Chain } from '../../platform/activity/chain.ts';
 import { isoInstant } from '../../platform/clock.ts';
+import { personOf } from '../../platform/http/caller/access.ts';
 import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { forbidden, invalid } from '../../platform/http/errors.ts';
 import { countMail } from '../../platform/http/caller/sign_in_throttle.ts';
@@ -148,7 +149,7 @@ function sendRoute(app: FastifyInstance, deps: Deps): void {
           'This server sends no mail, so addresses stay unverified: its operator can set ' +
             'SLUICE_SMTP_URL.',
         );
-      const user = await findIdentityById(db, request.caller.user_id);
+      const user = await findIdentityById(db, personOf(request).user_id);
       if (user !== undefined) await countMail(request, 'mail', user.address);
       return write(request, reply, 202, async (tx, record, afterwards) => {
         await refuseDeactivated(tx, request.caller.user_id, 'have a link mailed');
@@ -186,7 +187,7 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
     (request, reply) =>
       write(request, reply, 200, async (tx, record, afterwards) => {
         const { token } = body(request, GivenToken);
-        await lockHomes(tx, request.caller.user_id);
+        await lockHomes(tx, personOf(request).user_id);
         const { user, email } = await useLink(tx, deps, 'verify_email', token);
         // Else a stranger's account would be taken for that of whoever opens a link in passing.
         if (user.id !== request.caller.user_id)

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import type { Change } from '../../platform/activity/changes.ts';
 import { body } from '../../platform/http/bodies/body.ts';
-import { uuidParameter } from '../../platform/http/caller/access.ts';
+import { personOf, uuidParameter } from '../../platform/http/caller/access.ts';
 import { countTry, forgiveTries } from '../../platform/http/caller/sign_in_throttle.ts';
 import { notFound, unauthenticated } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
@@ -66,7 +66,7 @@ function listRoute(app: FastifyInstance, { db }: Deps): void {
         response: { 200: pageOf(Passkey) },
       },
     },
-    (request) => answerPage<PasskeyRow>(request, db, listPasskeys(request.caller.user_id)),
+    (request) => answerPage<PasskeyRow>(request, db, listPasskeys(personOf(request).user_id)),
   );
 }
 
@@ -140,7 +140,7 @@ function finishRoute(app: FastifyInstance, deps: Deps): void {
     },
     (request, reply) =>
       write(request, reply, 201, async (tx, record, afterwards) => {
-        const user = await findIdentityById(tx, request.caller.user_id, 'lock');
+        const user = await findIdentityById(tx, personOf(request).user_id, 'lock');
         if (user === undefined)
           throw unauthenticated('authentication_failed', 'The account has been closed.');
         const created = await createPasskey(tx, deps, request, user, body(request, PasskeyCreate));
@@ -243,18 +243,18 @@ async function getPasskey(
   lock?: 'lock',
 ): Promise<PasskeyRow> {
   const id = uuidParameter(request, 'id');
-  const passkey = await findPasskey(db, request.caller.user_id, id, lock);
+  const passkey = await findPasskey(db, personOf(request).user_id, id, lock);
   if (passkey === undefined) throw notFound();
   return passkey;
 }
 
 /** The entry of the person's own log. */
 function passkeyEntry(
-  { caller: { user_uuid } }: FastifyRequest,
+  request: FastifyRequest,
   activity: string,
   { id, name }: PasskeyRow,
   changes: Change[],
 ): Entry {
-  const chain = { user_uuid };
+  const chain = { user_uuid: personOf(request).user_uuid };
   return { activity, scope: 'passkey', item_id: id, item_name: name, changes, chain };
 }

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { secretChange } from '../../platform/activity/changes.ts';
 import type { Change } from '../../platform/activity/changes.ts';
+import { personOf } from '../../platform/http/caller/access.ts';
 import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { invalid, missing } from '../../platform/http/errors.ts';
 import { Problem } from '../../platform/http/responses.ts';
@@ -144,7 +145,7 @@ function ownRequestRoute(app: FastifyInstance, deps: Deps): void {
           'This server sends no mail: ask its operator for a link (sluice user reset --email ' +
             '<address>).',
         );
-      const user = (await findIdentityById(deps.db, request.caller.user_id)) ?? missing();
+      const user = (await findIdentityById(deps.db, personOf(request).user_id)) ?? missing();
       await countMail(request, 'reset', user.address);
       return write(request, reply, 202, async (_tx, record, afterwards) => {
         record('nothing');

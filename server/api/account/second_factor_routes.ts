@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf, secretChange } from '../../platform/activity/changes.ts';
 import { isoInstant } from '../../platform/clock.ts';
+import { personOf } from '../../platform/http/caller/access.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { conflict, invalid, notFound } from '../../platform/http/errors.ts';
 import { isValidateOnly } from '../../platform/http/lists/query.ts';
@@ -96,7 +97,7 @@ function finishRoute(app: FastifyInstance, deps: Deps): void {
     },
     (request, reply) =>
       write(request, reply, 200, async (tx, record, afterwards) => {
-        const user = await findIdentityById(tx, request.caller.user_id, 'lock');
+        const user = await findIdentityById(tx, personOf(request).user_id, 'lock');
         const { code } = body(request, TotpCode);
         if (user === undefined || user.totp_secret === null)
           throw conflict('No second factor is being set up. Request its secret first.');

@@ -44,6 +44,7 @@ test('an entry says who did what to which thing, from where, and what it was bef
     changes: [{ field: 'name', action: 'changed', before: 'Default project', after: 'Shop' }],
     user: { uuid: home.user.uuid, email: home.user.email },
     key: await keyOf(home),
+    key_name: null,
     session_id: null,
     ip: '127.0.0.1',
     request_id: 'request-of-the-test',

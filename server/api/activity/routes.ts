@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { findChainState } from '../../platform/activity/check.ts';
+import { personOf } from '../../platform/http/caller/access.ts';
 import { answerKeyset, cursorPageOf, keysetAsked } from '../../platform/http/lists/cursor.ts';
 import {
   answerLines,
@@ -9,13 +10,13 @@ import {
   lines_type,
 } from '../../platform/http/lists/lines_file.ts';
 import { query } from '../../platform/http/lists/query.ts';
-import { ActivityChain, ActivityEntry, ActivityQuery, activity_orders } from './schema.ts';
+import { ActivityChain, ActivityQuery, LoggedEntry, activity_orders } from './schema.ts';
 import { level_of_addresses, listActivity, listedActivity } from './store.ts';
 import type { ActivityView } from './store.ts';
 
 const listing = {
   querystring: ActivityQuery,
-  response: { 200: cursorPageOf(ActivityEntry) },
+  response: { 200: cursorPageOf(LoggedEntry) },
   tags: ['activity'],
   description: lines_description,
 };
@@ -54,7 +55,7 @@ export function activityRoutes(app: FastifyInstance, deps: Deps): void {
     },
     (request, reply) =>
       answerActivity(deps, request, reply, {
-        chain_id: request.caller.user_uuid,
+        chain_id: personOf(request).user_uuid,
         caller: request.caller,
         sees_addresses: true,
       }),
@@ -87,7 +88,7 @@ function chainRoutes(app: FastifyInstance, { db, secrets }: Deps): void {
         response,
       },
     },
-    (request) => findChainState(db, secrets, request.caller.user_uuid),
+    (request) => findChainState(db, secrets, personOf(request).user_uuid),
   );
 }
 

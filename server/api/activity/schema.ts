@@ -22,7 +22,7 @@ const Change = Type.Object(
   { title: 'ActivityChange' },
 );
 
-/** One entry of the activity log as lists and files show it. */
+/** One entry of the activity log. */
 export const ActivityEntry = Type.Object(
   {
     id: uuid('Id of the entry.'),
@@ -42,7 +42,7 @@ export const ActivityEntry = Type.Object(
           uuid: uuid('Who did it.'),
           email: Type.String({ description: 'The address at that time.' }),
         },
-        { description: 'Null: the server itself.' },
+        { description: 'Null: a service key, a setup link, or the server itself.' },
       ),
     ),
     key: nullable(
@@ -51,7 +51,7 @@ export const ActivityEntry = Type.Object(
           id: uuid('Id of the key.'),
           mask_value: Type.String({ description: 'Its first and last four characters.' }),
         },
-        { description: 'The personal API key that it was done with; null: none.' },
+        { description: 'The API key or setup link that it was done with; null: none.' },
       ),
     ),
     session_id: nullable(uuid('The session that it was done in; null: none.')),
@@ -71,8 +71,23 @@ export const ActivityEntry = Type.Object(
   { title: 'ActivityEntry' },
 );
 
+/** An entry as the lists and files of a log show it. */
+export const LoggedEntry = Type.Object(
+  {
+    ...ActivityEntry.properties,
+    key_name: nullable(
+      Type.String({
+        description: 'The latest name of the service key or setup link in `key`; else null.',
+      }),
+    ),
+  },
+  { title: 'LoggedActivityEntry' },
+);
+
 /** An entry's row as SELECT gives it. */
 export type ActivityRow = Static<typeof ActivityEntry>;
+/** The same in the list of a log. */
+export type LoggedRow = Static<typeof LoggedEntry>;
 
 /** The state of a chain of the log. */
 export const ActivityChain = Type.Object(
@@ -109,7 +124,7 @@ const name = (description: string) =>
 /** Filters of the log; filters that are sent together must all match. */
 export const ActivityFilter = Type.Object({
   user: Type.Optional(uuid('Only what this person did.')),
-  key: Type.Optional(uuid('Only changes made with this personal API key.')),
+  key: Type.Optional(uuid('Only changes made with this API key.')),
   scope: name('Only changes of this kind of object.'),
   activity: name('Only this action.'),
   item_id: name('Only changes of this object.'),

@@ -5,7 +5,7 @@ import { fittingRows } from '../../platform/http/lists/fitting_rows.ts';
 import { keysetCondition, keysetOrder } from '../../platform/http/lists/cursor.ts';
 import type { Keyset } from '../../platform/http/lists/cursor.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import type { ActivityRow, ActivityWanted } from './schema.ts';
+import type { LoggedRow, ActivityWanted } from './schema.ts';
 
 /** From this level on a member sees the addresses that others came from. */
 export const level_of_addresses = 8;
@@ -30,7 +30,7 @@ export async function listedActivity(
   view: ActivityView,
   keyset: Keyset,
   wanted: ActivityWanted,
-): Promise<[Keyset, ActivityRow[]]> {
+): Promise<[Keyset, LoggedRow[]]> {
   const limit = await fittingRows(db, selectActivity(view, keyset, wanted), keyset.limit);
   const read = { ...keyset, limit };
   return [read, await listActivity(db, view, read, wanted)];
@@ -47,13 +47,19 @@ export function listActivity(
   view: ActivityView,
   keyset: Keyset,
   wanted: ActivityWanted,
-): Promise<ActivityRow[]> {
-  return db.rows<ActivityRow>(selectActivity(view, keyset, wanted));
+): Promise<LoggedRow[]> {
+  return db.rows<LoggedRow>(selectActivity(view, keyset, wanted));
 }
+
+/** A service key or link has a name in the entries about it, also after it was revoked. */
+const key_name = sql`CASE WHEN a.user_uuid IS NULL AND a.key_id IS NOT NULL THEN (
+  SELECT about.item_name FROM activity about WHERE about.chain_id = a.chain_id
+    AND about.item_id = a.key_id::text AND about.scope IN ('service_key', 'setup_link')
+  ORDER BY about.number DESC LIMIT 1) END`;
 
 function selectActivity(view: ActivityView, keyset: Keyset, wanted: ActivityWanted): Sql {
   return sql`
-    SELECT ${activityColumns(view)} FROM activity a
+    SELECT ${activityColumns(view)}, ${key_name} AS key_name FROM activity a
     WHERE
       ${join(
         [

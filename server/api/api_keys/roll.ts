@@ -1,7 +1,8 @@
+import { isExpired } from '../../platform/http/caller/key_rules.ts';
 import { conflict } from '../../platform/http/errors.ts';
 import type { Deps } from '../../deps.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { isExpired, refuseTooMany } from './rules.ts';
+import { refuseTooMany } from './rules.ts';
 import type { ApiKeyRow } from './schema.ts';
 import type { Owner } from './store.ts';
 import { countLiveApiKeys, findApiKey, insertApiKey, isRolled, markRolled } from './store.ts';

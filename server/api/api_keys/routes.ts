@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
-import { uuidParameter } from '../../platform/http/caller/access.ts';
+import { personOf, uuidParameter } from '../../platform/http/caller/access.ts';
 import { body } from '../../platform/http/bodies/body.ts';
+import { refuseRevival } from '../../platform/http/caller/key_rules.ts';
 import { missing, notFound } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { isValidateOnly } from '../../platform/http/lists/query.ts';
@@ -14,7 +15,7 @@ import type { Entry } from '../../platform/http/write.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { organizationKeyRoutes } from './organization_routes.ts';
 import { rollApiKey } from './roll.ts';
-import { keptToReach, keyBody, refuseRevival, refuseTooMany } from './rules.ts';
+import { keptToReach, keyBody, refuseTooMany } from './rules.ts';
 import {
   ApiKey,
   ApiKeyCreate,
@@ -56,11 +57,11 @@ export function apiKeyRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function currentRoute(app: FastifyInstance, { db }: Deps): void {
-  const missing = { ...Problem, description: 'The request carries a session and no key.' };
+  const missing = { ...Problem, description: 'The request carries no personal API key.' };
   app.get(
     `${list}@current/`,
     {
-      config: { scope: 'any' },
+      config: { scope: 'any', service_keys: true },
       schema: {
         operationId: 'personal_api_keys_current_retrieve',
         summary: 'Retrieve the key that the request carries, with its owner',
@@ -87,7 +88,7 @@ function listRoutes(app: FastifyInstance, { db, secrets, clock }: Deps): void {
         response: { 200: pageOf(ApiKey) },
       },
     },
-    (request) => answerPage<ApiKeyRow>(request, db, listApiKeys(request.caller)),
+    (request) => answerPage<ApiKeyRow>(request, db, listApiKeys(personOf(request))),
   );
 
   app.post(
@@ -98,12 +99,12 @@ function listRoutes(app: FastifyInstance, { db, secrets, clock }: Deps): void {
     },
     (request, reply) =>
       write(request, reply, 201, async (tx, record) => {
-        const { user_id } = request.caller;
+        const { user_id } = personOf(request);
         const now_ms = clock.now();
         await lockOwner(tx, user_id);
         await confirmCaller(tx, request);
         const given = await keyBody(request, ApiKeyCreate, { db: tx, now_ms });
-        const fields = keptToReach(request.caller, given);
+        const fields = keptToReach(personOf(request), given);
         refuseTooMany(await countLiveApiKeys(tx, user_id, now_ms));
         const { value, ...created } = await insertApiKey(tx, secrets, { ...fields, user_id });
         record(entryOf(request, 'created', undefined, created));
@@ -153,7 +154,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
       const { after, created, value } = await rollApiKey(
         tx,
         deps,
-        request.caller,
+        personOf(request),
         before,
         overlap_seconds,
       );
@@ -176,7 +177,7 @@ function changeRoutes(app: FastifyInstance, { clock }: Deps): void {
         const kept =
           changes.scoped_organizations === undefined
             ? changes
-            : keptToReach(request.caller, changes);
+            : keptToReach(personOf(request), changes);
         await updateApiKey(tx, before.id, kept);
         const after = await getOwnKey(tx, request);
         record(entryOf(request, 'updated', before, after), before);
@@ -214,12 +215,12 @@ function changeRoutes(app: FastifyInstance, { clock }: Deps): void {
 
 /** The key of the path when it is the caller's; throws 404 otherwise. */
 async function getOwnKey(db: Queryable, request: FastifyRequest): Promise<ApiKeyRow> {
-  return (await findApiKey(db, request.caller, uuidParameter(request, 'id'))) ?? missing();
+  return (await findApiKey(db, personOf(request), uuidParameter(request, 'id'))) ?? missing();
 }
 
 /** As `getOwnKey`, with the lock under which a person's keys are changed. */
 async function lockOwnKey(tx: Transaction, request: FastifyRequest): Promise<ApiKeyRow> {
-  await lockOwner(tx, request.caller.user_id);
+  await lockOwner(tx, personOf(request).user_id);
   await confirmCaller(tx, request);
   return getOwnKey(tx, request);
 }
@@ -252,6 +253,6 @@ function entryOf(
     item_id: id,
     item_name: label,
     changes,
-    chain: { user_uuid: request.caller.user_uuid },
+    chain: { user_uuid: personOf(request).user_uuid },
   };
 }

@@ -1,14 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import type { Static, TObject } from 'typebox';
 import { isUuid } from '../../platform/uuid.ts';
+import { personOf } from '../../platform/http/caller/access.ts';
 import { beginBody } from '../../platform/http/bodies/body.ts';
-import { conflict, invalid, ownFactorRequired } from '../../platform/http/errors.ts';
+import { entriesOf, pastExpiry, repeatedEntries } from '../../platform/http/caller/key_rules.ts';
+import { invalid, ownFactorRequired } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { rangeFaults } from '../../platform/http/ip_ranges.ts';
-import { isInstant } from '../../platform/instant.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { limits_max } from './schema.ts';
-import type { ApiKeyRow } from './schema.ts';
 import { ownOrganizations, ownProjects } from './store.ts';
 import type { Owner } from './store.ts';
 import { counted } from '../../platform/counted.ts';
@@ -32,31 +31,6 @@ export function refuseTooMany(live: number): void {
     );
 }
 
-/** Is the key refused for its age? */
-export function isExpired({ expires_at }: ApiKeyRow, now_ms: number): boolean {
-  return expires_at !== null && Date.parse(expires_at) <= now_ms;
-}
-
-/**
- * Throws 409 where a change of the end (undefined: none was sent) would bring a key back: one that
- * has expired stays so, and one that was rolled may only end sooner, because its successor counts
- * in its place.
- */
-export function refuseRevival(
-  key: ApiKeyRow,
-  is_rolled: boolean,
-  expires_at: string | null | undefined,
-  now_ms: number,
-): void {
-  if (expires_at === undefined) return;
-  if (isExpired(key, now_ms)) throw conflict('This key has expired: create a new one.');
-  if (is_rolled && (expires_at === null || Date.parse(expires_at) > Date.parse(key.expires_at!)))
-    throw conflict(
-      `This key was rotated and ends at ${key.expires_at}; you can only shorten that. Use its ` +
-        'successor, or create a new key.',
-    );
-}
-
 /**
  * The checked body of a key. Throws one 400 with every violation, of the schema and of the rules: a
  * scope or a limit stands once, limits name organizations and projects of the person (others are
@@ -70,10 +44,10 @@ export async function keyBody<Schema extends TObject>(
 ): Promise<Static<Schema>> {
   const { sent, endWith } = beginBody(request, schema);
   return endWith([
-    ...lists.flatMap((name) => repeated(name, entriesOf(sent, name))),
+    ...lists.flatMap((name) => repeatedEntries(name, entriesOf(sent, name))),
     ...rangeFaults('allowed_ip_ranges', entriesOf(sent, 'allowed_ip_ranges')),
     ...pastExpiry(sent['expires_at'], about.now_ms),
-    ...(await foreignLimits(about.db, request.caller, sent)),
+    ...(await foreignLimits(about.db, personOf(request), sent)),
   ]);
 }
 
@@ -89,32 +63,6 @@ export function keptToReach<Fields extends { scoped_organizations?: string[] }>(
   if (reach === null || (limits !== undefined && limits.length > 0)) return fields;
   if (reach.length === 0) throw ownFactorRequired();
   return { ...fields, scoped_organizations: reach };
-}
-
-/** The entries of a list; none of one that is too long, because it is refused for that. */
-function entriesOf(given: Record<string, unknown>, name: string): unknown[] {
-  const value = given[name];
-  return Array.isArray(value) && value.length <= limits_max ? value : [];
-}
-
-function repeated(name: string, entries: unknown[]): Violation[] {
-  const plain = entries.map((entry) => (typeof entry === 'string' ? entry.toLowerCase() : entry));
-  return plain.flatMap((entry, index) =>
-    plain.indexOf(entry) === index
-      ? []
-      : [{ attr: `${name}__${index}`, code: 'unique', detail: 'This is already in the list.' }],
-  );
-}
-
-function pastExpiry(value: unknown, now_ms: number): Violation[] {
-  if (typeof value !== 'string' || !isInstant(value) || Date.parse(value) > now_ms) return [];
-  return [
-    {
-      attr: 'expires_at',
-      code: 'invalid_input',
-      detail: 'Must be in the future; to end a key now, delete it.',
-    },
-  ];
 }
 
 async function foreignLimits(

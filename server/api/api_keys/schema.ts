@@ -2,14 +2,13 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
+import { entries_max } from '../../platform/http/caller/key_rules.ts';
 import { all_scopes } from '../../platform/http/caller/scopes.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
 import { User } from '../users/schema.ts';
 
 /** The longest time for which a rolled key goes on to work beside its successor: a week. */
 const overlap_seconds_max = 604_800;
-/** Entries that a list of limits can have. */
-export const limits_max = 100;
 
 const record = {
   id: uuid(),
@@ -104,13 +103,13 @@ const scopes = Type.Array(Type.Enum([...all_scopes, '*']), {
 const limits = {
   scoped_organizations: Type.Optional(
     Type.Array(uuid(), {
-      maxItems: limits_max,
+      maxItems: entries_max,
       description: 'Organizations of the caller; default and empty: no such limit.',
     }),
   ),
   scoped_teams: Type.Optional(
     Type.Array(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }), {
-      maxItems: limits_max,
+      maxItems: entries_max,
       description:
         'Projects of the caller; default and empty: no such limit. With both limits a project ' +
         'must be within both.',
@@ -118,7 +117,7 @@ const limits = {
   ),
   allowed_ip_ranges: Type.Optional(
     Type.Array(Type.String({ trim: true, minLength: 1, maxLength: 50 }), {
-      maxItems: limits_max,
+      maxItems: entries_max,
       description:
         'IP addresses and networks (`203.0.113.0/24`, `2001:db8::/32`) from which the key ' +
         'works. By default, and if empty, it works from everywhere.',

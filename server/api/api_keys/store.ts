@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import type { Static } from 'typebox';
 import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
-import type { Caller } from '../../platform/http/caller/access.ts';
+import type { Person } from '../../platform/http/caller/access.ts';
 import { createApiKey, maskApiKey } from '../../platform/http/caller/api_key.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
@@ -29,7 +29,7 @@ const columns = sql`
   k.last_used_at, k.last_used_ip, k.last_used_user_agent, k.created_at`;
 
 /** The owner of keys, with the organizations that their session reaches. */
-export type Owner = Pick<Caller, 'user_id' | 'scoped_organizations'>;
+export type Owner = Pick<Person, 'user_id' | 'scoped_organizations'>;
 
 /** Keeps keys `k` of the person that open nothing which their session does not. */
 const own = ({ user_id, scoped_organizations: reach }: Owner) => sql`

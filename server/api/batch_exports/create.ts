@@ -27,7 +27,11 @@ export async function createBatchExport(
   engine: Engine,
   tx: Transaction,
   { place, fields, sink, query, connection, write_rule }: CheckedNewExport,
-  { project, created_by, soon }: { project: TargetProject; created_by: number; soon(): void },
+  {
+    project,
+    created_by,
+    soon,
+  }: { project: TargetProject; created_by: number | null; soon(): void },
 ): Promise<{ created: BatchExport; row: NewRow }> {
   await holdConnection(tx, place.organization_id, connection);
   const given = withDefaults(fields);

@@ -228,7 +228,7 @@ export async function listExportIds(db: Queryable, team_id: number): Promise<str
 }
 
 /** An export that is not stored yet. */
-export type NewRow = ExportFields & { id: string; team_id: number; created_by: number };
+export type NewRow = ExportFields & { id: string; team_id: number; created_by: number | null };
 
 /** Adds an export with the first line of its log, and gives it as it is on the wire. */
 export async function insertBatchExport(

@@ -6,7 +6,7 @@ import { ApiError, conflict, invalidMany, notFound } from '../../platform/http/e
 import type { Violation } from '../../platform/http/errors.ts';
 import type { Beforehand } from '../../platform/http/inner/inner_call.ts';
 import { openInnerRequests } from '../../platform/http/inner/inner_requests.ts';
-import { lockOutWriters } from '../../platform/http/write.ts';
+import { lockOutWriters } from '../../platform/http/confirm_access.ts';
 import type { Afterwards, RecordActivity } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { carryOut } from './carry_out.ts';

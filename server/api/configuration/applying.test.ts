@@ -5,7 +5,7 @@ import { aroundTests } from '../../../test/around_tests.ts';
 import { eventually } from '../../../test/eventually.ts';
 import { openConfigurations } from '../../../test/factories/configurations.ts';
 import { openHarness } from '../../../test/harness.ts';
-import { lockOutWriters } from '../../platform/http/write.ts';
+import { lockOutWriters } from '../../platform/http/confirm_access.ts';
 
 let now_ms = Date.parse('2026-05-01T12:00:00Z');
 const harness = aroundTests(() =>

@@ -37,7 +37,10 @@ export function isPutOut(user_id: Sql): Sql {
 }
 
 /** As `isPutOut`, asked alone. */
-export async function isDeactivatedByDirectory(db: Queryable, user_id: number): Promise<boolean> {
+export async function isDeactivatedByDirectory(
+  db: Queryable,
+  user_id: number | null,
+): Promise<boolean> {
   const row = await db.row<{ is_out: boolean }>(
     sql`SELECT ${isPutOut(sql`${user_id}::integer`)} AS is_out`,
   );
@@ -45,12 +48,13 @@ export async function isDeactivatedByDirectory(db: Queryable, user_id: number): 
 }
 
 /**
- * Throws 403 for a person whom the directory of their company has deactivated. `what` they cannot
+ * Throws 403 for a person (null: a service key) whom the directory of their company has
+ * deactivated. `what` they cannot
  * do stands in a sentence: "create organizations".
  */
 export async function refuseDeactivated(
   db: Queryable,
-  user_id: number,
+  user_id: number | null,
   what: string,
 ): Promise<void> {
   if (await isDeactivatedByDirectory(db, user_id)) throw putOut(what);

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { isoInstant } from '../../platform/clock.ts';
+import { personOf } from '../../platform/http/caller/access.ts';
 import { isFactorRecent } from '../../platform/http/caller/session.ts';
 import { isUnset } from './saml_fields.ts';
 import { anchor_fields } from './schema.ts';
@@ -20,6 +21,9 @@ export function isAtOnce({ caller, access, server }: FastifyRequest): boolean {
     : isFactorRecent(server.context, caller);
 }
 
+/** The changes that take effect, and those that wait. */
+type Split = { now: AnchorChanges; pending: Pending | null | undefined };
+
 /**
  * Splits changes: `now` takes effect, `pending` waits (null: nothing waits; undefined: the waiting
  * changes stay). A field that is changed back to its current value waits no more.
@@ -28,25 +32,37 @@ export function splitChanges(
   request: FastifyRequest,
   before: Pick<DomainRow, 'pending_changes'> & AnchorChanges,
   changes: AnchorChanges,
-): { now: AnchorChanges; pending: Pending | null | undefined } {
-  const at_once = isAtOnce(request);
+): Split {
+  const { clock } = request.server.context;
+  const is_at_once = isAtOnce(request);
+  return splitBy(
+    { is_at_once, set_by: personOf(request).email, now_ms: clock.now() },
+    before,
+    changes,
+  );
+}
+
+/** As `splitChanges`, of a change by somebody who need not be a caller. */
+export function splitBy(
+  { is_at_once, set_by, now_ms }: { is_at_once: boolean; set_by: string; now_ms: number },
+  before: Pick<DomainRow, 'pending_changes'> & AnchorChanges,
+  changes: AnchorChanges,
+): Split {
   const waiting = before.pending_changes ?? {};
   const left = Object.fromEntries(
     anchor_fields.flatMap((field) => {
-      const value = at_once && field in changes ? undefined : { ...waiting, ...changes }[field];
+      const value = is_at_once && field in changes ? undefined : { ...waiting, ...changes }[field];
       return value === undefined || isSame(before[field], value) ? [] : [[field, value]];
     }),
   ) as AnchorChanges;
-  const { context } = request.server;
-  const pending = { changes: left, set_by: request.caller.email };
   const unchanged = JSON.stringify(left) === JSON.stringify(ordered(waiting));
   return {
-    now: at_once ? changes : {},
+    now: is_at_once ? changes : {},
     pending: unchanged
       ? undefined
       : Object.keys(left).length === 0
         ? null
-        : { ...pending, set_at: isoInstant(context.clock.now()) },
+        : { changes: left, set_by, set_at: isoInstant(now_ms) },
   };
 }
 

@@ -84,6 +84,17 @@ function rulesOf(choices: string[]): Rules {
   };
 }
 
+/**
+ * The checked body with the fields of a provider among others. Throws a 400 that lists every
+ * violation.
+ */
+export function readSamlBody<Schema extends TObject>(
+  request: FastifyRequest,
+  schema: Schema,
+): Static<Schema> {
+  return wholeBody(request, schema, rulesOf([]));
+}
+
 function nameOf(typed: string): string {
   const name = checkDomainName(typed);
   if (!('domain' in name)) throw new Error('A domain that was refused came through its check.');

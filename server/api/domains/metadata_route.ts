@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import type { Static } from 'typebox';
 import { body } from '../../platform/http/bodies/body.ts';
 import { invalid } from '../../platform/http/errors.ts';
 import { readProviderMetadata } from '../../platform/saml/provider_metadata.ts';
@@ -22,16 +23,21 @@ export function metadataRoute(app: FastifyInstance): void {
     },
     (request) => {
       const { metadata } = body(request, ProviderMetadata);
-      const read = readProviderMetadata(metadata);
-      if ('detail' in read) throw invalid('metadata', 'invalid_input', read.detail);
-      const wrong = refuseSignOnUrl(read.sso_url);
-      if (wrong !== undefined)
-        throw invalid('metadata', 'invalid_input', `The sign-on URL in it is wrong. ${wrong}`);
-      return {
-        saml_entity_id: read.entity_id,
-        saml_acs_url: read.sso_url,
-        saml_x509_cert: read.certificates,
-      };
+      return readMetadata(metadata);
     },
   );
+}
+
+/** The fields of a domain that the metadata fills. Throws 400 where it cannot be used. */
+export function readMetadata(metadata: string): Static<typeof ProviderFields> {
+  const read = readProviderMetadata(metadata);
+  if ('detail' in read) throw invalid('metadata', 'invalid_input', read.detail);
+  const wrong = refuseSignOnUrl(read.sso_url);
+  if (wrong !== undefined)
+    throw invalid('metadata', 'invalid_input', `The sign-on URL in it is wrong. ${wrong}`);
+  return {
+    saml_entity_id: read.entity_id,
+    saml_acs_url: read.sso_url,
+    saml_x509_cert: read.certificates,
+  };
 }

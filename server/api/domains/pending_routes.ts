@@ -14,9 +14,15 @@ import { domainEntry } from './proof/proof.ts';
 import { Domain } from './schema.ts';
 import type { DomainRow } from './schema.ts';
 import { findDomain, setPending, updateDomain } from './store.ts';
-import { tellOfDomain } from './tell_owners.ts';
+import { changerOf, tellOfDomain } from './tell_owners.ts';
 
 const url = '/api/organizations/:organization_id/domains/:id/pending_changes/';
+const taking_back = {
+  within: 'organization',
+  scope: 'organization:write',
+  level: 8,
+  service_keys: false,
+} as const;
 const nothing = { ...Problem, description: 'No changes wait.' };
 const still_enforced =
   'Or the name waits, and people must sign in by the domain, or it has a directory.';
@@ -56,7 +62,7 @@ export function pendingRoutes(app: FastifyInstance, deps: Deps): void {
         await applyWaiting(tx, deps, request, before, afterwards);
         const after = await getDomain(tx, request);
         record(domainEntry('confirmed', before, after));
-        await tellOfDomain(deps, { tx, afterwards }, request, before, after);
+        await tellOfDomain(deps, { tx, afterwards }, changerOf(request), before, after);
         return after;
       }),
   );
@@ -64,7 +70,7 @@ export function pendingRoutes(app: FastifyInstance, deps: Deps): void {
   app.delete(
     url,
     {
-      config: { within: 'organization', scope: 'organization:write', level: 8 },
+      config: taking_back,
       schema: {
         summary: 'Take back the changes of a domain that wait for an owner',
         operationId: 'organizations_domains_pending_changes_destroy',

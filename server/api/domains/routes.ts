@@ -15,11 +15,13 @@ import { challengeName } from './proof/challenge.ts';
 import { claimDomain } from './claim.ts';
 import { metadataRoute } from './metadata_route.ts';
 import { readDomainChanges, readNewDomain } from './input.ts';
-import { writeNotice } from './notices.ts';
 import { pendingRoutes } from './pending_routes.ts';
 import { refuseRename, renameDomain } from './rename.ts';
-import { checkEntry, domainEntry, settleAnswer } from './proof/proof.ts';
+import { checkEntry, domainEntry } from './proof/proof.ts';
+import { settleNow } from './proof/settle_now.ts';
 import { Domain, DomainCreate, DomainPatch } from './schema.ts';
+import { publicSetupRoutes } from './setup_links/public_routes.ts';
+import { setupLinkRoutes } from './setup_links/routes.ts';
 import type { DomainChanges, DomainRow } from './schema.ts';
 import { ssoChoices } from './sso_choices.ts';
 import {
@@ -30,12 +32,18 @@ import {
   setPending,
   updateDomain,
 } from './store.ts';
-import { tellOfDomain } from './tell_owners.ts';
+import { changerOf, tellOfDomain } from './tell_owners.ts';
 
 const base = '/api/organizations/:organization_id/domains/';
 const one = `${base}:id/`;
 const reading = { within: 'organization', scope: 'organization:read' } as const;
-const changing = { within: 'organization', scope: 'organization:write', level: 8 } as const;
+// Owners are told who changed a domain, so it is a person.
+const changing = {
+  within: 'organization',
+  scope: 'organization:write',
+  level: 8,
+  service_keys: false,
+} as const;
 
 /**
  * `/api/organizations/:organization_id/domains/`: list, create, retrieve, change, delete, verify.
@@ -47,6 +55,8 @@ export function domainRoutes(app: FastifyInstance, deps: Deps): void {
   pendingRoutes(app, deps);
   metadataRoute(app);
   verifyRoute(app, deps);
+  setupLinkRoutes(app, deps);
+  publicSetupRoutes(app, deps);
 }
 
 function listRoutes(app: FastifyInstance, deps: Deps): void {
@@ -88,7 +98,7 @@ function listRoutes(app: FastifyInstance, deps: Deps): void {
         await changeAnchors(tx, request, await getDomain(tx, request, id), settings);
         const created = await getDomain(tx, request, id);
         record(domainEntry('created', undefined, created));
-        await tellOfDomain(deps, { tx, afterwards }, request, undefined, created);
+        await tellOfDomain(deps, { tx, afterwards }, changerOf(request), undefined, created);
         return created;
       }),
   );
@@ -112,7 +122,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
         await renameDomain(tx, deps, { ...request.access, id: before.id, domain }, afterwards);
       const after = await getDomain(tx, request);
       record(domainEntry('updated', before, after), before);
-      await tellOfDomain(deps, { tx, afterwards }, request, before, after);
+      await tellOfDomain(deps, { tx, afterwards }, changerOf(request), before, after);
       return after;
     });
   const enforced = 'It gets another name while people must sign in by it, or has a directory.';
@@ -172,7 +182,7 @@ function deleteRoute(app: FastifyInstance, deps: Deps): void {
           throw refusedDeletion(request);
         await deleteDomain(tx, before.id);
         record(domainEntry('deleted', before, undefined));
-        await tellOfDomain(deps, { tx, afterwards }, request, before, undefined);
+        await tellOfDomain(deps, { tx, afterwards }, changerOf(request), before, undefined);
       }),
   );
 }
@@ -198,16 +208,13 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
       const looked_up = await deps.dns.lookupTxt(challengeName(asked.domain));
       return write(request, reply, 200, async (tx, record, afterwards) => {
         const { organization_id } = request.access;
-        const settled =
-          (await settleAnswer(tx, organization_id, asked, looked_up, deps.clock.now())) ??
-          missing();
-        const { after, notice } = settled;
-        if (notice !== undefined) {
-          const mails = await writeNotice(tx, deps, organization_id, notice);
-          afterwards(async () => void deps.outbox.send(mails));
-        }
+        const settled = await settleNow(
+          deps,
+          { tx, afterwards },
+          { organization_id, asked, looked_up },
+        );
         record(checkEntry(settled));
-        return after;
+        return settled.after;
       });
     },
   );

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
+import { personOf } from '../../platform/http/caller/access.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { tellOwners } from '../organizations/store.ts';
@@ -15,6 +16,15 @@ const labels: Record<(typeof anchor_fields)[number], string> = {
   saml_x509_cert: 'the certificates of the identity provider',
 };
 
+/** The person who changed a domain, as its owners read it. */
+type Changer = { by: string; ip: string; organization_id: string };
+
+/** The caller as the changer of a domain of theirs. */
+export function changerOf(request: FastifyRequest): Changer {
+  const { organization_id } = request.access;
+  return { by: personOf(request).email, ip: request.ip, organization_id };
+}
+
 /**
  * Writes a mail to all owners about a domain that was claimed, changed or deleted: what took effect
  * and what waits for one of them. Nothing is written where nothing of it changed.
@@ -22,7 +32,7 @@ const labels: Record<(typeof anchor_fields)[number], string> = {
 export async function tellOfDomain(
   deps: Pick<Deps, 'mail' | 'outbox' | 'config'>,
   written: { tx: Transaction; afterwards: Afterwards },
-  { caller, access, ip }: FastifyRequest,
+  { by, ip, organization_id }: Changer,
   before: DomainRow | undefined,
   after: DomainRow | undefined,
 ): Promise<void> {
@@ -42,7 +52,7 @@ export async function tellOfDomain(
     fields.map((field) => `${labels[field]}${valueOf(field)}`).join(', ');
   const what = is_there_still ? 'changed' : after === undefined ? 'deleted' : 'claimed';
   const paragraphs = [
-    `${caller.email} ${what} the domain ${domain} (from ${ip}).`,
+    `${by} ${what} the domain ${domain} (from ${ip}).`,
     ...(is_there_still && effective.length > 0 ? [`In effect now: ${named(effective)}.`] : []),
     ...(waiting.length > 0
       ? [
@@ -54,5 +64,5 @@ export async function tellOfDomain(
   ];
   const heading =
     waiting.length > 0 ? `A change of ${domain} waits for you` : `The domain ${domain} was ${what}`;
-  await tellOwners(deps, written, access.organization_id, { heading, paragraphs });
+  await tellOwners(deps, written, organization_id, { heading, paragraphs });
 }

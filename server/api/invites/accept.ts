@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
-import type { Caller } from '../../platform/http/caller/access.ts';
+import type { Person } from '../../platform/http/caller/access.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { refuseCrossSite } from '../../platform/http/caller/cross_site.ts';
 import {
@@ -94,7 +94,7 @@ function joinedEntry(
 /** Throws where the invite cannot be accepted by who asks. */
 function refuse(
   { record, organization, addressee }: InviteAnywhere,
-  caller: Caller | undefined,
+  caller: Person | undefined,
 ): void {
   if (caller !== undefined) {
     const accepted = satisfying('organization_member:write');

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { isFields } from '../../platform/fields.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
+import { personOf } from '../../platform/http/caller/access.ts';
 import { readAside } from '../../platform/http/bodies/aside.ts';
 import { large_body_size_bytes_max, readBody } from '../../platform/http/bodies/body.ts';
 import { unstorableIn } from '../../platform/http/bodies/json_text.ts';
@@ -117,10 +118,12 @@ function bulkRoute(app: FastifyInstance, deps: Deps): void {
 
 async function createInvites(
   deps: Deps,
-  { access, caller }: FastifyRequest,
+  request: FastifyRequest,
   tx: Transaction,
   items: SentItem[],
 ): Promise<{ created: CreatedInvite[]; mails: string[] }> {
+  const { access } = request;
+  const caller = personOf(request);
   await refuseDeactivated(tx, caller.user_id, 'invite people');
   const now_ms = deps.clock.now();
   const { organization_id } = access;

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { isUuid } from '../../platform/uuid.ts';
-import type { Caller } from '../../platform/http/caller/access.ts';
+import { personOf } from '../../platform/http/caller/access.ts';
+import type { Person } from '../../platform/http/caller/access.ts';
 import { ApiError, notFound, throttled } from '../../platform/http/errors.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { isToken } from './link.ts';
@@ -11,15 +12,17 @@ import type { InviteAnywhere } from './store.ts';
  * The person who asks for an invite: with the token of its link, or with the account of its
  * address.
  */
-export type Visitor = { caller: Caller | undefined; token: string | undefined };
+export type Visitor = { caller: Person | undefined; token: string | undefined };
 
 /**
  * The key's or session's person, if one is shown. A browser whose session has ended counts as
- * signed out, so that an old cookie is no obstacle to a sign-up; a wrong key is 401.
+ * signed out, so that an old cookie is no obstacle to a sign-up; a wrong key is 401, and a service
+ * key is 403.
  */
-export async function findPerson(request: FastifyRequest): Promise<Caller | undefined> {
+export async function findPerson(request: FastifyRequest): Promise<Person | undefined> {
   try {
-    return await request.server.findCaller(request);
+    const caller = await request.server.findCaller(request);
+    return caller === undefined ? undefined : personOf({ caller });
   } catch (error) {
     if (
       error instanceof ApiError &&
@@ -55,6 +58,6 @@ export async function getInviteFor(
 }
 
 /** The address has to be verified: anybody can give an account somebody else's address. */
-function isAddressee({ addressee }: InviteAnywhere, caller: Caller | undefined): boolean {
+function isAddressee({ addressee }: InviteAnywhere, caller: Person | undefined): boolean {
   return addressee !== undefined && addressee.is_email_verified && addressee.id === caller?.user_id;
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { secretChange } from '../../platform/activity/changes.ts';
-import { level_names, uuidParameter } from '../../platform/http/caller/access.ts';
+import { level_names, personOf, uuidParameter } from '../../platform/http/caller/access.ts';
 import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { forbidden, invalid, missing } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
@@ -76,7 +76,7 @@ function resendRoute(app: FastifyInstance, deps: Deps): void {
         const { organization_id, level } = request.access;
         const now_ms = deps.clock.now();
         const before = await getInvite(request, tx, now_ms);
-        await refuseDeactivated(tx, request.caller.user_id, 'invite people');
+        await refuseDeactivated(tx, personOf(request).user_id, 'invite people');
         body(request, NoFields);
         requireOwn(request, before);
         // The answer has the link: it must not lift anybody above themselves.
@@ -97,9 +97,9 @@ function resendRoute(app: FastifyInstance, deps: Deps): void {
         if (standing?.is_taken_out === true)
           throw invalid(null, 'invalid_input', deactivated_detail);
         await countRecipients(tx, deps, [{ email: before.record.target_email, attr: null }]);
-        await renewInvite(tx, before.record.id, request.caller.user_id, now_ms);
+        await renewInvite(tx, before.record.id, personOf(request).user_id, now_ms);
         const invite = await getInvite(request, tx, now_ms);
-        const sender = await getSender(tx, organization_id, request.caller.user_id);
+        const sender = await getSender(tx, organization_id, personOf(request).user_id);
         const mails = await writeInviteMails(tx, deps, sender, [invite]);
         const answer = shownToSender(request, deps, invite);
         const entry = inviteEntry('resent', before.record, invite.record);

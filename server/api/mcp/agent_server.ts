@@ -5,7 +5,7 @@ import { ApiError } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { satisfying } from '../../platform/http/caller/scopes.ts';
 import { version } from '../../platform/version.ts';
-import { RefusedError, UnreachableError, pick, read } from './api_call.ts';
+import { RefusedError, UnreachableError, pick, readKey } from './api_call.ts';
 import type { ApiCall, ApiRecord } from './api_call.ts';
 import { OwnSentence, fitted } from './marked_data.ts';
 import type { Tool, ToolContext } from './tool.ts';
@@ -48,7 +48,7 @@ export function createAgentServer(library: Library, context: ToolContext): Serve
 
 /** The tools that the key of the caller can use. */
 async function offeredTools(api: ApiCall): Promise<readonly Tool[]> {
-  const key = (await read(api, '/api/personal_api_keys/@current/')) as Key;
+  const key = (await readKey(api)) as Key;
   return tools.filter((tool) => canUse(key, tool));
 }
 

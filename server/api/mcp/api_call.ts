@@ -51,6 +51,14 @@ export function read(
   return ask(api, { method: 'GET', path, query });
 }
 
+/** The record of the caller's key, which belongs to a person or to an organization. */
+export async function readKey(api: ApiCall): Promise<ApiRecord> {
+  const personal = await api({ method: 'GET', path: '/api/personal_api_keys/@current/' });
+  if (personal.status === 404) return read(api, '/api/service_keys/@current/');
+  if (personal.status >= 300) throw new RefusedError(personal);
+  return personal.body as ApiRecord;
+}
+
 /** The body of any request; throws `RefusedError` for any status but 2xx. */
 export async function ask(api: ApiCall, asked: ApiAsked): Promise<ApiRecord> {
   const answer = await api(asked);

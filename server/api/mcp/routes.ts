@@ -27,7 +27,7 @@ export function mcpRoutes(app: FastifyInstance, deps: Deps): void {
     });
     instance.post(
       '/mcp',
-      { config: { scope: 'any', foreign: true }, schema: mcp_schema },
+      { config: { scope: 'any', service_keys: true, foreign: true }, schema: mcp_schema },
       async (request, reply) => {
         const message = messageOf(request);
         if (Array.isArray(message)) return refuseBatch(reply);

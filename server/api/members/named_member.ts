@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { personOf } from '../../platform/http/caller/access.ts';
 import { notFound } from '../../platform/http/errors.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { isUuid } from '../../platform/uuid.ts';
@@ -16,7 +17,7 @@ export async function getMember<Db extends Queryable>(
   ) => Promise<MemberRow | undefined> = findMember,
 ): Promise<MemberRow> {
   const { user__uuid: name = '' } = request.params as { user__uuid?: string };
-  const uuid = name === '@me' ? request.caller.user_uuid : name;
+  const uuid = name === '@me' ? personOf(request).user_uuid : name;
   const member = isUuid(uuid) ? await find(db, request.access.organization_id, uuid) : undefined;
   if (member === undefined) throw notFound();
   return member;

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
+import { personOf } from '../../platform/http/caller/access.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
@@ -126,7 +127,7 @@ function removeMember(request: FastifyRequest, reply: FastifyReply) {
 }
 
 function askerOf(request: FastifyRequest) {
-  return { user_uuid: request.caller.user_uuid, level: request.access.level };
+  return { user_uuid: personOf(request).user_uuid, level: request.access.level };
 }
 
 function entryOf(activity: string, before: MemberRow, after: MemberRow | undefined): Entry {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
-import { uuidParameter } from '../../platform/http/caller/access.ts';
+import { personOf, uuidParameter } from '../../platform/http/caller/access.ts';
 import { missing } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
@@ -123,13 +123,14 @@ function endedEntry({ user: { uuid, email } }: MemberRow, ended: number): Entry 
 
 async function tellPerson(
   { outbox, config }: Deps,
-  { caller, access }: FastifyRequest,
+  request: FastifyRequest,
   place: { tx: Transaction; afterwards: Afterwards },
   { user }: MemberRow,
   ended: number,
 ): Promise<void> {
+  const caller = personOf(request);
   if (user.uuid === caller.user_uuid) return;
-  const organization_name = await getOrganizationName(place.tx, access.organization_id);
+  const organization_name = await getOrganizationName(place.tx, request.access.organization_id);
   const told = { to: user.email, by: caller.email, organization_name, ended };
   await outbox.post(place, [{ message: sessionsEndedMail(told, config.public_url) }]);
 }

@@ -67,7 +67,7 @@ type ChangedFields = NoticeTargetFields & { held_until: null; disabled_reason: n
 export async function insertNoticeTarget(
   tx: Transaction,
   row: NoticeTargetFields &
-    Pick<NoticeTargetRow, 'id' | 'team_id' | 'type'> & { created_by: number },
+    Pick<NoticeTargetRow, 'id' | 'team_id' | 'type'> & { created_by: number | null },
 ): Promise<void> {
   await tx.run(sql`
     INSERT INTO notice_targets (id, team_id, type, name, address, url, url_sealed, secret, events,

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
+import { personOf } from '../../platform/http/caller/access.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { conflict, forbidden, missing, ownFactorRequired } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
@@ -8,7 +9,8 @@ import { inTurn } from '../../platform/http/limits/heavy_turns.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
-import { lockOutWriters, write } from '../../platform/http/write.ts';
+import { lockOutWriters } from '../../platform/http/confirm_access.ts';
+import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import { requireRightToCreate } from './right_to_create.ts';
 import { Organization, OrganizationCreate, OrganizationPatch } from './schema.ts';
@@ -52,7 +54,7 @@ function listRoutes(app: FastifyInstance, deps: Deps): void {
   app.get(
     '/api/organizations/',
     {
-      config: { scope: 'organization:read' },
+      config: { scope: 'organization:read', service_keys: true },
       schema: {
         summary: 'List the organizations that the caller belongs to, oldest first',
         querystring: PageQuery,
@@ -78,7 +80,7 @@ function listRoutes(app: FastifyInstance, deps: Deps): void {
     },
     (request, reply) =>
       write(request, reply, 201, async (tx, record) => {
-        const { user_id, session_id, scoped_organizations, scoped_teams } = request.caller;
+        const { user_id, session_id, scoped_organizations, scoped_teams } = personOf(request);
         if (session_id !== null && scoped_organizations !== null) throw ownFactorRequired();
         if (scoped_organizations !== null || scoped_teams !== null)
           throw forbidden(

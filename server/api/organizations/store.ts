@@ -13,7 +13,7 @@ import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
 import { managedBy } from '../managed/store.ts';
-import { insertProject, isReached } from '../projects/store.ts';
+import { insertProject, isReached, placesOf } from '../projects/store.ts';
 import { available_product_features } from './features.ts';
 import type { OrganizationChanges, OrganizationFields, OrganizationRow } from './schema.ts';
 import { slugBeside, slugOf } from './slug.ts';
@@ -46,11 +46,11 @@ const visible = (caller: Caller) => sql`
 /** The caller's organizations, oldest first (ties by id). */
 export function listOrganizations(caller: Caller): List {
   return {
-    rows: (page) => sql`SELECT ${columns(sql`m.level`)} FROM members m JOIN organizations o
-      ON o.id = m.organization_id
+    rows: (page) => sql`SELECT ${columns(sql`m.level`)} FROM ${placesOf(caller)} m
+      JOIN organizations o ON o.id = m.organization_id
       WHERE ${visible(caller)} ORDER BY o.created_at, o.id
       LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM members m WHERE ${visible(caller)}`,
+    count: sql`SELECT count(*) AS count FROM ${placesOf(caller)} m WHERE ${visible(caller)}`,
   };
 }
 

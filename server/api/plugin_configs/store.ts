@@ -118,7 +118,7 @@ export function findStoredConfig(
 /** Creates a config that is disabled and empty, and gives its id. */
 export async function insertPluginConfig(
   tx: Transaction,
-  row: { team_id: number; plugin_id: number; created_by: number },
+  row: { team_id: number; plugin_id: number; created_by: number | null },
 ): Promise<number> {
   const created = await tx.row<{ id: number }>(
     sql`INSERT INTO plugin_configs (team_id, plugin_id, created_by)

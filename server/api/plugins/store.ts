@@ -183,7 +183,7 @@ export type PluginFields = PluginPatch & { latest_tag?: string | null };
 export async function insertPlugin(
   tx: Transaction,
   place: Place,
-  row: { plugin_type: string; url: string | null; created_by: number },
+  row: { plugin_type: string; url: string | null; created_by: number | null },
 ): Promise<number | undefined> {
   const created = await tx.row<{ id: number }>(sql`
     INSERT INTO plugins (organization_id, collection, plugin_type, url, created_by)

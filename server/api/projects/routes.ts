@@ -11,7 +11,8 @@ import { inTurn } from '../../platform/http/limits/heavy_turns.ts';
 import { inWriteTurn } from '../../platform/http/limits/owner_turns.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { isValidateOnly } from '../../platform/http/lists/query.ts';
-import { lockOutWriters, write } from '../../platform/http/write.ts';
+import { lockOutWriters } from '../../platform/http/confirm_access.ts';
+import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { isTimezone } from '../../platform/timezone.ts';
@@ -43,7 +44,7 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
   app.get(
     '/api/projects/',
     {
-      config: { scope: 'project:read' },
+      config: { scope: 'project:read', service_keys: true },
       schema: {
         summary: 'List the projects of all organizations of the caller, oldest first',
         querystring: PageQuery,
@@ -74,7 +75,7 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
   app.post(
     '/api/projects/',
     {
-      config: { scope: 'project:write' },
+      config: { scope: 'project:write', service_keys: true },
       schema: {
         summary: 'Create a project',
         description: 'Level in the organization: 8 or higher.',

@@ -1,6 +1,7 @@
 import sql, { empty } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
+import { isPerson } from '../../platform/http/caller/access.ts';
 import type { Caller, RecordPlace } from '../../platform/http/caller/access.ts';
 import { createWriteKey } from '../../platform/http/caller/write_key.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
@@ -16,13 +17,22 @@ const columns = sql`p.id, p.uuid, p.organization_id AS organization, p.name, p.a
   p.retention_days, p.created_at, p.updated_at, ${managedBy('project', sql`p.id`)} AS managed_by`;
 
 /**
- * The condition that `m` is a membership of the caller in an organization that their key is not
- * limited away from.
+ * The source of `m`, which says where a caller is and with which level: memberships, or the service
+ * key itself.
  */
-export const isReached = (caller: Caller): Sql => sql`
-  m.user_id = ${caller.user_id} AND (${caller.scoped_organizations}::uuid[] IS NULL
-    OR m.organization_id = ANY (${caller.scoped_organizations}::uuid[]))
-  AND ${isOpenTo(caller)}`;
+export const placesOf = (caller: Caller): Sql =>
+  isPerson(caller) ? sql`members` : sql`service_keys`;
+
+/**
+ * The condition that `m` is a place of the caller, in an organization that their key is not limited
+ * away from.
+ */
+export const isReached = (caller: Caller): Sql =>
+  isPerson(caller)
+    ? sql`m.user_id = ${caller.user_id} AND (${caller.scoped_organizations}::uuid[] IS NULL
+        OR m.organization_id = ANY (${caller.scoped_organizations}::uuid[]))
+      AND ${isOpenTo(caller)}`
+    : sql`m.id = ${caller.key_id}::uuid`;
 const visible = (caller: Caller) => sql`
   ${isReached(caller)} AND (${caller.scoped_teams}::integer[] IS NULL
     OR p.id = ANY (${caller.scoped_teams}::integer[]))`;
@@ -34,7 +44,8 @@ const visible = (caller: Caller) => sql`
 export function listProjects(caller: Caller, organization_id?: string): List {
   const of_one =
     organization_id === undefined ? empty : sql`AND p.organization_id = ${organization_id}::uuid`;
-  const seen = sql`FROM projects p JOIN members m ON m.organization_id = p.organization_id
+  const seen = sql`FROM projects p JOIN ${placesOf(caller)} m
+    ON m.organization_id = p.organization_id
     WHERE ${visible(caller)} ${of_one}`;
   return {
     rows: (page) => sql`SELECT ${columns} ${seen} ORDER BY p.created_at, p.id
@@ -76,7 +87,7 @@ export function findHome(
   lock?: 'lock',
 ): Promise<{ organization_id: string; level: number } | undefined> {
   return db.row(sql`
-    SELECT m.organization_id, m.level FROM members m JOIN organizations o
+    SELECT m.organization_id, m.level FROM ${placesOf(caller)} m JOIN organizations o
       ON o.id = m.organization_id
     WHERE ${isReached(caller)}
       ${
@@ -85,7 +96,8 @@ export function findHome(
           : sql`AND m.organization_id
       = ${organization}::uuid`
       }
-    ORDER BY m.level < 8, m.joined_at, m.id LIMIT 1 ${locking(lock, 'FOR SHARE OF o, m')}`);
+    ORDER BY m.level < 8, ${isPerson(caller) ? sql`m.joined_at` : sql`m.created_at`}, m.id
+    LIMIT 1 ${locking(lock, 'FOR SHARE OF o, m')}`);
 }
 
 /** Creates a project with a fresh public token. */

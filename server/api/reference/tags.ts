@@ -203,6 +203,13 @@ export const groups: ApiReference['groups'] = [
           'Keys that programs sign in with. The answer that creates a key shows it once.',
       },
       {
+        name: 'service_keys',
+        label: 'Service keys',
+        description:
+          'Keys of an organization that belong to no person: they keep working after the person ' +
+          'who created them has left.',
+      },
+      {
         name: 'users',
         label: 'Your account',
         description: 'Your name, address, password, second factor and passkeys.',
@@ -222,6 +229,12 @@ export const groups: ApiReference['groups'] = [
         label: 'Domains',
         description:
           'Prove that a domain is yours. Single sign-on and directories (SCIM) need that.',
+      },
+      {
+        name: 'setup_links',
+        label: 'Setup links',
+        description:
+          'Links with which somebody without an account sets up single sign-on for one domain.',
       },
       {
         name: 'security',

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
-import { uuidParameter } from '../../platform/http/caller/access.ts';
+import { personOf, uuidParameter } from '../../platform/http/caller/access.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { missing } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
@@ -75,7 +75,7 @@ function directoryRoutes(app: FastifyInstance, deps: Deps): void {
         ifMatch(request, before);
         if (!(await deleteDirectory(tx, place.domain_id))) missing();
         record(entryOf('deleted', place, before, undefined));
-        const said = directoryOff(place.domain, request.caller.email);
+        const said = directoryOff(place.domain, personOf(request).email);
         await tellOwners(deps, { tx, afterwards }, place.organization.id, said);
       }),
   );
@@ -93,7 +93,7 @@ function changeDirectory(deps: Deps, schema: typeof DirectoryPatch | typeof Dire
       const after = await directoryOf(deps, tx, place);
       record(entryOf('updated', place, before, after), before);
       // An unchanged directory rolls all of this back, the mails too.
-      const said = ownersManaged(place.domain, may_manage_owners, request.caller.email);
+      const said = ownersManaged(place.domain, may_manage_owners, personOf(request).email);
       await tellOwners(deps, { tx, afterwards }, place.organization.id, said);
       return after;
     });
@@ -141,7 +141,7 @@ function changeGroup(deps: Deps, schema: typeof GroupPatch | typeof GroupPut) {
         changes.length === 0
           ? []
           : await settleAndTell(tx, deps.secrets, place, actorOf(request, undefined), false);
-      const by = request.caller.email;
+      const by = personOf(request).email;
       const said = groupLevel(place.domain, after, level, { by, changed: changed.length });
       await tellOwners(deps, { tx, afterwards }, place.organization.id, said, changed);
       const { id: item_id, display_name: item_name } = after;

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
+import { personOf } from '../../platform/http/caller/access.ts';
 import { beginBody } from '../../platform/http/bodies/body.ts';
 import { closedTo } from '../../platform/http/caller/entrance.ts';
 import { invalid } from '../../platform/http/errors.ts';
@@ -148,27 +149,25 @@ async function strangers(
 
 async function apply(
   tx: Transaction,
-  { access, caller }: FastifyRequest,
+  request: FastifyRequest,
   changes: SecurityChanges,
   now_ms: number,
 ): Promise<void> {
-  const { organization_id } = access;
+  const { organization_id } = request.access;
   await updateSecurity(tx, organization_id, changes);
   const { accepted_providers, exempt_members } = changes;
   if (accepted_providers !== undefined) {
     const domains = await findForeignDomains(tx, organization_id, accepted_providers);
-    const place = { organization_id, user_id: caller.user_id };
+    const place = { organization_id, user_id: personOf(request).user_id };
     await setAcceptedProviders(tx, place, [...domains.values()], now_ms);
   }
   if (exempt_members !== undefined) await setExemptMembers(tx, organization_id, exempt_members);
 }
 
 /** Throws 400 where the caller could not come in any more. */
-async function refuseOwnLockout(
-  tx: Transaction,
-  { access, caller }: FastifyRequest,
-): Promise<void> {
-  const place = { organization_id: access.organization_id, user_id: caller.user_id };
+async function refuseOwnLockout(tx: Transaction, request: FastifyRequest): Promise<void> {
+  const caller = personOf(request);
+  const place = { organization_id: request.access.organization_id, user_id: caller.user_id };
   const closed = await findClosed(tx, place, closedTo(caller));
   if (closed === null) return;
   const fields = {

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import type { Change } from '../../platform/activity/changes.ts';
+import { personOf } from '../../platform/http/caller/access.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { tellOwners } from '../organizations/store.ts';
@@ -19,15 +20,15 @@ const labels: Record<string, string> = {
 export async function tellOfSecurity(
   deps: Pick<Deps, 'mail' | 'outbox'>,
   written: { tx: Transaction; afterwards: Afterwards },
-  { caller, access, ip }: FastifyRequest,
+  request: FastifyRequest,
   changes: Change[],
 ): Promise<void> {
   if (changes.length === 0) return;
   const fields = new Set(changes.map(({ field }) => labels[field] ?? field));
-  await tellOwners(deps, written, access.organization_id, {
+  await tellOwners(deps, written, request.access.organization_id, {
     heading: 'The security settings of your organization were changed',
     paragraphs: [
-      `${caller.email} changed (from ${ip}): ${[...fields].join(', ')}.`,
+      `${personOf(request).email} changed (from ${request.ip}): ${[...fields].join(', ')}.`,
       'If you do not expect this change, look at the security page of the organization and at ' +
         'its activity log.',
     ],

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
+import { personOf } from '../../platform/http/caller/access.ts';
 import { answerKeyset, cursorPageOf, keysetAsked } from '../../platform/http/lists/cursor.ts';
 import {
   answerLines,
@@ -51,7 +52,7 @@ export function securityEventRoutes(app: FastifyInstance, deps: Deps): void {
         summary: 'List refusals about you, and your new devices, newest first',
       },
     },
-    (request, reply) => answerEvents(deps, request, reply, { user_id: request.caller.user_id }),
+    (request, reply) => answerEvents(deps, request, reply, { user_id: personOf(request).user_id }),
   );
 }
 

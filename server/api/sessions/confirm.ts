@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
+import { personOf } from '../../platform/http/caller/access.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { countTry, forgiveTries } from '../../platform/http/caller/sign_in_throttle.ts';
 import {
@@ -82,8 +83,8 @@ async function confirmSession(deps: Deps, request: FastifyRequest, reply: Fastif
   });
 }
 
-async function getIdentity({ db }: Deps, { caller }: FastifyRequest): Promise<Identity> {
-  const user = await findIdentityById(db, caller.user_id);
+async function getIdentity({ db }: Deps, request: FastifyRequest): Promise<Identity> {
+  const user = await findIdentityById(db, personOf(request).user_id);
   if (user === undefined)
     throw unauthenticated('authentication_failed', 'The account has been closed.');
   return user;

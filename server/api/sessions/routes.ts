@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { isUuid } from '../../platform/uuid.ts';
+import { personOf } from '../../platform/http/caller/access.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { refuseCrossSite } from '../../platform/http/caller/cross_site.ts';
 import { notFound, ownFactorRequired, twoCredentials } from '../../platform/http/errors.ts';
@@ -115,7 +116,7 @@ function listRoutes(app: FastifyInstance, { db, clock }: Deps): void {
     },
     (request, reply) =>
       write(request, reply, 204, async (tx, record) => {
-        const { user_id, user_uuid, session_id } = request.caller;
+        const { user_id, user_uuid, session_id } = personOf(request);
         const ended = await endSessions(tx, user_id, session_id);
         record({
           activity: 'ended_others',
@@ -157,7 +158,7 @@ function recordRoutes(app: FastifyInstance, { db, clock }: Deps): void {
         ifMatch(request, session);
         await endSession(tx, session.id);
         if (session.is_current) afterwards(async () => clearSessionCookie(app.context, reply));
-        record(sessionEntry('deleted', request.caller.user_uuid, session, undefined));
+        record(sessionEntry('deleted', personOf(request).user_uuid, session, undefined));
       }),
   );
 }

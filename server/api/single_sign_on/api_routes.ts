@@ -9,7 +9,10 @@ import { isUuid } from '../../platform/uuid.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
 import { serviceMetadata } from '../../platform/saml/metadata.ts';
+import { GivenLink } from '../domains/setup_links/schema.ts';
+import { openLink } from '../domains/setup_links/store.ts';
 import { findDomain, findVerifiedDomain, withPending } from '../domains/store.ts';
 import { limitAddress } from './limit.ts';
 import { findSamlParties, samlService } from './saml/provider.ts';
@@ -30,6 +33,7 @@ export function singleSignOnApiRoutes(app: FastifyInstance, deps: Deps): void {
   providersRoute(app, deps);
   metadataRoute(app, deps);
   testRoute(app, deps);
+  setupTestRoute(app, deps);
 }
 
 const Asked = Type.Object({
@@ -102,7 +106,12 @@ function testRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
     '/api/organizations/:organization_id/domains/:id/test_sign_in/',
     {
-      config: { scope: 'organization:write', within: 'organization', level: 8 },
+      config: {
+        scope: 'organization:write',
+        within: 'organization',
+        level: 8,
+        service_keys: false,
+      },
       schema: {
         summary: "Start a test of a verified domain's identity provider",
         description:
@@ -116,22 +125,57 @@ function testRoute(app: FastifyInstance, deps: Deps): void {
         const id = uuidParameter(request, 'id');
         const domain = (await findDomain(tx, request.access.organization_id, id)) ?? missing();
         body(request, NoFields);
-        const verified = await findVerifiedDomain(tx, deps.config, domain.domain);
-        if (verified === undefined)
-          throw invalid(
-            null,
-            'verification_required',
-            'The domain is not verified: add its TXT record and have it looked up first.',
-          );
-        if (findSamlParties(deps.config, await withPending(tx, verified)) === undefined)
-          throw invalid(
-            null,
-            'invalid_input',
-            'The domain has no SAML provider in use: set the three saml_ fields, and ' +
-              'sso_enforcement to "" or "saml".',
-          );
         record('nothing');
-        return createTestUrl(deps, domain);
+        return startTest(deps, tx, domain);
       }),
   );
+}
+
+function setupTestRoute(app: FastifyInstance, deps: Deps): void {
+  app.post(
+    '/api/setup_links/test_sign_in/',
+    {
+      config: { scope: 'public', no_store: true },
+      schema: {
+        summary: 'Start a test of the identity provider of a domain with a setup link',
+        description: 'Nothing is changed, and nobody is signed in.',
+        operationId: 'setup_links_test_sign_in_create',
+        tags: ['setup_links'],
+        body: GivenLink,
+        response: {
+          200: TestSignIn,
+          400: Problem,
+          404: { ...Problem, description: 'The link is unknown, has expired or was revoked.' },
+          413: Problem,
+          415: Problem,
+          429: Problem,
+          503: Problem,
+        },
+      },
+    },
+    async (request) => {
+      const { token } = body(request, GivenLink);
+      const { domain } = await openLink(request, deps.db, token);
+      return startTest(deps, deps.db, domain);
+    },
+  );
+}
+
+/** The address of a test. Throws 400 where the domain or its provider is not ready for one. */
+async function startTest(deps: Deps, db: Queryable, domain: { id: string; domain: string }) {
+  const verified = await findVerifiedDomain(db, deps.config, domain.domain);
+  if (verified === undefined)
+    throw invalid(
+      null,
+      'verification_required',
+      'The domain is not verified: add its TXT record and have it looked up first.',
+    );
+  if (findSamlParties(deps.config, await withPending(db, verified)) === undefined)
+    throw invalid(
+      null,
+      'invalid_input',
+      'The domain has no SAML provider in use: set the three saml_ fields, and ' +
+        'sso_enforcement to "" or "saml".',
+    );
+  return createTestUrl(deps, domain);
 }

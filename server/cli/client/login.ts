@@ -3,6 +3,7 @@ import { hostname, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
+import { isServiceKey } from '../../platform/http/caller/api_key.ts';
 import { KeyError, UserError, WrongUsageError } from '../user_error.ts';
 import { askServer } from './ask.ts';
 import { printTable, printJson, say } from './print.ts';
@@ -15,8 +16,10 @@ import { refusalOf } from './refusal.ts';
 import { findTarget, given, localAddress } from './target.ts';
 import type { TargetFlags } from './target.ts';
 
-/** The route of the caller's own account; any key may read it. */
+/** The route of the caller's own account; any key of a person may read it. */
 const own_path = '/api/users/@me/';
+/** The route of a service key's own record. */
+const service_path = '/api/service_keys/@current/';
 
 /**
  * `sluice login`: keeps address and key of a server as a profile, after the server has taken the
@@ -127,12 +130,16 @@ async function localKey(address: string, known: Profile | undefined): Promise<st
   );
 }
 
+/** In whose name the key asks. Throws where the server refuses the key. */
 async function ownerOf({ url, key }: Profile): Promise<string> {
-  const answer = await askServer({ address: url, key }, { path: own_path });
+  const isService = isServiceKey(key);
+  const path = isService ? service_path : own_path;
+  const answer = await askServer({ address: url, key }, { path });
   // A key without the scope for it is a key all the same.
   if (answer.status === 403) return 'the owner of the key';
   const refusal = refusalOf(answer, url);
   if (refusal !== undefined) throw refusal;
+  if (isService) return `the service key ${JSON.stringify((answer.body as { name: string }).name)}`;
   return (answer.body as { email: string }).email;
 }
 
@@ -140,7 +147,7 @@ async function ownerOf({ url, key }: Profile): Promise<string> {
 async function enteredKey(address: string): Promise<string> {
   if (!process.stdin.isTTY) return readContent('Read the API key from standard input', '-');
   const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
-  process.stderr.write(`API key for ${address} (slk_...): `);
+  process.stderr.write(`API key for ${address} (slk_... or slv_...): `);
   const terminal = createInterface({ input: process.stdin, output: hidden, terminal: true });
   try {
     const closed = new Promise<string>((done) => terminal.once('close', () => done('')));

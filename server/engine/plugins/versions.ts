@@ -39,7 +39,7 @@ export async function insertVersion(
   secrets: Secrets,
   plugin_id: number,
   prepared: PreparedPlugin,
-  installed_by: number,
+  installed_by: number | null,
 ): Promise<string> {
   const texts: Texts = {
     tag: prepared.tag,

@@ -4,7 +4,9 @@
  */
 export type Claim = {
   id: string;
-  user_id: number;
+  /** The person, or the service key; the other one is null. */
+  user_id: number | null;
+  service_key_id: string | null;
   key: string;
   method: string;
   path: string;

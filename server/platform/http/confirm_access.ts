@@ -1,8 +1,9 @@
 import type { FastifyRequest } from 'fastify';
-import sql from 'sql-template-tag';
+import sql, { raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { isoInstant } from '../clock.ts';
 import type { Transaction } from '../postgres/database.ts';
+import { isPerson } from './caller/access.ts';
 import type { Access } from './caller/access.ts';
 import { isClosedToAgent } from './caller/agent.ts';
 import { requireLevel } from './caller/guard.ts';
@@ -17,11 +18,11 @@ type Standing = Pick<Access, 'level'> & {
 };
 
 /**
- * Holds the caller's membership as it is until the transaction ends (FOR SHARE), and takes over a
- * level that changed since the request came in. Because the request may have waited for a lock, the
- * key or session must still hold, the organization still let them in without a second factor, and
- * the project still be there. Locks go from the organization to the member, everywhere. Gives
- * whether the organization is closed to the agent that asks.
+ * Holds the caller's membership, or their service key, as it is until the transaction ends (FOR
+ * SHARE), and takes over a level that changed since the request came in. Because the request may
+ * have waited for a lock, the key or session must still hold, the organization still let them in
+ * without a second factor, and the project still be there. Locks go from the organization to the
+ * member or key, everywhere. Gives whether the organization is closed to the agent that asks.
  */
 export async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<boolean> {
   const { access, caller } = request;
@@ -35,24 +36,48 @@ export async function confirmAccess(tx: Transaction, request: FastifyRequest): P
       )
     : undefined;
   const closing = isClosedToAgent(tx, request, access.organization_id);
-  const holding = tx.row(
-    sql`SELECT 1 FROM members m WHERE m.user_id = ${caller.user_id}
-      AND m.organization_id = ${access.organization_id}::uuid FOR SHARE`,
-  );
+  const holder = isPerson(caller)
+    ? sql`members m WHERE m.user_id = ${caller.user_id}
+      AND m.organization_id = ${access.organization_id}::uuid`
+    : sql`service_keys m WHERE m.id = ${caller.key_id}::uuid
+      AND m.organization_id = ${access.organization_id}::uuid`;
+  const holding = tx.row(sql`SELECT 1 FROM ${holder} FOR SHARE`);
   const looking = tx.row<Standing>(sql`
-    SELECT m.level, ${isCredentialValid(request)} AS is_valid, ${closedTo(caller)} AS closed,
+    SELECT m.level, ${isCredentialValid(request)} AS is_valid,
+      ${isPerson(caller) ? closedAt(request) : raw('NULL::text')} AS closed,
       ${access.team_id ?? null}::integer IS NULL
         OR EXISTS (SELECT 1 FROM projects WHERE id = ${access.team_id ?? null}) AS has_project
-    FROM members m JOIN organizations o ON o.id = m.organization_id
-    WHERE m.user_id = ${caller.user_id} AND m.organization_id = ${access.organization_id}::uuid`);
+    FROM ${holder}`);
   const [, is_closed, member, standing] = await Promise.all([locked, closing, holding, looking]);
-  if (member === undefined) throw notFound();
+  if (member === undefined) throw isPerson(caller) ? notFound() : ended();
   if (standing === undefined || !standing.has_project) throw notFound();
   if (!standing.is_valid) throw ended();
   refuseClosed(standing.closed);
   requireLevel(standing.level, wanted);
   request.access = { ...access, level: standing.level };
   return is_closed;
+}
+
+/**
+ * Waits until every write under way in the organization has ended, and holds back those that begin
+ * until this transaction ends: for what deletes by cascade, which would else take a writer's rows
+ * in one order while the writer takes them in the other, until both are told to give way three
+ * times. The route must have `locks_organization`, so that two of these cannot wait for each other.
+ */
+export async function lockOutWriters(tx: Transaction, organization_id: string): Promise<void> {
+  await tx.rows(
+    sql`SELECT 1 FROM members WHERE organization_id = ${organization_id}::uuid ORDER BY id
+      FOR UPDATE`,
+  );
+  await tx.rows(
+    sql`SELECT 1 FROM service_keys WHERE organization_id = ${organization_id}::uuid ORDER BY id
+      FOR UPDATE`,
+  );
+}
+
+/** Why the organization is closed to the person of membership `m`. */
+function closedAt({ caller }: FastifyRequest): Sql {
+  return sql`(SELECT ${closedTo(caller)} FROM organizations o WHERE o.id = m.organization_id)`;
 }
 
 /**
@@ -76,18 +101,26 @@ export async function mayGoOn(
   organization_id: string | null,
 ): Promise<boolean> {
   const { level = 1 } = request.routeOptions.config;
+  const { caller } = request;
+  const holder = isPerson(caller)
+    ? sql`members m WHERE m.user_id = ${caller.user_id}`
+    : sql`service_keys m WHERE m.id = ${caller.key_id}::uuid`;
   const row = await request.server.context.db.row(sql`
     SELECT 1 WHERE ${isCredentialValid(request)} AND (${organization_id}::uuid IS NULL
-      OR EXISTS (SELECT 1 FROM members m WHERE m.user_id = ${request.caller.user_id}
-        AND m.organization_id = ${organization_id}::uuid AND m.level >= ${level}))`);
+      OR EXISTS (SELECT 1 FROM ${holder} AND m.organization_id = ${organization_id}::uuid
+        AND m.level >= ${level}))`);
   return row !== undefined;
 }
 
 /**
- * Returns SQL that is true if the key or session of the request is valid and its user is active.
+ * Returns SQL that is true if the key or session of the request is valid and its user, if it has
+ * one, is active.
  */
 function isCredentialValid({ caller, server }: FastifyRequest): Sql {
   const now = isoInstant(server.context.clock.now());
+  if (!isPerson(caller))
+    return sql`EXISTS (SELECT 1 FROM service_keys c WHERE c.id = ${caller.key_id}::uuid
+      AND (c.expires_at IS NULL OR c.expires_at > ${now}::timestamptz))`;
   return caller.key_id === null
     ? sql`EXISTS (SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id AND u.is_active
         WHERE c.id = ${caller.session_id}::uuid AND c.expires_at > ${now}::timestamptz)`

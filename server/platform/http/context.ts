@@ -86,6 +86,11 @@ declare module 'fastify' {
     /** The caller must have signed in: a key is 403 here. */
     session?: boolean;
     /**
+     * May a service key call it? Default: where the path holds an organization or a project
+     * (`within`). Elsewhere, and where it is false, the caller must be a person.
+     */
+    service_keys?: boolean;
+    /**
      * The route is about the account as a whole: a session that reaches only a part of what the
      * account has is 403 here.
      */

@@ -41,10 +41,10 @@ export function startHousekeeping(app: FastifyInstance, context: HttpContext): v
  */
 export async function sweep(context: HttpContext): Promise<void> {
   const now = context.clock.now();
-  await context.db.run(
-    sql`DELETE FROM idempotency_keys WHERE created_at <
-      ${isoInstant(now - replay_ms)}::timestamptz`,
-  );
+  for (const table of [sql`idempotency_keys`, sql`service_idempotency_keys`])
+    await context.db.run(
+      sql`DELETE FROM ${table} WHERE created_at < ${isoInstant(now - replay_ms)}::timestamptz`,
+    );
   await context.db.run(
     sql`DELETE FROM rate_counts WHERE window_start <
       ${isoInstant(now - counts_kept_ms)}::timestamptz`,

@@ -48,7 +48,7 @@ export async function claimIdempotencyKey(
   const [path = ''] = request.url.split('?');
   const claim: Claim = {
     id: randomUUID(),
-    user_id: request.caller.user_id,
+    ...ownerOf(request),
     key,
     method: request.method,
     path,
@@ -60,9 +60,9 @@ export async function claimIdempotencyKey(
     return undefined;
   }
   const earlier = await context.db.row<Earlier>(sql`
-    SELECT body_hash, status, response_headers, response_sealed, claim_id FROM idempotency_keys
-    WHERE user_id = ${claim.user_id} AND key = ${key} AND method = ${claim.method}
-      AND path = ${path}`);
+    SELECT body_hash, status, response_headers, response_sealed, claim_id
+    FROM ${placeOf(claim).table}
+    WHERE ${isOwned(claim)} AND key = ${key} AND method = ${claim.method} AND path = ${path}`);
   if (earlier !== undefined && !earlier.body_hash.equals(body_hash)) throw idempotencyMismatch();
   if (earlier === undefined || earlier.status === null) throw stillRunning();
   return reply
@@ -73,6 +73,25 @@ export async function claimIdempotencyKey(
         ? undefined
         : context.secrets.open(earlier.response_sealed, responseContext(earlier.claim_id)),
     );
+}
+
+function ownerOf({ caller }: FastifyRequest): Pick<Claim, 'user_id' | 'service_key_id'> {
+  const { user_id, key_id } = caller;
+  return { user_id, service_key_id: user_id === null ? key_id : null };
+}
+
+/** The table with the keys of the claim's owner, and the column that names the owner there. */
+function placeOf({ user_id }: Claim): { table: Sql; owner: Sql } {
+  return user_id === null
+    ? { table: sql`service_idempotency_keys`, owner: sql`service_key_id` }
+    : { table: sql`idempotency_keys`, owner: sql`user_id` };
+}
+
+/** Keeps the keys of the claim's owner. */
+function isOwned(claim: Claim): Sql {
+  return claim.user_id === null
+    ? sql`service_key_id = ${claim.service_key_id}::uuid`
+    : sql`user_id = ${claim.user_id}`;
 }
 
 /** The longest answer that is kept of a request that changed nothing, in characters. */
@@ -114,9 +133,9 @@ const divided_by_zero = '22012';
 function keeping(secrets: Secrets, claim: Claim, { status, headers, text }: KeptAnswer): Sql {
   const sealed = text === null ? null : secrets.seal(text, responseContext(claim.id));
   return sql`
-    UPDATE idempotency_keys SET status = ${status},
+    UPDATE ${placeOf(claim).table} SET status = ${status},
       response_headers = ${JSON.stringify(headers)}::jsonb, response_sealed = ${sealed}
-    WHERE user_id = ${claim.user_id} AND key = ${claim.key} AND method = ${claim.method}
+    WHERE ${isOwned(claim)} AND key = ${claim.key} AND method = ${claim.method}
       AND path = ${claim.path} AND claim_id = ${claim.id}`;
 }
 
@@ -148,8 +167,8 @@ export async function settleIdempotencyKey(
       });
     else
       await context.db.run(
-        sql`DELETE FROM idempotency_keys WHERE claim_id = ${claim.id} AND status IS NULL
-          AND user_id = ${claim.user_id} AND key = ${claim.key}`,
+        sql`DELETE FROM ${placeOf(claim).table} WHERE claim_id = ${claim.id} AND status IS NULL
+          AND ${isOwned(claim)} AND key = ${claim.key}`,
       );
   } catch (error) {
     // The answer is right all the same; the row frees itself.
@@ -212,12 +231,14 @@ function stillRunning() {
  */
 async function take(context: HttpContext, claim: Claim, body_hash: Buffer): Promise<boolean> {
   const now = context.clock.now();
+  const { table, owner } = placeOf(claim);
   const taking = context.db.run(sql`
-    INSERT INTO idempotency_keys AS known (user_id, key, method, path, body_hash, claim_id,
-      created_at, locked_until)
-    VALUES (${claim.user_id}, ${claim.key}, ${claim.method}, ${claim.path}, ${body_hash},
-      ${claim.id}, ${isoInstant(now)}::timestamptz, ${isoInstant(now + lock_ms)}::timestamptz)
-    ON CONFLICT (user_id, key, method, path) DO UPDATE
+    INSERT INTO ${table} AS known (${owner}, key, method, path, body_hash, claim_id, created_at,
+      locked_until)
+    VALUES (${claim.user_id ?? claim.service_key_id}, ${claim.key}, ${claim.method}, ${claim.path},
+      ${body_hash}, ${claim.id}, ${isoInstant(now)}::timestamptz,
+      ${isoInstant(now + lock_ms)}::timestamptz)
+    ON CONFLICT (${owner}, key, method, path) DO UPDATE
       SET body_hash = EXCLUDED.body_hash, claim_id = EXCLUDED.claim_id,
       created_at = EXCLUDED.created_at, epoch = EXCLUDED.epoch,
       locked_until = EXCLUDED.locked_until, status = NULL, response_headers = NULL,
@@ -231,6 +252,14 @@ async function take(context: HttpContext, claim: Claim, body_hash: Buffer): Prom
       throw unauthenticated(
         'authentication_failed',
         'The account was deleted while the request waited.',
+      );
+    if (
+      isDatabaseError(error) &&
+      error.constraint === 'service_idempotency_keys_service_key_id_fkey'
+    )
+      throw unauthenticated(
+        'authentication_failed',
+        'The service key was revoked while the request waited.',
       );
     throw error;
   });

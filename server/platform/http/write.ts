@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import sql from 'sql-template-tag';
 import { appendActivity, lockChain, server_actor } from '../activity/chain.ts';
 import type { Activity, Actor, Chain, NextPlace } from '../activity/chain.ts';
 import { repeated } from '../postgres/repeated.ts';
@@ -34,7 +33,8 @@ export type Afterwards = (effect: Effect) => void;
 export type Entry = Activity & {
   chain?: Chain;
   also?: Chain[];
-  actor?: Pick<Caller, 'user_id' | 'user_uuid' | 'email'>;
+  actor?: Pick<Caller, 'user_id' | 'user_uuid' | 'email'> &
+    Partial<Pick<Caller, 'key_id' | 'key_mask'>>;
 };
 
 /**
@@ -163,19 +163,6 @@ export async function writeFound<Found, Answer>(
   return respond(reply, status, answer);
 }
 
-/**
- * Waits until every write under way in the organization has ended, and holds back those that begin
- * until this transaction ends: for what deletes by cascade, which would else take a writer's rows
- * in one order while the writer takes them in the other, until both are told to give way three
- * times. The route must have `locks_organization`, so that two of these cannot wait for each other.
- */
-export async function lockOutWriters(tx: Transaction, organization_id: string): Promise<void> {
-  await tx.rows(
-    sql`SELECT 1 FROM members WHERE organization_id = ${organization_id}::uuid ORDER BY id
-      FOR UPDATE`,
-  );
-}
-
 type Recorded = { entry: Entry | 'nothing'; before: unknown };
 type OpenRecord = RecordActivity & { entries: Recorded[]; place?: Promise<NextPlace> };
 
@@ -258,11 +245,15 @@ async function keepEntry(
     await appendActivity(tx, secrets, one, actorOf(request, actor), activity, place);
 }
 
-/** Returns the actor for the log: the caller, or on a public route the person who was found. */
+/**
+ * Returns the actor for the log: the caller, or on a public route the person or link that was
+ * found.
+ */
 export function actorOf(request: FastifyRequest, person: Entry['actor']): Actor {
   const caller = request.caller as Caller | undefined;
   const { user_id = null, user_uuid = null, email = null } = person ?? caller ?? {};
-  const { key_id = null, key_mask = null, session_id = null } = caller ?? {};
+  const { key_id = null, key_mask = null } = caller ?? person ?? {};
+  const session_id = caller?.session_id ?? null;
   return {
     ...server_actor,
     user_id,

@@ -7,6 +7,7 @@ import {
   projectBase,
 } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { inDepth } from '../../../../test/depth.ts';
+import { newServiceKey } from '../../../../test/factories/people/service_keys.ts';
 import { shareHarness } from '../../../../test/harness.ts';
 import type { Member, TestOrganization } from '../../../../test/harness.ts';
 import type { BulkActionItem } from './schema.ts';
@@ -249,4 +250,24 @@ test('wrong bodies are 400, what is not there too; nothing of others is reached'
     WHERE id = ${none.body.id}`);
   await sweepBulkActions(harness.deps);
   assert.equal((await get(stranger, bulkBase(stranger))).count, 0);
+});
+
+test('a bulk action of a service key runs, and stops when the key is revoked', async () => {
+  const home = await harness.newOrganization();
+  const { id } = await newExport(home);
+  await insertFailed(home, id, 2);
+  const key = await newServiceKey(harness, home);
+  const ask = (path: string, body: object) => harness.request('POST', path, { key, body });
+  const { body } = await ask(bulkBase(home), { action: 'retry_runs', filter: {} });
+  await work();
+  const done = await get(home, `${bulkBase(home)}${body.id}/`);
+  assert.deepEqual([done.status, done.progress.succeeded, done.created_by], ['Completed', 2, null]);
+  const { body: second } = await ask(bulkBase(home), { action: 'pause_exports', ids: [id] });
+  await harness.deps.db.run(
+    sql`DELETE FROM service_keys WHERE organization_id = ${home.organization.id}::uuid`,
+  );
+  await work();
+  const ended = await get(home, `${bulkBase(home)}${second.id}/`);
+  assert.deepEqual([ended.status, ended.progress.succeeded], ['Aborted', 0]);
+  assert.match(ended.detail, /service key was revoked/);
 });

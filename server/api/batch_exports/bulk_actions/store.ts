@@ -71,11 +71,11 @@ export type BulkActionCreated = {
 export async function insertBulkAction(tx: Transaction, created: BulkActionCreated): Promise<void> {
   const { id, place, action, options, actor } = created;
   await tx.run(sql`
-    INSERT INTO bulk_actions (id, organization_id, team_id, action, options, actor, user_id, status,
-      total)
+    INSERT INTO bulk_actions (id, organization_id, team_id, action, options, actor, user_id,
+      service_key_id, status, total)
     VALUES (${id}, ${place.organization_id}::uuid, ${place.team_id ?? null}, ${action},
       ${JSON.stringify(options)}::jsonb, ${JSON.stringify(actor)}::jsonb, ${actor.user_id},
-      'Running', 0)`);
+      ${actor.user_id === null ? actor.key_id : null}::uuid, 'Running', 0)`);
 }
 
 const retried_by_default = ['Failed', 'FailedRetryable', 'TimedOut', 'Terminated'];

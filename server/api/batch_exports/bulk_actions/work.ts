@@ -38,7 +38,6 @@ type OpenAction = {
   action: BulkKind;
   options: { backfill: boolean };
   actor: Actor;
-  user_id: number;
 };
 /**
  * Works off every open action, a lot of each in turn, until none waits or the signal ends it, and
@@ -85,14 +84,15 @@ async function lot(
 ): Promise<number> {
   const isAllowed = await holdAuthor(tx, id);
   const open = await tx.row<OpenAction>(sql`
-    SELECT id, organization_id, team_id, action, options, actor, user_id FROM bulk_actions
+    SELECT id, organization_id, team_id, action, options, actor FROM bulk_actions
     WHERE id = ${id}::uuid AND status = 'Running' FOR UPDATE SKIP LOCKED`);
   if (open === undefined) return 0;
   if (!isAllowed) {
     await abortBulkAction(
       tx,
       id,
-      'Who asked for it is no longer an active member of the organization.',
+      'The person who asked for it is no longer an active member of the organization, or the ' +
+        'service key was revoked.',
     );
     return 0;
   }
@@ -111,13 +111,20 @@ async function lot(
   return items.length;
 }
 
-/** The active author's membership, held as it is until the transaction ends, before other locks. */
+/**
+ * The active author's membership or service key, held as it is until the transaction ends, before
+ * other locks.
+ */
 async function holdAuthor(tx: Transaction, id: string): Promise<boolean> {
   const member = await tx.row(sql`
     SELECT 1 FROM members m JOIN bulk_actions b ON b.user_id = m.user_id
       AND b.organization_id = m.organization_id
     JOIN users u ON u.id = m.user_id AND u.is_active WHERE b.id = ${id}::uuid FOR SHARE OF m`);
-  return member !== undefined;
+  if (member !== undefined) return true;
+  const key = await tx.row(sql`
+    SELECT 1 FROM service_keys k JOIN bulk_actions b ON b.service_key_id = k.id
+      AND b.organization_id = k.organization_id WHERE b.id = ${id}::uuid FOR SHARE OF k`);
+  return key !== undefined;
 }
 
 /** The next items that wait, of one export. Leans on bulk_action_items_pending. */

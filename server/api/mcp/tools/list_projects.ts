@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { ApiCall, ApiRecord } from '../api_call.ts';
-import { RefusedError, entriesOf, pick, read } from '../api_call.ts';
+import { RefusedError, entriesOf, pick, read, readKey } from '../api_call.ts';
 import { defineTool } from '../tool.ts';
 
 const projects_max = 100;
@@ -15,7 +15,7 @@ export const list_projects = defineTool({
   input: Type.Object({}),
   scopes: [],
   run: async (_args, { api }) => {
-    const key = await read(api, '/api/personal_api_keys/@current/');
+    const key = await readKey(api);
     const [organizations, projects] = await Promise.all([
       listed(api, '/api/organizations/', [
         'id',
@@ -25,7 +25,11 @@ export const list_projects = defineTool({
       ]),
       listed(api, '/api/projects/', ['id', 'name', 'organization', 'timezone']),
     ]);
-    return { key: pick(key, ['label', 'scopes', 'expires_at']), organizations, projects };
+    return {
+      key: pick(key, ['label', 'name', 'level', 'scopes', 'expires_at']),
+      organizations,
+      projects,
+    };
   },
 });
 

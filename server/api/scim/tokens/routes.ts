@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../../deps.ts';
 import { changesOf } from '../../../platform/activity/changes.ts';
 import { isoInstant } from '../../../platform/clock.ts';
-import { uuidParameter } from '../../../platform/http/caller/access.ts';
+import { personOf, uuidParameter } from '../../../platform/http/caller/access.ts';
 import { maskApiKey } from '../../../platform/http/caller/api_key.ts';
 import { beginBody } from '../../../platform/http/bodies/body.ts';
 import { invalid, missing } from '../../../platform/http/errors.ts';
@@ -55,7 +55,7 @@ export function tokenRoutes(app: FastifyInstance, deps: Deps): void {
         ifMatch(request, before);
         await deleteToken(tx, before.id);
         record(entryOf(place, before, undefined));
-        const said = tokenRevoked(place.domain, before, request.caller.email);
+        const said = tokenRevoked(place.domain, before, personOf(request).email);
         await tellOwners(deps, { tx, afterwards }, place.organization.id, said);
       }),
   );
@@ -120,14 +120,14 @@ function createRoute(app: FastifyInstance, deps: Deps): void {
           place,
           {
             name,
-            maker_id: request.caller.user_id,
+            maker_id: personOf(request).user_id,
             hash: hashOf(deps.secrets, token),
             mask_value: maskApiKey(token),
           },
           { created_at: isoInstant(now), expires_at },
         );
         record(entryOf(place, undefined, created));
-        const said = tokenCreated(place.domain, created, request.caller.email);
+        const said = tokenCreated(place.domain, created, personOf(request).email);
         await tellOwners(deps, { tx, afterwards }, place.organization.id, said);
         const shown = { ...created, base_url: baseUrl(deps.config, place.domain_id) };
         return isValidateOnly(request) ? shown : { ...shown, token };

@@ -1,13 +1,17 @@
 import type { FastifyRequest } from 'fastify';
 import type { Sql } from 'sql-template-tag';
 import { isUuid } from '../../uuid.ts';
-import { missing } from '../errors.ts';
+import { forbidden, missing } from '../errors.ts';
+import type { ApiError } from '../errors.ts';
 
-/** The caller, as the key or the session says; one of `key_id` and `session_id` is set. */
+/**
+ * The caller, as the key or the session says; one of `key_id` and `session_id` is set. A service
+ * key belongs to no person: their three fields are null then.
+ */
 export type Caller = {
-  user_id: number;
-  user_uuid: string;
-  email: string;
+  user_id: number | null;
+  user_uuid: string | null;
+  email: string | null;
   /**
    * Does the user have a second factor and, of a session, was it shown there? Without it,
    * organizations that enforce one are closed.
@@ -38,6 +42,31 @@ export type Caller = {
    */
   scoped_teams: number[] | null;
 };
+
+/** A caller who is a person. */
+export type Person = Caller & { user_id: number; user_uuid: string; email: string };
+
+/** Is the caller a person, and no service key? */
+export function isPerson(caller: Caller): caller is Person {
+  return caller.user_id !== null;
+}
+
+/**
+ * Returns the person who asks. Throws 403 for a service key; the guard has refused it before where
+ * the route says that it needs a person.
+ */
+export function personOf({ caller }: Pick<FastifyRequest, 'caller'>): Person {
+  if (isPerson(caller)) return caller;
+  throw personRequired();
+}
+
+/** 403: only a person can do this, and a service key belongs to none. */
+export function personRequired(): ApiError {
+  return forbidden(
+    'A service key belongs to no person and cannot do this: sign in, or use a personal API key.',
+    'needs_person',
+  );
+}
 
 /**
  * The target of the path: the organization, the caller's level there, and the project if the path
@@ -86,9 +115,10 @@ export type Target =
   | undefined;
 
 /**
- * The credential of a request, as its HMAC: a personal API key, or the token of a session's cookie.
+ * The credential of a request, as its HMAC: a personal API key, a service key, or the token of a
+ * session's cookie.
  */
-export type Credential = { kind: 'key' | 'session'; hash: Buffer };
+export type Credential = { kind: 'key' | 'service_key' | 'session'; hash: Buffer };
 
 /** One row of the look-up: the credential, its user and, when the user may be there, the target. */
 export type Found = Caller & {
@@ -131,7 +161,7 @@ function integerId(text: string): number | undefined {
  */
 export function uuidParameter(
   request: FastifyRequest,
-  name: 'id' | 'batch_export_id' | 'group_id' | 'token_id',
+  name: 'id' | 'batch_export_id' | 'group_id' | 'token_id' | 'link_id',
 ): string {
   const text = parameterOf(request, name);
   return isUuid(text) ? text : missing();

@@ -3,8 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import { isDatabaseError } from '../../postgres/database.ts';
 import type { Database, Statement } from '../../postgres/database.ts';
 import type { AccessFinder, Credential, Found, RecordPlace, Target } from './access.ts';
-import { closedBecause } from './entrance.ts';
-import { user_has_second_factor } from './second_factor.ts';
+import { has_second_factor, kindOf, targets, targets_of_service } from './access_places.ts';
 
 type Asked = {
   credential: Credential;
@@ -84,53 +83,6 @@ async function findAll(db: Database, statement: Statement): Promise<Map<number, 
   );
 }
 
-type Kind = 'none' | 'organization' | 'organization @current' | 'project' | 'project @current';
-
-function kindOf(target: Target): Kind {
-  if (target === undefined) return 'none';
-  return target.id === '@current' ? `${target.within} @current` : target.within;
-}
-
-const has_second_factor = `${user_has_second_factor} AND k.shows_second_factor`;
-const closed = closedBecause({
-  is_session: raw('k.is_session'),
-  session_domain_id: raw('k.session_domain_id'),
-  scoped_organizations: raw('k.scoped_organizations'),
-  has_second_factor: raw(`(${has_second_factor})`),
-  email: raw('u.email'),
-}).sql;
-const in_limits =
-  '(k.scoped_organizations IS NULL OR m.organization_id = ANY (k.scoped_organizations))';
-/**
- * Keeps rows of `m` (members) that the credential `k` is not limited away from. A session that does
- * not reach them is told so, because its person may show more.
- */
-const organization_allowed = `m.user_id = k.user_id AND (k.is_session OR ${in_limits})`;
-const of_membership = `m.organization_id, m.level, m.last_seen_at, ${closed} AS closed,
-  o.allowed_ip_ranges AS organization_ip_ranges`;
-const in_organization = `SELECT ${of_membership},
-  NULL::integer AS team_id, NULL::text AS timezone FROM members m
-  JOIN organizations o ON o.id = m.organization_id WHERE k.scoped_teams IS NULL
-    AND ${organization_allowed}`;
-const in_project = `SELECT ${of_membership}, p.id AS team_id, p.timezone
-  FROM projects p JOIN members m ON m.organization_id = p.organization_id
-  JOIN organizations o ON o.id = m.organization_id WHERE (k.scoped_teams IS NULL
-    OR p.id = ANY (k.scoped_teams)) AND ${organization_allowed}`;
-
-/**
- * Joins each kind of target beside credential `k`. The caller's oldest membership and its oldest
- * project are the current ones.
- */
-const targets: Record<Kind, string> = {
-  none: '',
-  organization: `${in_organization} AND m.organization_id = asked.id::uuid`,
-  'organization @current': `${in_organization} AND ${in_limits}
-    ORDER BY m.joined_at, m.id LIMIT 1`,
-  project: `${in_project} AND p.id = asked.id::integer`,
-  'project @current': `${in_project} AND ${in_limits}
-    ORDER BY m.joined_at, m.id, p.created_at, p.id LIMIT 1`,
-};
-
 /** Prefix of the look-up's own columns; the others belong to the record. */
 const found_prefix = 'found_';
 const named = (columns: Record<string, string>) =>
@@ -151,25 +103,39 @@ const session_columns = `s.id, s.user_id, s.expires_at, s.last_used_at, ARRAY['*
     ELSE s.own_factor_at END AS own_factor_at,
   ${is_own_method} OR s.second_factor_at IS NOT NULL AS shows_second_factor`;
 
-/** Source of credential `k` for a hash. */
+const of_key = {
+  key_id: 'k.id',
+  key_mask: 'k.mask_value',
+  session_id: 'NULL::uuid',
+  session_domain_id: 'NULL::uuid',
+  own_factor_at: 'NULL::timestamptz',
+  is_partial: 'false',
+  session_created_at: 'NULL::timestamptz',
+  session_hours_max: 'NULL::integer',
+  idle_minutes_max: 'NULL::integer',
+  token_created_at: 'NULL::timestamptz',
+  is_previous_token: 'false',
+};
+const its_user = ' JOIN users u ON u.id = k.user_id AND u.is_active';
+
+/** Source of credential `k` for a hash, with its user `u` if it has one. */
 const sources: Record<Credential['kind'], { columns: Record<string, string>; join: string }> = {
-  key: {
+  service_key: {
     columns: {
-      key_id: 'k.id',
-      key_mask: 'k.mask_value',
-      session_id: 'NULL::uuid',
-      session_domain_id: 'NULL::uuid',
-      own_factor_at: 'NULL::timestamptz',
-      is_partial: 'false',
-      session_created_at: 'NULL::timestamptz',
-      session_hours_max: 'NULL::integer',
-      idle_minutes_max: 'NULL::integer',
-      token_created_at: 'NULL::timestamptz',
-      is_previous_token: 'false',
+      ...of_key,
+      scoped_organizations: 'ARRAY[k.organization_id]',
+      user_id: 'NULL::integer',
+      user_uuid: 'NULL::uuid',
+      email: 'NULL::text',
+      has_second_factor: 'true',
     },
+    join: 'JOIN service_keys k ON k.key_hash = asked.hash',
+  },
+  key: {
+    columns: of_key,
     join: `JOIN LATERAL (SELECT key.*, false AS is_session, NULL::uuid AS session_domain_id,
         true AS shows_second_factor FROM personal_api_keys key
-      WHERE key.key_hash = asked.hash) k ON true`,
+      WHERE key.key_hash = asked.hash) k ON true${its_user}`,
   },
   session: {
     columns: {
@@ -194,7 +160,7 @@ const sources: Record<Credential['kind'], { columns: Record<string, string>; joi
         WHERE s.previous_token_hash = asked.hash) k ON true
       LEFT JOIN LATERAL (SELECT min(o.session_hours_max) AS session_hours_max,
         min(o.idle_minutes_max) AS idle_minutes_max FROM members m JOIN organizations o
-          ON o.id = m.organization_id WHERE m.user_id = k.user_id) bounds ON true`,
+          ON o.id = m.organization_id WHERE m.user_id = k.user_id) bounds ON true${its_user}`,
   },
 };
 const of_caller = {
@@ -261,14 +227,15 @@ function accessStatement(statements: Statements, kind: string, batch: Asked[]): 
 function accessSql(credential: Credential['kind'], target: Target): Sql {
   const source = sources[credential];
   const kind = kindOf(target);
+  const places = credential === 'service_key' ? targets_of_service : targets;
   const columns = { ...of_caller, ...source.columns, ...(kind === 'none' ? {} : of_target) };
   const record = target?.record?.select(place);
   return sql`
     SELECT ${raw(named(columns))}${record === undefined ? empty : raw(', record.*')}
     FROM unnest(${marks.hashes}::bytea[], ${marks.ids}::text[], ${marks.record_ids}::uuid[])
       WITH ORDINALITY AS asked (hash, id, record_id, number)
-    ${raw(source.join)} JOIN users u ON u.id = k.user_id AND u.is_active
-    ${kind === 'none' ? empty : raw(`LEFT JOIN LATERAL (${targets[kind]}) target ON true`)}
+    ${raw(source.join)}
+    ${kind === 'none' ? empty : raw(`LEFT JOIN LATERAL (${places[kind]}) target ON true`)}
     ${record === undefined ? empty : sql`LEFT JOIN LATERAL (${record}) record ON true`}
     WHERE k.expires_at IS NULL OR k.expires_at > ${marks.now}::timestamptz`;
 }

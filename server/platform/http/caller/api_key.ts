@@ -1,28 +1,30 @@
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-const prefix = 'slk_';
+const prefixes = { personal: 'slk_', service: 'slv_' } as const;
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const random_length = 43;
 const checksum_length = 6;
-const pattern = /^slk_[0-9A-Za-z]{49}$/;
+const pattern = /^sl[kv]_[0-9A-Za-z]{49}$/;
 
 /**
- * A new personal API key: `slk_`, 256 random bits as 43 base-62 characters, 6 characters of
- * checksum.
+ * A new key: `slk_` for a person or `slv_` for an organization (a service key), 256 random bits as
+ * 43 base-62 characters, 6 characters of checksum.
  */
-export function createApiKey(): string {
+export function createApiKey(kind: keyof typeof prefixes = 'personal'): string {
   const secret = randomBase62();
-  return `${prefix}${secret}${checksumOf(secret)}`;
+  return `${prefixes[kind]}${secret}${checksumOf(secret)}`;
 }
 
-/**
- * True when the text has the form of a personal API key and its checksum is right; needs no
- * database.
- */
+/** True for text that begins as a service key does. */
+export function isServiceKey(text: string): boolean {
+  return text.startsWith(prefixes.service);
+}
+
+/** True when the text has the form of a key and its checksum is right; needs no database. */
 export function isWellFormedApiKey(text: string): boolean {
   if (!pattern.test(text)) return false;
-  const secret = text.slice(prefix.length, prefix.length + random_length);
+  const secret = text.slice(-random_length - checksum_length, -checksum_length);
   return checksumOf(secret) === text.slice(-checksum_length);
 }
 

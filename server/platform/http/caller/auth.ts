@@ -3,7 +3,7 @@ import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { isoInstant } from '../../clock.ts';
 import type { AccessFinder, Found, Target } from './access.ts';
-import { isWellFormedApiKey } from './api_key.ts';
+import { isServiceKey, isWellFormedApiKey } from './api_key.ts';
 import type { HttpContext } from '../context.ts';
 import { refuseCrossSite } from './cross_site.ts';
 import { notedAs, twoCredentials, unauthenticated, wrongAddress } from '../errors.ts';
@@ -20,6 +20,7 @@ const user_agent_length_max = 400;
 
 const refusals = {
   key: 'The personal API key in the Authorization header is unknown, expired or revoked.',
+  service_key: 'The service key in the Authorization header is unknown, expired or revoked.',
   session: 'The session has ended: sign in again.',
   write_key:
     'This is a write key (slp_...), which only sends events by the paths of the SDKs: here a ' +
@@ -79,7 +80,8 @@ function credentialOf(request: FastifyRequest): Shown {
       'not_authenticated',
       'Send a personal API key in the header "Authorization: Bearer <key>", or sign in.',
     );
-  return { kind: 'key', text: key, isWellFormed: isWellFormedApiKey(key) };
+  const kind = isServiceKey(key) ? 'service_key' : 'key';
+  return { kind, text: key, isWellFormed: isWellFormedApiKey(key) };
 }
 
 /** Does the request show a key or a session at all? */
@@ -102,12 +104,24 @@ function touch(context: HttpContext, found: Found, request: FastifyRequest): voi
     void context.db
       .run(moved)
       .catch((error: unknown) => context.log.warn({ err: error }, `${what} could not be moved`));
+  const use = sql`last_used_at = ${moment}::timestamptz, last_used_ip = ${request.ip},
+    last_used_user_agent = ${userAgentOf(request)}`;
+  if (found.user_id === null) {
+    // SKIP LOCKED: a long change holds the key.
+    if (isDue(found.last_used_at))
+      move(
+        'last_used_at',
+        sql`UPDATE service_keys SET ${use} WHERE id = (SELECT id FROM service_keys
+          WHERE id = ${found.key_id} AND ${isOld(sql`last_used_at`)}
+          FOR NO KEY UPDATE SKIP LOCKED)`,
+      );
+    return;
+  }
   if (isDue(found.last_used_at))
     move(
       'last_used_at',
       found.key_id !== null
-        ? sql`UPDATE personal_api_keys SET last_used_at = ${moment}::timestamptz,
-            last_used_ip = ${request.ip}, last_used_user_agent = ${userAgentOf(request)}
+        ? sql`UPDATE personal_api_keys SET ${use}
           WHERE id = ${found.key_id} AND ${isOld(sql`last_used_at`)}`
         : sql`UPDATE sessions SET last_used_at = ${moment}::timestamptz
           WHERE id = ${found.session_id} AND ${isOld(sql`last_used_at`)}`,

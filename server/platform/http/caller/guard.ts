@@ -3,7 +3,7 @@ import sql from 'sql-template-tag';
 import type { Database } from '../../postgres/database.ts';
 import { isUuid } from '../../uuid.ts';
 import { takes } from '../accept.ts';
-import { level_names, targetOf } from './access.ts';
+import { isPerson, level_names, personRequired, targetOf } from './access.ts';
 import type { Access, AccessFinder, Caller, Found, Target, Within } from './access.ts';
 import { authenticate } from './auth.ts';
 import type { HttpContext } from '../context.ts';
@@ -56,6 +56,7 @@ export function guard(
     const inner = innerCall();
     if (inner !== undefined) {
       await admitInner(context, request, inner, { scope, level, target });
+      requirePerson(inner.caller, config);
       return requireOwnFactor(context, inner.caller, config);
     }
     const found = await authenticateCounted(context, findAccess, limiter, request, target);
@@ -67,6 +68,7 @@ export function guard(
     }
     if (accepted !== undefined && !found.scopes.some((one) => accepted.has(one)))
       throw forbidden(`The API key lacks the scope ${scope}.`, 'scope');
+    requirePerson(found, config);
     if (session && found.session_id === null)
       throw forbidden(
         'This cannot be done with an API key: sign in (POST /api/sessions/).',
@@ -79,6 +81,14 @@ export function guard(
       throw notAcceptable();
     await rotateToken(context, reply, found);
   };
+}
+
+/** Throws 403 for a service key where the route is about a person, or needs one. */
+function requirePerson(
+  caller: Caller,
+  { within, service_keys = within !== undefined }: FastifyContextConfig,
+): void {
+  if (!service_keys && !isPerson(caller)) throw personRequired();
 }
 
 /**
@@ -147,11 +157,22 @@ export function requireLevel(own: 1 | 8 | 15, wanted: 1 | 8 | 15): void {
   );
 }
 
-/** Under what a caller's requests are counted: their key or session, and they themselves. */
-export function limitedSubjects(
-  caller: Pick<Caller, 'key_id' | 'session_id' | 'user_uuid'>,
-): [own: string, person: string] {
-  return [caller.key_id ?? `session:${caller.session_id}`, `person:${caller.user_uuid}`];
+/**
+ * Under what a caller's requests are counted: their key or session, and they themselves. The
+ * service keys of an organization count together, as those of a person do.
+ */
+export function limitedSubjects({
+  key_id,
+  session_id,
+  user_uuid,
+  scoped_organizations,
+}: Pick<Caller, 'key_id' | 'session_id' | 'user_uuid' | 'scoped_organizations'>): [
+  own: string,
+  owner: string,
+] {
+  const owner =
+    user_uuid === null ? `services:${scoped_organizations?.[0]}` : `person:${user_uuid}`;
+  return [key_id ?? `session:${session_id}`, owner];
 }
 
 function accessOf(found: Found, level: 1 | 8 | 15, ip: string) {

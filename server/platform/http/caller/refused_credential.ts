@@ -3,6 +3,7 @@ import sql from 'sql-template-tag';
 import { isoInstant } from '../../clock.ts';
 import type { HttpContext } from '../context.ts';
 import type { SecurityWord } from '../security_log/words.ts';
+import { isPerson } from './access.ts';
 import type { Credential, Found } from './access.ts';
 import { maskApiKey } from './api_key.ts';
 import { isWriteKey } from './write_key.ts';
@@ -21,7 +22,7 @@ export async function judgeRefused(
   { kind, text, isWellFormed }: Shown,
   found: Found | undefined,
 ): Promise<[SecurityWord, string]> {
-  if (found !== undefined) {
+  if (found !== undefined && isPerson(found)) {
     const { user_id: id, user_uuid: uuid, email } = found;
     request.concerned = { person: { id, uuid, email } };
     return found.is_previous_token
@@ -30,7 +31,8 @@ export async function judgeRefused(
   }
   if (kind === 'session') return ['session_refused', isWellFormed ? 'ended' : 'malformed'];
   if (!isWellFormed) return ['key_refused', isWriteKey(text) ? 'write_key' : 'malformed'];
-  return ['key_refused', await judgeKey(context, request, text)];
+  const judge = kind === 'service_key' ? judgeServiceKey : judgeKey;
+  return ['key_refused', await judge(context, request, text)];
 }
 
 type RefusedKey = {
@@ -61,4 +63,18 @@ async function judgeKey(
   const { id, uuid, email, is_expired, organizations } = known;
   request.concerned = { key_mask, person: { id, uuid, email }, organizations };
   return is_expired ? 'expired' : 'person_inactive';
+}
+
+/** As `judgeKey`, of a service key: its organization hears of it. */
+async function judgeServiceKey(
+  { db, secrets }: Pick<HttpContext, 'db' | 'secrets' | 'clock'>,
+  request: FastifyRequest,
+  key: string,
+): Promise<'unknown' | 'expired'> {
+  const key_mask = maskApiKey(key);
+  const known = await db.row<{ organization_id: string }>(
+    sql`SELECT organization_id FROM service_keys WHERE key_hash = ${secrets.hash(key)}`,
+  );
+  request.concerned = { key_mask, organization_id: known?.organization_id };
+  return known === undefined ? 'unknown' : 'expired';
 }

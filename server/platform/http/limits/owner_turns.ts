@@ -14,7 +14,7 @@ const wait_ms_max = 10_000;
  */
 export function ownerOf(request: FastifyRequest): string | undefined {
   const { access, caller } = request as Partial<Pick<FastifyRequest, 'access' | 'caller'>>;
-  return access?.organization_id ?? caller?.user_uuid;
+  return access?.organization_id ?? caller?.user_uuid ?? caller?.scoped_organizations?.[0];
 }
 
 type InOwnTurn = <Result>(

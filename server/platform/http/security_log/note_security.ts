@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { isUuid } from '../../uuid.ts';
+import { isPerson } from '../caller/access.ts';
 import type { Access, Found } from '../caller/access.ts';
 import { userAgentOf } from '../caller/auth.ts';
 import { innerCall } from '../inner/inner_call.ts';
@@ -48,7 +49,11 @@ function eventOf(request: FastifyRequest, refusal: Refusal, now_ms: number): Sec
   const person =
     caller === undefined
       ? concerned.person
-      : { id: caller.user_id, uuid: caller.user_uuid, email: caller.email };
+      : isPerson(caller)
+        ? { id: caller.user_id, uuid: caller.user_uuid, email: caller.email }
+        : undefined;
+  const own_organization =
+    caller?.user_id === null ? (caller.scoped_organizations?.[0] ?? null) : null;
   return {
     ...refusal,
     user_id: person?.id ?? null,
@@ -61,7 +66,7 @@ function eventOf(request: FastifyRequest, refusal: Refusal, now_ms: number): Sec
       access?.organization_id ??
       caller?.organization_id ??
       concerned.organization_id ??
-      null,
+      own_organization,
     organizations: caller?.scoped_organizations ?? concerned.organizations ?? null,
     ip: request.ip,
     user_agent: userAgentOf(request),

@@ -1,0 +1,92 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Static } from 'typebox';
+import type { NewServiceKey } from '../../server/api/service_keys/schema.ts';
+import { ChoiceField, ChoicesField, TextField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { pathTo } from '../http/path.ts';
+import { useDone } from '../page/section.tsx';
+import { levelChoices } from '../signed_in/member_words.ts';
+import { organizations } from '../signed_in/organizations.ts';
+import { now } from '../time/now.ts';
+import { serviceKeys } from './api_keys.ts';
+import { projectChoices } from './key_limits.ts';
+import { rangesOf } from './key_parts.tsx';
+import { service_scope_choices } from './scope_names.ts';
+
+const day_ms = 86_400_000;
+
+/** Creates a service key; the API asks for a confirmation of who does. */
+export function CreateServiceKey({
+  organization_id,
+  created,
+}: {
+  organization_id: string;
+  created: (key: Static<typeof NewServiceKey>) => void;
+}) {
+  const done = useDone();
+  return (
+    <Form
+      path={pathTo('/api/organizations/:organization_id/service_keys/', { organization_id })}
+      body={({ name, scopes, level, scoped_teams = [], allowed_ip_ranges, expires_at }) => ({
+        name,
+        scopes,
+        level: level === '8' ? (8 as const) : (1 as const),
+        scoped_teams: [scoped_teams].flat().map(Number),
+        allowed_ip_ranges: rangesOf(allowed_ip_ranges),
+        expires_at:
+          expires_at === '' ? null : new Date(now() + Number(expires_at) * day_ms).toISOString(),
+      })}
+      done={async (key) => {
+        await done('The service key was created.', serviceKeys(organization_id));
+        created(key);
+      }}
+      button="Create service key"
+      clears
+    >
+      <RightFields organization_id={organization_id} />
+    </Form>
+  );
+}
+
+/** Fields for what the key may do, where and until when. */
+function RightFields({ organization_id }: { organization_id: string }) {
+  const known = useQuery(organizations).data?.results ?? [];
+  const projects = projectChoices(known.filter(({ id }) => id === organization_id));
+  return (
+    <>
+      <TextField
+        name="name"
+        label="Name of the key"
+        hint="The program that uses it. Changes in the activity log carry this name."
+        autoComplete="off"
+      />
+      <ChoiceField name="level" label="Level" value="1" options={levelChoices(8)} />
+      <ChoicesField name="scopes" label="Scopes" one="scope" options={service_scope_choices} />
+      {projects.length > 0 && (
+        <ChoicesField
+          name="scoped_teams"
+          label="Only in these projects (if empty, in all)"
+          options={projects}
+        />
+      )}
+      <TextField
+        name="allowed_ip_ranges"
+        label="Only from these addresses (if empty, from anywhere)"
+        hint="Addresses and networks, such as 203.0.113.0/24, separated by spaces."
+        autoComplete="off"
+        is_optional
+      />
+      <ChoiceField
+        name="expires_at"
+        label="How long it works"
+        value="365"
+        options={[
+          { value: '90', label: '90 days' },
+          { value: '365', label: 'a year' },
+          { value: '730', label: 'two years' },
+          { value: '', label: 'until it is revoked' },
+        ]}
+      />
+    </>
+  );
+}

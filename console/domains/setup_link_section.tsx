@@ -1,0 +1,166 @@
+import { Table } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { Static } from 'typebox';
+import type { DomainRow } from '../../server/api/domains/schema.ts';
+import type { NewSetupLink, SetupLinkRow } from '../../server/api/domains/setup_links/schema.ts';
+import { ChoiceField, TextField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { pathTo } from '../http/path.ts';
+import { reading } from '../http/reading.ts';
+import { Command } from '../page/command.tsx';
+import { Panel } from '../page/panel.tsx';
+import { Rows } from '../page/rows.tsx';
+import { Section, Seldom, useDone } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { nameOf } from '../signed_in/member_words.ts';
+import { OnlyFor, useIsOwner } from '../signed_in/only_for.tsx';
+import { Instant } from '../time/instant.tsx';
+import { now } from '../time/now.ts';
+
+const day_ms = 86_400_000;
+
+type Given = { domain: DomainRow; organization_id: string };
+type NewLink = Static<typeof NewSetupLink>;
+
+const placeOf = ({ domain, organization_id }: Given) => ({ organization_id, id: domain.id });
+
+/** The links of a domain that work. */
+function linksOf(given: Given) {
+  return reading(
+    pathTo('/api/organizations/:organization_id/domains/:id/setup_links/', placeOf(given)),
+  );
+}
+
+/** Links for IT people without an account, who prove the domain and enter its provider. */
+export function SetupLinkSection(given: Given) {
+  const is_owner = useIsOwner(given.organization_id);
+  return (
+    <Section title="Let your IT set this up">
+      <p className="muted">
+        A setup link needs no account. It shows steps 1 to 4 for this domain, and nothing else of
+        your organization. What somebody enters there waits until you confirm it.
+      </p>
+      <OnlyFor organization_id={given.organization_id} level={15} what="Links are created">
+        {is_owner && <Links {...given} />}
+      </OnlyFor>
+    </Section>
+  );
+}
+
+function Links(given: Given) {
+  const query = useQuery(linksOf(given));
+  const [created, setCreated] = useState<NewLink>();
+  return (
+    <>
+      {created?.url !== undefined && (
+        <Panel key={created.id}>
+          <h3>
+            The link for <bdi>{created.name}</bdi>
+          </h3>
+          <Command text={created.url} what="the setup link" />
+          <p>
+            It is shown once. Send it to this person alone, because everybody who has it can use it.
+          </p>
+        </Panel>
+      )}
+      <Shown query={query}>
+        {({ results }) => (
+          <>
+            {results.length > 0 && (
+              <Rows columns={['For', 'Created by', 'Expires', 'Last used', 'Revoke']}>
+                {results.map((link) => (
+                  <Row key={link.id} {...given} link={link} />
+                ))}
+              </Rows>
+            )}
+            <Seldom summary="Create a setup link">
+              <CreateLink {...given} created={setCreated} />
+            </Seldom>
+          </>
+        )}
+      </Shown>
+    </>
+  );
+}
+
+function Row({ link, ...given }: Given & { link: SetupLinkRow }) {
+  const { id, name, mask_value, created_by, created_at, expires_at, last_used_at } = link;
+  const done = useDone();
+  return (
+    <Table.Tr>
+      <Table.Th scope="row">
+        <Link
+          to="/organizations/$organization_id/activity"
+          params={{ organization_id: given.organization_id }}
+          search={{ key: id }}
+        >
+          <bdi>{name}</bdi>
+        </Link>{' '}
+        <code>{mask_value}</code>
+      </Table.Th>
+      <Table.Td data-label="Created by">
+        {created_by !== null && <bdi>{nameOf(created_by)}</bdi>}{' '}
+        <span className="muted">
+          <Instant at={created_at} />
+        </span>
+      </Table.Td>
+      <Table.Td data-label="Expires">
+        <Instant at={expires_at} />
+      </Table.Td>
+      <Table.Td data-label="Last used">
+        {last_used_at === null ? 'Not yet' : <Instant at={last_used_at} />}
+      </Table.Td>
+      <Table.Td data-label="Revoke">
+        <Form
+          method="DELETE"
+          path={pathTo('/api/organizations/:organization_id/domains/:id/setup_links/:link_id/', {
+            ...placeOf(given),
+            link_id: id,
+          })}
+          done={() => done('The link was revoked.', linksOf(given))}
+          button="Revoke"
+          about={`the link for ${name}`}
+          tone="danger"
+        />
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+function CreateLink({ created, ...given }: Given & { created: (link: NewLink) => void }) {
+  const done = useDone();
+  return (
+    <Form
+      path={pathTo('/api/organizations/:organization_id/domains/:id/setup_links/', placeOf(given))}
+      body={({ name, expires_at }) => ({
+        name,
+        expires_at: new Date(now() + Number(expires_at) * day_ms).toISOString(),
+      })}
+      done={async (link) => {
+        await done('The link was created.', linksOf(given));
+        created(link);
+      }}
+      button="Create link"
+      clears
+    >
+      <TextField
+        name="name"
+        label="Who gets the link"
+        hint="The activity log names them so, such as Robin of Acme IT."
+        autoComplete="off"
+      />
+      <ChoiceField
+        name="expires_at"
+        label="How long it works"
+        value="7"
+        options={[
+          { value: '1', label: 'a day' },
+          { value: '7', label: '7 days' },
+          { value: '28', label: 'four weeks' },
+        ]}
+      />
+    </Form>
+  );
+}

@@ -1,0 +1,114 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { instant, uuid } from '../../../platform/http/schemas.ts';
+import { lineOfText } from '../../../platform/line_of_text.ts';
+import { nullable } from '../../../platform/nullable.ts';
+import { User } from '../../users/schema.ts';
+import { Domain, DomainPatch, ProviderMetadata } from '../schema.ts';
+
+const record = {
+  id: uuid(),
+  name: Type.String({
+    description: 'The person who gets the link, as the activity log names them.',
+  }),
+  mask_value: Type.String({ description: 'The first and the last four characters of its token.' }),
+  created_by: nullable(User),
+  created_at: instant(),
+  expires_at: instant('From then on it opens nothing.'),
+  last_used_at: nullable(instant('Exact to the minute; null: not yet.')),
+};
+
+/** A setup link as lists and records show it. Its token is not kept. */
+export const SetupLink = Type.Object(record, { title: 'SetupLink' });
+
+/** A setup link's row as SELECT gives it. */
+export type SetupLinkRow = Static<typeof SetupLink>;
+
+/** The answer that created a setup link: the only one that shows it. */
+export const NewSetupLink = Type.Object(
+  {
+    ...record,
+    url: Type.Optional(
+      Type.String({
+        description:
+          'The link. It is shown in this answer only. Its token stands behind `#`, so browsers ' +
+          'send it to no server. `validate_only` creates none and shows none.',
+      }),
+    ),
+  },
+  { title: 'NewSetupLink' },
+);
+
+/** Body of POST. */
+export const SetupLinkCreate = Type.Object({
+  name: lineOfText({
+    minLength: 1,
+    maxLength: 100,
+    description: 'The person who gets the link, such as `Robin of Acme IT`.',
+  }),
+  expires_at: Type.Optional(
+    instant('In the future, at most 30 days from now; default 7 days from now.'),
+  ),
+});
+
+const token = {
+  token: Type.String({
+    minLength: 1,
+    maxLength: 100,
+    description: 'The token of the link, which stands behind `#`.',
+  }),
+};
+
+/** Body of a request of the page behind a link. */
+export const GivenLink = Type.Object(token);
+/** The same with the metadata of a provider. */
+export const GivenMetadata = Type.Object({ ...token, ...ProviderMetadata.properties });
+
+const { saml_entity_id, saml_acs_url, saml_x509_cert } = DomainPatch.properties;
+
+/** The same with the fields of a provider. */
+export const GivenProvider = Type.Object({
+  ...token,
+  saml_entity_id: Type.String({ ...textOf(saml_entity_id), minLength: 1 }),
+  saml_acs_url: Type.String({ ...textOf(saml_acs_url), minLength: 1 }),
+  saml_x509_cert: Type.String({ ...textOf(saml_x509_cert), minLength: 1 }),
+});
+
+/** The rules of a text that a domain may be without. */
+function textOf(schema: object): { maxLength?: number; description?: string; trim: true } {
+  const { maxLength, description } = schema as { maxLength?: number; description?: string };
+  return {
+    ...(maxLength === undefined ? {} : { maxLength }),
+    ...(description === undefined ? {} : { description }),
+    trim: true,
+  };
+}
+
+const of_domain = Domain.properties;
+
+/** The state of the page behind a link: the one domain, and the values that its provider needs. */
+export const Setup = Type.Object(
+  {
+    name: record.name,
+    expires_at: record.expires_at,
+    organization_name: Type.String(),
+    domain: of_domain.domain,
+    is_verified: of_domain.is_verified,
+    verification_challenge: of_domain.verification_challenge,
+    verification: of_domain.verification,
+    saml_entity_id: of_domain.saml_entity_id,
+    saml_acs_url: of_domain.saml_acs_url,
+    saml_x509_cert: of_domain.saml_x509_cert,
+    has_saml: Type.Boolean({ description: 'Whether all three fields above are set.' }),
+    is_waiting: Type.Boolean({
+      description: 'Whether the fields above wait for an owner, who puts them into effect.',
+    }),
+    service_metadata_url: Type.String({ description: "The address of this server's metadata." }),
+    service_entity_id: Type.String({ description: 'The name of this server in SAML.' }),
+    service_acs_url: Type.String({ description: 'Where the provider sends its responses.' }),
+  },
+  { title: 'Setup' },
+);
+
+/** The state of the page behind a link. */
+export type SetupState = Static<typeof Setup>;

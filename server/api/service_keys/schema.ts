@@ -1,0 +1,121 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { entries_max } from '../../platform/http/caller/key_rules.ts';
+import { all_scopes } from '../../platform/http/caller/scopes.ts';
+import type { Scope } from '../../platform/http/caller/scopes.ts';
+import { instant, uuid } from '../../platform/http/schemas.ts';
+import { lineOfText } from '../../platform/line_of_text.ts';
+import { nullable } from '../../platform/nullable.ts';
+import { User } from '../users/schema.ts';
+
+/** Scopes that need a person: accounts, members, and how people sign in. */
+const scopes_of_people: readonly Scope[] = [
+  'organization_member:write',
+  'organization_security:write',
+  'user:read',
+  'user:write',
+];
+
+/** The scopes that a service key can have. */
+export const service_scopes = all_scopes.filter((scope) => !scopes_of_people.includes(scope));
+
+const level_description =
+  'The level that it has in the organization: 1 member or 8 administrator. What needs an owner, ' +
+  'no service key may.';
+const projects_description =
+  'The key works only in these projects, and not in the organization beside them; empty: no ' +
+  'such limit.';
+const ranges_description =
+  'IP addresses and networks from which alone the key works; empty: from anywhere.';
+
+const record = {
+  id: uuid(),
+  name: Type.String({ description: 'Purpose.' }),
+  mask_value: Type.String({ description: 'The first and the last four characters of the key.' }),
+  level: Type.Enum([1, 8], { description: level_description }),
+  scopes: Type.Array(Type.String(), { description: 'What the key may do.' }),
+  scoped_teams: Type.Array(Type.Integer(), { description: projects_description }),
+  allowed_ip_ranges: Type.Array(Type.String(), { description: ranges_description }),
+  expires_at: nullable(instant('From then on it is refused; null: never.')),
+  last_used_at: nullable(instant('Exact to the minute; null: never used.')),
+  last_used_ip: nullable(Type.String({ description: 'The address that it was used from then.' })),
+  last_used_user_agent: nullable(
+    Type.String({ description: 'The name of the client then; at most 400 characters.' }),
+  ),
+  created_by: nullable(User),
+  is_creator_administrator: Type.Boolean({
+    description:
+      'Whether the person in `created_by`, who saw the key, is an active administrator now. If ' +
+      'not, they may still know the key: rotate it.',
+  }),
+  created_at: instant(),
+};
+
+/** A service key as lists and records show it. The key itself is not kept. */
+export const ServiceKey = Type.Object(record, { title: 'ServiceKey' });
+
+/** The answer that created a service key: the only one that shows it. */
+export const NewServiceKey = Type.Object(
+  {
+    ...record,
+    value: Type.Optional(
+      Type.String({
+        description:
+          'The key. It is shown in this answer only; `validate_only` creates none and shows none.',
+      }),
+    ),
+  },
+  { title: 'NewServiceKey' },
+);
+
+/** A service key's own record. */
+export const CurrentServiceKey = Type.Object(
+  { ...record, organization_id: uuid('The organization that it belongs to.') },
+  { title: 'CurrentServiceKey' },
+);
+
+/** A service key's row as SELECT gives it. */
+export type ServiceKeyRow = Static<typeof ServiceKey>;
+
+const name = lineOfText({
+  minLength: 1,
+  maxLength: 100,
+  description: 'Purpose; surrounding white space is removed.',
+});
+const scopes = Type.Array(Type.Enum(service_scopes), {
+  minItems: 1,
+  maxItems: service_scopes.length,
+  description:
+    'Each once; `x:write` includes `x:read`. There is no `*`: a key gets no right that did not ' +
+    'exist when it was created.',
+});
+const limits = {
+  level: Type.Optional(Type.Enum([1, 8], { description: `${level_description} Default 1.` })),
+  scoped_teams: Type.Optional(
+    Type.Array(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }), {
+      maxItems: entries_max,
+      description: `Projects of the organization. ${projects_description}`,
+    }),
+  ),
+  allowed_ip_ranges: Type.Optional(
+    Type.Array(Type.String({ trim: true, minLength: 1, maxLength: 50 }), {
+      maxItems: entries_max,
+      description: ranges_description,
+    }),
+  ),
+  expires_at: Type.Optional(nullable(instant('In the future; default null: it does not expire.'))),
+};
+
+/** Body of POST, and of PUT: what may be left out keeps its value. */
+export const ServiceKeyCreate = Type.Object({ name, scopes, ...limits });
+/** Body of PATCH: only what is sent is changed. */
+export const ServiceKeyPatch = Type.Object({
+  name: Type.Optional(name),
+  scopes: Type.Optional(scopes),
+  ...limits,
+});
+
+/** The fields that a PATCH or PUT brought. */
+export type ServiceKeyChanges = Static<typeof ServiceKeyPatch>;
+/** The fields of a new key. */
+export type ServiceKeyFields = Static<typeof ServiceKeyCreate>;
