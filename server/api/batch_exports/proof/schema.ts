@@ -4,12 +4,13 @@ import { backfill_times } from '../../../engine/exports/planning/backfill_area.t
 import { listed_runs_max } from '../../../engine/exports/planning/backfill_counts.ts';
 import { intervals } from '../../../engine/exports/planning/interval.ts';
 import { nullable } from '../../../platform/nullable.ts';
+import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
 import { instant } from '../../../platform/http/schemas.ts';
 
 /** The query of `proof/`. */
 export const ProofQuery = Type.Object({
-  after: Type.Optional(instant('Start of the range; default 30 days before its end.')),
-  before: Type.Optional(instant('End of the range; default now.')),
+  after: Type.Optional(queryInstant('Start of the range; default 30 days before its end.')),
+  before: Type.Optional(queryInstant('End of the range; default now.')),
   by: Type.Optional(
     Type.Enum([...backfill_times], {
       description:

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
-import { instant } from '../../../platform/http/schemas.ts';
+import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
 
 /** The query of `receipts/`. */
 export const ReceiptsQuery = Type.Object({
-  after: Type.Optional(instant('Only deliveries whose data interval ends after it.')),
-  before: Type.Optional(instant('Only deliveries whose data interval begins before it.')),
+  after: Type.Optional(queryInstant('Only deliveries whose data interval ends after it.')),
+  before: Type.Optional(queryInstant('Only deliveries whose data interval begins before it.')),
 });
