@@ -46,6 +46,7 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
   const run = await insertRunRow(harness, exported.id, { status: 'Failed' });
   const range = { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-01T02:00:00Z' };
   const { backfill } = await post(`${project}batch_exports/${exported.id}/backfill/`, range);
+  const verification = await post(`${project}batch_exports/${exported.id}/verifications/`, {});
   const target = await post(`${project}notice_targets/`, {
     type: 'webhook',
     url: 'https://hooks.example.com/a',
@@ -65,6 +66,7 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
     batch_exports: exported.id,
     runs: run,
     backfills: backfill.id,
+    verifications: verification.id,
     bulk_actions: (
       await post(`${project}bulk_actions/`, { action: 'pause_exports', ids: [exported.id] })
     ).id,

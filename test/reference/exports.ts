@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { retryLater } from '../../server/engine/exports/runs/progress.ts';
 import { claimRun } from '../../server/engine/exports/workers/claims.ts';
 import {
@@ -35,6 +37,7 @@ export async function tellExports(world: StoryWorld): Promise<void> {
   for (const place of [project, organization]) {
     const id = await anExport(world, place);
     await runsOf(world, `${place}batch_exports/${id}/`);
+    await proofOf(world, `${place}batch_exports/${id}/`);
     await bulkActions(world, place, id);
     await lookAround(world, place, id);
     await ask('DELETE', `${place}batch_exports/${id}/`);
@@ -104,6 +107,28 @@ async function runsOf({ ask, harness, home, delivering }: StoryWorld, one: strin
   const later = { start_at: '2026-01-01T03:00:00Z', end_at: '2026-01-02T00:00:00Z' };
   const other = await ask('POST', `${one}backfills/`, later);
   await ask('POST', `${one}backfills/${other.backfill?.id ?? other.id}/cancel/`);
+}
+
+/** Looks whether everything is there, where somebody has removed files, and repairs a delivery. */
+async function proofOf(world: StoryWorld, one: string): Promise<void> {
+  const { ask, harness, home, delivering } = world;
+  await ask('GET', `${one}proof/?${window}`);
+  await ask('GET', `${one}receipts/?${window}`);
+  await rm(join(harness.deps.config.export_dir, 'events'), { recursive: true });
+  const { id } = await ask('POST', `${one}verifications/`, range);
+  const verification = `${one}verifications/${id}/`;
+  await delivering(async () => {
+    await until(
+      () => home.ask('GET', verification),
+      ({ status }) => status === 'Completed',
+    );
+  });
+  await ask('GET', `${one}verifications/`);
+  await ask('GET', verification);
+  const { results } = await ask('GET', `${verification}findings/`);
+  await ask('POST', `${verification}repair/`, { delivery: results[0].delivery.id });
+  const other = await ask('POST', `${one}verifications/`, {});
+  await ask('POST', `${one}verifications/${other.id}/cancel/`);
 }
 
 /** Lets an attempt at the run fail, so that it waits for the next one. */

@@ -11,11 +11,14 @@ import { exportRoutes } from './export_routes.ts';
 import { logRoutes } from './logs/routes.ts';
 import { metricsRoutes } from './metrics/routes.ts';
 import { overviewRoutes } from './overview/routes.ts';
+import { proofRoutes } from './proof/routes.ts';
+import { receiptsRoute } from './receipts/routes.ts';
 import { runActionRoutes } from './runs/action_routes.ts';
 import { runRoutes } from './runs/routes.ts';
 import { secretKeysRoute } from './secret_keys/routes.ts';
 import { slotRoutes } from './slots/routes.ts';
 import { timelineRoutes } from './timeline/routes.ts';
+import { verificationRoutes } from './verifications/routes.ts';
 import { mountsOf } from '../../platform/http/caller/mount.ts';
 
 /** Batch exports with their runs, backfills and logs, under organizations and under projects. */
@@ -37,6 +40,9 @@ export function batchExportRoutes(app: FastifyInstance, deps: Deps): void {
     runRoutes(app, engine, mount);
     runActionRoutes(app, mount);
     bulkActionRoutes(app, engine, mount);
+    proofRoutes(app, engine, mount);
+    receiptsRoute(app, engine, mount);
+    verificationRoutes(app, engine, mount);
     overviewRoutes(app, engine, mount);
   }
 }

@@ -62,6 +62,13 @@ export const groups: ApiReference['groups'] = [
           'Runs over a time range that you choose. Start one with the `backfill/` of an export.',
       },
       {
+        name: 'verifications',
+        label: 'Verifications',
+        description:
+          'Compare what an export has delivered with what its destination has now, and repair ' +
+          'what was changed there.',
+      },
+      {
         name: 'bulk_actions',
         label: 'Bulk actions',
         description: 'Retry or cancel many runs, or pause many exports, by a filter.',

@@ -122,6 +122,12 @@ export const ExportOverview = Type.Object(
     delivered_until: nullable(
       instant('End of the newest interval that its schedule has delivered; null before the first.'),
     ),
+    verified_through: nullable(
+      instant(
+        'All rows ingested before it, since the first interval of its schedule, were found as ' +
+          'delivered by the latest verification; null: never, or not all of them.',
+      ),
+    ),
     records_by_backfills: nullable(
       Type.Integer({
         description:

@@ -74,6 +74,7 @@ function shown(row: OverviewRow, beside: Beside): ExportOverview {
       missing_since_change,
     },
     delivered_until: row.delivered_until,
+    verified_through: row.verified_through,
     records_by_backfills: row.records_by_backfills,
     next_run,
     open_runs: row.open_runs,

@@ -183,6 +183,9 @@ export function listOverview(
     SELECT e.id, e.team_id, e.revision, e.name, e.model, e.destination_type, e."interval", e.paused,
       e.created_at, e.code, e.since, e.delivered_until, e.pause_reason, e.delivery_changed_at,
       e.lacks_since, e.lacks_rows, e.lacks_from, e.lacks_until, e.backfill_failed_since,
+      (SELECT v.verified_through FROM batch_export_verifications v
+        WHERE v.batch_export_id = e.id AND v.revision = e.revision AND v.status = 'Completed'
+        ORDER BY v.created_at DESC, v.id DESC LIMIT 1) AS verified_through,
       CASE WHEN e.delivered_until IS NULL THEN (
         SELECT coalesce(sum(r.records_completed), 0)::bigint FROM batch_export_runs r
         WHERE r.batch_export_id = e.id AND r.revision = e.revision AND r.status = 'Completed'

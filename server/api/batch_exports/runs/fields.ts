@@ -15,7 +15,8 @@ export const run_kind = sql`CASE WHEN r.backfill_id IS NOT NULL THEN 'backfill'
 const next_try_at = sql`CASE WHEN r.status = 'Running' AND r.worker_id IS NULL
   AND r.latest_error IS NOT NULL AND r.due_at < ${held_until} THEN r.due_at END`;
 
-const repeats = sql`CASE WHEN r.replaces ? 'redelivers' THEN 'rejected_rows'
+const repeats = sql`CASE WHEN r.replaces ? 'repairs' THEN 'repair'
+  WHEN r.replaces ? 'redelivers' THEN 'rejected_rows'
   WHEN r.replaces IS NOT NULL THEN 'erasure'
   WHEN r.id <> r.delivery_id AND NOT r.is_make_up THEN 'retry' END`;
 

@@ -4,6 +4,7 @@ import { fromStored } from '../../../engine/model/ledger/rectangles.ts';
 import { insertRun } from '../../../engine/exports/planning/plan.ts';
 import { writeRunLog } from '../../../engine/model/run_log.ts';
 import { conflict } from '../../../platform/http/errors.ts';
+import { parseJson } from '../../../platform/parse_json.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import type { LockedExport } from '../store.ts';
 import type { LockedRun } from './store.ts';
@@ -30,15 +31,51 @@ export async function redeliverRejected(
   const shown = await findShown(tx, row.id, run.delivery_id);
   if (shown === undefined)
     throw conflict('The run has not completed, so it has no rows set aside. Retry the run.');
+  refuseOpenOrChanged(row, run, shown);
+  if (shown.records_rejected === 0)
+    throw conflict('No rows of this delivery are set aside: there is nothing to deliver again.');
+  return insertRedelivery(tx, row, run, shown, {
+    message: `Delivers the rejected rows of run ${shown.id} again.`,
+  });
+}
+
+/**
+ * Creates a run that writes the files of a delivery again under the same names, and gives its id.
+ * The caller holds the locks on the export and on the run. Throws 409 when it cannot.
+ */
+export async function rewriteDelivery(
+  tx: Transaction,
+  row: LockedExport,
+  run: LockedRun,
+): Promise<string> {
+  const shown = await findShown(tx, row.id, run.delivery_id);
+  if (shown === undefined) throw conflict('The run has not completed. Retry the run.');
+  refuseOpenOrChanged(row, run, shown);
+  return insertRedelivery(tx, row, run, shown, {
+    repairs: true,
+    message: `Writes the delivery of run ${shown.id} again, because its files were changed.`,
+  });
+}
+
+function refuseOpenOrChanged(row: LockedExport, run: LockedRun, shown: Shown): void {
   if (shown.is_open) throw conflict('Another run of this delivery is in progress.');
   if (run.revision !== row.revision)
     throw conflict(
       'The export was changed to deliver other rows or to another place since this run. Start ' +
         'a backfill to deliver its interval there.',
     );
-  if (shown.records_rejected === 0)
-    throw conflict('No rows of this delivery are set aside: there is nothing to deliver again.');
-  const { source_records } = JSON.parse(shown.receipt) as { source_records: number };
+}
+
+async function insertRedelivery(
+  tx: Transaction,
+  row: LockedExport,
+  run: LockedRun,
+  shown: Shown,
+  { message, ...purpose }: { message: string; repairs?: true },
+): Promise<string> {
+  const receipt = parseJson(shown.receipt) as { source_records?: number } | undefined;
+  if (receipt?.source_records === undefined)
+    throw conflict('The stored receipt of this delivery is damaged, so it cannot be repeated.');
   const id = await insertRun(tx, {
     export: row,
     backfill_id: null,
@@ -48,18 +85,14 @@ export async function redeliverRejected(
     delivery_id: run.delivery_id,
     replaces: {
       redelivers: true,
+      ...purpose,
       run_id: shown.id,
       receipt_sha256: createHash('sha256').update(shown.receipt).digest('hex'),
-      source_records,
+      source_records: receipt.source_records,
     },
   });
   if (id === undefined) throw new Error('A redelivery was taken for a scheduled run.');
-  await writeRunLog(tx, {
-    batch_export_id: row.id,
-    run_id: id,
-    level: 'INFO',
-    message: `Delivers the rejected rows of run ${shown.id} again.`,
-  });
+  await writeRunLog(tx, { batch_export_id: row.id, run_id: id, level: 'INFO', message });
   return id;
 }
 

@@ -22,7 +22,7 @@ export const run_statuses = [
 export const run_kinds = ['scheduled', 'make_up', 'backfill'] as const;
 
 /** Reasons of a run to deliver something once more. */
-const repeat_kinds = ['retry', 'erasure', 'rejected_rows'] as const;
+const repeat_kinds = ['retry', 'erasure', 'rejected_rows', 'repair'] as const;
 
 /** Answers to a retry of a run that has ended without its rows. */
 export const retry_answers = [
@@ -141,7 +141,8 @@ export const BatchExportRun = Type.Object(
       Type.Enum([...repeat_kinds], {
         description:
           'Why the run delivers something once more: `retry` of a run that did not, `erasure` ' +
-          'writes a delivery without erased rows, `rejected_rows` sends the refused ones again. ' +
+          'writes a delivery without erased rows, `rejected_rows` sends the refused ones again, ' +
+          '`repair` writes files again that were changed. ' +
           'Null for a first run.',
       }),
     ),

@@ -1,0 +1,55 @@
+import { startBackfill } from '../../../engine/exports/planning/backfill.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
+import { forgetDelivered } from '../../../engine/exports/verification/missing_deliveries.ts';
+import { conflict, invalid } from '../../../platform/http/errors.ts';
+import type { Transaction } from '../../../platform/postgres/database.ts';
+import { rewriteDelivery } from '../runs/redeliver.ts';
+import { retryRun } from '../runs/retry.ts';
+import { lockRun } from '../runs/store.ts';
+import type { LockedExport } from '../store.ts';
+import type { Repair } from './schema.ts';
+import { repairOf } from './shown.ts';
+import { findDeliveryFinding, noteRepair } from './store.ts';
+import type { VerificationRow } from './store.ts';
+
+/**
+ * Starts what repairs a delivery that a verification has found changed, and notes it at its
+ * findings. The caller holds the lock on the export. Throws 400 for a delivery of no finding, 409
+ * where it cannot be repaired, or its repair is in progress.
+ */
+export async function repairDelivery(
+  engine: Engine,
+  tx: Transaction,
+  row: LockedExport,
+  verification: Pick<VerificationRow, 'id' | 'revision'>,
+  delivery_id: string,
+): Promise<Repair> {
+  const finding = await findDeliveryFinding(tx, verification.id, delivery_id);
+  const { delivery } = finding ?? {};
+  if (finding === undefined || delivery === null || delivery === undefined)
+    throw invalid('delivery', 'invalid_input', 'No finding of this verification is about it.');
+  if (verification.revision !== row.revision)
+    throw conflict('The export was changed since this verification. Verify it again.');
+  const action = repairOf(finding, row.destination_type);
+  if (action === undefined)
+    throw conflict('This destination cannot show its rows again, so only you can repair it.');
+  const run = await lockRun(tx, row.id, delivery.run);
+  if (run === undefined) throw conflict('The run of this delivery is gone. Verify again.');
+  const started = { run: null as string | null, backfill: null as string | null };
+  if (action === 'rewrite') started.run = await rewriteDelivery(tx, row, run);
+  else if (action === 'retry') started.run = await retryRun(tx, row, run);
+  else {
+    if (run.status !== 'Completed')
+      throw conflict('This delivery has left the ledger already. Verify again.');
+    await forgetDelivered(tx, row, { delivery_id, run_id: run.id, selection: run.selection });
+    const range = {
+      from: Date.parse(delivery.data_interval_start),
+      to: Date.parse(delivery.data_interval_end),
+      by: delivery.by,
+      mode: 'missing' as const,
+    };
+    started.backfill = await startBackfill(tx, row.id, range, engine.settle_seconds);
+  }
+  await noteRepair(tx, verification.id, { delivery: delivery_id, ...started });
+  return { delivery: delivery_id, action, ...started };
+}

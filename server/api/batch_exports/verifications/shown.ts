@@ -1,0 +1,102 @@
+import { findDestination } from '../../../engine/destinations/index.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import { counted } from '../../../platform/counted.ts';
+import type { Verification, VerificationFinding } from './schema.ts';
+import type { FindingRow, VerificationRow } from './store.ts';
+
+/** Below this share of the work nothing can be said about the rest. */
+const least_share = 0.01;
+
+/** The verification on the wire, with its sentences, at this instant (milliseconds). */
+export function shownVerification(row: VerificationRow, now: number): Verification {
+  const {
+    revision: _revision,
+    destination_type: _type,
+    deliveries,
+    deliveries_checked,
+    records,
+    records_checked,
+    ...shown
+  } = row;
+  return {
+    ...shown,
+    detail: sentenceOf(row),
+    progress: {
+      deliveries,
+      deliveries_checked,
+      records,
+      records_checked,
+      estimated_end_at: estimatedEnd(row, now),
+    },
+  };
+}
+
+function sentenceOf(row: VerificationRow): string {
+  const { status, detail, deliveries, deliveries_checked, records_checked, differences } = row;
+  const what = `${counted(deliveries_checked, 'delivery')} with ${counted(records_checked, 'row')}`;
+  const found = differences === 0 ? '' : ` ${counted(differences, 'difference')} found so far.`;
+  if (status === 'Completed') return completedSentence(row, what);
+  if (status === 'Cancelled') return `Cancelled after ${what}.${found}`;
+  if (status === 'Failed') return detail ?? 'It ended early.';
+  if (deliveries === null) return detail ?? 'Waiting for a worker.';
+  const progress = `${deliveries_checked} of ${counted(deliveries, 'delivery')} compared.${found}`;
+  return detail === null ? progress : `${progress} ${detail}`;
+}
+
+function completedSentence(
+  { differences, deliveries, is_unproven }: VerificationRow,
+  what: string,
+) {
+  if (deliveries === 0)
+    return 'Nothing was delivered in this range, so there is nothing to verify.';
+  if (differences > 0) return `${counted(differences, 'difference')} found in ${what}.`;
+  return is_unproven
+    ? `No difference found in ${what}, but a part could not be compared.`
+    : `Everything is as delivered: ${what}.`;
+}
+
+/** The end, if the rest takes as long as what was done. */
+function estimatedEnd(row: VerificationRow, now: number): string | null {
+  const { started_at, finished_at, deliveries, deliveries_checked, records, records_checked } = row;
+  if (started_at === null || finished_at !== null) return null;
+  const share =
+    records === null || records === 0
+      ? deliveries_checked / (deliveries ?? 0)
+      : records_checked / records;
+  if (!(share >= least_share)) return null;
+  const elapsed = Math.max(0, now - Date.parse(started_at));
+  return isoInstant(Math.round(now + (elapsed * (1 - Math.min(1, share))) / share));
+}
+
+type Action = NonNullable<VerificationFinding['repair']>['action'];
+
+/** Returns how a finding is repaired; undefined where only people can. */
+export function repairOf(
+  { kind, delivery }: Pick<FindingRow, 'kind' | 'delivery'>,
+  destination_type: string,
+): Action | undefined {
+  const definition = findDestination(destination_type);
+  if (delivery === null || definition === undefined) return undefined;
+  if (kind === 'uncertain') return 'retry';
+  if (definition.shows_as_written === true) return undefined;
+  return definition.verify_parts === undefined ? 'deliver_again' : 'rewrite';
+}
+
+const repair_details: Record<Action, string> = {
+  rewrite: 'A run writes the files of this delivery again, under the same names.',
+  deliver_again:
+    'The delivery leaves the ledger, and a backfill delivers its interval again. Rows of it that ' +
+    'are still in the table will be there twice: delete them first. Merged persons are not ' +
+    'doubled.',
+  retry: 'A retry finds out whether the rows are there, and delivers them if not.',
+};
+
+/** The finding on the wire, with its repair. */
+export function shownFinding(row: FindingRow, destination_type: string): VerificationFinding {
+  const { repair_run_id: run, repair_backfill_id: backfill, ...finding } = row;
+  const action = repairOf(row, destination_type);
+  return {
+    ...finding,
+    repair: action === undefined ? null : { action, detail: repair_details[action], run, backfill },
+  };
+}
