@@ -19,6 +19,7 @@ import { NextRun } from './list/next_run.tsx';
 import { overviewOf } from './list/overview.ts';
 import { NoSuchExport } from './no_such_export.tsx';
 import './one_export.css';
+import { Verified } from './head/verified.tsx';
 import { pathTo } from '../http/path.ts';
 import type { Path } from '../http/path.ts';
 import { deliveriesPath } from './notices/notices.ts';
@@ -34,6 +35,7 @@ const tabs = [
   { label: 'Map', to: base, asked: `${exported}slots/` },
   { label: 'Runs', to: `${base}/runs`, asked: runs },
   { label: 'Incident', to: `${base}/incident`, asked: runs },
+  { label: 'Proof', to: `${base}/proof`, asked: `${exported}proof/` },
   { label: 'Timeline', to: `${base}/timeline`, asked: `${exported}timeline/` },
   { label: 'Metrics', to: `${base}/metrics`, asked: `${exported}metrics/` },
   { label: 'Notices', to: `${base}/notices`, asked: exported },
@@ -165,6 +167,7 @@ function Standing({ row }: { row: BatchExport }) {
         {custom_query === null ? model : 'a query'} to {destination.type},{' '}
         {intervals[interval].toLowerCase()}
       </span>
+      {health !== undefined && <Verified row={health} />}
       {health !== undefined && health.next_run !== null && (
         <span className="muted">
           next run <NextRun row={health} />

@@ -59,6 +59,14 @@ export const export_timeline_route = createRoute({
   component: loadedPage(() => import('./timeline/timeline_page.tsx'), 'TimelinePage'),
 });
 
+/** Rows stored against rows delivered, over a range, and the verifications. */
+export const export_proof_route = createRoute({
+  getParentRoute: () => export_frame_route,
+  path: 'proof',
+  validateSearch: textsOf(['from', 'to', 'by']),
+  component: loadedPage(() => import('./proof/proof_page.tsx'), 'ProofPage'),
+});
+
 /** Its charts, over a range. */
 export const export_metrics_route = createRoute({
   getParentRoute: () => export_frame_route,

@@ -39,6 +39,7 @@ const signed_in: Record<string, Look> = {
   export_runs_route: { path: `${one_export}/runs`, heading: export_name },
   export_run_route: { path: `${one_export}/runs/$run_id`, heading: export_name },
   export_incident_route: { path: `${one_export}/incident`, heading: export_name },
+  export_proof_route: { path: `${one_export}/proof`, heading: export_name },
   export_timeline_route: { path: `${one_export}/timeline`, heading: export_name },
   export_metrics_route: { path: `${one_export}/metrics`, heading: export_name },
   export_notices_route: { path: `${one_export}/notices`, heading: export_name },

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { afterEach, test } from 'node:test';
+import { goTo } from '../../../test/console/go_to.ts';
+import { openConsole } from '../../../test/console/open_console.ts';
+import { checkEverywhere } from '../../../test/console/visitor.ts';
+import type { Visitor } from '../../../test/console/visitor.ts';
+import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
+import {
+  insertEvents,
+  scheduleFrom,
+} from '../../../test/factories/batch_exports/delivering_harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
+import { executeRun } from '../../../server/engine/exports/delivery/execute.ts';
+import { planDueExports } from '../../../server/engine/exports/runs/plan_due_exports.ts';
+import { workVerifications } from '../../../server/engine/exports/verification/work.ts';
+import { claimRun } from '../../../server/engine/exports/workers/claims.ts';
+import sql from 'sql-template-tag';
+
+let home: TestOrganization;
+let visitor: Visitor;
+let folder: string;
+const world = openConsole({
+  clickhouse: true,
+  prepare: async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sluice-proof-'));
+    return { config: { export_dir: folder, settle_seconds: 1 } };
+  },
+  opened: async (harness) => {
+    home = await harness.newOrganization();
+    if (world.skip === false) visitor = await world.visit(home.user);
+  },
+  closing: async () => {
+    await visitor?.close();
+    await rm(folder, { recursive: true, force: true });
+  },
+});
+const { skip } = world;
+afterEach(() => assert.deepEqual(visitor?.complaints.splice(0) ?? [], []));
+
+const never = new AbortController().signal;
+
+/** Executes what is planned of an export. */
+async function deliver(id: string): Promise<void> {
+  const { db, engine } = world.harness.deps;
+  while ((await planDueExports(engine)) > 0);
+  const open = await db.rows<{ id: string }>(sql`SELECT id FROM batch_export_runs
+    WHERE batch_export_id = ${id} AND status IN ('Starting', 'Running') ORDER BY id`);
+  for (const { id: run_id } of open) {
+    const run = await claimRun(db, run_id, randomUUID());
+    if (run !== undefined) await executeRun(engine, run, never);
+  }
+}
+
+test('a person proves an export, sees what was changed, and repairs it', { skip }, async () => {
+  const { harness } = world;
+  const { engine } = harness.deps;
+  await insertEvents(harness, home);
+  const prefix = 'proven';
+  const { id } = (await newExport(home, {
+    interval: 'hour',
+    destination: { type: 'File', config: { prefix } },
+  })) as { id: string };
+  await scheduleFrom(harness, id);
+  await harness.deps.db.run(sql`UPDATE batch_exports SET end_at = '2026-01-01T03:00:00Z'
+    WHERE id = ${id}`);
+  await deliver(id);
+  const { page } = visitor;
+  const range = 'from=2026-01-01T00:00:00Z&to=2026-01-01T03:00:00Z';
+  await goTo(page, `/projects/${home.project.id}/exports/${id}/proof?${range}`);
+  await page.getByText('Not verified yet.').waitFor();
+  await page.getByText(/rows stored, .* delivered, 0 doubled\.$/).waitFor();
+  await checkEverywhere(page, 'export_proof_never');
+  await page.getByRole('button', { name: 'Verify all deliveries' }).click();
+  await page.getByText('Waiting for a worker.').waitFor();
+  await checkEverywhere(page, 'export_proof_waiting');
+  await workVerifications(engine, never);
+  await page.getByText(/^Everything is as delivered:/).waitFor();
+  await page.getByText(/^Verified through 2026-01-01 03:00/).waitFor();
+  await page.getByRole('link', { name: /^verified through 2026-01-01 03:00/ }).waitFor();
+  const names = (await readdir(join(folder, prefix))).filter((name) => name.endsWith('.jsonl'));
+  await rm(join(folder, prefix, names[0]!));
+  await page.getByRole('button', { name: 'Verify all deliveries' }).click();
+  await page.getByText('Waiting for a worker.').waitFor();
+  await workVerifications(engine, never);
+  await page.getByText('Missing', { exact: true }).waitFor();
+  await checkEverywhere(page, 'export_proof_findings');
+  await page.getByRole('button', { name: 'Write the files again' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Write the files again' }).click();
+  await page.getByText('The repair was started:').waitFor();
+  await deliver(id);
+  await page.getByRole('button', { name: 'Verify all deliveries' }).click();
+  await page.getByText('Waiting for a worker.').waitFor();
+  await workVerifications(engine, never);
+  await page.locator('.outcome').getByText('As delivered').waitFor();
+  const download = page.waitForEvent('download');
+  await page.getByRole('link', { name: 'Download receipts' }).click();
+  assert.equal((await download).suggestedFilename(), `receipts-${id}.zip`);
+});

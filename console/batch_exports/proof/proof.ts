@@ -1,0 +1,40 @@
+import { reading } from '../../http/reading.ts';
+import { pathTo } from '../../http/path.ts';
+import type { ExportIds } from '../export_context.ts';
+import type { Span } from '../slots/boundaries.ts';
+import type { Clock } from '../slots/clocks.ts';
+import { isoInstant } from '../slots/slots.ts';
+
+/** The path of an export's verifications. */
+export const verifications =
+  '/api/projects/:project_id/batch_exports/:batch_export_id/verifications/';
+
+/** Rows stored against rows delivered, by one of the two times. */
+export function proofOf(ids: ExportIds, span: Span, by: Clock) {
+  return reading(
+    pathTo('/api/projects/:project_id/batch_exports/:id/proof/', ids, { ...rangeOf(span), by }),
+    { polls: false },
+  );
+}
+
+/** The path of the receipts of a range, a zip file. */
+export function receiptsPath(ids: ExportIds, span: Span) {
+  return pathTo('/api/projects/:project_id/batch_exports/:id/receipts/', ids, rangeOf(span));
+}
+
+const rangeOf = ({ from, to }: Span) => ({
+  after: isoInstant(Math.floor(from)),
+  before: isoInstant(Math.ceil(to)),
+});
+
+/** The latest verifications of an export, newest first. */
+export function latestVerifications(ids: ExportIds) {
+  return reading(pathTo(verifications, ids, { limit: 20 }), {
+    is_busy: ({ results }) => results.some(({ finished_at }) => finished_at === null),
+  });
+}
+
+/** A page of what a verification has found. */
+export function findingsOf(ids: ExportIds, id: string) {
+  return reading(pathTo(`${verifications}:id/findings/`, { ...ids, id }, { limit: 200 }));
+}

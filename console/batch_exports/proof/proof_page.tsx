@@ -1,0 +1,238 @@
+import { Button, NativeSelect, Table } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useContext, useMemo, useState } from 'react';
+import type { Proof, ProofCounts } from '../../../server/api/batch_exports/proof/schema.ts';
+import type { Verification } from '../../../server/api/batch_exports/verifications/schema.ts';
+import { addressOf } from '../../http/address.ts';
+import { counted } from '../../page/quantities.ts';
+import { Seldom } from '../../page/section.tsx';
+import { Shown } from '../../page/shown.tsx';
+import { Lengths, lengths_of_time } from '../../time/lengths.tsx';
+import { Instant, ZoneContext } from '../../time/instant.tsx';
+import { now } from '../../time/now.ts';
+import { dated, exactly } from '../../time/words.ts';
+import { latestBackfills } from '../backfills/backfills.ts';
+import { useExport } from '../export_context.ts';
+import { useRunsFollowed } from '../following.ts';
+import { overviewOf } from '../list/overview.ts';
+import { endOfHour, firstRange } from '../metrics/range.ts';
+import { Moment } from '../moment.tsx';
+import type { Span } from '../slots/boundaries.ts';
+import { isoInstant } from '../slots/slots.ts';
+import type { Clock } from '../slots/clocks.ts';
+import { latestVerifications, proofOf, receiptsPath } from './proof.ts';
+import { Verifications } from './verifications.tsx';
+import { provenInWords, restInWords, throughInWords } from './words.ts';
+import './proof.css';
+
+const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/proof');
+const times: { value: Clock; label: string }[] = [
+  { value: 'inserted_at', label: 'Ingestion time' },
+  { value: 'timestamp', label: 'Event time' },
+];
+const lengths = lengths_of_time.filter(({ label }) => label !== 'Hour');
+
+/** Rows stored against rows delivered, once it is known where the export's data begin. */
+export function ProofPage() {
+  const { row, ids } = useExport();
+  return (
+    <Shown query={useQuery(latestBackfills(ids))}>
+      {({ results }) => {
+        const begins = [row, ...results].map((one) => Date.parse(one.start_at ?? one.created_at!));
+        return <ProofOf begun={Math.min(...begins)} />;
+      }}
+    </Shown>
+  );
+}
+
+function ProofOf({ begun }: { begun: number }) {
+  const { ids } = useExport();
+  const { span, by, choose } = useSpan(begun);
+  const query = useQuery({ ...proofOf(ids, span, by), placeholderData: keepPreviousData });
+  useRunsFollowed(query.refetch);
+  return (
+    <>
+      <Range span={span} by={by} choose={choose} />
+      <Shown query={query}>{(proof) => <Proven proof={proof} />}</Shown>
+      <div className="row_actions">
+        <Button
+          component="a"
+          size="compact-sm"
+          variant="default"
+          href={addressOf(receiptsPath(ids, span))}
+          download
+        >
+          Download receipts
+        </Button>
+        <span className="muted small">
+          A zip file with the signed receipts of this range, the public key, and how to check them.
+        </span>
+      </div>
+      <Verifications />
+    </>
+  );
+}
+
+/** The range in the address, else the shortest of a day, a week and a month with all data. */
+function useSpan(begun: number) {
+  const { from = '', to = '', by: clock } = route.useSearch();
+  const by: Clock = clock === 'timestamp' ? clock : 'inserted_at';
+  const navigate = route.useNavigate();
+  const [first] = useState(() => firstRange(now(), begun));
+  const span = useMemo(() => {
+    const wanted = { from: Date.parse(from), to: Date.parse(to) };
+    return wanted.from < wanted.to ? wanted : first;
+  }, [from, to, first]);
+  const choose = (chosen: Span, chosen_by: Clock = by) =>
+    void navigate({
+      search: {
+        from: isoInstant(Math.floor(chosen.from)),
+        to: isoInstant(Math.ceil(chosen.to)),
+        by: chosen_by,
+      },
+      replace: true,
+      resetScroll: false,
+    });
+  return { span, by, choose };
+}
+
+function Range({
+  span,
+  by,
+  choose,
+}: {
+  span: Span;
+  by: Clock;
+  choose: (span: Span, by?: Clock) => void;
+}) {
+  const { row } = useExport();
+  const set = (change: Partial<Record<keyof Span, number | undefined>>) => {
+    const { from = span.from, to = span.to } = change;
+    if (from < to) choose({ from, to });
+  };
+  return (
+    <div className="toolbar proof_range" role="group" aria-label="Range">
+      <Lengths
+        lengths={lengths}
+        shown_ms={span.to - span.from}
+        choose={({ length_ms }) => {
+          const to = endOfHour(now());
+          choose({ from: to - length_ms, to });
+        }}
+      />
+      <Moment label="From" at={span.from} set={(from) => set({ from })} />
+      <Moment label="Until" at={span.to} set={(to) => set({ to })} />
+      {row.model === 'events' && (
+        <NativeSelect
+          size="xs"
+          label="Of that time"
+          value={by}
+          onChange={({ target }) => choose(span, target.value as Clock)}
+          data={times}
+        />
+      )}
+    </div>
+  );
+}
+
+function Proven({ proof }: { proof: Proof }) {
+  const { ids } = useExport();
+  const latest = useQuery(latestVerifications(ids)).data?.results.find(
+    ({ status }) => status === 'Completed',
+  );
+  const rest = restInWords(proof.totals);
+  return (
+    <section aria-label="Proof">
+      <p className="proof_sentence" role="status">
+        {provenInWords(proof.totals, latest)}
+      </p>
+      <Through latest={latest} />
+      {proof.totals.delivered === null && <p>{proof.detail}</p>}
+      {rest.length > 0 && (
+        <dl className="facts">
+          {rest.map(({ name, rows, tone }) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd className={tone}>{rows.toLocaleString('en')}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      <Periods proof={proof} />
+    </section>
+  );
+}
+
+/** Says up to when the deliveries were found at the destination. */
+function Through({ latest }: { latest: Verification | undefined }) {
+  const { row } = useExport();
+  const zone = useContext(ZoneContext);
+  const { data } = useQuery(overviewOf(String(row.team_id), row.id));
+  const through = data?.results[0]?.verified_through;
+  if (through === undefined) return <p className="proof_through">…</p>;
+  const { text, tone } = throughInWords(through, latest, (at) => dated(at, zone));
+  return (
+    <p className="proof_through">
+      <span className={tone}>{text}</span>
+    </p>
+  );
+}
+
+type Column = { name: string; rowsOf: (counts: ProofCounts) => number | null };
+
+const sumOf = (one: number | null, other: number | null) =>
+  one === null || other === null ? null : one + other;
+
+/** The columns of the table; of the last ones those that have rows. */
+const columns: Column[] = [
+  { name: 'Stored', rowsOf: ({ stored }) => stored },
+  { name: 'Delivered', rowsOf: ({ delivered }) => delivered },
+  { name: 'Left out', rowsOf: ({ left_out }) => left_out },
+  { name: 'Set aside', rowsOf: ({ set_aside }) => set_aside },
+  { name: 'Waiting', rowsOf: ({ waiting, in_progress }) => sumOf(waiting, in_progress) },
+  { name: 'Not delivered', rowsOf: ({ not_delivered }) => not_delivered },
+  { name: 'Erased', rowsOf: ({ erased }) => erased },
+];
+
+function Periods({ proof }: { proof: Proof }) {
+  const zone = useContext(ZoneContext);
+  if (proof.periods.length === 0) return <p className="empty">No rows of this range are stored.</p>;
+  const shown = columns.filter(
+    ({ rowsOf }, index) => index === 0 || (rowsOf(proof.totals) ?? 0) > 0,
+  );
+  const unit = proof.unit.replace('every ', '');
+  return (
+    <Seldom summary={`${counted(proof.periods.length, 'period')} with rows, by ${unit}`}>
+      <Table className="cards">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>From</Table.Th>
+            {shown.map(({ name }) => (
+              <Table.Th key={name} className="number">
+                {name}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {proof.periods.toReversed().map((period) => (
+            <Table.Tr key={period.start_at}>
+              <Table.Td data-label="From">
+                <Instant at={period.start_at} is_exact />
+              </Table.Td>
+              {shown.map(({ name, rowsOf }) => (
+                <Table.Td key={name} data-label={name} className="number">
+                  {(rowsOf(period) ?? 0).toLocaleString('en')}
+                </Table.Td>
+              ))}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+      <p className="muted small">
+        Rows ingested after {exactly(proof.counted_until, zone)} are not counted yet.
+      </p>
+    </Seldom>
+  );
+}

@@ -1,0 +1,157 @@
+import { Progress } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useContext } from 'react';
+import type { Verification } from '../../../server/api/batch_exports/verifications/schema.ts';
+import { pathTo } from '../../http/path.ts';
+import { Empty } from '../../page/empty.tsx';
+import { counted } from '../../page/quantities.ts';
+import { Seldom } from '../../page/section.tsx';
+import { Sentence } from '../../page/sentence.tsx';
+import { Shown } from '../../page/shown.tsx';
+import { Instant, ZoneContext } from '../../time/instant.tsx';
+import { dated, seconds } from '../../time/words.ts';
+import { ActButton } from '../act_button.tsx';
+import { useExport } from '../export_context.ts';
+import { useWhenChanged } from '../following.ts';
+import { overviewOf } from '../list/overview.ts';
+import { Findings } from './findings.tsx';
+import { latestVerifications, verifications } from './proof.ts';
+import { doneOf, stateOf } from './words.ts';
+
+/** The verifications of an export: the present one with its progress or findings, then others. */
+export function Verifications() {
+  const { row, ids } = useExport();
+  const queries = useQueryClient();
+  const query = useQuery(latestVerifications(ids));
+  const latest = query.data?.results[0];
+  const overview = overviewOf(String(row.team_id), row.id);
+  // The head of the export says up to when it is verified.
+  useWhenChanged(latest?.finished_at, () =>
+    queries.invalidateQueries({ queryKey: overview.queryKey }),
+  );
+  return (
+    <section className="part" aria-label="Verification">
+      <div className="part_head">
+        <h2>Verification</h2>
+        {latest !== undefined && <Verify is_busy={latest.finished_at === null} />}
+      </div>
+      <Shown query={query}>
+        {({ results: [newest, ...earlier] }) =>
+          newest === undefined ? (
+            <Never />
+          ) : (
+            <>
+              <One verification={newest} />
+              {earlier.length > 0 && (
+                <Seldom summary={counted(earlier.length, 'earlier verification')}>
+                  <Earlier earlier={earlier} />
+                </Seldom>
+              )}
+            </>
+          )
+        }
+      </Shown>
+    </section>
+  );
+}
+
+function Verify({ is_busy = false }: { is_busy?: boolean }) {
+  const { ids } = useExport();
+  const queries = useQueryClient();
+  if (is_busy) return undefined;
+  return (
+    <ActButton
+      path={pathTo(verifications, ids)}
+      label="Verify"
+      about="all deliveries"
+      size="compact-sm"
+      is_primary
+      done={async () => {
+        await queries.invalidateQueries({ queryKey: latestVerifications(ids).queryKey });
+        return '';
+      }}
+    />
+  );
+}
+
+function Never() {
+  return (
+    <Empty title="Nothing has been verified yet" way={<Verify />}>
+      Sluice signs a receipt of each delivery. Verify reads the destination again and compares it
+      with the receipts and with the stored rows, the newest delivery first. It finds rows that are
+      missing, doubled, changed or foreign, and offers to repair them.
+    </Empty>
+  );
+}
+
+function One({ verification }: { verification: Verification }) {
+  const { finished_at, created_at, detail, differences, notes, progress } = verification;
+  const zone = useContext(ZoneContext);
+  const { word, tone } = stateOf(verification);
+  return (
+    <>
+      <p className="outcome">
+        <strong className={tone}>{word}</strong>{' '}
+        <span className="muted small">
+          <Instant at={finished_at ?? created_at} />
+        </span>
+      </p>
+      {finished_at === null && (
+        <Progress value={doneOf(verification)} aria-label="Progress of the verification" mb="xs" />
+      )}
+      <p role="status">
+        <Sentence text={detail} />
+        {finished_at === null && progress.records !== null && (
+          <>
+            {' '}
+            {progress.records_checked.toLocaleString('en')} of {counted(progress.records, 'row')}.
+          </>
+        )}
+        {progress.estimated_end_at !== null && (
+          <> Ends about {seconds(progress.estimated_end_at, zone).slice(11)}.</>
+        )}
+      </p>
+      {notes.map((note) => (
+        <p key={note} className="muted small">
+          <Sentence text={note} />
+        </p>
+      ))}
+      {finished_at === null && <Cancel id={verification.id} />}
+      {differences > 0 && <Findings verification={verification} />}
+    </>
+  );
+}
+
+function Cancel({ id }: { id: string }) {
+  const { ids } = useExport();
+  const queries = useQueryClient();
+  return (
+    <ActButton
+      path={pathTo(`${verifications}:id/cancel/`, { ...ids, id })}
+      label="Cancel"
+      about="the verification"
+      size="compact-sm"
+      done={async () => {
+        await queries.invalidateQueries({ queryKey: latestVerifications(ids).queryKey });
+        return '';
+      }}
+    />
+  );
+}
+
+function Earlier({ earlier }: { earlier: Verification[] }) {
+  const zone = useContext(ZoneContext);
+  return (
+    <ul className="earlier">
+      {earlier.map((one) => {
+        const { word, tone } = stateOf(one);
+        return (
+          <li key={one.id}>
+            {dated(one.created_at, zone)}: <span className={tone}>{word}</span>.{' '}
+            <Sentence text={one.detail} />
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

@@ -1,0 +1,129 @@
+import type { ProofCounts } from '../../../server/api/batch_exports/proof/schema.ts';
+import type {
+  Verification,
+  VerificationFinding,
+} from '../../../server/api/batch_exports/verifications/schema.ts';
+import { counted } from '../../page/quantities.ts';
+
+const number = (rows: number) => rows.toLocaleString('en');
+
+/** The one sentence of the page: what is stored, what is delivered, and what occurs twice. */
+export function provenInWords(
+  totals: ProofCounts,
+  latest: Pick<Verification, 'counts'> | undefined,
+): string {
+  const { stored, delivered, delivered_twice } = totals;
+  if (delivered === null) return `${counted(stored, 'row')} stored.`;
+  const doubled = (delivered_twice ?? 0) + (latest?.counts.doubled ?? 0);
+  return (
+    `${counted(stored, 'row')} stored, ${number(delivered)} delivered, ` +
+    `${number(doubled)} doubled.`
+  );
+}
+
+/**
+ * Up to when the export is verified, as the API says, or what the latest complete verification
+ * found instead; `at` writes an instant.
+ */
+export function throughInWords(
+  through: string | null,
+  latest: Pick<Verification, 'differences' | 'is_unproven'> | undefined,
+  at: (instant: string) => string,
+): { text: string; tone: string } {
+  const found = latest?.differences ?? 0;
+  const differences =
+    found === 0 ? '' : ` The latest verification found ${counted(found, 'difference')}.`;
+  if (through !== null)
+    return {
+      text: `Verified through ${at(through)}.${differences}`,
+      tone: found === 0 ? 'good' : 'bad',
+    };
+  if (latest === undefined) return { text: 'Not verified yet.', tone: 'muted' };
+  if (found > 0) return { text: differences.trim(), tone: 'bad' };
+  if (latest.is_unproven)
+    return { text: 'A part could not be compared: the notes below say why.', tone: 'warn' };
+  return {
+    text: 'All deliveries are verified. The schedule has not delivered an interval yet.',
+    tone: 'good',
+  };
+}
+
+/** Names and counts rows that are not simply delivered; none where all are. */
+export function restInWords(totals: ProofCounts): { name: string; rows: number; tone: string }[] {
+  const rest: [string, number | null, string][] = [
+    ['Left out by the filter', totals.left_out, ''],
+    ['Set aside', totals.set_aside, 'warn'],
+    ['In progress', totals.in_progress, ''],
+    ['Waiting for the schedule', totals.waiting, ''],
+    ['Not delivered', totals.not_delivered, 'bad'],
+    ['Erased since', totals.erased, ''],
+  ];
+  return rest.flatMap(([name, rows, tone]) =>
+    rows === null || rows === 0 ? [] : [{ name, rows, tone }],
+  );
+}
+
+/** The share of a verification that is done, from 0 to 100. */
+export function doneOf({ progress, finished_at }: Verification): number {
+  const { deliveries, deliveries_checked, records, records_checked } = progress;
+  if (finished_at !== null) return 100;
+  if (deliveries === null || deliveries === 0) return 0;
+  const share =
+    records === null || records === 0 ? deliveries_checked / deliveries : records_checked / records;
+  return Math.min(100, share * 100);
+}
+
+/** A state of a verification: its word and its tone. */
+export function stateOf(one: Verification): { word: string; tone: string } {
+  const { status, differences, is_unproven } = one;
+  if (status === 'Starting') return { word: 'Waiting', tone: '' };
+  if (status === 'Running') return { word: 'In progress', tone: '' };
+  if (status === 'Cancelled') return { word: 'Cancelled', tone: 'warn' };
+  if (status === 'Failed') return { word: 'Failed', tone: 'bad' };
+  if (differences > 0) return { word: counted(differences, 'difference'), tone: 'bad' };
+  return is_unproven
+    ? { word: 'Partly verified', tone: 'warn' }
+    : { word: 'As delivered', tone: 'good' };
+}
+
+const kinds: Record<VerificationFinding['kind'], string> = {
+  missing: 'Missing',
+  doubled: 'Doubled',
+  changed: 'Changed',
+  foreign: 'Foreign',
+  receipt: 'Receipt',
+  unreadable: 'Unreadable',
+  uncertain: 'Uncertain',
+};
+
+/** The word for a kind of finding. */
+export function kindInWords(kind: VerificationFinding['kind']): string {
+  return kinds[kind];
+}
+
+const repairs: Record<NonNullable<VerificationFinding['repair']>['action'], string> = {
+  rewrite: 'Write the files again',
+  deliver_again: 'Deliver the interval again',
+  retry: 'Retry the run',
+};
+
+/** The button of a repair. */
+export function repairInWords(
+  action: NonNullable<VerificationFinding['repair']>['action'],
+): string {
+  return repairs[action];
+}
+
+/** Findings of one delivery, or of none, in the order of the findings. */
+export type Group = { delivery: VerificationFinding['delivery']; findings: VerificationFinding[] };
+
+/** Puts findings together by their delivery: it is repaired as a whole. */
+export function groupsOf(findings: readonly VerificationFinding[]): Group[] {
+  const groups = new Map<string | undefined, Group>();
+  for (const finding of findings) {
+    const group = groups.get(finding.delivery?.id) ?? { delivery: finding.delivery, findings: [] };
+    group.findings.push(finding);
+    groups.set(finding.delivery?.id, group);
+  }
+  return [...groups.values()];
+}
