@@ -49,6 +49,7 @@ export async function showExport(output: Output, name: string, flags: ReadFlags)
     ),
     ['health', seen?.health.detail],
     ['delivered until', shownInstant(output, seen?.delivered_until ?? null)],
+    ['verified through', shownInstant(output, seen?.verified_through ?? null)],
     ['next run', shownInstant(output, seen?.next_run?.due_at ?? null)],
     ['managed by', record.managed_by?.source],
   ]);

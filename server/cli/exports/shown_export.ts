@@ -56,6 +56,7 @@ export function exportColumns(output: Output): Column<ExportOverview>[] {
     { title: 'id', text: ({ id }) => id },
     { title: 'since', text: ({ health }) => shownInstant(output, health.since) },
     { title: 'cause', text: ({ health }) => health.cause },
+    { title: 'verified through', text: (one) => shownInstant(output, one.verified_through) },
   ];
 }
 
