@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -7,9 +6,11 @@ import type { NewServiceKey, ServiceKeyRow } from '../../server/api/service_keys
 import { Form } from '../form/form.tsx';
 import { RollForm } from '../form/roll_form.tsx';
 import { pathTo } from '../http/path.ts';
+import { Empty } from '../page/empty.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { levelWord, nameOf } from '../signed_in/member_words.ts';
 import { organizations } from '../signed_in/organizations.ts';
 import { Instant } from '../time/instant.tsx';
@@ -44,7 +45,10 @@ export function ServiceKeySection({ organization_id }: Given) {
         {({ count, results }) => (
           <>
             {count === 0 ? (
-              <p className="empty">The organization has no service keys.</p>
+              <Empty title="No service keys">
+                A service key belongs to the organization. Pipelines with it go on when the person
+                who created it has left.
+              </Empty>
             ) : (
               <Rows
                 columns={['Key', 'Created by', 'May', 'Projects', 'Last used', 'Expires', 'Change']}

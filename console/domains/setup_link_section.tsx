@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -14,6 +13,7 @@ import { Panel } from '../page/panel.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { nameOf } from '../signed_in/member_words.ts';
 import { OnlyFor, useIsOwner } from '../signed_in/only_for.tsx';
 import { Instant } from '../time/instant.tsx';

@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useContext } from 'react';
@@ -15,6 +14,7 @@ import { counted } from '../page/quantities.ts';
 import { Rows } from '../page/rows.tsx';
 import { Section, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
 import { Instant, ZoneContext } from '../time/instant.tsx';
 import { now } from '../time/now.ts';
 import { askedFor, nothing } from './asked_for.ts';

@@ -91,13 +91,10 @@ export function choresOf(deps: Deps): Chore[] {
       interval_ms: 2_000,
       work: (signal) => deps.outbox.sendDue(signal),
     },
-    {
-      name: 'counting of downloads',
-      interval_ms: 1_000,
-      work: (signal) => countDownloads(deps.engine, signal),
-    },
+    ...downloadsOf(deps),
     ...erasuresOf(deps),
     ...removalsOf(deps),
+    ...signInsOf(deps),
   ];
 }
 
@@ -173,6 +170,43 @@ async function sweepWarned({ db, clock, config }: Deps): Promise<void> {
   await sweepRefusedEvents(db, config.refused_events_days, clock.now());
 }
 
+/** Lists the chores of downloads. */
+function downloadsOf(deps: Deps): Chore[] {
+  return [
+    {
+      name: 'counting of downloads',
+      interval_ms: 1_000,
+      work: (signal) => countDownloads(deps.engine, signal),
+    },
+    {
+      name: 'removal of downloads that have expired',
+      interval_ms: 60_000,
+      work: () => sweepDownloads(deps.db),
+    },
+  ];
+}
+
+/** Lists chores that remove ways to sign in at the end of their time. */
+function signInsOf(deps: Deps): Chore[] {
+  return [
+    {
+      name: 'removal of setup links that have expired',
+      interval_ms: 3_600_000,
+      work: () => sweepSetupLinks(deps.db, deps.clock.now()),
+    },
+    {
+      name: 'removal of sign-ins that have expired',
+      interval_ms: 600_000,
+      work: () => sweepSingleSignOn(deps),
+    },
+    {
+      name: 'removal of sessions, links and series of attempts that have ended',
+      interval_ms: 600_000,
+      work: () => sweepPeople(deps),
+    },
+  ];
+}
+
 /** Lists chores that remove data at the end of its time. */
 function removalsOf(deps: Deps): Chore[] {
   return [
@@ -180,11 +214,6 @@ function removalsOf(deps: Deps): Chore[] {
       name: 'removal of old bulk actions',
       interval_ms: 3_600_000,
       work: (signal) => sweepBulkActions(deps, signal),
-    },
-    {
-      name: 'removal of downloads that have expired',
-      interval_ms: 60_000,
-      work: () => sweepDownloads(deps.db),
     },
     {
       name: 'removal of old security events',
@@ -225,21 +254,6 @@ function removalsOf(deps: Deps): Chore[] {
       name: 'removal of the salts of days that are over',
       interval_ms: 600_000,
       work: () => sweepVisitorSalts(deps.db, deps.clock.now()),
-    },
-    {
-      name: 'removal of setup links that have expired',
-      interval_ms: 3_600_000,
-      work: () => sweepSetupLinks(deps.db, deps.clock.now()),
-    },
-    {
-      name: 'removal of sign-ins that have expired',
-      interval_ms: 600_000,
-      work: () => sweepSingleSignOn(deps),
-    },
-    {
-      name: 'removal of sessions, links and series of attempts that have ended',
-      interval_ms: 600_000,
-      work: () => sweepPeople(deps),
     },
   ];
 }

@@ -1,13 +1,15 @@
-import { Button, NativeSelect, Table } from '@mantine/core';
+import { Button, NativeSelect } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useContext, useMemo, useState } from 'react';
 import type { Proof, ProofCounts } from '../../../server/api/batch_exports/proof/schema.ts';
 import type { Verification } from '../../../server/api/batch_exports/verifications/schema.ts';
 import { addressOf } from '../../http/address.ts';
+import { Empty } from '../../page/empty.tsx';
 import { counted } from '../../page/quantities.ts';
 import { Seldom } from '../../page/section.tsx';
 import { Shown } from '../../page/shown.tsx';
+import { Table } from '../../page/table.tsx';
 import { Lengths, lengths_of_time } from '../../time/lengths.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { now } from '../../time/now.ts';
@@ -197,7 +199,12 @@ const columns: Column[] = [
 
 function Periods({ proof }: { proof: Proof }) {
   const zone = useContext(ZoneContext);
-  if (proof.periods.length === 0) return <p className="empty">No rows of this range are stored.</p>;
+  if (proof.periods.length === 0)
+    return (
+      <Empty title="No rows of this range are stored">
+        Choose a longer range, or the other time of the events.
+      </Empty>
+    );
   const shown = columns.filter(
     ({ rowsOf }, index) => index === 0 || (rowsOf(proof.totals) ?? 0) > 0,
   );

@@ -52,15 +52,8 @@ export async function countProof(
   const rows = await readingNow(engine, asked, async (store, signal) => {
     const count = async (selection: Rectangle[], source = row): Promise<Rows> => {
       if (selection.length === 0) return new Map();
-      const { team_id, model, custom_query, destination_config } = source;
-      const reading = {
-        team_id,
-        model,
-        custom_query,
-        destination_config,
-        selection: toStored(selection),
-        data_interval_end: isoInstant(range.before),
-      };
+      const area = { selection: toStored(selection), data_interval_end: isoInstant(range.before) };
+      const reading = { ...source, ...area };
       const counted = await countByRun(store, reading, cut, signal);
       return counted && new Map(counted.listed.map(({ from, records }) => [from, records]));
     };

@@ -165,17 +165,9 @@ type UniqueColumn = {
   never_repeats: number;
 };
 
-/**
- * ON DUPLICATE KEY goes by all unique indexes: by one that is not the key, or that holds different
- * texts for equal, a row would take the place of another one.
- */
-async function checkKey(
-  connection: Connection,
-  layout: Layout,
-  key: readonly string[],
-): Promise<void> {
-  const { table, name } = connection.target;
-  const columns = await connection.rows<UniqueColumn>(
+/** The columns of the table's unique indexes. */
+function uniqueColumns({ rows, config, target }: Connection): Promise<UniqueColumn[]> {
+  return rows<UniqueColumn>(
     `SELECT s.INDEX_NAME AS index_name, s.COLUMN_NAME AS name, c.COLLATION_NAME AS collation,
             s.SUB_PART IS NULL AS is_whole,
             COALESCE(c.EXTRA LIKE '%auto_increment%' OR c.IS_NULLABLE = 'YES'
@@ -185,8 +177,21 @@ async function checkKey(
          ON c.TABLE_SCHEMA = s.TABLE_SCHEMA AND c.TABLE_NAME = s.TABLE_NAME
            AND c.COLUMN_NAME = s.COLUMN_NAME
              WHERE s.TABLE_SCHEMA = ? AND s.TABLE_NAME = ? AND s.NON_UNIQUE = 0`,
-    [connection.config.database, table],
+    [config.database, target.table],
   );
+}
+
+/**
+ * ON DUPLICATE KEY goes by all unique indexes: by one that is not the key, or that holds different
+ * texts for equal, a row would take the place of another one.
+ */
+async function checkKey(
+  connection: Connection,
+  layout: Layout,
+  key: readonly string[],
+): Promise<void> {
+  const { name } = connection.target;
+  const columns = await uniqueColumns(connection);
   const indexes = Object.values(Object.groupBy(columns, ({ index_name }) => index_name)).map(
     (found) => found!,
   );
