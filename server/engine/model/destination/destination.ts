@@ -1,3 +1,4 @@
+// Length: everything that a destination promises is read in one place.
 import type { Readable } from 'node:stream';
 import type { Static, TObject } from 'typebox';
 import type { Logger } from '../../../platform/log.ts';
