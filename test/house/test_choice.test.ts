@@ -57,7 +57,7 @@ test('the tests of the house run after every change, and all after one of packag
 
 test('no argument chooses all tests, a text those with it in their path', () => {
   assert.deepEqual(chooseTests([]).files, tests);
-  const { files, needs_stores } = chooseTests(['engine/exports/planning/interval']);
+  const { files, needs_stores } = chooseTests(['engine/exports/planning/interval.']);
   assert.deepEqual(files, ['server/engine/exports/planning/interval.test.ts']);
   assert.equal(needs_stores, false);
   assert.equal(chooseTests(['server/api/projects']).needs_stores, true);

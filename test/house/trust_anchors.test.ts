@@ -63,6 +63,8 @@ const guarded: Record<string, [Guard, ...string[]]> = {
   [`${domain}pending_changes/`]: ['taking_away'],
   [`${domain}verify/`]: ['administrator'],
   [`${domain}test_sign_in/`]: ['administrator'],
+  [`${domain}setup_links/`]: ['owner', 'name', 'expires_at'],
+  [`${domain}setup_links/:link_id/`]: ['taking_away'],
   [`${domain}scim/`]: ['owner', 'may_manage_owners'],
   [`${domain}scim/tokens/`]: ['owner', 'name', 'expires_at'],
   [`${domain}scim/tokens/:token_id/`]: ['owner'],

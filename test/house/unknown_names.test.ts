@@ -53,7 +53,7 @@ test('the endpoints of the contract are those that ignore and tell', () => {
   // The same records at their other mount, PUT beside PATCH, and what others call by another name.
   const beside = routes.filter((one) => !isOurs(one) && !known.has(one.method + plain(one.path)));
   const expected =
-    /\/pipeline_import_apps\/|batch_exports\/:\w+\/(?:backfills|runs)\/|^GET .*:\w+\/projects\/$/;
+    /\/pipeline_import_apps\/|batch_exports\/:\w+\/(?:backfills|runs?)\/|^GET .*:\w+\/projects\/$/;
   assert.deepEqual(
     beside.filter((one) => one.method !== 'PUT' && !expected.test(called(one))).map(called),
     [],

@@ -33,7 +33,7 @@ export function keyOf(row: ValueRow): string {
   return JSON.stringify([row[shop], row[number]]);
 }
 
-/** Is the version of the first row greater? The instant decides, then the number; null is lowest. */
+/** Is the version of the first row greater? The instant decides, then the number; null is least. */
 function isGreater(one: ValueRow, other: ValueRow): boolean {
   const [instant, other_instant] = [one[changed] ?? '', other[changed] ?? ''];
   if (instant !== other_instant) return instant > other_instant;
@@ -42,7 +42,7 @@ function isGreater(one: ValueRow, other: ValueRow): boolean {
   return BigInt(count) > BigInt(other_count);
 }
 
-/** The rows of the greatest version of each key, whatever the order in which they were delivered. */
+/** The rows of the greatest version of each key, whatever the order of their deliveries. */
 export function greatest(rows: ValueRow[]): Map<string, ValueRow[]> {
   const left = new Map<string, ValueRow[]>();
   for (const row of rows) {

@@ -12,7 +12,7 @@ type Given = {
   change: (changes: Partial<Draft>) => void;
 };
 
-/** How rows go into the table, and by which columns they are merged. */
+/** Fields for the way of rows into the table, and for the columns by which they are merged. */
 export function WriteModeFields({ draft, type, columns, change }: Given) {
   const error = useFault('mode');
   const chosen = mode_choices.find(({ value }) => value === draft.mode);

@@ -24,7 +24,7 @@ const keys_max = 16;
 const about = {
   mode:
     'How rows go into the table of a database. `append` adds each row. `merge` keeps one row for ' +
-    'each value of `primary_key`: the one with the greatest `version_key` that was ever delivered ' +
+    'each value of `primary_key`: that with the greatest `version_key` that was ever delivered ' +
     '(docs/write_modes.md). Null: events are appended, rows of the other models merged.',
   primary_key:
     'The columns that identify a row of the table, with `mode` `merge`. An answer also has those ' +
@@ -201,7 +201,8 @@ function elseDetail(attr: keyof Answer, answer: Answer): string {
   if (attr === 'incremental_mode')
     return `It is another name of \`mode\`: send ${JSON.stringify(value)}, or leave the field out.`;
   return value === null
-    ? 'Rows are appended: send null, or leave the field out. To merge them, send `mode` "merge" too.'
+    ? 'Rows are appended: send null, or leave the field out. To merge them, send `mode` ' +
+        '"merge" too.'
     : `Rows are merged by the key of the model: send ${JSON.stringify(value)}, or leave the ` +
         'field out. For another key send `mode` "merge" too.';
 }

@@ -41,10 +41,11 @@ export function startHousekeeping(app: FastifyInstance, context: HttpContext): v
  */
 export async function sweep(context: HttpContext): Promise<void> {
   const now = context.clock.now();
-  for (const table of [sql`idempotency_keys`, sql`service_idempotency_keys`])
-    await context.db.run(
-      sql`DELETE FROM ${table} WHERE created_at < ${isoInstant(now - replay_ms)}::timestamptz`,
-    );
+  const before = isoInstant(now - replay_ms);
+  await context.db.run(sql`DELETE FROM idempotency_keys WHERE created_at < ${before}::timestamptz`);
+  await context.db.run(
+    sql`DELETE FROM service_idempotency_keys WHERE created_at < ${before}::timestamptz`,
+  );
   await context.db.run(
     sql`DELETE FROM rate_counts WHERE window_start <
       ${isoInstant(now - counts_kept_ms)}::timestamptz`,

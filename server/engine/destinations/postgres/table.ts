@@ -158,7 +158,10 @@ async function checkUniqueIndex(
   if (folded !== undefined) throw foldedKeyError(name, { ...folded, wanted: 'text' });
 }
 
-/** Of equal versions the bytes decide: so even a column of `json`, which has no order, is compared. */
+/**
+ * Compares rows of equal versions by their bytes: so even a column of `json`, which has no order,
+ * is compared.
+ */
 const tie: Pick<Rivals, 'tie' | 'greater'> = {
   tie: (names, value) => `ROW(${names.map(value).join(', ')})::record`,
   greater: '*>',

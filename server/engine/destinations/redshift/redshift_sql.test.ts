@@ -121,7 +121,8 @@ test('persons are merged without keys of the table and without ON CONFLICT', () 
       FROM (SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY "team_id", "distinct_id"
       ORDER BY CASE WHEN "person_version" IS NULL THEN 1 ELSE 0 END, "person_version" DESC,
       CASE WHEN "person_distinct_id_version" IS NULL THEN 1 ELSE 0 END,
-      "person_distinct_id_version" DESC) AS sluice_rank FROM sluice_stage) AS ranked WHERE sluice_rank = 1`,
+      "person_distinct_id_version" DESC) AS sluice_rank FROM sluice_stage) AS ranked
+      WHERE sluice_rank = 1`,
     `DELETE FROM "s"."t" USING sluice_newest WHERE ${same} AND
       (sluice_newest."person_version" > "t"."person_version" OR ("t"."person_version" IS NULL
       AND sluice_newest."person_version" IS NOT NULL)

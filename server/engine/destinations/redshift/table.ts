@@ -211,9 +211,9 @@ export function sliceTableStatement(
 }
 
 /**
- * The statements that bring the rows of the source, a quoted table, into the target. Merged rows: of
- * several rows of one key the greatest counts, and a row of the table gives way only to a greater
- * one. `found` are the columns of the target.
+ * The statements that bring the rows of the source, a quoted table, into the target. Merged rows:
+ * the greatest of several rows of one key counts, and a row of the table gives way only to a
+ * greater one. `found` are the columns of the target.
  */
 export function showStatements(
   { quoted: target, table }: Pick<Target, 'quoted' | 'table'>,

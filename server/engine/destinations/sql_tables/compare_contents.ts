@@ -82,7 +82,7 @@ function whyUnknown(
   if (is_shared) return 'other exports write to it too.';
   if (mergeOf(delivery)?.versions.length === 0)
     return 'without a version, the newest of several deliveries is unknown.';
-  // Of persons retention keeps the newest version.
+  // Retention keeps the newest version of persons.
   return gone.length > 0 && delivery.merge !== undefined
     ? 'the source no longer has all rows that were delivered.'
     : undefined;

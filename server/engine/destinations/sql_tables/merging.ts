@@ -17,7 +17,7 @@ export type Rivals = {
   greater?: string;
 };
 
-/** How staged rows become rows of a table, in the words of one database. */
+/** The words of one database with which staged rows become rows of a table. */
 export type Merge = {
   key: string[];
   /** The columns that are neither key nor version. */

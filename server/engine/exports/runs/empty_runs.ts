@@ -79,8 +79,8 @@ async function listUnseen(tx: Transaction, lane: number): Promise<ClaimedRun[]> 
       run.data_interval_start, run.data_interval_end,
       run.selection, run.records_total_count, run.cancel_requested_at, run.committing_at,
         run.receipt, run.backfill_id, run.team_id, run.is_small, run.break_offs,
-      export.model, export.custom_query, export.write_rule, export.destination_type, export.destination_config,
-        export.destination_secrets, export.timezone,
+      export.model, export.custom_query, export.write_rule, export.destination_type,
+        export.destination_config, export.destination_secrets, export.timezone,
       export.revision AS export_revision, export.deleted_at IS NOT NULL AS is_deleted,
       run.steps, run.replaces, NULL AS rejection
     FROM batch_export_runs run JOIN batch_exports export ON export.id = run.batch_export_id

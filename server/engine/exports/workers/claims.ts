@@ -255,7 +255,8 @@ async function claimAll(
           'waited_ms', floor(extract(epoch FROM now() - waiting.waits_since) * 1000)::bigint,
           'counted_ms', NULL, 'read_ms', NULL, 'sent_ms', NULL, 'committed_ms', NULL),
       model = now.model, custom_query = now.custom_query, write_rule = now.write_rule,
-        destination_type = now.destination_type, destination_config = now.destination_config, destination_secrets = now.destination_secrets
+        destination_type = now.destination_type, destination_config = now.destination_config,
+        destination_secrets = now.destination_secrets
     FROM waiting JOIN batch_exports export ON export.id = waiting.batch_export_id, LATERAL (
       -- The export as it is now, with fresh credentials, unless it has moved on to another
       -- revision since this run began.

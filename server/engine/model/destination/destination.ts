@@ -144,7 +144,7 @@ export type DestinationDeps = {
   noteProgress?: () => void;
   /** Writes a warning into the log of the run, the same one once. Left out in tests of a config. */
   warn?: (sentence: string) => void;
-  /** Of a connection test: as `merge` of a delivery. */
+  /** The `merge` of a delivery, for a connection test. */
   merge?: MergeKeys | null;
   /** A connection test ends after so many steps; left out, after the last one. */
   steps_max?: number;
