@@ -6,9 +6,11 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import type { ClickHouse } from '../server/platform/clickhouse/client.ts';
+import { noteBackgroundMigrations } from '../server/platform/background_migrations/files.ts';
 import { migrateClickHouse } from '../server/platform/clickhouse/migrate.ts';
 import { silentLog } from '../server/platform/log.ts';
 import { openDatabase } from '../server/platform/postgres/database.ts';
+import type { Database } from '../server/platform/postgres/database.ts';
 import { migratePostgres } from '../server/platform/postgres/migrate.ts';
 
 const migrations = fileURLToPath(new URL('../migrations', import.meta.url));
@@ -87,8 +89,14 @@ async function freshPostgres(
   const url = withDatabase(server_url, name);
   if (template !== undefined) return url;
   const db = openDatabase(url, { connections_max: 1, application_name: 'sluice-test' });
-  await migratePostgres(db, migrations).finally(() => db.close());
+  await migrateAsStarted(db).finally(() => db.close());
   return url;
+}
+
+/** Brings a database to this release, as the start of a server does. */
+export async function migrateAsStarted(db: Database): Promise<void> {
+  await migratePostgres(db, migrations);
+  await noteBackgroundMigrations(db, join(migrations, 'clickhouse', 'background'));
 }
 
 const servers = new Map<string, pg.Pool>();

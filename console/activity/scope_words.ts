@@ -5,6 +5,7 @@ export const organization_scopes: Record<string, string> = {
   configuration: 'Configuration',
   domain: 'Domain',
   erasure: 'Erasure',
+  file_download: 'Download',
   invite: 'Invite',
   member: 'Member',
   notice_delivery: 'Notice',

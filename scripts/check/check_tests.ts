@@ -7,8 +7,7 @@ import { openEmbeddedClickHouse } from '../../server/platform/embedded/clickhous
 import { openEmbeddedPostgres } from '../../server/platform/embedded/postgres/postgres.ts';
 import { openLog } from '../../server/platform/log.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
-import { migratePostgres } from '../../server/platform/postgres/migrate.ts';
-import { withDatabase } from '../../test/harness_stores.ts';
+import { migrateAsStarted, withDatabase } from '../../test/harness_stores.ts';
 import { root } from '../child.ts';
 
 const template_database = 'migrated';
@@ -112,5 +111,5 @@ async function prepare(url: string): Promise<void> {
     connections_max: 1,
     application_name: 'sluice-check',
   });
-  await migratePostgres(db, join(root, 'migrations')).finally(() => db.close());
+  await migrateAsStarted(db).finally(() => db.close());
 }

@@ -7,6 +7,7 @@ import type { TestOrganization } from '../../test/harness.ts';
 import { openQueryHarness } from '../../test/factories/batch_exports/query_exports.ts';
 import { loadConfig } from '../engine/model/destination/stored_config.ts';
 import { newConnection } from '../../test/factories/batch_exports/connections.ts';
+import { newServiceKey } from '../../test/factories/people/service_keys.ts';
 import { readReceipt } from '../engine/exports/runs/receipt.ts';
 import { verifyActivity } from '../platform/activity/verify.ts';
 import { mailContext } from '../platform/mail/attempt_mail.ts';
@@ -83,6 +84,7 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
   });
   assert.ok(erasure.status < 300, erasure.text);
   const created = await newExportOnce();
+  await newExportOnce(await newServiceKey(harness, home));
   await sealIn('users', 'totp_secret', home.user.id, 'JBSWY3DPEHPK3PXP');
   const plugin = (await db.row<{ id: number }>(
     sql`INSERT INTO plugins (organization_id, collection, plugin_type)
@@ -153,13 +155,13 @@ const scheduled = (prefix: string) =>
   exporting.scheduled(home, { destination: { type: 'File', config: { prefix } } }, 1);
 
 /** The same export each time, from an answer that is kept. */
-async function newExportOnce() {
+async function newExportOnce(key = home.key) {
   const body = { name: 'once', interval: 'hour', destination: { type: 'NoOp', config: {} } };
   const created = await exporting.harness.request(
     'POST',
     `/api/projects/${home.project.id}/batch_exports/`,
     {
-      key: home.key,
+      key,
       headers: { 'idempotency-key': 'once' },
       body,
     },

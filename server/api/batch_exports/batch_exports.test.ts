@@ -50,6 +50,7 @@ test('an export is created with defaults, is under both mounts, listed newest fi
     offset_day: null,
     offset_hour: null,
     offset_minute: null,
+    mode: null,
     incremental_mode: 'APPEND',
     primary_key: null,
     version_key: null,

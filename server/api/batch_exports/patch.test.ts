@@ -18,7 +18,7 @@ const wrong: [unknown, string[]][] = [
   [{ name: null }, ['name null']],
   [{ name: {} }, ['name invalid_input']],
   [{ name: 'a\0' }, ['name null_characters_not_allowed']],
-  [{ model: 'sessions' }, ['model invalid_choice']],
+  [{ model: 'cohorts' }, ['model invalid_choice']],
   [{ interval: 'month' }, ['interval invalid_choice']],
   [{ interval: null }, ['interval null']],
   [{ paused: 1 }, ['paused invalid_input']],

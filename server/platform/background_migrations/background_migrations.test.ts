@@ -34,6 +34,8 @@ ALTER TABLE lines MATERIALIZE COLUMN letter IN PARTITION ID {partition};
 before(async () => {
   stores = await openTestStores({ clickhouse: true });
   db = openDatabase(stores.database_url, { connections_max: 3, application_name: 'test' });
+  // Those of this release have their own.
+  await db.run(sql`DELETE FROM background_migrations`);
   clickhouse = openClickHouse(stores.clickhouse_url, { application: 'test' });
   folder = mkdtempSync(join(tmpdir(), 'sluice-background-'));
   writeFileSync(join(folder, name), text);

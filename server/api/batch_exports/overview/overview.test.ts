@@ -107,7 +107,7 @@ test('the overview counts rows that backfills delivered before the first run', a
     return [
       health.code,
       records_by_backfills,
-      health.detail.split(/, planned for [^ ]+Z/).join(''),
+      health.detail.split(/: the first run is planned for [^ ]+Z/).join(''),
     ];
   };
   const { id } = await newExport(home);

@@ -289,6 +289,8 @@ test('rows of a query without a key are counted; shared tables hide what is adde
       kind: 'changed',
       name: `${config.dataset_id}.events uuid=one`,
       detail: 'It was delivered 1 times and occurs 2 times.',
+      about: 'repetition',
+      key: 'one',
     },
   ]);
   assert.deepEqual(stagesOf(config), []);

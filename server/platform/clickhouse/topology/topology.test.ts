@@ -40,6 +40,7 @@ function changingStatements(): string[] {
     .map(([, template, text]) =>
       (template ?? text ?? '')
         .replaceAll(/PARTITION \$\{\w+\}/g, 'PARTITION 202601')
+        .replaceAll(/\$\{\w+\.query\}/g, 'SELECT 1')
         .replaceAll(/\$\{(?:[^{}]|\{[^}]*\})*\}/g, 'x'),
     );
 }

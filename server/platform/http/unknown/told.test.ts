@@ -21,20 +21,20 @@ const body = {
   name: 'One',
   interval: 'hour',
   destination: { type: 'NoOp', config: {}, kind: 'fast' },
-  mode: 'x',
+  moods: 'x',
 };
 
 test('an answer names what was ignored, also a refusal and a repeated one', async () => {
   const key = { 'idempotency-key': randomUUID() };
   const created = await home.ask('POST', `${exports}?colour=red`, body, key);
-  assert.deepEqual([created.status, told(created)], [201, 'colour, destination__kind, mode']);
+  assert.deepEqual([created.status, told(created)], [201, 'colour, destination__kind, moods']);
   const again = await home.ask('POST', `${exports}?colour=red`, body, key);
   assert.deepEqual(
     [again.headers['idempotent-replayed'], told(again)],
-    ['true', 'colour, destination__kind, mode'],
+    ['true', 'colour, destination__kind, moods'],
   );
   const wrong = await home.ask('POST', exports, { ...body, name: '' });
-  assert.deepEqual([wrong.status, told(wrong)], [400, 'destination__kind, mode']);
+  assert.deepEqual([wrong.status, told(wrong)], [400, 'destination__kind, moods']);
   const list = await home.ask('GET', `${exports}?statuss=x&limit=1&format=json`);
   assert.deepEqual([list.status, told(list)], [200, 'statuss']);
   const head = await home.ask('HEAD', `${exports}?statuss=x`);
