@@ -13,7 +13,7 @@ test('a service key is created, works, is rotated and revoked', { skip }, async 
   const home = await harness.newOrganization();
   const { page, leave } = await world.visit(home.user);
   await page.goto(`/organizations/${home.organization.id}/keys`);
-  await page.getByText('The organization has no service keys.').waitFor();
+  await page.getByText('No service keys').waitFor();
   await page.getByLabel('Name of the key').fill(hostile);
   await page.getByRole('button', { name: 'Create service key' }).click();
   await page.getByText('Choose at least one scope').waitFor();

@@ -202,7 +202,7 @@ test('a run tells its refused rows, and has them delivered again', { skip }, asy
   await world.harness.deps.db.run(sql`UPDATE batch_export_runs
     SET records_completed = 38, records_rejected = 2 WHERE id = ${run_id}`);
   await goTo(page, `${address}/runs`);
-  await page.getByText('38 rows 2 refused').waitFor();
+  await page.getByText('38 2 refused').waitFor();
   await goTo(page, `${address}/runs/${run_id}`);
   await page.getByText('The destination refused 2 rows: they are set aside').waitFor();
   await checkEverywhere(page, 'export_run_refused');

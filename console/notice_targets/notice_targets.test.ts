@@ -39,7 +39,7 @@ test('a target is created, tried out, changed and deleted', { skip }, async () =
   await page.getByText('The target did not accept the test.').waitFor();
   await page.reload();
   await page.getByText('The target did not accept the test.').waitFor();
-  await page.getByText('No notice was sent here in the last 30 days').waitFor();
+  await page.getByText('No notice in the last 30 days').waitFor();
   assert.equal(await page.getByLabel('An export is late').isChecked(), false);
   await page.getByLabel(hostile).check();
   await page.getByRole('button', { name: 'Save the target' }).click();

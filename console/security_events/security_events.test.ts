@@ -43,7 +43,7 @@ test('owners see what was refused, narrow it, and others read who may', { skip }
   await events.filter({ hasText: 'Failed sign-in' }).waitFor();
   await page.getByRole('button', { name: 'Show all' }).click();
   await page.getByRole('tab', { name: 'Changes' }).click();
-  await page.getByText('Nothing was changed yet.').waitFor();
+  await page.getByText('Nothing was changed yet').waitFor();
   await leave();
 
   const member = await world.visit(person);

@@ -20,7 +20,7 @@ test('a person who may not change a setting sees it, and reads who can', { skip 
   const pages = [
     [`${organization}/settings`, 3],
     [`${organization}/domains`, 1],
-    [`${organization}/domains/${domain_id}`, 6],
+    [`${organization}/domains/${domain_id}`, 7],
     [`${project}/erasures`, 1],
     [`${project}/plugins`, 1],
     [`${project}/plugins/pipeline_destinations/${plugin_id}`, 3],

@@ -191,7 +191,9 @@ export const planning_faults: (PlantedFault & { name: string })[] = [
   {
     name: 'a backfill plans an interval twice where two processes do',
     path: 'server/engine/exports/runs/advance_backfills.ts',
-    was: 'if (backfill.next_start_at !== seen.next_start_at || !isSameRhythm(row, seen)) return nothing;',
+    was:
+      'if (backfill.next_start_at !== seen.next_start_at || !isSameRhythm(row, seen)) ' +
+      'return nothing;',
     is: '',
   },
   {

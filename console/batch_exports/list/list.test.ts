@@ -105,7 +105,8 @@ test('the list shows the state of each export, and follows changes', { skip }, a
 
   // The export's own page says the same.
   await failing.getByRole('link').click();
-  await page.locator('.standing').getByText('events to Files on the server, every hour').waitFor();
+  await page.locator('.standing').getByText('events to Files on the server').waitFor();
+  await page.locator('.standing').getByText('Every hour').waitFor();
   await page.locator('.standing').getByText('Failing').waitFor();
   const standing = (await page.locator('.standing').textContent())!;
   assert.match(standing, /^Failing since \d\d:\d\d.*: 1 interval, 0 rows waiting\. /);

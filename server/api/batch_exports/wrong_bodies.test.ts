@@ -24,7 +24,7 @@ test('wrong bodies are 400 and name every field', async () => {
     [{ ...noop_export, name: 7 }, ['name invalid_input']],
     [{ ...noop_export, name: 'x'.repeat(1001) }, ['name max_length']],
     [{ ...noop_export, name: 'a\0b' }, ['name null_characters_not_allowed']],
-    [{ ...noop_export, model: 'sessions' }, ['model invalid_choice']],
+    [{ ...noop_export, model: 'cohorts' }, ['model invalid_choice']],
     [{ ...noop_export, model: null }, ['model null']],
     [{ ...noop_export, interval: 'fortnight' }, ['interval invalid_choice']],
     [{ ...noop_export, interval: 3600 }, ['interval invalid_choice']],

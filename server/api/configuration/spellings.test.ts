@@ -30,7 +30,10 @@ function typed(email: string, own: string) {
             offset_hour: 0,
             offset_minute: 30,
             start_at: '2026-01-01T01:00:00+01:00',
-            custom_query: ' SELECT uuid, event  FROM events ',
+            custom_query: ' SELECT uuid, event, timestamp  FROM events ',
+            mode: 'merge',
+            primary_key: [' uuid '],
+            version_key: [' timestamp '],
             destination: {
               type: 'Postgres',
               config: { user: 'u', password: 'p', host: 'H.example.com.', database: 'd' },

@@ -29,7 +29,7 @@ async function tableOf(schema: string | undefined) {
   return rows.map(({ order_id, event }) => `${order_id} ${event}`);
 }
 
-test('the table has the greatest version of each key, also after late and repeated rows', async () => {
+test('the table has the greatest version of each key, also after late rows', async () => {
   const home = await exporting.harness.newOrganization();
   await exporting.insert(home, [
     about(0, 'placed', { order: 'a', n: 1 }),

@@ -221,7 +221,8 @@ function checkMerging(name: string, table: Table, layout: Layout): void {
       'table_unsuitable',
       `The table ${name} must have the engine ReplacingMergeTree(${version_column}) with a ` +
         `column ${version_column} UInt256: ClickHouse takes one version, and Sluice puts all of ` +
-        'them and the order of equal ones into this column. Create such a table, or export to another one.',
+        'them and the order of equal ones into this column. Create such a table, or export to ' +
+        'another one.',
     );
 }
 

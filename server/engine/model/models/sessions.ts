@@ -63,7 +63,12 @@ const small = (name: Taken) => `lower(ifNull(${property('entry', name)}, ''))`;
 const text = (name: string, expression: string) =>
   ({ name, type: 'text', nullable: true, expression }) as const;
 const count = (name: string, condition: string) =>
-  ({ name, type: 'integer', nullable: false, expression: `countIf(${condition})` }) as const;
+  ({
+    name,
+    type: 'integer',
+    nullable: false,
+    expression: `toInt64(countIf(${condition}))`,
+  }) as const;
 const instant = (name: string, expression: string) =>
   ({ name, type: 'timestamp', nullable: true, expression }) as const;
 
@@ -132,7 +137,7 @@ const made: Column[] = [
     ),
   },
   text('channel_type', `if(is_deleted, NULL, ${channel})`),
-  { name: 'rules', type: 'integer', nullable: false, expression: String(session_rules) },
+  { name: 'rules', type: 'integer', nullable: false, expression: `toInt64(${session_rules})` },
   ownColumn('session_version', 'integer'),
   ownColumn('is_deleted', 'boolean'),
   ownColumn('inserted_at', 'timestamp'),
