@@ -46,8 +46,7 @@ export function ServiceKeySection({ organization_id }: Given) {
           <>
             {count === 0 ? (
               <Empty title="No service keys">
-                A service key belongs to the organization. Pipelines with it go on when the person
-                who created it has left.
+                Create one for each program that uses the API: a loader, a pipeline, a check.
               </Empty>
             ) : (
               <Rows

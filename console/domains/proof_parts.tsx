@@ -33,8 +33,8 @@ export function ProofState({ verification }: Pick<DomainRow, 'verification'>) {
       <p className={tone}>{word}</p>
       <p>{reason}</p>
       <p className="muted">
-        Last check: {last_checked_at === null ? 'not yet' : <Instant at={last_checked_at} />}. Next
-        check: {next_check_at === null ? 'never' : dueIn(next_check_at, now_ms)}.
+        Last check: {last_checked_at === null ? 'not yet' : <Instant at={last_checked_at} />}, next
+        check: {next_check_at === null ? 'never' : dueIn(next_check_at, now_ms)}
       </p>
       <Answers answers={answers} reason={reason} />
     </>

@@ -45,7 +45,7 @@ function Setup({ state, token }: Given) {
   const { domain, organization_name, name, expires_at, is_verified } = state;
   const given = { state, token };
   return (
-    <PlainPage title={`Set up single sign-on for ${domain}`}>
+    <PlainPage title={`Set up single sign-on for ${domain}`} is_wide>
       <p>
         <bdi>{organization_name}</bdi> asks you, <bdi>{name}</bdi>, to connect your identity
         provider to Sluice. You need no account. An owner sees what you enter here and puts it into

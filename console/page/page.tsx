@@ -62,12 +62,21 @@ function Zone() {
 }
 
 /** A page of its own before somebody is signed in: one narrow column. */
-export function PlainPage({ title, children }: { title: string; children?: ReactNode }) {
+export function PlainPage({
+  title,
+  is_wide = false,
+  children,
+}: {
+  title: string;
+  /** It has sections, and not one short form. */
+  is_wide?: boolean;
+  children?: ReactNode;
+}) {
   useTitle(title);
   return (
     <>
       <InstanceBar />
-      <main className="plain">
+      <main className={is_wide ? 'plain plain_wide' : 'plain'}>
         <Brand />
         <h1>{title}</h1>
         {children}

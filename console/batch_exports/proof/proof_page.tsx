@@ -57,7 +57,7 @@ function ProofOf({ begun }: { begun: number }) {
     <>
       <Range span={span} by={by} choose={choose} />
       <Shown query={query}>{(proof) => <Proven proof={proof} />}</Shown>
-      <div className="row_actions">
+      <div className="row_actions proof_receipts">
         <Button
           component="a"
           size="compact-sm"

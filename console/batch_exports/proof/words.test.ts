@@ -57,7 +57,7 @@ test('one sentence says what is stored, delivered and doubled', () => {
   assert.equal(provenInWords(totals, undefined), all);
   assert.equal(
     provenInWords({ ...totals, delivered_twice: 3 }, { counts: { ...counts, doubled: 2 } }),
-    '20,783 rows stored, 20,783 delivered, 5 doubled.',
+    '20,783 rows stored, 20,783 delivered, 2 doubled. You had 3 delivered again.',
   );
   assert.equal(
     provenInWords({ ...totals, stored: 1, delivered: null }, undefined),

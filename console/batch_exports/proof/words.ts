@@ -14,10 +14,11 @@ export function provenInWords(
 ): string {
   const { stored, delivered, delivered_twice } = totals;
   if (delivered === null) return `${counted(stored, 'row')} stored.`;
-  const doubled = (delivered_twice ?? 0) + (latest?.counts.doubled ?? 0);
+  const again = delivered_twice ?? 0;
   return (
     `${counted(stored, 'row')} stored, ${number(delivered)} delivered, ` +
-    `${number(doubled)} doubled.`
+    `${number(latest?.counts.doubled ?? 0)} doubled.` +
+    (again === 0 ? '' : ` You had ${number(again)} delivered again.`)
   );
 }
 

@@ -103,7 +103,10 @@ async function end(
 ): Promise<boolean> {
   await tx.run(sql`UPDATE background_migrations
     SET finished_at = now(), detail = NULL, is_failing = false WHERE name = ${name}`);
-  log.info({ migration: name }, 'a background migration is done');
+  const had_rows = await tx.row(
+    sql`SELECT 1 FROM background_migration_partitions WHERE name = ${name}`,
+  );
+  if (had_rows !== undefined) log.info({ migration: name }, 'a background migration is done');
   return true;
 }
 

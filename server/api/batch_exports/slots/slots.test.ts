@@ -139,14 +139,17 @@ test('by event time the slots are those of backfills, however rows came in', asy
     inserted_to: day_start + until * hour_ms,
   });
   const day = await backfill(2, 10, 'Completed');
+  let latest = '';
   for (let hour = 2; hour < 10; hour += 1)
-    await run(hour, {
+    latest = await run(hour, {
       status: hour === 5 ? 'Failed' : 'Completed',
       backfill_id: day,
       total: 3,
       failures: hour === 8 ? 1 : 0,
       selection: toStored([eventArea(hour, hour + 1)]),
     });
+  // Its files were written again.
+  await run(9, { status: 'Completed', total: 3, delivery_id: latest, replaces: true });
   // The last part only of what came in late, which says nothing of what came in before.
   await deliver([eventArea(2, 5), eventArea(6, 10), eventArea(14, 15), slotArea(20, 22)]);
   await backfill(10, 12, 'Cancelled');

@@ -224,6 +224,9 @@ function runEdges(
       SELECT * FROM batch_export_runs r WHERE r.batch_export_id = ${id}
         AND r.revision = ${revision} AND r.backfill_id IS NULL AND r.id <> r.delivery_id
         AND NOT r.is_make_up
+        -- A run that writes the files of a backfill again is none of the schedule's.
+        AND NOT (r.replaces IS NOT NULL AND EXISTS (SELECT 1 FROM batch_export_runs own
+          WHERE own.id = r.delivery_id AND own.backfill_id IS NOT NULL))
         AND r.data_interval_start + interval '0' < ${until}::timestamptz AND ${ends_near}
     ), latest AS (
       SELECT DISTINCT ON (r.data_interval_end, r.data_interval_start) r.id, r.status,

@@ -121,7 +121,7 @@ export async function countFailedIntervals(
 
 const is_failed = sql`r.batch_export_id = wanted.id AND r.revision = wanted.revision
   AND r.status IN ('Failed', 'FailedRetryable', 'TimedOut', 'Terminated')
-  AND r.backfill_id IS NULL AND NOT r.is_make_up`;
+  AND r.backfill_id IS NULL AND NOT r.is_make_up AND r.replaces IS NULL`;
 
 const is_same_interval = sql`other.batch_export_id = r.batch_export_id
   AND other.revision = r.revision AND other.data_interval_start = r.data_interval_start
