@@ -82,7 +82,8 @@ test('the line below says up to when, or what was found instead', () => {
     [
       null,
       {},
-      'All deliveries are verified. The schedule has not delivered an interval yet.',
+      'Everything delivered before 2026-01-01 is verified. The schedule has not delivered an ' +
+        'interval yet.',
       'good',
     ],
   ];

@@ -28,7 +28,7 @@ export function provenInWords(
  */
 export function throughInWords(
   through: string | null,
-  latest: Pick<Verification, 'differences' | 'is_unproven'> | undefined,
+  latest: Pick<Verification, 'differences' | 'is_unproven' | 'created_at'> | undefined,
   at: (instant: string) => string,
 ): { text: string; tone: string } {
   const found = latest?.differences ?? 0;
@@ -44,7 +44,9 @@ export function throughInWords(
   if (latest.is_unproven)
     return { text: 'A part could not be compared: the notes below say why.', tone: 'warn' };
   return {
-    text: 'All deliveries are verified. The schedule has not delivered an interval yet.',
+    text:
+      `Everything delivered before ${at(latest.created_at)} is verified. The schedule has not ` +
+      'delivered an interval yet.',
     tone: 'good',
   };
 }
