@@ -40,7 +40,7 @@ export function SetupLinkSection(given: Given) {
     <Section title="Let your IT set this up">
       <p className="muted">
         A setup link needs no account. It shows steps 1 to 4 for this domain, and nothing else of
-        your organization. What somebody enters there waits until you confirm it.
+        your organization. You confirm each entry before it takes effect.
       </p>
       <OnlyFor organization_id={given.organization_id} level={15} what="Links are created">
         {is_owner && <Links {...given} />}

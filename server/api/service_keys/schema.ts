@@ -20,8 +20,8 @@ const scopes_of_people: readonly Scope[] = [
 export const service_scopes = all_scopes.filter((scope) => !scopes_of_people.includes(scope));
 
 const level_description =
-  'The level that it has in the organization: 1 member or 8 administrator. What needs an owner, ' +
-  'no service key may.';
+  'The level that it has in the organization: 1 member or 8 administrator. No service ' +
+  'key may do what needs an owner.';
 const projects_description =
   'The key works only in these projects, and not in the organization beside them; empty: no ' +
   'such limit.';

@@ -4,14 +4,13 @@ import { changesOf } from '../../../platform/activity/changes.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { personOf, uuidParameter } from '../../../platform/http/caller/access.ts';
 import { beginBody } from '../../../platform/http/bodies/body.ts';
+import { wrongExpiry } from '../../../platform/http/bodies/expiry.ts';
 import { invalid, missing } from '../../../platform/http/errors.ts';
-import type { Violation } from '../../../platform/http/errors.ts';
 import { ifMatch } from '../../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { isValidateOnly } from '../../../platform/http/lists/query.ts';
 import { write } from '../../../platform/http/write.ts';
 import type { Entry } from '../../../platform/http/write.ts';
-import { isInstant } from '../../../platform/instant.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { tellOwners } from '../../organizations/store.ts';
 import type { DomainRow } from '../schema.ts';
@@ -91,7 +90,7 @@ function createRoute(app: FastifyInstance, deps: Deps): void {
         summary: 'Create a link with which somebody without an account sets up single sign-on',
         description:
           'The page behind the link shows the DNS record and the provider of this domain, and ' +
-          'nothing else of the organization. What is saved there waits for an owner. The link ' +
+          'nothing else of the organization. Each entry waits for an owner. The link ' +
           'ends when you are no longer an owner, and when the domain gets another name. All ' +
           'owners get a mail.',
         tags,
@@ -124,15 +123,7 @@ function createRoute(app: FastifyInstance, deps: Deps): void {
 
 function linkBody(request: FastifyRequest, now_ms: number) {
   const { sent, endWith } = beginBody(request, SetupLinkCreate);
-  return endWith(wrongExpiry(sent['expires_at'], now_ms));
-}
-
-function wrongExpiry(value: unknown, now_ms: number): Violation[] {
-  if (typeof value !== 'string' || !isInstant(value)) return [];
-  const ms = Date.parse(value);
-  if (ms > now_ms && ms <= now_ms + days_max * day_ms) return [];
-  const detail = `Must be in the future, and at most ${days_max} days from now.`;
-  return [{ attr: 'expires_at', code: 'invalid_input', detail }];
+  return endWith(wrongExpiry(sent['expires_at'], now_ms, days_max));
 }
 
 function refuseTooMany(live: number): void {

@@ -10,8 +10,8 @@ export function linkCreated(
     heading: `A setup link was created for ${domain}`,
     paragraphs: [
       `${by} created a link for “${withoutLinks(name)}”. With it they can prove the domain and ` +
-        'enter its identity provider, without an account. What they enter has no effect until an ' +
-        'owner confirms it.',
+        'enter its identity provider, without an account. Their entries have no effect until an ' +
+        'owner confirms them.',
       `The link expires at ${expires_at}. It ends sooner if ${by} is no longer an owner.`,
       'If this is a surprise, revoke the link on the page of the domain.',
     ],

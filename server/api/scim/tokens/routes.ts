@@ -5,14 +5,13 @@ import { isoInstant } from '../../../platform/clock.ts';
 import { personOf, uuidParameter } from '../../../platform/http/caller/access.ts';
 import { maskApiKey } from '../../../platform/http/caller/api_key.ts';
 import { beginBody } from '../../../platform/http/bodies/body.ts';
+import { wrongExpiry } from '../../../platform/http/bodies/expiry.ts';
 import { invalid, missing } from '../../../platform/http/errors.ts';
-import type { Violation } from '../../../platform/http/errors.ts';
 import { ifMatch } from '../../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { isValidateOnly } from '../../../platform/http/lists/query.ts';
 import { write } from '../../../platform/http/write.ts';
 import type { Entry } from '../../../platform/http/write.ts';
-import { isInstant } from '../../../platform/instant.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { tellOwners } from '../../organizations/store.ts';
 import { baseUrl, hashOf } from '../calling.ts';
@@ -137,15 +136,7 @@ function createRoute(app: FastifyInstance, deps: Deps): void {
 
 function tokenBody(request: FastifyRequest, now_ms: number) {
   const { sent, endWith } = beginBody(request, TokenCreate);
-  return endWith(wrongExpiry(sent['expires_at'], now_ms));
-}
-
-function wrongExpiry(value: unknown, now_ms: number): Violation[] {
-  if (typeof value !== 'string' || !isInstant(value)) return [];
-  const ms = Date.parse(value);
-  if (ms > now_ms && ms <= now_ms + days_max * day_ms) return [];
-  const detail = `Must be in the future, and at most ${days_max} days from now.`;
-  return [{ attr: 'expires_at', code: 'invalid_input', detail }];
+  return endWith(wrongExpiry(sent['expires_at'], now_ms, days_max));
 }
 
 function refuseUnproved({ is_verified }: ManagedPlace): void {
