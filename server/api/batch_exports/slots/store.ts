@@ -161,6 +161,9 @@ export async function listRunRanges(
 type RunEdge = Omit<RunRange, 'slots' | 'first_run' | 'last_run'> &
   RangeEnd & { begins: boolean; is_last: boolean; end_before: string; id_before: string };
 
+/** Two instants: intervals that end after the first and begin before the second are meant. */
+type RunSpan = { after: string; before: string };
+
 /** The last run of a range: which one it is of all, and their sums up to and with it. */
 type RangeEnd = { id: string; end_at: string; number: number; completed: number; total: number };
 
@@ -202,42 +205,17 @@ function rangeBetween(begun: RunEdge, end: RangeEnd): RunRange {
  * batch_export_runs_scheduled_unique in the order of their ends, retries from
  * batch_export_runs_repeats, so that runs of backfills are not looked at.
  */
-function runEdges(
-  { id, revision, delivered, taken }: Scheduled,
-  { after, before: until, limit }: { after: string; before: string; limit: number },
-): Sql {
+function runEdges(scheduled: Scheduled, { limit, ...span }: RunSpan & { limit: number }): Sql {
+  const { delivered, taken } = scheduled;
   const range = sql`tstzrange(latest.start_at, latest.end_at)`;
-  const ends_near = sql`r.data_interval_end > ${after}::timestamptz
-    AND r.data_interval_end < ${until}::timestamptz + make_interval(days => ${run_days_max})`;
   return sql`
     WITH areas AS MATERIALIZED (
       -- Read once: in the conditions below the texts would be read for each row.
       SELECT delivered, CASE WHEN isempty(more) THEN delivered ELSE delivered + more END AS taken
       FROM (SELECT ${multirangeText(delivered)}::tstzmultirange AS delivered,
         ${multirangeText(beyond(delivered, taken))}::tstzmultirange AS more) read
-    ), runs AS (
-      SELECT * FROM batch_export_runs r WHERE r.batch_export_id = ${id}
-        AND r.revision = ${revision} AND r.backfill_id IS NULL AND r.id = r.delivery_id
-        AND r.data_interval_start < ${until}::timestamptz AND ${ends_near}
-      UNION ALL
-      -- A sum, so that the index by this column is not taken, in which all runs are.
-      SELECT * FROM batch_export_runs r WHERE r.batch_export_id = ${id}
-        AND r.revision = ${revision} AND r.backfill_id IS NULL AND r.id <> r.delivery_id
-        AND NOT r.is_make_up
-        -- A run that writes the files of a backfill again is none of the schedule's.
-        AND NOT (r.replaces IS NOT NULL AND EXISTS (SELECT 1 FROM batch_export_runs own
-          WHERE own.id = r.delivery_id AND own.backfill_id IS NOT NULL))
-        AND r.data_interval_start + interval '0' < ${until}::timestamptz AND ${ends_near}
-    ), latest AS (
-      SELECT DISTINCT ON (r.data_interval_end, r.data_interval_start) r.id, r.status,
-        r.data_interval_start AS start_at, r.data_interval_end AS end_at,
-        r.committing_at IS NOT NULL AS has_begun_to_commit,
-        r.failures > 0 OR (r.id <> r.delivery_id AND r.replaces IS NULL) AS was_tried,
-        coalesce(r.records_completed, 0) AS records_completed,
-        coalesce(r.records_total_count, 0) AS records_total_count
-      FROM runs r
-      ORDER BY r.data_interval_end, r.data_interval_start, r.created_at DESC, r.id DESC
-    ), judged AS (
+    ), latest AS (${latestRuns(scheduled, span)}),
+    judged AS (
       SELECT latest.*, CASE
         WHEN ${range} <@ (SELECT delivered FROM areas) THEN 'delivered'
         WHEN latest.status IN ('Starting', 'Running') THEN 'under_way'
@@ -262,4 +240,32 @@ function runEdges(
     SELECT id, state, needed_retries, start_at, end_at, begins, is_last, number, end_before,
       id_before, completed, total, records_completed, records_total_count
     FROM marked WHERE begins OR is_last ORDER BY end_at, start_at LIMIT ${limit + 1}`;
+}
+
+/** Returns the last try of each interval of the schedule between two instants, with its failures. */
+function latestRuns({ id, revision }: Scheduled, { after, before: until }: RunSpan): Sql {
+  const ends_near = sql`r.data_interval_end > ${after}::timestamptz
+    AND r.data_interval_end < ${until}::timestamptz + make_interval(days => ${run_days_max})`;
+  return sql`
+    SELECT DISTINCT ON (r.data_interval_end, r.data_interval_start) r.id, r.status,
+      r.data_interval_start AS start_at, r.data_interval_end AS end_at,
+      r.committing_at IS NOT NULL AS has_begun_to_commit,
+      r.failures > 0 OR (r.id <> r.delivery_id AND r.replaces IS NULL) AS was_tried,
+      coalesce(r.records_completed, 0) AS records_completed,
+      coalesce(r.records_total_count, 0) AS records_total_count
+    FROM (
+      SELECT * FROM batch_export_runs r WHERE r.batch_export_id = ${id}
+        AND r.revision = ${revision} AND r.backfill_id IS NULL AND r.id = r.delivery_id
+        AND r.data_interval_start < ${until}::timestamptz AND ${ends_near}
+      UNION ALL
+      -- A sum, so that the index by this column is not taken, in which all runs are.
+      SELECT * FROM batch_export_runs r WHERE r.batch_export_id = ${id}
+        AND r.revision = ${revision} AND r.backfill_id IS NULL AND r.id <> r.delivery_id
+        AND NOT r.is_make_up
+        -- A run that writes the files of a backfill again is none of the schedule's.
+        AND NOT (r.replaces IS NOT NULL AND EXISTS (SELECT 1 FROM batch_export_runs own
+          WHERE own.id = r.delivery_id AND own.backfill_id IS NOT NULL))
+        AND r.data_interval_start + interval '0' < ${until}::timestamptz AND ${ends_near}
+    ) r
+    ORDER BY r.data_interval_end, r.data_interval_start, r.created_at DESC, r.id DESC`;
 }
