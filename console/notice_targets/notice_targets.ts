@@ -52,6 +52,7 @@ export const event_words: Record<NoticeTargetRow['events'][number], string> = {
   late: 'Late',
   unusual_volume: 'Unusual volume',
   rejecting: 'Refused rows',
+  table_gone: 'Table is gone',
   recovered: 'Recovered',
   paused_automatically: 'Paused by the server',
 };
@@ -61,6 +62,7 @@ const event_names: Record<NoticeTargetRow['events'][number], string> = {
   late: 'An export is late',
   unusual_volume: 'A run has unusually many or few rows',
   rejecting: 'The destination refuses rows, which are set aside',
+  table_gone: 'The table of an export is gone, with its rows',
   recovered: 'One of these has ended',
   paused_automatically: 'The server paused an export',
 };

@@ -12,7 +12,7 @@ import { backfillPath, earlierDeliveries, planOf } from './backfills.ts';
 import type { Repaired } from './backfills.ts';
 import { placeOf } from './place.ts';
 
-/** Offers to deliver what the export had delivered elsewhere before it was changed. */
+/** Offers to deliver what the export had delivered before it started anew. */
 export function EarlierDeliveries() {
   const { row, ids } = useExport();
   const [begun, begin] = useState<string>();
@@ -49,10 +49,10 @@ function Offer({
   const readAnew = useReadAnew(exportPath(ids));
   const [first, ...others] = ranges;
   return (
-    <section className="note" aria-label="Delivered before the change">
+    <section className="note" aria-label="Delivered earlier">
       <p>
-        This export delivered {counted(rows, 'row')} before it was changed. They are not in{' '}
-        <strong>{placeOf(row.destination)}</strong> yet.
+        This export delivered {counted(rows, 'row')} before it started anew. They are not in{' '}
+        <strong>{placeOf(row.destination)}</strong>.
       </p>
       <Form
         path={backfillPath(ids)}

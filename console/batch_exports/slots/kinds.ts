@@ -74,7 +74,7 @@ const reason_words: Record<NonNullable<SlotRange['reason']>, string> = {
   paused: 'the export was paused',
   made_later: '',
   not_planned: 'not planned: the server was down or is behind',
-  earlier_revision: 'delivered before the export was changed',
+  earlier_revision: 'delivered before the export started anew',
   cancelled: 'its run was cancelled',
   left_by_another_run: 'another run gave it back',
   schedule_changed: 'the schedule was moved past it',

@@ -7,13 +7,13 @@ import {
 import { storeConfig } from '../../engine/model/destination/stored_config.ts';
 import type { Engine } from '../../engine/exports/engine.ts';
 import { firstSchedule } from '../../engine/exports/planning/plan.ts';
+import type { Schedule } from '../../engine/exports/planning/plan.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import type { CheckedNewExport } from './body/new_export.ts';
 import { holdConnection } from './body/used_connection.ts';
 import { rhythmOf, storedSchedule } from './pause.ts';
 import { newRhythm } from './rhythm.ts';
-import type { Schedule } from './schedule.ts';
 import type { BatchExport, NewBatchExport } from './schema.ts';
 import { insertBatchExport } from './store.ts';
 import type { NewRow, TargetProject } from './store.ts';

@@ -1,8 +1,8 @@
 import { cancelBackfill } from '../../engine/exports/planning/backfill.ts';
+import { requestCancels } from '../../engine/exports/runs/begin_revision.ts';
 import { writeRunLog } from '../../engine/model/run_log.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { listOpenBackfills } from './backfills/store.ts';
-import { requestCancels } from './runs/store.ts';
 import { markDeleted } from './store.ts';
 
 /**

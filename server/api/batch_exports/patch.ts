@@ -1,17 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { storeConfig } from '../../engine/model/destination/stored_config.ts';
 import type { Engine } from '../../engine/exports/engine.ts';
-import { beginLacking } from '../../engine/exports/health/lacking.ts';
 import { recountBackfills } from '../../engine/exports/planning/backfill.ts';
 import { isSameRhythm } from '../../engine/exports/planning/interval.ts';
+import { beginRevision } from '../../engine/exports/runs/begin_revision.ts';
 import { writeRunLog } from '../../engine/model/run_log.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { checkChangedExport } from './body/changed_export.ts';
 import type { CheckedChange, WantedChange } from './body/changed_export.ts';
 import { paused, recordPause, rhythmOf, scheduleOf, storedSchedule, unpaused } from './pause.ts';
 import { changesDelivery } from './revision.ts';
-import { requestCancels } from './runs/store.ts';
-import { rescheduled, rewound } from './schedule.ts';
+import { rescheduled } from './schedule.ts';
 import type { BatchExport, BatchExportPatch } from './schema.ts';
 import { updateBatchExport } from './store.ts';
 import type { ExportFields, LockedExport } from './store.ts';
@@ -105,13 +104,8 @@ async function startRevision(
   next: ExportFields,
   row: LockedExport,
 ): Promise<void> {
-  next.revision = row.revision + 1;
-  await beginLacking(tx, row.id, row.revision);
-  const cancelled = await requestCancels(tx, row.id);
-  const starts = cancelled
-    .filter((run) => run.is_scheduled)
-    .map((run) => Date.parse(run.data_interval_start));
-  Object.assign(next, storedSchedule(rewound(scheduleOf(next), rhythmOf(row), starts)));
+  const { revision, schedule } = await beginRevision(tx, row, scheduleOf(next), rhythmOf(row));
+  Object.assign(next, { revision }, storedSchedule(schedule));
   const message =
     'From now on the export delivers other rows or to another place, starting with ' +
     `${next.planned_until}. Earlier deliveries no longer count; start a backfill to deliver ` +

@@ -1,5 +1,6 @@
 import { forgetFailures } from '../../engine/exports/health/store.ts';
 import type { Rhythm } from '../../engine/exports/planning/interval.ts';
+import type { Schedule } from '../../engine/exports/planning/plan.ts';
 import { writeRunLog } from '../../engine/model/run_log.ts';
 import { findWaitingSentence } from '../../engine/exports/runs/hold_until_reconciled.ts';
 import { isoInstant } from '../../platform/clock.ts';
@@ -7,7 +8,7 @@ import { conflict } from '../../platform/http/errors.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { milliseconds } from './body/instants.ts';
 import { resumed } from './schedule.ts';
-import type { BoundedRhythm, Schedule } from './schedule.ts';
+import type { BoundedRhythm } from './schedule.ts';
 import type { ExportFields } from './store.ts';
 
 /** Fields that a pause or its end changes, and the line for the export's log. */

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { intervals } from '../../engine/exports/planning/interval.ts';
 import { firstSchedule, nextSchedule } from '../../engine/exports/planning/plan.ts';
-import { rescheduled, resumed, rewound } from './schedule.ts';
+import { rewound } from '../../engine/exports/planning/plan.ts';
+import { rescheduled, resumed } from './schedule.ts';
 import type { BoundedRhythm } from './schedule.ts';
 
 const at = (text: string) => Date.parse(`2026-03-${text}Z`);

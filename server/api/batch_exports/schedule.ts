@@ -1,15 +1,10 @@
 import { boundaryAtOrBefore } from '../../engine/exports/planning/interval.ts';
 import type { Rhythm } from '../../engine/exports/planning/interval.ts';
 import { firstSchedule, nextSchedule } from '../../engine/exports/planning/plan.ts';
+import type { Schedule } from '../../engine/exports/planning/plan.ts';
 
 /** The rhythm of an export with its bounds in milliseconds. */
 export type BoundedRhythm = Rhythm & { start_at: number | null; end_at: number | null };
-
-/**
- * The state of planning: everything before `planned_until` is planned; the next run covers
- * [planned_until, next_run_at), or does not exist if that is null.
- */
-export type Schedule = { planned_until: number; next_run_at: number | null };
 
 /**
  * Returns the schedule after a change of the rhythm. Guarantee: no gap and no overlap. Planned
@@ -41,14 +36,5 @@ function startedAt(schedule: Schedule, after: BoundedRhythm, now: number): numbe
  */
 export function resumed(schedule: Schedule, rhythm: BoundedRhythm, now: number): Schedule {
   const planned_until = Math.max(schedule.planned_until, firstSchedule(rhythm, now).planned_until);
-  return { planned_until, next_run_at: nextSchedule(rhythm, planned_until) };
-}
-
-/**
- * The schedule that plans again from the earliest of the given starts of scheduled runs that will
- * not be delivered.
- */
-export function rewound(schedule: Schedule, rhythm: BoundedRhythm, starts: number[]): Schedule {
-  const planned_until = Math.min(schedule.planned_until, ...starts);
   return { planned_until, next_run_at: nextSchedule(rhythm, planned_until) };
 }

@@ -7,6 +7,7 @@ export const notice_events = [
   'late',
   'unusual_volume',
   'rejecting',
+  'table_gone',
   'paused_automatically',
 ] as const;
 

@@ -26,6 +26,7 @@ const words: Record<NoticeEvent, string> = {
   late: 'late',
   unusual_volume: 'unusual volume',
   rejecting: 'refused rows',
+  table_gone: 'table is gone',
   paused_automatically: 'paused',
   recovered: 'recovered',
 };

@@ -90,6 +90,8 @@ function headingOf(type: NoticeBody['type'], name: string): string {
       return `The export ${name} has delivered an unusual number of rows`;
     case 'batch_export.rejecting':
       return `The destination refuses rows of the export ${name}`;
+    case 'batch_export.table_gone':
+      return `The table of the export ${name} is gone`;
     case 'batch_export.paused_automatically':
       return `The export ${name} was paused`;
   }

@@ -23,6 +23,7 @@ const severities: Record<Exclude<NoticeEvent, 'recovered'>, Severity> = {
   paused_automatically: 'critical',
   late: 'warning',
   rejecting: 'warning',
+  table_gone: 'error',
   unusual_volume: 'warning',
 };
 

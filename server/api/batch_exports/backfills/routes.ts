@@ -113,11 +113,11 @@ function earlierRoute(app: FastifyInstance, engine: Engine, { base, within }: Mo
     {
       config: { scope: 'batch_export:read', within },
       schema: {
-        summary: 'What was delivered before the export was changed, and is missing since',
+        summary: 'What was delivered before the export started anew, and is missing since',
         description:
-          'A change of the place, the model or the query restarts an export. The answer lists ' +
-          'the ranges that it had delivered by then, as bodies for `backfill/`. It is empty if ' +
-          'nothing of them is missing.',
+          'A change of the place, the model or the query starts an export anew, and so does a ' +
+          'table that is gone. The answer lists the ranges that it had delivered by then, as ' +
+          'bodies for `backfill/`. It is empty if nothing of them is missing.',
         response: { 200: EarlierDeliveries },
       },
     },

@@ -94,15 +94,15 @@ const Health = Type.Object({
   missing_since_change: nullable(
     Type.Object(
       {
-        since: instant('When the export was changed.'),
+        since: instant('When the export started anew.'),
         rows: nullable(Type.Integer({ description: 'Null once some were delivered again.' })),
         from: nullable(instant('Earliest insertion time; null without a bound.')),
         until: nullable(instant('Latest insertion time; null without a bound.')),
       },
       {
         description:
-          'Rows that were delivered before a change of destination, model or query, and that ' +
-          'nothing has delivered again; null without any.',
+          'Rows that were delivered before a change of destination, model or query, or that were ' +
+          'in a table that is gone, and that nothing has delivered again; null without any.',
       },
     ),
   ),

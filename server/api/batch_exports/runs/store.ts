@@ -107,22 +107,6 @@ export function lockRun(
 }
 
 /**
- * Asks the workers to take back every open run of the export that has not begun to commit, and
- * gives where these runs began. The caller holds the lock on the export.
- */
-export async function requestCancels(
-  tx: Transaction,
-  exportId: string,
-): Promise<{ data_interval_start: string; is_scheduled: boolean }[]> {
-  return tx.rows(sql`
-    UPDATE batch_export_runs SET cancel_requested_at = coalesce(cancel_requested_at, now()),
-      last_updated_at = now()
-    WHERE batch_export_id = ${exportId} AND status IN ('Starting', 'Running')
-      AND committing_at IS NULL
-    RETURNING data_interval_start, backfill_id IS NULL AND id = delivery_id AS is_scheduled`);
-}
-
-/**
  * The text of a completed run's signed receipt, to the byte; null before there is one, undefined
  * without such a run.
  */

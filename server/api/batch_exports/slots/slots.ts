@@ -150,8 +150,8 @@ const reasons: Record<SlotReason, string> = {
     'It is due, and no worker has planned it: the server was down, or is behind. It is planned ' +
     'as soon as a worker runs.',
   earlier_revision:
-    'It was delivered before the export was changed to deliver other rows or to another place: ' +
-    'start a backfill to deliver it again.',
+    'It was delivered before the export started anew, after a change or because its table was ' +
+    'gone: start a backfill to deliver it again.',
   cancelled: 'Its run was cancelled: retry the run, or start a backfill.',
   left_by_another_run:
     'A part of it belonged to another run, which ended without it: start a backfill to ' +

@@ -53,7 +53,7 @@ export async function openBigQuerySink(
     standing: session.standing,
     begin: async () => (await findReceipt(dialect, delivery.delivery_id)) !== undefined,
     prepare: async () => {
-      const { found } = await prepareTables(dialect, delivery, deps.warn);
+      const { found } = await prepareTables(dialect, delivery, deps);
       session.json_columns = jsonColumns(delivery.columns, found);
     },
     recover: (outcomes) => recover(session, outcomes),

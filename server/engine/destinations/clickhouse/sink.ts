@@ -50,8 +50,7 @@ export async function openClickHouseSink(
     delivery,
     standing,
     begin: () => isDelivered(session),
-    prepare: async () =>
-      void (await prepareTables(clickHouseDialect(connection), delivery, deps.warn)),
+    prepare: async () => void (await prepareTables(clickHouseDialect(connection), delivery, deps)),
     recover: (outcomes) => recover(session, outcomes),
     write: (slice, bytes) => write(session, slice, bytes),
     commit: (outcomes, manifest) => commit(session, standing, outcomes, manifest),

@@ -68,7 +68,7 @@ export async function openMySqlSink(
       delivery,
       begin: () => takeLock(session),
       end: (statement) => letGo(session, statement),
-      prepare: () => outside(async () => void (await prepareTables(dialect, delivery, deps.warn))),
+      prepare: () => outside(async () => void (await prepareTables(dialect, delivery, deps))),
       // No transaction is open yet.
       takeOver: (outcomes) => takeStageOver(stage, outcomes),
       createStage: () => outside(() => createStage(stage)),

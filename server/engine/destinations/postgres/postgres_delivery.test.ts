@@ -50,25 +50,34 @@ test('TLS is verified by name and authority, and left out only if allowed', asyn
   assert.equal(await status({ port: plain.port, require_tls: false }), 'passed');
 });
 
-test('a table that was dropped is created again, and the run says what it lacks', async () => {
+test('before a dropped table is created again, it is asked whether its rows are lost', async () => {
   const config = await freshConfig();
   const batch_export_id = randomUUID();
-  const warnings: string[] = [];
-  const told = { ...deps, warn: (sentence: string) => warnings.push(sentence) };
-  const send = () =>
-    deliverText(
+  const asked: string[] = [];
+  let is_loss = true;
+  const refuseLoss = async (table: string) => {
+    asked.push(table);
+    if (is_loss) throw new Error('Its rows are lost.');
+  };
+  const send = (of = batch_export_id) => {
+    const delivery = freshDelivery({ columns: uuid_only, batch_export_id: of });
+    return deliverText(
       postgres,
-      { config, delivery: freshDelivery({ columns: uuid_only, batch_export_id }), deps: told },
+      { config, delivery, deps: { ...deps, refuseLoss } },
       `${randomUUID()}\n`,
     );
+  };
   await send();
-  assert.deepEqual(warnings, []);
   await pool.query(`DROP TABLE ${inSchema(config)}`);
+  await assert.rejects(send(), /Its rows are lost/);
+  const { rows: found } = await pool.query(`SELECT to_regclass('${inSchema(config)}') AS name`);
+  assert.deepEqual(found, [{ name: null }]);
+  // Another export that delivered nothing to it loses nothing.
+  await send(randomUUID());
+  await pool.query(`DROP TABLE ${inSchema(config)}`);
+  is_loss = false;
   await send();
-  assert.match(
-    warnings.join(),
-    /^The table .+ was gone, and Sluice created it again\. It lacks the rows of 1 /,
-  );
+  assert.equal(asked.length, 2);
   const { rows } = await pool.query(`SELECT count(*)::int AS rows FROM ${inSchema(config)}`);
   assert.deepEqual(rows, [{ rows: 1 }]);
 });

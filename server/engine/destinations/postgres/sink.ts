@@ -55,7 +55,7 @@ export async function openPostgresSink(
     },
     end: (statement) => connection.end(statement),
     answerOf: (error) => postgresAnswer(connection, error),
-    prepare: async () => void (await prepareTables(dialect, delivery, deps.warn)),
+    prepare: async () => void (await prepareTables(dialect, delivery, deps)),
     takeOver: async (outcomes) => {
       const surviving = await takeStageOver(connection, stage, outcomes);
       if (surviving.length > 0)

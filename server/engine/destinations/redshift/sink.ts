@@ -45,7 +45,7 @@ type Session = {
   delivery: Delivery;
   stage: Stage;
   standing: Standing;
-  warn: DestinationDeps['warn'];
+  told: Pick<DestinationDeps, 'warn' | 'refuseLoss'>;
   /** The target of rows while some are set aside, and the rows set aside. */
   apart: Apart | undefined;
   /** The columns of the table, and those that hold SUPER values; known once it is prepared. */
@@ -75,7 +75,7 @@ export async function openRedshiftSink(
     delivery,
     stage,
     standing: newStanding(),
-    warn: deps.warn,
+    told: deps,
     apart: undefined,
     found: [],
     supers: new Set(),
@@ -107,8 +107,8 @@ async function isDelivered({ dialect, delivery }: Session): Promise<boolean> {
 }
 
 async function prepare(session: Session): Promise<void> {
-  const { dialect, delivery, warn } = session;
-  session.found = (await prepareTables(dialect, delivery, warn)).found;
+  const { dialect, delivery, told } = session;
+  session.found = (await prepareTables(dialect, delivery, told)).found;
   session.supers = supersOf(delivery.columns, session.found);
 }
 

@@ -53,7 +53,7 @@ type Session = {
   columns: TableColumns;
   loader: Loader | undefined;
   stage: Stage | undefined;
-  warn: DestinationDeps['warn'];
+  told: Pick<DestinationDeps, 'warn' | 'refuseLoss'>;
   /** The rows of a delivery that sets some aside, and the rows set aside. */
   apart: Apart | undefined;
 };
@@ -76,7 +76,7 @@ export async function openSnowflakeSink(
     columns: new Map(),
     loader: undefined,
     stage: undefined,
-    warn: deps.warn,
+    told: deps,
     apart: undefined,
   };
   const work: StagedDelivery = {
@@ -98,8 +98,8 @@ export async function openSnowflakeSink(
 }
 
 async function prepare(session: Session): Promise<void> {
-  const { dialect, delivery, warn } = session;
-  session.columns = typesOf((await prepareTables(dialect, delivery, warn)).found);
+  const { dialect, delivery, told } = session;
+  session.columns = typesOf((await prepareTables(dialect, delivery, told)).found);
 }
 
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {

@@ -1,4 +1,3 @@
-import { counted } from '../../../platform/counted.ts';
 import type { Delivery, DestinationDeps } from '../../model/destination/destination.ts';
 import type { Dialect } from './dialect.ts';
 import type { FoundColumn } from './fitting.ts';
@@ -12,23 +11,25 @@ import { rejectedName } from './target.ts';
  * Creates the table, that of the receipts and, for a delivery that sets rows aside, that of the
  * rejected rows where they are missing, and refuses what cannot take the export before anything is
  * written. A table that is there is not created again: even IF NOT EXISTS needs the right to create
- * one. Gives the columns of the table, and a warning where one changes values.
+ * one. Gives the columns of the table, and a warning where one changes values. `refuseLoss` is asked
+ * before a table is created again.
  */
 export async function prepareTables(
   dialect: Dialect,
   delivery: Layout & Pick<Delivery, 'batch_export_id' | 'rejects'>,
-  warn?: DestinationDeps['warn'],
+  { warn, refuseLoss }: Pick<DestinationDeps, 'warn' | 'refuseLoss'> = {},
 ): Promise<{ found: FoundColumn[]; warning: string | undefined }> {
   const { target, findColumns, receipts, rejected } = dialect;
   await dialect.requireSchema?.();
   let found = await findColumns(target.table);
-  const is_new = found === undefined;
-  if (is_new) {
+  const has_receipts = (await findColumns(receipts_table)) !== undefined;
+  if (found === undefined) {
+    if (has_receipts && refuseLoss !== undefined)
+      await refuseLostRows(dialect, delivery, refuseLoss);
     await dialect.createTable(delivery);
     found = await findColumns(target.table);
   }
-  if ((await findColumns(receipts_table)) === undefined) await receipts.create();
-  else if (is_new && warn !== undefined) await tellOfLostTable(dialect, delivery, warn);
+  if (!has_receipts) await receipts.create();
   if (dialect.lockTable !== undefined) {
     await dialect.lockTable();
     found = await findColumns(target.table);
@@ -44,23 +45,14 @@ export async function prepareTables(
   return { found: found ?? [], warning };
 }
 
-/**
- * Warns if the receipts beside a table that was just created tell of rows in it: somebody dropped
- * or renamed it.
- */
-async function tellOfLostTable(
+/** Asks whether the rows may be missing that a table had which somebody dropped or renamed. */
+async function refuseLostRows(
   dialect: Dialect,
   { batch_export_id }: Pick<Delivery, 'batch_export_id'>,
-  warn: NonNullable<DestinationDeps['warn']>,
+  refuseLoss: NonNullable<DestinationDeps['refuseLoss']>,
 ): Promise<void> {
   const deliveries = await receiptsOf(dialect).ofExport(batch_export_id);
-  if (deliveries.length === 0) return;
-  const lacking = counted(deliveries.length, 'earlier delivery');
-  warn(
-    `The table ${dialect.target.name} was gone, and Sluice created it again. It lacks the rows ` +
-      `of ${lacking}. To deliver them, start a backfill of all rows again (\`mode\` \`all\`) of ` +
-      'the time before this interval.',
-  );
+  if (deliveries.length > 0) await refuseLoss(dialect.target.name);
 }
 
 /**

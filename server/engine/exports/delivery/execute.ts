@@ -26,6 +26,7 @@ import { isFirstReading, openAttempt, readingOf, say } from './attempt.ts';
 import type { Attempt, WatchedAttempt } from './attempt.ts';
 import { requireKeys } from './require_keys.ts';
 import { writeSlices } from './write_slices.ts';
+import { refuseLoss } from './table_gone.ts';
 import { cleanUp, abandonAttempt } from './clean_up.ts';
 import { endCancelled, inDoubt, settle } from './settle_failure.ts';
 
@@ -125,6 +126,7 @@ async function open(attempt: WatchedAttempt, slices: StoredSlice[]): Promise<voi
   const deps = {
     ...destinationDeps(engine, watch.signal, watch.noteProgress),
     warn: watch.warnOnce,
+    refuseLoss: refuseLoss(engine, attempt.run),
   };
   const sink = await watch.during('opening the delivery', () =>
     definition.open(config, delivery, deps),

@@ -7,6 +7,7 @@ import { endRun } from '../runs/end_runs.ts';
 import { LostRunError, attempts_max } from '../../model/run.ts';
 import type { ClaimedRun } from '../../model/run.ts';
 import { cleanUp, findDelivery } from './clean_up.ts';
+import { TableGoneError, startAnew } from './table_gone.ts';
 
 /**
  * Records what an attempt that threw means for its run: another attempt, an end, or nothing where
@@ -22,7 +23,8 @@ export async function settle(
   if (error instanceof LostRunError || signal.reason === 'lost') return letGo(engine, run);
   if (signal.reason === 'shutdown') throw error;
   try {
-    await recordFailure(engine, run, error, signal);
+    if (error instanceof TableGoneError) await startAnew(engine, run, error);
+    else await recordFailure(engine, run, error, signal);
   } catch (recordError) {
     if (!(recordError instanceof LostRunError)) throw recordError;
     await letGo(engine, run);

@@ -156,7 +156,7 @@ function changeSentence(
     '',
   );
   return (
-    `The destination lacks ${what} that were delivered before the export was changed` +
+    `The destination lacks ${what} that were delivered before the export started anew` +
     `${when === '' ? '' : ` (ingested${when})`}. ` +
     (is_backfilled
       ? 'A backfill is in progress'

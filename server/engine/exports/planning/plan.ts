@@ -10,13 +10,19 @@ import type { Rectangle } from '../../model/ledger/rectangles.ts';
 import type { ReplacedReceipt } from '../../model/run.ts';
 
 /**
+ * The state of planning: everything before `planned_until` is planned; the next run covers
+ * [planned_until, next_run_at), or does not exist if that is null.
+ */
+export type Schedule = { planned_until: number; next_run_at: number | null };
+
+/**
  * The first scheduled run of an export: it covers the interval in which the later of `now` and
  * `start_at` lies. Null once that run would end after `end_at`.
  */
 export function firstSchedule(
   rhythm: Rhythm & { start_at: number | null; end_at: number | null },
   now: number,
-): { planned_until: number; next_run_at: number | null } {
+): Schedule {
   const from = Math.max(now, rhythm.start_at ?? -Infinity);
   const planned_until = boundaryAtOrBefore(rhythm, from);
   return {
@@ -34,6 +40,19 @@ export function nextSchedule(
   plannedUntil: number,
 ): number | null {
   return notAfter(boundaryAfter(rhythm, plannedUntil), rhythm.end_at);
+}
+
+/**
+ * The schedule that plans again from the earliest of the given starts of scheduled runs that will
+ * not be delivered.
+ */
+export function rewound(
+  schedule: Schedule,
+  rhythm: Rhythm & { end_at: number | null },
+  starts: number[],
+): Schedule {
+  const planned_until = Math.min(schedule.planned_until, ...starts);
+  return { planned_until, next_run_at: nextSchedule(rhythm, planned_until) };
 }
 
 function notAfter(boundary: number, end: number | null): number | null {

@@ -144,6 +144,11 @@ export type DestinationDeps = {
   noteProgress?: () => void;
   /** Writes a warning into the log of the run, the same one once. Left out in tests of a config. */
   warn?: (sentence: string) => void;
+  /**
+   * Called before a table is created again of which receipts tell; throws where rows of the present
+   * revision went with it. Left out where nothing is delivered.
+   */
+  refuseLoss?: (table: string) => Promise<void>;
   /** The `merge` of a delivery, for a connection test. */
   merge?: MergeKeys | null;
   /** A connection test ends after so many steps; left out, after the last one. */

@@ -1,0 +1,93 @@
+import sql from 'sql-template-tag';
+import { counted } from '../../../platform/counted.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import { writeNotice } from '../../notices/write_notice.ts';
+import type { ClaimedRun } from '../../model/run.ts';
+import type { Engine } from '../engine.ts';
+import type { Rhythm } from '../planning/interval.ts';
+import { beginRevision } from '../runs/begin_revision.ts';
+import { endRun } from '../runs/end_runs.ts';
+
+/**
+ * Thrown before anything is written where a table is gone that has rows of the run's revision:
+ * what was delivered counts no longer.
+ */
+export class TableGoneError extends Error {
+  readonly table: string;
+  constructor(table: string) {
+    super(`The table ${table} is gone.`);
+    this.name = 'TableGoneError';
+    this.table = table;
+  }
+}
+
+/**
+ * Asks before a table is created again of which receipts tell. Throws `TableGoneError` where the
+ * run's revision has delivered rows; else the table held rows of earlier revisions alone.
+ */
+export function refuseLoss(engine: Engine, run: ClaimedRun): (table: string) => Promise<void> {
+  return async (table) => {
+    if ((await rowsDelivered(engine, run)) > 0) throw new TableGoneError(table);
+  };
+}
+
+async function rowsDelivered({ db }: Engine, run: ClaimedRun): Promise<number> {
+  const { rows } = (await db.row<{ rows: number }>(sql`
+    SELECT coalesce(sum(records_completed), 0)::bigint AS rows FROM batch_export_runs
+    WHERE batch_export_id = ${run.batch_export_id} AND revision = ${run.revision}
+      AND status = 'Completed'`))!;
+  return rows;
+}
+
+type Standing = Rhythm & {
+  revision: number;
+  end_at: string | null;
+  planned_until: string;
+  next_run_at: string | null;
+};
+
+/**
+ * Begins a new revision of an export whose table is gone, and ends the run. Guarantees: the new
+ * revision plans the intervals in progress again, so that each has its rows once; the rows that the
+ * table had are missing from then on (`partly_delivered`); a notice tells of it, once however many
+ * runs find the table gone.
+ */
+export async function startAnew(
+  engine: Engine,
+  run: ClaimedRun,
+  { table }: TableGoneError,
+): Promise<void> {
+  const rows = await rowsDelivered(engine, run);
+  await engine.db.transaction(async (tx) => {
+    const before = await tx.row<Standing>(sql`
+      SELECT revision, "interval", timezone, offset_minutes, end_at, planned_until, next_run_at
+      FROM batch_exports WHERE id = ${run.batch_export_id} AND deleted_at IS NULL FOR UPDATE`);
+    if (before === undefined || before.revision !== run.revision) return;
+    const end_at = before.end_at === null ? null : Date.parse(before.end_at);
+    const planned = {
+      planned_until: Date.parse(before.planned_until),
+      next_run_at: before.next_run_at === null ? null : Date.parse(before.next_run_at),
+    };
+    const of = { id: run.batch_export_id, revision: run.revision };
+    const { revision, schedule } = await beginRevision(tx, of, planned, { ...before, end_at });
+    await tx.run(sql`
+      UPDATE batch_exports SET revision = ${revision}, delivery_changed_at = now(),
+        last_updated_at = now(), planned_until = ${isoInstant(schedule.planned_until)},
+        next_run_at = ${schedule.next_run_at === null ? null : isoInstant(schedule.next_run_at)}
+      WHERE id = ${run.batch_export_id}`);
+    await writeNotice(tx, engine.clock, run.batch_export_id, {
+      event: 'table_gone',
+      detail:
+        `The table ${table} is gone, and with it ${counted(rows, 'row')}. Sluice creates it again ` +
+        `and goes on with ${isoInstant(schedule.planned_until)}. Start a backfill by insertion ` +
+        'time (`inserted_at`) to deliver the earlier rows again.',
+      run: null,
+      facts: { table, records_lost: rows },
+    });
+  });
+  const message =
+    run.backfill_id === null
+      ? `The table ${table} is gone. A new revision of the export plans this interval again.`
+      : `The table ${table} is gone, so the export starts anew. Start the backfill again.`;
+  await endRun(engine, run, { status: 'Cancelled', code: 'cancelled', message });
+}
