@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { missingBetween, shownValue } from './chain.ts';
+import { fieldWords, missingBetween, shownValue } from './chain.ts';
 
 test('numbers that are missing in the log are found', () => {
   const cases: [number[], number[]][] = [
@@ -27,4 +27,14 @@ test('values of a change are read as they are', () => {
     [['a', 1], '["a",1]'],
   ];
   for (const [value, text] of cases) assert.equal(shownValue(value), text);
+});
+
+test('a changed field is named in words, unless others chose its name', () => {
+  const cases: [string, string][] = [
+    ['name', 'Name'],
+    ['destination.config.table_name', 'Destination: table name'],
+    ['offset_hour', 'Offset hour'],
+    ['config.Event-Name', 'config.Event-Name'],
+  ];
+  for (const [field, words] of cases) assert.equal(fieldWords(field), words);
 });

@@ -17,3 +17,14 @@ export function shownValue(value: unknown): string {
   if (value === '') return 'an empty text';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
+
+/**
+ * The name of a changed field in words: `destination.config.table_name` is "Destination: table
+ * name". A name that others chose, such as that of a property, stays as it is.
+ */
+export function fieldWords(field: string): string {
+  const parts = field.split('.').filter((part, at) => at === 0 || part !== 'config');
+  if (!parts.every((part) => /^[a-z][a-z0-9_]*$/.test(part))) return field;
+  const words = parts.map((part) => part.replaceAll('_', ' ')).join(': ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

@@ -7,7 +7,7 @@ import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { activityOf, chainOf } from './activity.ts';
 import type { Filter } from './activity.ts';
-import { missingBetween, shownValue } from './chain.ts';
+import { fieldWords, missingBetween, shownValue } from './chain.ts';
 import { FilterForm } from './filter_form.tsx';
 import { Further } from './further.tsx';
 import { organization_scopes, own_scopes, scopeWords } from './scope_words.ts';
@@ -177,7 +177,7 @@ function Differences({ entry: { changes } }: { entry: LoggedRow }) {
     <dl className="differences">
       {changes.map(({ field, action, before, after }) => (
         <div key={field}>
-          <dt>{field}</dt>
+          <dt title={field}>{fieldWords(field)}</dt>
           <dd>
             {action !== 'created' && <del dir="auto">{shownValue(before)}</del>}{' '}
             {action !== 'deleted' && <ins dir="auto">{shownValue(after)}</ins>}
