@@ -43,6 +43,8 @@ export type Round = {
   looks_lost?: number;
   /** Nobody sends rows before it, so that intervals without any come about. */
   is_quiet?: true;
+  /** The name of the scene that begins with it. */
+  scene?: string;
 };
 
 const process = fc.constantFrom(...process_names);

@@ -9,7 +9,7 @@ import type { Simulator } from './simulator.ts';
 /** Real milliseconds that are spent on a shorter history with the same fault. */
 const shrink_ms_max = 60_000;
 /** Out of so many seeds the next one is chosen. */
-const candidates = 8;
+const candidates = 24;
 const trace_lines_max = 60;
 /** Real milliseconds of the longest history: any other one lasts seconds. */
 const history_ms_max = 180_000;
@@ -78,16 +78,27 @@ function pairsOf({ rounds }: History): string[] {
   });
 }
 
-/** Chooses seeds one after the other: that out of some whose history has most unseen pairs. */
+/**
+ * Chooses seeds one after the other: that out of some whose history has most of what was seldom
+ * seen, of the scenes and of the pairs.
+ */
 export function openSeeds(first: number, seen: Set<string>): { next(): number } {
   const random = openRandom(first, 11);
-  const isNew = (pair: string) => !seen.has(pair);
+  const played = new Map<string, number>();
+  const scenesOf = ({ rounds }: History) => rounds.flatMap((one) => one.scene ?? []);
   return {
     next: () => {
       const chosen = Array.from({ length: candidates }, () => random.between(1, 2 ** 31 - 1))
-        .map((seed) => ({ seed, unseen: new Set(pairsOf(historyOf(seed)).filter(isNew)) }))
-        .toSorted((one, other) => other.unseen.size - one.unseen.size)[0]!;
+        .map((seed) => {
+          const one = historyOf(seed);
+          const unseen = new Set(pairsOf(one).filter((pair) => !seen.has(pair)));
+          const scenes = scenesOf(one);
+          const rare = scenes.reduce((sum, name) => sum + 1 / (1 + (played.get(name) ?? 0)), 0);
+          return { seed, scenes, unseen, worth: rare + unseen.size / candidates };
+        })
+        .toSorted((one, other) => other.worth - one.worth)[0]!;
       for (const pair of chosen.unseen) seen.add(pair);
+      for (const name of chosen.scenes) played.set(name, (played.get(name) ?? 0) + 1);
       return chosen.seed;
     },
   };

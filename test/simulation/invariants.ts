@@ -25,6 +25,7 @@ type Run = {
   from_ms: number;
   to_ms: number;
   created_ms: number;
+  finished_ms: number | null;
 };
 type Backfill = { mode: string; selects_by: string; watermark_ms: number; status: string };
 type Ended = Backfill & { revision: number; from_ms: number; to_ms: number };
@@ -90,7 +91,8 @@ function listRuns({ simulator, export_id }: World): Promise<Run[]> {
       run.committing_at IS NOT NULL AS is_marked, run.backfill_id,
       run.cancel_requested_at IS NOT NULL AS is_cancelling,
       ${ms('run.data_interval_start')} AS from_ms, ${ms('run.data_interval_end')} AS to_ms,
-      ${ms('run.created_at')} AS created_ms, CASE WHEN backfill.id IS NOT NULL THEN
+      ${ms('run.created_at')} AS created_ms, ${ms('run.finished_at')} AS finished_ms,
+      CASE WHEN backfill.id IS NOT NULL THEN
         json_build_object('mode', backfill.mode, 'selects_by', backfill.selects_by,
           'watermark_ms', ${ms('backfill.watermark')}, 'status', backfill.status) END AS backfill
     FROM batch_export_runs run LEFT JOIN batch_export_backfills backfill
@@ -178,6 +180,8 @@ function assertMadeUp(runs: Run[]): void {
       (other) =>
         other.id !== run.id &&
         other.created_ms >= run.created_ms &&
+        // Planned after its end, the other run left nothing to it.
+        other.created_ms <= (run.finished_ms ?? Infinity) &&
         other.backfill_id !== run.backfill_id &&
         !other.is_make_up &&
         other.status !== 'Cancelled',

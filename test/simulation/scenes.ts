@@ -456,4 +456,9 @@ const scenes = {
 };
 
 /** Rounds in which something happens that chance alone seldom brings about. */
-export const scene: fc.Arbitrary<Round[]> = fc.oneof(...Object.values(scenes));
+export const scene: fc.Arbitrary<Round[]> = fc.oneof(
+  ...Object.entries(scenes).map(([named, { weight, arbitrary }]) => ({
+    weight,
+    arbitrary: arbitrary.map(([first, ...rest]): Round[] => [{ ...first!, scene: named }, ...rest]),
+  })),
+);
