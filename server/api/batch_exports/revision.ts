@@ -63,7 +63,7 @@ export function startsRevision(
   if (
     before.model !== after.model ||
     before.custom_query !== after.custom_query ||
-    !isDeepStrictEqual(before.write_rule, after.write_rule) ||
+    !isDeepStrictEqual(rowsOf(before.write_rule), rowsOf(after.write_rule)) ||
     before.destination.type !== after.destination.type
   )
     return true;
@@ -90,14 +90,22 @@ export function startsRevision(
   );
 }
 
+/** The part of a rule that decides about rows; whether there may be none does not. */
+function rowsOf(rule: WriteRule | null | undefined) {
+  if (rule === null || rule === undefined) return null;
+  const { allow_empty: _allow_empty, ...rest } = rule;
+  return rest;
+}
+
 /** True when the change makes the export deliver something else, or elsewhere, from then on. */
 export function changesDelivery(change: CheckedChange): boolean {
   const { row, before, sink, query, write_rule } = change;
   const { model, custom_query } = query.content;
   const config = (sink?.destination ?? before).config;
   if (change.rhythm.timezone !== row.timezone && namesLocalTime(config)) return true;
-  const was = { model: row.model, custom_query: row.custom_query, write_rule: row.write_rule };
-  const is = { model, custom_query, write_rule };
+  const { write_rule: rule_before } = row;
+  const was = { model: row.model, custom_query: row.custom_query, write_rule: rowsOf(rule_before) };
+  const is = { model, custom_query, write_rule: rowsOf(write_rule) };
   if (sink === undefined) return !isDeepStrictEqual(was, is);
   return startsRevision(
     sink.definition,

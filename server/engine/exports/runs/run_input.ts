@@ -10,7 +10,7 @@ import type { StoredConfig } from '../../model/destination/stored_config.ts';
 import { findDestination } from '../../destinations/index.ts';
 import type { Engine } from '../engine.ts';
 import { eventFilterOf } from '../../model/models/event_filter.ts';
-import { mergeIn } from '../../model/destination/write_mode.ts';
+import { writtenBy } from '../../model/destination/write_mode.ts';
 import { columnsOf } from '../source/source_query.ts';
 import { createReceipt, signReceipt } from './receipt.ts';
 import type { ClaimedRun, StoredSlice } from '../../model/run.ts';
@@ -63,7 +63,7 @@ export function openOrder(engine: Pick<Engine, 'secrets'>, run: OrderedRun): Ord
     data_interval_end: run.data_interval_end,
     timezone: run.timezone,
     columns: columnsOf(run, definition.column_set),
-    ...mergeIn(run.write_rule),
+    ...writtenBy(run.write_rule, run),
   };
   return { definition, config: openConfig(engine, run.batch_export_id, run), delivery };
 }

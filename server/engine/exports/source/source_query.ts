@@ -3,8 +3,8 @@ import { NonRetryableError } from '../../model/destination/errors.ts';
 import { columnsOfQuery } from '../../query/custom_query.ts';
 import type { QueryStore } from '../../query/custom_query.ts';
 import { eventFilterOf } from '../../model/models/event_filter.ts';
-import { fromStored } from '../../model/ledger/rectangles.ts';
-import type { StoredRectangle } from '../../model/ledger/rectangles.ts';
+import { fromStored, isHistory } from '../../model/ledger/rectangles.ts';
+import type { Rectangle, StoredRectangle } from '../../model/ledger/rectangles.ts';
 import type { Column } from '../../model/models/column.ts';
 import { models } from '../../model/models/index.ts';
 import { ForeignNodeError, gateRelation } from '../../query/gate/check_by_engine.ts';
@@ -13,7 +13,7 @@ import type { ResolvedQuery } from '../../query/query.ts';
 import { QueryError } from '../../query/query_error.ts';
 import { querySettings } from '../../query/settings.ts';
 import type { QueryParameters } from '../../query/values/writer.ts';
-import type { ModelKey, ModelName } from '../../model/models/model.ts';
+import type { ModelKey, ModelName, QueryText } from '../../model/models/model.ts';
 
 /**
  * The rows that a run reads: one project's rows of one model within its selection, or a query's
@@ -74,7 +74,7 @@ export async function openSourceQuery(store: QueryStore, source: Source): Promis
   if (source.custom_query === null)
     return {
       team_id: source.team_id,
-      ...relation(source.team_id, selection, event_filter),
+      ...standing(source.model, relation(source.team_id, selection, event_filter), selection),
       order,
       key,
       settings: own,
@@ -105,6 +105,13 @@ export async function openSourceQuery(store: QueryStore, source: Source): Promis
     settings,
     query,
   };
+}
+
+/** All of the past leaves a state: what was deleted by its end is not a part of it. */
+function standing(model: ModelName, { text, ...rows }: QueryText, selection: Rectangle[]) {
+  const hasDeleted = models[model].columns.tables.some(({ name }) => name === 'is_deleted');
+  if (!hasDeleted || !isHistory(selection)) return { text, ...rows };
+  return { text: `(SELECT * FROM ${text} WHERE NOT is_deleted)`, ...rows };
 }
 
 function understood(text: string, model: Source['model']): ResolvedQuery {
