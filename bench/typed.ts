@@ -16,7 +16,7 @@ const { events: count } = readOptions({ events: 1_000_000 });
 const rounds = 5;
 
 const properties: [property: string, type: TypedColumn['type'], json: string][] = [
-  ['amount', 'float', "toString(number % 10007 / 100)"],
+  ['amount', 'float', 'toString(number % 10007 / 100)'],
   ['quantity', 'integer', 'toString(number % 17)'],
   ['is_trial', 'boolean', "if(number % 3 = 0, 'true', 'false')"],
   ['plan', 'text', `concat('"', ['free', 'pro', 'team'][number % 3 + 1], '"')`],
@@ -25,13 +25,21 @@ const properties: [property: string, type: TypedColumn['type'], json: string][] 
   ['$os', 'text', `concat('"', ['Windows', 'Mac OS X', 'Linux'][number % 3 + 1], '"')`],
   ['$device_id', 'text', `concat('"', toString(generateUUIDv4(number % 50000)), '"')`],
   ['$session_id', 'text', `concat('"', toString(generateUUIDv4(number)), '"')`],
-  ['$current_url', 'text', `concat('"https://shop.example/products/', toString(number % 5000), '?ref=mail"')`],
+  [
+    '$current_url',
+    'text',
+    `concat('"https://shop.example/products/', toString(number % 5000), '?ref=mail"')`,
+  ],
   ['$pathname', 'text', `concat('"/products/', toString(number % 5000), '"')`],
   ['$referrer', 'text', `'"https://search.example/"'`],
   ['$screen_height', 'integer', 'toString(700 + number % 900)'],
   ['$screen_width', 'integer', 'toString(1000 + number % 2000)'],
   ['$lib_version', 'text', `'"1.298.0"'`],
-  ['items', 'json', `concat('[{"sku":"A-', toString(number % 999), '","n":', toString(number % 5), '}]')`],
+  [
+    'items',
+    'json',
+    `concat('[{"sku":"A-', toString(number % 999), '","n":', toString(number % 5), '}]')`,
+  ],
 ];
 const typed = properties.map(([property, type]): TypedColumn => {
   return { property, type, column: `p_${property.replace('$', '')}` };

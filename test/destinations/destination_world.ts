@@ -278,6 +278,12 @@ export class Contract {
     return this.inOrder(Array.from({ length: deliveries }, () => rows).flat());
   }
 
+  /** The uuids of the rows of a slice. */
+  uuidsOf(number: number): string[] {
+    const [from, to] = slice_ranges[number]!;
+    return contractRows.slice(from, to).map(({ uuid }) => uuid);
+  }
+
   private inOrder(rows: Record<string, unknown>[]): Record<string, unknown>[] {
     return this.under.is_unordered === true
       ? rows.toSorted((one, other) => String(one['uuid']).localeCompare(String(other['uuid'])))

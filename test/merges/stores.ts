@@ -42,6 +42,8 @@ export type MergeStore = {
   /** The server does what the next commit asks for, and its answer is lost. */
   loseNextAnswer(): void;
   loseNoAnswer(): void;
+  /** Runs a statement with all rights, where deliveries have fewer. */
+  asAdmin?(statement: string): Promise<unknown>;
   close(): Promise<void>;
 };
 
@@ -126,6 +128,7 @@ export async function openMySqlStore(): Promise<MergeStore> {
     },
     loseNextAnswer: () => door.commits.strike(lost),
     loseNoAnswer: () => door.commits.strike(undefined),
+    asAdmin: (statement) => admin.query(statement),
     close: async () => {
       await admin.end();
       await door.close();

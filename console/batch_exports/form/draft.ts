@@ -37,6 +37,7 @@ export type Draft = {
   /** Names of columns, separated by commas. */
   primary_key: string;
   version_key: string;
+  allow_empty: boolean;
   is_query: boolean;
   custom_query: string;
   type: string;
@@ -63,6 +64,7 @@ export const shown_keys = [
   'mode',
   'primary_key',
   'version_key',
+  'allow_empty',
   'destination',
   'connection_id',
 ] as const;
@@ -100,6 +102,7 @@ export function draftOf(base: Base | undefined, zone: string): Draft {
     mode: base?.mode ?? '',
     primary_key: keysIn(base, 'primary_key'),
     version_key: keysIn(base, 'version_key'),
+    allow_empty: base?.allow_empty ?? false,
     is_query: base !== undefined && base.custom_query !== null,
     custom_query: base?.custom_query ?? '',
     type: base?.destination.type ?? '',
@@ -148,6 +151,7 @@ function saidOf(draft: Draft, zone: string): Said {
     mode: mode === '' ? null : mode,
     primary_key: names(draft.primary_key),
     version_key: names(draft.version_key),
+    ...(mode === 'replace' ? { allow_empty: draft.allow_empty } : {}),
   };
   return {
     name,

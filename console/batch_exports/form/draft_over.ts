@@ -37,13 +37,14 @@ function storedTexts(base: Base | undefined, zone: string): Record<string, strin
   return shownTexts(draftOf(base, zone), base?.destination.config ?? {});
 }
 
-function shownTexts({ type, typed: _, is_query, ...texts }: Draft, config: object) {
+function shownTexts({ type, typed: _, is_query, allow_empty, ...texts }: Draft, config: object) {
   const of_config = Object.entries(config).map(([key, value]: [string, unknown]) => [
     `destination__config__${key}`,
     typeof value === 'string' ? value : textOf(value),
   ]);
   const custom_query = is_query ? texts.custom_query : '';
-  const named: Record<string, string> = { ...texts, custom_query, destination: type };
+  const own = { custom_query, allow_empty: String(allow_empty), destination: type };
+  const named: Record<string, string> = { ...texts, ...own };
   return { ...named, ...(Object.fromEntries(of_config) as Record<string, string>) };
 }
 

@@ -19,6 +19,11 @@ export const mode_choices: { value: TypedMode; label: string; hint: string }[] =
     label: 'Merge',
     hint: 'The table keeps one row for each key: the one with the greatest version.',
   },
+  {
+    value: 'replace',
+    label: 'Replace',
+    hint: 'Each run writes all rows anew. Whatever else is in the table is deleted.',
+  },
 ];
 
 /** The names in a text, in their order. */

@@ -1,4 +1,4 @@
-import { Button, NativeSelect, TextInput } from '@mantine/core';
+import { Button, Checkbox, NativeSelect, TextInput } from '@mantine/core';
 import type { DestinationType } from '../../../server/api/destinations/schema.ts';
 import { useFault } from '../../form/context.ts';
 import type { Draft } from './draft.ts';
@@ -12,7 +12,7 @@ type Given = {
   change: (changes: Partial<Draft>) => void;
 };
 
-/** Fields for the way of rows into the table, and for the columns by which they are merged. */
+/** Fields for the way of rows into the table: for merging its columns, for replacing its bound. */
 export function WriteModeFields({ draft, type, columns, change }: Given) {
   const error = useFault('mode');
   const chosen = mode_choices.find(({ value }) => value === draft.mode);
@@ -33,6 +33,17 @@ export function WriteModeFields({ draft, type, columns, change }: Given) {
         onChange={({ currentTarget }) => choose(currentTarget.value)}
         data={mode_choices.map(({ value, label }) => ({ value, label }))}
       />
+      {draft.mode === 'replace' && (
+        <Checkbox
+          name="allow_empty"
+          label="Allow an empty result"
+          description={
+            'If off, a run without rows fails and the table stays: a wrong query has no rows either.'
+          }
+          checked={draft.allow_empty}
+          onChange={({ currentTarget }) => change({ allow_empty: currentTarget.checked })}
+        />
+      )}
       {draft.mode === 'merge' && (
         <>
           <ColumnsField

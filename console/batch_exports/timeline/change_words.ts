@@ -12,6 +12,7 @@ const mask = '********';
 
 /** Names of an export's own fields, as its form has them. */
 const labels: Record<string, string> = {
+  allow_empty: 'Allow an empty result',
   connection_id: 'Connection',
   custom_query: 'Query',
   'destination.type': 'Destination',

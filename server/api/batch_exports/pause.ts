@@ -1,3 +1,4 @@
+import { isReplacing } from '../../engine/model/destination/write_mode.ts';
 import { forgetFailures } from '../../engine/exports/health/store.ts';
 import type { Rhythm } from '../../engine/exports/planning/interval.ts';
 import type { Schedule } from '../../engine/exports/planning/plan.ts';
@@ -70,8 +71,8 @@ export function paused(row: ExportFields, now: number): PauseChange | undefined 
 
 /**
  * Returns the changes at the end of a pause; undefined for an active export. With `backfill` the
- * schedule stays where it was, so every missed interval is delivered once; otherwise it continues
- * with the current interval.
+ * schedule stays where it was, so every missed interval is delivered once; otherwise, and where
+ * each run replaces the table, it continues with the current interval.
  */
 export function unpaused(
   row: ExportFields,
@@ -80,7 +81,9 @@ export function unpaused(
 ): PauseChange | undefined {
   if (!row.paused) return undefined;
   const before = scheduleOf(row);
-  const after = backfill || row.next_run_at === null ? before : resumed(before, rhythmOf(row), now);
+  const is_whole = isReplacing(row.write_rule);
+  const stays = (backfill && !is_whole) || row.next_run_at === null;
+  const after = stays ? before : resumed(before, rhythmOf(row), now);
   const fields = {
     paused: false,
     last_paused_at: row.last_paused_at,
@@ -88,7 +91,7 @@ export function unpaused(
     ...storedSchedule(after),
   };
   const [from, to] = [isoInstant(before.planned_until), isoInstant(after.planned_until)];
-  if (after.planned_until > before.planned_until) {
+  if (after.planned_until > before.planned_until && !is_whole) {
     const range = JSON.stringify({ by: 'inserted_at', start_at: from, end_at: to });
     return {
       fields,
@@ -104,7 +107,7 @@ export function unpaused(
         'Unpaused. No run follows, because no further interval ends before end_at: move ' +
         'end_at to go on.',
     };
-  return { fields, message: `Unpaused. The next run starts with ${from}.` };
+  return { fields, message: `Unpaused. The next run starts with ${is_whole ? to : from}.` };
 }
 
 /**

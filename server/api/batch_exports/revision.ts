@@ -65,7 +65,7 @@ export function startsRevision(
     before.model !== after.model ||
     before.custom_query !== after.custom_query ||
     before.columns !== after.columns ||
-    !isDeepStrictEqual(before.write_rule, after.write_rule) ||
+    !isDeepStrictEqual(rowsOf(before.write_rule), rowsOf(after.write_rule)) ||
     before.destination.type !== after.destination.type
   )
     return true;
@@ -92,6 +92,13 @@ export function startsRevision(
   );
 }
 
+/** The part of a rule that decides about rows; whether there may be none does not. */
+function rowsOf(rule: WriteRule | null | undefined) {
+  if (rule === null || rule === undefined) return null;
+  const { allow_empty: _allow_empty, ...rest } = rule;
+  return rest;
+}
+
 /** True when the change makes the export deliver something else, or elsewhere, from then on. */
 export function changesDelivery(change: CheckedChange): boolean {
   const { row, before, sink, query, write_rule, typed } = change;
@@ -101,10 +108,10 @@ export function changesDelivery(change: CheckedChange): boolean {
   const was = {
     model: row.model,
     custom_query: row.custom_query,
-    write_rule: row.write_rule,
+    write_rule: rowsOf(row.write_rule),
     columns: row.columns,
   };
-  const is = { model, custom_query, write_rule, columns: typed.columns };
+  const is = { model, custom_query, write_rule: rowsOf(write_rule), columns: typed.columns };
   if (sink === undefined) return !isDeepStrictEqual(was, is);
   return startsRevision(
     sink.definition,

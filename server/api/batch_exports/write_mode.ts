@@ -4,12 +4,18 @@ import type { Sql } from 'sql-template-tag';
 import { Type } from 'typebox';
 import { destinations } from '../../engine/destinations/index.ts';
 import { mergeKey, versionColumns } from '../../engine/destinations/sql_tables/layout.ts';
-import { write_modes } from '../../engine/model/destination/write_mode.ts';
+import {
+  isReplacing,
+  replaced_bytes_max,
+  replaced_records_max,
+  write_modes,
+} from '../../engine/model/destination/write_mode.ts';
 import type { WriteMode, WriteRule } from '../../engine/model/destination/write_mode.ts';
 import { models } from '../../engine/model/models/index.ts';
 import { model_names } from '../../engine/model/models/model.ts';
 import type { ModelName } from '../../engine/model/models/model.ts';
 import type { Column } from '../../engine/model/models/column.ts';
+import { counted } from '../../platform/counted.ts';
 import { isFields } from '../../platform/fields.ts';
 import type { Fields } from '../../platform/fields.ts';
 import type { Violation } from '../../platform/http/errors.ts';
@@ -24,7 +30,9 @@ const keys_max = 16;
 const about = {
   mode:
     'How rows go into the table of a database. `append` adds each row. `merge` keeps one row for ' +
-    'each value of `primary_key`: that with the greatest `version_key` that was ever delivered ' +
+    'each value of `primary_key`: that with the greatest `version_key` that was ever delivered. ' +
+    '`replace` writes all rows in each run, as of its end, in place of all that are there: ' +
+    `${counted(replaced_records_max, 'row')} and ${counted(replaced_bytes_max, 'byte')} at most ` +
     '(docs/write_modes.md). Null: events are appended, rows of the other models merged.',
   primary_key:
     'The columns that identify a row of the table, with `mode` `merge`. An answer also has those ' +
@@ -32,9 +40,13 @@ const about = {
   version_key:
     'The columns that grow with each change of a row, with `mode` `merge`. The first one that ' +
     'differs decides. Null: rows are appended.',
+  allow_empty:
+    'With `mode` `replace`: a run without rows empties the table. If false, the run fails with ' +
+    '`empty_result` and the table stays, because a wrong query has no rows either.',
   incremental_mode:
     '`mode` under the name that other clients use: `APPEND` or `MERGE`. With `mode` null it says ' +
-    'what the model decides; then it is null for a query whose columns decide.',
+    'what the model decides; then it is null for a query whose columns decide. It is also null ' +
+    'with `mode` `replace`.',
 };
 
 const modes = nullable(Type.Enum([...write_modes], { description: about.mode }));
@@ -48,6 +60,7 @@ export const write_answers = {
   mode: modes,
   primary_key: named(about.primary_key),
   version_key: named(about.version_key),
+  allow_empty: Type.Boolean({ description: about.allow_empty }),
 };
 
 /** The fields as a body may have them. */
@@ -55,6 +68,7 @@ export const write_inputs = {
   mode: Type.Optional(modes),
   primary_key: Type.Optional(names(about.primary_key, keys_max)),
   version_key: Type.Optional(names(about.version_key, versions_max)),
+  allow_empty: Type.Optional(Type.Boolean({ description: about.allow_empty, default: false })),
 };
 
 /** The field under which other clients know the mode. */
@@ -81,14 +95,15 @@ function perModel(namesOf: (model: ModelName) => readonly string[]): Sql {
 
 /** The fields of an export `e` as they are on the wire. */
 export const write_columns = sql`e.write_rule ->> 'mode' AS mode,
-  CASE WHEN e.write_rule IS NOT NULL THEN upper(e.write_rule ->> 'mode')
+  CASE WHEN e.write_rule IS NOT NULL THEN nullif(upper(e.write_rule ->> 'mode'), 'REPLACE')
     WHEN ${is_merged} THEN 'MERGE'
     WHEN e.model = 'events' OR e.destination_type NOT IN (${join(table_types)})
       THEN 'APPEND' END AS incremental_mode,
   CASE WHEN e.write_rule IS NOT NULL THEN (e.write_rule -> 'primary_key')::json
     WHEN ${is_merged} THEN ${perModel((model) => mergeKey({ model }))} END AS primary_key,
   CASE WHEN e.write_rule IS NOT NULL THEN (e.write_rule -> 'version_key')::json
-    WHEN ${is_merged} THEN ${perModel(versionOf)} END AS version_key`;
+    WHEN ${is_merged} THEN ${perModel(versionOf)} END AS version_key,
+  coalesce((e.write_rule ->> 'allow_empty')::boolean, false) AS allow_empty`;
 
 /** The parts of an export that determine how its rows go into a table. */
 export type Written = {
@@ -128,12 +143,17 @@ export function checkWriteRule(
     );
   const violations = (['incremental_mode', 'primary_key', 'version_key'] as const)
     .filter((attr) => !isKnown(attr))
-    .map((attr): Violation => ({ attr, code: 'invalid_input', detail: elseDetail(attr, answer) }));
+    .map((attr): Violation => ({
+      attr,
+      code: 'invalid_input',
+      detail: elseDetail(attr, answer, mode),
+    }));
   return {
     rule,
     violations: [
       ...violations,
       ...placeViolations(sent, rule, written),
+      ...emptyViolations(sent, rule),
       ...(rule?.mode === 'merge' ? columnViolations(rule, written) : []),
     ],
   };
@@ -148,7 +168,7 @@ function answerOf(
 ): Answer {
   if (rule !== null)
     return {
-      incremental_mode: [rule.mode.toUpperCase()],
+      incremental_mode: [isReplacing(rule) ? null : rule.mode.toUpperCase()],
       primary_key: [rule.primary_key],
       version_key: [rule.version_key],
     };
@@ -187,7 +207,12 @@ function wantedMode(sent: Fields, own: Answer, current: WriteMode | null): Write
 
 function ruleOf(sent: Fields, mode: WriteMode | null, current: WriteRule | null): WriteRule | null {
   if (mode === null) return null;
-  if (mode === 'append') return { mode, primary_key: null, version_key: null };
+  const unkeyed = { primary_key: null, version_key: null };
+  if (mode === 'append') return { mode, ...unkeyed };
+  if (mode === 'replace') {
+    const allow_empty = sent['allow_empty'] ?? current?.allow_empty;
+    return { mode, ...unkeyed, allow_empty: allow_empty === true };
+  }
   const listOf = (attr: 'primary_key' | 'version_key'): string[] | null => {
     const value = sent[attr] === undefined ? current?.[attr] : sent[attr];
     const isList = Array.isArray(value) && value.every((one) => typeof one === 'string');
@@ -196,8 +221,10 @@ function ruleOf(sent: Fields, mode: WriteMode | null, current: WriteRule | null)
   return { mode, primary_key: listOf('primary_key'), version_key: listOf('version_key') };
 }
 
-function elseDetail(attr: keyof Answer, answer: Answer): string {
+function elseDetail(attr: keyof Answer, answer: Answer, mode: WriteMode | null): string {
   const [value = null] = answer[attr];
+  if (mode === 'replace')
+    return `With \`mode\` "replace" no row is merged: send null, or leave the field out.`;
   if (attr === 'incremental_mode')
     return `It is another name of \`mode\`: send ${JSON.stringify(value)}, or leave the field out.`;
   return value === null
@@ -207,16 +234,25 @@ function elseDetail(attr: keyof Answer, answer: Answer): string {
         'field out. For another key send `mode` "merge" too.';
 }
 
+/** The field says what an empty result means for a table that is replaced. */
+function emptyViolations(sent: Fields, rule: WriteRule | null): Violation[] {
+  if (sent['allow_empty'] !== true || isReplacing(rule)) return [];
+  const detail =
+    'Only with `mode` "replace" a run can empty the table: send false, or leave it out.';
+  return [{ attr: 'allow_empty', code: 'invalid_input', detail }];
+}
+
 /** Files and requests have no rows that could be replaced. */
 function placeViolations(sent: Fields, rule: WriteRule | null, written: Written): Violation[] {
   const { destination_type: type } = written;
-  if (rule?.mode !== 'merge' || table_types.some((one) => one === type)) return [];
+  const mode = rule?.mode ?? 'append';
+  if (mode === 'append' || table_types.some((one) => one === type)) return [];
   return [
     {
       attr: sent['mode'] === undefined && sent['incremental_mode'] ? 'incremental_mode' : 'mode',
       code: 'invalid_choice',
       detail:
-        `The destination ${type} cannot merge rows: what is written there stays. Send "append", ` +
+        `The destination ${type} cannot ${mode} rows: what is written there stays. Send "append", ` +
         `or choose one of ${table_types.join(', ')}.`,
     },
   ];

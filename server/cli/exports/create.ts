@@ -18,6 +18,10 @@ type CreateFlags = ReadFlags & {
   config?: string[];
   model?: string;
   query?: string;
+  mode?: string;
+  primaryKey?: string[];
+  versionKey?: string[];
+  allowEmpty?: boolean;
   startAt?: string;
   endAt?: string;
   paused?: boolean;
@@ -75,6 +79,10 @@ export async function createExport(
     },
     ...(flags.model === undefined ? {} : { model: flags.model }),
     ...(flags.query === undefined ? {} : { custom_query: queryOf(flags.query) }),
+    ...(flags.mode === undefined ? {} : { mode: flags.mode }),
+    ...(flags.primaryKey === undefined ? {} : { primary_key: flags.primaryKey }),
+    ...(flags.versionKey === undefined ? {} : { version_key: flags.versionKey }),
+    ...(flags.allowEmpty === true ? { allow_empty: true } : {}),
     ...(flags.startAt === undefined ? {} : { start_at: readInstant('--start-at', flags.startAt) }),
     ...(flags.endAt === undefined ? {} : { end_at: readInstant('--end-at', flags.endAt) }),
     ...(flags.paused === true ? { paused: true } : {}),

@@ -51,9 +51,24 @@ const forms: Form[] = [
   {
     pattern: new RegExp(
       `^SELECT (?:DISTINCT )?\`(\\w+)\`\\nFROM (${name})\\nWHERE \`(\\w+)\` = @(\\w+)` +
-        `(?: AND \`(\\w+)\` = @(\\w+))?(?:\\nLIMIT (\\d+))?$`,
+        `(?: AND \`(\\w+)\` = @(\\w+))?(?: AND \`\\w+\` LIKE '%(.+)%')?(?:\\nLIMIT (\\d+))?$`,
     ),
     run: selectColumn,
+  },
+  {
+    pattern: new RegExp(
+      `^ASSERT NOT EXISTS \\(SELECT 1 FROM (${name}) WHERE table_name = @table_name AND ` +
+        `JSON_VALUE\\(manifest, '\\$\\.generation'\\) > @generation\\) AS '(.+)'$`,
+    ),
+    run: assertNewest,
+  },
+  { pattern: new RegExp(`^TRUNCATE TABLE (${name})$`), run: truncate },
+  {
+    pattern: new RegExp(
+      `^DELETE FROM (${name}) WHERE table_name = @table_name AND ` +
+        'batch_export_id = @batch_export_id$',
+    ),
+    run: deleteReceipts,
   },
   {
     pattern: new RegExp(
@@ -161,15 +176,54 @@ function updateRows(
   return nothing;
 }
 
+function assertNewest(
+  world: StatementWorld,
+  parameters: Parameters,
+  [source, told = '']: string[],
+): StatementResult {
+  const generation = String(parameterOf(parameters, '@generation'));
+  const isLater = tableOf(world, source).rows.some(
+    (row) =>
+      row['table_name'] === parameterOf(parameters, '@table_name') &&
+      String(JSON.parse(String(row['manifest'])).generation ?? '') > generation,
+  );
+  if (isLater) throw new JobFailure('invalidQuery', told);
+  return nothing;
+}
+
+function truncate(
+  world: StatementWorld,
+  _parameters: Parameters,
+  [target]: string[],
+): StatementResult {
+  tableOf(world, target).rows = [];
+  return nothing;
+}
+
+function deleteReceipts(
+  world: StatementWorld,
+  parameters: Parameters,
+  [target]: string[],
+): StatementResult {
+  const table = tableOf(world, target);
+  table.rows = table.rows.filter((row) =>
+    ['table_name', 'batch_export_id'].some(
+      (key) => row[key] !== parameterOf(parameters, `@${key}`),
+    ),
+  );
+  return nothing;
+}
+
 function selectColumn(
   world: StatementWorld,
   parameters: Parameters,
-  [column = '', source, key = '', parameter, other, second, limit]: (string | undefined)[],
+  [column = '', source, key = '', parameter, other, second, part, limit]: (string | undefined)[],
 ): StatementResult {
   const rows = tableOf(world, source).rows.filter(
     (row) =>
       row[key] === parameterOf(parameters, parameter) &&
-      (other === undefined || row[other] === parameterOf(parameters, second)),
+      (other === undefined || row[other] === parameterOf(parameters, second)) &&
+      (part === undefined || String(row[column]).includes(part)),
   );
   return {
     names: [column],

@@ -1,3 +1,4 @@
+import { isReplacing } from '../../../engine/model/destination/write_mode.ts';
 import { startBackfill } from '../../../engine/exports/planning/backfill.ts';
 import type { BackfillRange } from '../../../engine/exports/planning/backfill.ts';
 import { backfillArea, timesOf } from '../../../engine/exports/planning/backfill_area.ts';
@@ -33,7 +34,8 @@ const open_backfills_max = 20;
 
 /**
  * Starts the backfill that the body asks for, or with `dry_run` only says how much it would be. The
- * caller holds the lock on the export. Throws 400 for a wrong range.
+ * caller holds the lock on the export. Throws 400 for a wrong range, and for a part of a table that
+ * is replaced as a whole, unless the caller knows that its one run `replaces_all`.
  */
 export async function backfill(
   engine: Engine,
@@ -41,6 +43,7 @@ export async function backfill(
   place: Place,
   row: LockedExport,
   raw: unknown,
+  replaces_all = false,
 ): Promise<Backfill> {
   const body = checked(NewBackfill, raw);
   const { mode = 'missing', by = timesOf(row.model)[0] } = body;
@@ -51,6 +54,7 @@ export async function backfill(
     mode,
   };
   const violations = [
+    ...(replaces_all ? [] : modeViolations(row)),
     ...timeViolations(row, range),
     ...violationsOf(body, row, range, await databaseInstant(tx)),
   ];
@@ -62,17 +66,26 @@ export async function backfill(
       `${open_backfills_max} backfills of this export are in progress: wait for one to end, or ` +
         'cancel one.',
     );
-  const planned = await outlookOf(engine, tx, row, range);
+  const planned = replaces_all ? undefined : await outlookOf(engine, tx, row, range);
   const outlook = planned && {
     records: planned.progress.records_total_count,
     runs: planned.plan.runs_with_records,
     elsewhere: range.mode === 'all' ? 0 : planned.plan.records_delivered_count,
   };
   // An uncertain run is resolved first: the backfill leaves its rows to that run's retry.
-  if (mode === 'missing')
+  if (mode === 'missing' && !replaces_all)
     await retryUncertain(tx, row, backfillArea(by, range.from, range.to, Infinity));
   const id = await startBackfill(tx, row.id, range, engine.settle_seconds, outlook);
   return { ...(await findBackfill(tx, place, row.id, id))!, plan: planned?.plan ?? null };
+}
+
+/** A part of the past would replace all of it. */
+function modeViolations({ write_rule }: LockedExport): Violation[] {
+  if (!isReplacing(write_rule)) return [];
+  const detail =
+    'With `mode` "replace" each run writes all rows of the table, so there is nothing to fill in. ' +
+    'To write it now, use `POST run_now/` of the export.';
+  return [{ attr: 'start_at', code: 'invalid_input', detail }];
 }
 
 function timeViolations(row: LockedExport, { by }: BackfillRange): Violation[] {

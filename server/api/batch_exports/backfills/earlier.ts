@@ -10,13 +10,13 @@ type Range = EarlierDeliveries['ranges'][number];
 
 /**
  * Lists the ranges that earlier revisions of the export have delivered and the present one has not,
- * nor is about to.
+ * nor is about to. None of a table that is replaced: each run brings everything.
  */
 export async function listEarlierRanges(db: Queryable, exportId: string): Promise<Range[]> {
   const revisions = await db.rows<{ revision: number; current: number }>(sql`
     SELECT ledger.revision, e.revision AS current FROM batch_export_ledgers ledger
     JOIN batch_exports e ON e.id = ledger.batch_export_id AND ledger.revision < e.revision
-    WHERE e.id = ${exportId}`);
+    WHERE e.id = ${exportId} AND e.write_rule ->> 'mode' IS DISTINCT FROM 'replace'`);
   if (revisions.length === 0) return [];
   const earlier: Rectangle[] = [];
   for (const { revision } of revisions)

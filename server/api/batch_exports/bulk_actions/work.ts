@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import { takenOf } from '../../../engine/model/ledger/ledger.ts';
-import { subtract } from '../../../engine/model/ledger/rectangles.ts';
+import { restOf } from '../../../engine/model/ledger/rectangles.ts';
 import type { Rectangle } from '../../../engine/model/ledger/rectangles.ts';
 import { appendActivity } from '../../../platform/activity/chain.ts';
 import type { Actor } from '../../../platform/activity/chain.ts';
@@ -195,7 +195,7 @@ function restOfExport(tx: Transaction, row: LockedExport): { of: RestOf; forget(
   return {
     of: async (wanted) => {
       taken ??= (await takenOf(tx, [row])).get(row.id) ?? [];
-      const rest = subtract(wanted, taken);
+      const rest = restOf(wanted, taken);
       taken.push(...rest);
       return rest;
     },

@@ -1,6 +1,6 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
-import { mergeIn } from '../../../engine/model/destination/write_mode.ts';
+import { writtenBy } from '../../../engine/model/destination/write_mode.ts';
 import { destinationDeps } from '../../../engine/exports/engine.ts';
 import type { Engine } from '../../../engine/exports/engine.ts';
 import { refuseAgentBeside } from '../../../platform/http/caller/agent.ts';
@@ -86,7 +86,7 @@ async function testDraft(engine: Engine, request: FastifyRequest, draft: Draft) 
   return {
     steps: await definition.check(config, columns, {
       ...destinationDeps(engine, AbortSignal.timeout(60_000)),
-      ...mergeIn(write_rule),
+      ...writtenBy(write_rule),
     }),
   };
 }

@@ -1,8 +1,15 @@
 import sql, { raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { takenOf } from '../../../engine/model/ledger/ledger.ts';
-import { fromStored, subtract } from '../../../engine/model/ledger/rectangles.ts';
+import {
+  fromStored,
+  historyUntil,
+  restOf as restOfArea,
+  subtract,
+} from '../../../engine/model/ledger/rectangles.ts';
 import type { Rectangle } from '../../../engine/model/ledger/rectangles.ts';
+import { isReplacing } from '../../../engine/model/destination/write_mode.ts';
+import type { WriteRule } from '../../../engine/model/destination/write_mode.ts';
 import { baseOf } from '../../../engine/exports/planning/make_up.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import type { RetryAnswer } from './schema.ts';
@@ -38,9 +45,12 @@ type DeliveryState = {
 /** A refusal, the run whose commit is continued, or the area to deliver. */
 type RetryPlan = { refusal: RetryRefusal } | { continues: string } | { selection: Rectangle[] };
 
+/** The export whose run is retried. */
+type Retried = { revision: number; write_rule: WriteRule | null };
+
 /** Plans the retry of an ended run: the one place that says whether a retry is accepted. */
 export async function planRetry(
-  { revision }: { revision: number },
+  of: Retried,
   run: LockedRun,
   state: DeliveryState,
   restOf: RestOf,
@@ -48,13 +58,13 @@ export async function planRetry(
   if (state.open) return { refusal: 'in_progress' };
   if (state.completed) return { refusal: 'completed' };
   if (state.committing_run_id !== null)
-    return state.committing_revision === revision
+    return state.committing_revision === of.revision
       ? { continues: state.committing_run_id }
       : { refusal: 'changed' };
   const selected = subtract(fromStored(run.selection), []);
   // A backfill with mode all does not ask what was delivered; neither does its retry.
   const selection =
-    run.backfill?.mode === 'all' ? selected : await restOf(wantedOf(revision, run, selected));
+    run.backfill?.mode === 'all' ? selected : await restOf(wantedOf(of, run, selected));
   return selection.length === 0 ? { refusal: 'delivered' } : { selection };
 }
 
@@ -63,7 +73,12 @@ export async function planRetry(
  * may have ended without it, cancelled. An export that was changed since no longer knows which
  * deliveries of others it left out then.
  */
-function wantedOf(revision: number, run: LockedRun, selected: Rectangle[]): Rectangle[] {
+function wantedOf(
+  { revision, write_rule }: Retried,
+  run: LockedRun,
+  selected: Rectangle[],
+): Rectangle[] {
+  if (isReplacing(write_rule)) return [historyUntil(Date.parse(run.data_interval_end))];
   return run.is_make_up || run.revision !== revision ? selected : [baseOf(run)];
 }
 
@@ -87,7 +102,13 @@ export async function getDeliveryState(
   return (await db.row<DeliveryState>(stateOf(sql`${exportId}`, sql`${deliveryId}`)))!;
 }
 
-type Ended = LockedRun & { batch_export_id: string; export_revision: number; state: DeliveryState };
+type Ended = LockedRun & {
+  batch_export_id: string;
+  export_revision: number;
+  write_rule: WriteRule | null;
+} & {
+  state: DeliveryState;
+};
 
 /**
  * Returns the answer to a retry of each of these runs at this moment; of those that have not ended
@@ -104,6 +125,7 @@ export async function retryAnswers(
   const statuses = raw(retried_statuses.map((one) => `'${one}'`).join());
   const runs = await db.rows<Ended>(sql`
     SELECT ${columns_for_actions}, r.batch_export_id, e.revision AS export_revision,
+      e.write_rule,
       to_jsonb(delivery.*) AS state
     FROM unnest(${ids}::uuid[]) WITH ORDINALITY asked (id, place)
     JOIN batch_export_runs r ON r.id = asked.id AND r.status IN (${statuses})
@@ -112,9 +134,9 @@ export async function retryAnswers(
     ORDER BY asked.place`);
   const wanted = new Map<string, { id: string; revision: number; within: Rectangle[] }>();
   for (const run of runs) {
-    const { batch_export_id: id, export_revision: revision } = run;
+    const { batch_export_id: id, export_revision: revision, write_rule } = run;
     const of = wanted.get(id) ?? { id, revision, within: [] };
-    of.within.push(...wantedOf(revision, run, fromStored(run.selection)));
+    of.within.push(...wantedOf({ revision, write_rule }, run, fromStored(run.selection)));
     wanted.set(id, of);
   }
   const taken = await takenOf(db, [...wanted.values()]);
@@ -122,9 +144,8 @@ export async function retryAnswers(
   for (const run of runs) {
     const areas = taken.get(run.batch_export_id) ?? [];
     const state = begun.has(run.delivery_id) ? { ...run.state, open: true } : run.state;
-    const plan = await planRetry({ revision: run.export_revision }, run, state, (area) =>
-      subtract(area, areas),
-    );
+    const of = { revision: run.export_revision, write_rule: run.write_rule };
+    const plan = await planRetry(of, run, state, (area) => restOfArea(area, areas));
     answers.set(run.id, 'refusal' in plan ? plan.refusal : 'possible');
     if (!in_turn || 'refusal' in plan) continue;
     begun.add(run.delivery_id);

@@ -28,7 +28,7 @@ const names = [...Object.keys(properties), 'connection_id'];
 
 type Destination = Static<typeof BatchExportSettings>['destination'];
 
-const no_rule = { mode: null, primary_key: null, version_key: null };
+const no_rule = { mode: null, primary_key: null, version_key: null, allow_empty: false };
 
 /** Batch exports with their destination and query. */
 export const batch_export: Kind = {

@@ -91,6 +91,7 @@ function receiptParameters(
     table_name: targetOf(dataset.config).name,
     records: recordsIn(outcomes),
     manifest: manifest.text,
+    ...(delivery.generation === undefined ? {} : { generation: delivery.generation }),
   };
 }
 

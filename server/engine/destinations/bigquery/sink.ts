@@ -6,6 +6,7 @@ import type {
   SliceOutcome,
 } from '../../model/destination/destination.ts';
 import type { Dialect } from '../sql_tables/dialect.ts';
+import { openReplacing } from '../sql_tables/generations.ts';
 import { prepareTables } from '../sql_tables/prepare.ts';
 import { findReceipt, writeReceipt } from '../sql_tables/receipts.ts';
 import { newStanding, openStagedSink, recordsIn } from '../sql_tables/staged_sink.ts';
@@ -97,10 +98,18 @@ async function show(
   outcomes: SliceOutcome[],
   manifest: Manifest,
 ): Promise<boolean> {
-  const { dataset, delivery, standing, json_columns } = session;
+  const { dataset, dialect, delivery, standing, json_columns } = session;
   const tables = await joinedStages(dataset, delivery, outcomes);
   const rows = { delivery, tables, json_columns };
-  return showRows(dataset, standing, rows, { outcomes, manifest });
+  const { find } = openReplacing(dialect, delivery);
+  await find();
+  try {
+    return await showRows(dataset, standing, rows, { outcomes, manifest });
+  } catch (error) {
+    // The script ends where a later generation came meanwhile.
+    if (!standing.may_show) await find();
+    throw error;
+  }
 }
 
 async function abort(session: Session): Promise<void> {

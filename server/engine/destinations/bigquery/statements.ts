@@ -1,4 +1,6 @@
+import type { Delivery } from '../../model/destination/destination.ts';
 import type { Column } from '../../model/models/column.ts';
+import { isGeneration } from '../sql_tables/generations.ts';
 import type { Layout } from '../sql_tables/layout.ts';
 import { mergeWords } from '../sql_tables/merging.ts';
 import type { Merge } from '../sql_tables/merging.ts';
@@ -14,10 +16,14 @@ export type Staged = { tables: string[]; json_columns: ReadonlySet<string> };
 /**
  * Rows and receipt in one multi-statement transaction: readers see both or neither, and a script
  * that ends before its COMMIT is rolled back by BigQuery. Parameters: `delivery_id`,
- * `batch_export_id`, `run_id`, `table_name`, `records`, `manifest`. Without stage tables there is
- * the receipt alone.
+ * `batch_export_id`, `run_id`, `table_name`, `records`, `manifest`, and of a generation its instant.
+ * Without stage tables there is the receipt alone.
  */
-export function showScript(config: BigQueryConfig, layout: Layout, staged: Staged): string {
+export function showScript(
+  config: BigQueryConfig,
+  layout: Layout & Pick<Delivery, 'generation'>,
+  staged: Staged,
+): string {
   const merge = mergeWords(layout, { came, there, tie }, quoted);
   const rows =
     staged.tables.length === 0
@@ -27,7 +33,24 @@ export function showScript(config: BigQueryConfig, layout: Layout, staged: Stage
             ? insertStatement(config, layout, staged)
             : mergeStatement(config, layout, staged, merge),
         ];
-  return transaction([...rows, receiptStatement(config)]);
+  const before = isGeneration(layout) ? replaceStatements(config) : [];
+  return transaction([...before, ...rows, receiptStatement(config)]);
+}
+
+/**
+ * Empties the table, unless it has a later generation: then the script ends with an error. Of two
+ * scripts at the same time BigQuery ends one, because both change the same table.
+ */
+function replaceStatements(config: BigQueryConfig): string[] {
+  const { quoted: table, receipts } = targetOf(config);
+  const later =
+    `SELECT 1 FROM ${receipts} WHERE table_name = @table_name ` +
+    `AND JSON_VALUE(manifest, '$.generation') > @generation`;
+  return [
+    `ASSERT NOT EXISTS (${later}) AS 'The table has a later generation'`,
+    `TRUNCATE TABLE ${table}`,
+    `DELETE FROM ${receipts} WHERE table_name = @table_name AND batch_export_id = @batch_export_id`,
+  ];
 }
 
 function transaction(statements: string[]): string {

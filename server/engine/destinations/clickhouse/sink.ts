@@ -12,6 +12,7 @@ import type {
 } from '../../model/destination/destination.ts';
 import { commitKnowingly } from '../sql_tables/commit.ts';
 import type { CommitAnswer } from '../sql_tables/commit.ts';
+import { isGeneration } from '../sql_tables/generations.ts';
 import { prepareTables } from '../sql_tables/prepare.ts';
 import { newStanding, openStagedSink, recordsIn } from '../sql_tables/staged_sink.ts';
 import type { StagedDelivery, Standing } from '../sql_tables/staged_sink.ts';
@@ -23,6 +24,7 @@ import { clickHouseError } from './faults.ts';
 import { withFaults } from '../../model/destination/faults.ts';
 import { findReceipt, writeReceipt } from './receipts.ts';
 import { eraseRows } from './erase.ts';
+import { dropNext, isStanding, removeReplaced, replaceTable } from './replace.ts';
 import { announceStage, showStage, takeBack, takeStageBack } from './show.ts';
 import type { ShownStage } from './show.ts';
 import { dropStages, insertSlice, joinSlices, takeSlicesOver, writeSlice } from './slices.ts';
@@ -55,7 +57,10 @@ export async function openClickHouseSink(
     write: (slice, bytes) => write(session, slice, bytes),
     commit: (outcomes, manifest) => commit(session, standing, outcomes, manifest),
     abort: () => abort(session),
-    tidyUp: () => dropStages(session, []),
+    tidyUp: async () => {
+      await dropStages(session, []);
+      await dropNext(session);
+    },
     close: () => connection.close(),
   };
   return openStagedSink(work, clickHouseError, deps.log);
@@ -98,17 +103,20 @@ async function commit(
 ): Promise<void> {
   const { connection, delivery } = session;
   const records = recordsIn(outcomes);
+  const isReplacing = isGeneration(delivery);
   const { stage_id, is_shown } = await stageToShow(session, outcomes);
   await commitKnowingly(standing, manifest, {
     commit: async () => {
-      if (!is_shown) await showStage(session);
+      if (!is_shown) await (isReplacing ? replaceTable(session, records) : showStage(session));
       await writeReceipt(connection, delivery, { stage_id, records, manifest: manifest.text });
+      if (isReplacing) await removeReplaced(session);
     },
     answerOf: answerOfCommit,
     isThere: async ({ text }) => {
       if ((await findReceipt(connection, delivery))?.manifest === text) return true;
-      if (is_shown) throw new Error('An earlier attempt has shown the rows.');
-      await takeStageBack(session);
+      if (is_shown || (isReplacing && (await isStanding(session))))
+        throw new Error('The rows are shown.');
+      if (!isReplacing) await takeStageBack(session);
       return false;
     },
   });
@@ -120,6 +128,8 @@ async function stageToShow(session: Session, outcomes: SliceOutcome[]): Promise<
   const { delivered_stage_id: stage_id, delivery } = session;
   if (stage_id === undefined) {
     if (session.has_slices) await joinSlices(session, outcomes);
+    if (isGeneration(delivery))
+      return { stage_id: session.stage.id, is_shown: await isStanding(session) };
     return announceStage(session, recordsIn(outcomes));
   }
   if (delivery.erased !== undefined) await eraseRows(session, delivery.erased);
@@ -148,6 +158,7 @@ function answerOfCommit(error: unknown): CommitAnswer {
 
 async function abort(session: Session): Promise<void> {
   await dropStages(session, []);
+  await dropNext(session);
   session.target = undefined;
   session.has_slices = false;
   if (session.delivered_stage_id === undefined) await takeBack(session);

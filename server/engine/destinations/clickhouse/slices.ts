@@ -170,7 +170,8 @@ export async function dropStages(
       await connection.command(`DROP TABLE IF EXISTS ${inDatabase(connection.config, table)} SYNC`);
 }
 
-async function countRows(connection: Connection, name: string): Promise<number> {
+/** Counts the rows of a table, a quoted name. */
+export async function countRows(connection: Connection, name: string): Promise<number> {
   const [row] = await connection.rows<{ records: number }>(
     `SELECT count() AS records FROM ${name}`,
   );

@@ -10,6 +10,7 @@ import type {
 } from '../../model/destination/destination.ts';
 import type { CommitAnswer } from '../sql_tables/commit.ts';
 import type { Dialect } from '../sql_tables/dialect.ts';
+import { isGeneration, openReplacing } from '../sql_tables/generations.ts';
 import { inTransactions } from '../sql_tables/in_transactions.ts';
 import { eraseRows, prepareTables } from '../sql_tables/prepare.ts';
 import { findReceipt, writeReceipt } from '../sql_tables/receipts.ts';
@@ -24,6 +25,7 @@ import { withFaults } from '../../model/destination/faults.ts';
 import { valueLists } from './rows.ts';
 import { dropStages, createStage, moveStage, stageOf, stageSlice, takeStageOver } from './stage.ts';
 import type { Stage } from './stage.ts';
+import { lockReplacing, requireUnreferenced, unlockReplacing } from './replace.ts';
 import { insertStatement } from './table.ts';
 
 /** One attempt at a delivery. `is_open` is true while a transaction is. */
@@ -61,6 +63,14 @@ export async function openMySqlSink(
     is_open: false,
   };
   const { dialect, stage } = session;
+  const replacing = openReplacing(dialect, delivery);
+  const clear = async () => {
+    if (!isGeneration(delivery)) return;
+    await outside(() => lockReplacing(connection));
+    await replacing.find();
+    await requireUnreferenced(connection);
+    await replacing.clear();
+  };
   const outside = <Result>(work: () => Promise<Result>) => outsideTransaction(session, work);
   return openStagedSink(
     inTransactions({
@@ -81,9 +91,15 @@ export async function openMySqlSink(
           ...insertStatement(connection.target.quoted, delivery),
           row: '',
         }),
-      move: (outcomes) => moveStage(stage, outcomes),
-      writeReceipt: (records, manifest, is_repeat) =>
-        writeReceipt(dialect, delivery, { records, text: manifest.text, is_repeat }),
+      move: async (outcomes) => {
+        await clear();
+        await moveStage(stage, outcomes);
+      },
+      clear,
+      writeReceipt: async (records, manifest, is_repeat) => {
+        await replacing.removeReceipts();
+        await writeReceipt(dialect, delivery, { records, text: manifest.text, is_repeat });
+      },
       erase: (keys) => eraseRows(dialect, delivery, keys),
       rejected: rejectedTable(dialect, delivery),
       answerOf: answerOfCommit,
@@ -140,6 +156,7 @@ async function letGo(session: Session, statement: 'COMMIT' | 'ROLLBACK'): Promis
   session.is_open = false;
   // A lock that cannot be released goes with the session; what was committed stays.
   await session.connection.run('DO RELEASE_LOCK(?)', [lockName(session)]).catch(() => undefined);
+  if (isGeneration(session.delivery)) await unlockReplacing(session.connection);
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Delivery, DestinationDeps, Sink } from '../../model/destination/de
 import { inTransactions } from '../sql_tables/in_transactions.ts';
 import type { TransactionalDelivery } from '../sql_tables/in_transactions.ts';
 import type { Dialect } from '../sql_tables/dialect.ts';
+import { isGeneration, openReplacing } from '../sql_tables/generations.ts';
 import { isMerged } from '../sql_tables/layout.ts';
 import { postgresAnswer } from '../sql_tables/postgres_commit.ts';
 import { connect } from '../sql_tables/postgres_connection.ts';
@@ -30,7 +31,8 @@ import {
   takeStageOver,
 } from './stage.ts';
 import type { StagedSlice } from './stage.ts';
-import { beginTransaction, endMove, lockDelivery } from './transaction.ts';
+import { replaceRows, requireNoCascade } from './replace.ts';
+import { beginTransaction, endMove, lockDelivery, lockReplacing } from './transaction.ts';
 
 /**
  * Opens an attempt at a delivery. A second session moves staged rows into the table, in one
@@ -49,6 +51,12 @@ export async function openPostgresSink(
   /** Places of the slices in the stage. */
   const staged = new Map<number, StagedSlice>();
   const held = { connection, dialect, delivery };
+  const replacing = openReplacing(dialect, delivery);
+  const beginReplacing = async () => {
+    await lockReplacing(connection, stage.target);
+    await replacing.find();
+    await requireNoCascade(connection, dialect.target);
+  };
   const work: TransactionalDelivery = {
     name: targetOf(config).name,
     delivery,
@@ -69,9 +77,9 @@ export async function openPostgresSink(
       return true;
     },
     // Rows are merged when all are staged, in the order of their keys: deliveries that merge the
-    // same rows bit by bit would wait for each other in a circle.
+    // same rows bit by bit would wait for each other in a circle. A generation comes as a whole.
     openMover: async () =>
-      isMerged(delivery)
+      isMerged(delivery) || isGeneration(delivery)
         ? undefined
         : openMover(config, delivery, deps, { stage, staged, holder: connection }),
     stage: async (slice, bytes) => {
@@ -80,9 +88,20 @@ export async function openPostgresSink(
     },
     insert: async (slice, bytes) =>
       requireRecords(slice, await copyRows(connection, stage.target, delivery, bytes)),
-    move: () => moveStage(connection, stage),
-    writeReceipt: (records, manifest, is_repeat) =>
-      writeReceipt(dialect, delivery, { records, text: manifest.text, is_repeat }),
+    move: async () => {
+      if (!isGeneration(delivery)) return moveStage(connection, stage);
+      await beginReplacing();
+      await replaceRows(connection, stage);
+    },
+    clear: async () => {
+      if (!isGeneration(delivery)) return;
+      await beginReplacing();
+      await replacing.clear();
+    },
+    writeReceipt: async (records, manifest, is_repeat) => {
+      await replacing.removeReceipts();
+      await writeReceipt(dialect, delivery, { records, text: manifest.text, is_repeat });
+    },
     erase: (keys) => eraseRows(dialect, delivery, keys),
     rejected: rejectedTable(dialect, delivery),
     dropStage: async () => {

@@ -27,6 +27,13 @@ export async function lockDelivery(connection: Connection, delivery: Delivery): 
   ]);
 }
 
+/** Waits until no other transaction replaces the rows of this table, until the open one ends. */
+export async function lockReplacing(connection: Connection, table: string): Promise<void> {
+  await connection.rows('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
+    `sluice replace ${table}`,
+  ]);
+}
+
 /**
  * Waits until no other transaction moves slices of this delivery. Only the holder of the stage asks
  * for it, while it has the delivery.

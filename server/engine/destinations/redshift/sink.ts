@@ -18,6 +18,7 @@ import type { FoundColumn } from '../sql_tables/fitting.ts';
 import { openApart, takenOver } from '../sql_tables/rejected/apart.ts';
 import type { Apart, ApartStage } from '../sql_tables/rejected/apart.ts';
 import { sendByPart } from '../sql_tables/rejected/set_aside.ts';
+import { openReplacing } from '../sql_tables/generations.ts';
 import { prepareTables } from '../sql_tables/prepare.ts';
 import { findReceipt, writeReceipt } from '../sql_tables/receipts.ts';
 import { newStanding, openStagedSink, recordsIn, requireCame } from '../sql_tables/staged_sink.ts';
@@ -164,10 +165,16 @@ async function commit(
       standing.may_show = is_repeat;
       const isLate = is_repeat && !standing.is_delivered;
       if (isLate && delivery.rejects !== undefined) throw takenOver();
+      const replacing = openReplacing(dialect, delivery);
+      if (!is_repeat) {
+        await replacing.find();
+        await replacing.clear();
+      }
       if (source !== undefined && !isLate)
         for (const statement of showStatements(target, delivery, source, session.found))
           await connection.rows(statement);
       await apartOf(session).show();
+      await replacing.removeReceipts();
       await writeReceipt(dialect, delivery, {
         records: recordsIn(outcomes),
         text: manifest.text,

@@ -15,6 +15,7 @@ import type {
 import { commitKnowingly } from '../sql_tables/commit.ts';
 import type { CommitAnswer } from '../sql_tables/commit.ts';
 import type { Dialect } from '../sql_tables/dialect.ts';
+import { openReplacing } from '../sql_tables/generations.ts';
 import { columnList, isMerged } from '../sql_tables/layout.ts';
 import { measured } from '../sql_tables/measured.ts';
 import { prepareTables } from '../sql_tables/prepare.ts';
@@ -183,6 +184,7 @@ async function commit(
   const { connection, dialect, delivery, attempt_id, standing } = session;
   const { is_delivered } = standing;
   const records = recordsIn(outcomes);
+  const replacing = openReplacing(dialect, delivery);
   const source = await sourceOf(session, outcomes);
   await connection.rows('BEGIN TRANSACTION');
   try {
@@ -191,10 +193,15 @@ async function commit(
       is_delivered,
     });
     standing.may_show = is_shown;
+    if (!is_shown) {
+      await replacing.find();
+      await replacing.clear();
+    }
     if (!is_shown || is_delivered) {
       if (source !== undefined) await show(session, source);
       await apartOf(session).show();
     }
+    await replacing.removeReceipts();
     await writeReceipt(connection, delivery, attempt_id, {
       records,
       manifest: manifest.text,

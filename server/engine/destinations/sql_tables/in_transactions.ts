@@ -62,8 +62,16 @@ export type TransactionalDelivery = Shower & {
   stage(slice: Slice, bytes: Readable): Promise<Json>;
   /** Puts a slice straight into the table. */
   insert(slice: Slice, bytes: Readable): Promise<void>;
-  /** Moves everything that is staged into the table. Throws `slice_lost` as `stage` does. */
+  /**
+   * Moves everything that is staged into the table; a generation takes the place of what is there.
+   * Throws `slice_lost` as `stage` does, and as `clear`.
+   */
   move(outcomes: SliceOutcome[]): Promise<void>;
+  /**
+   * Removes what a generation replaces, in the transaction that shows its rows, before any of them
+   * comes unstaged. Throws where the table must stay. Left out, or no generation: nothing is.
+   */
+  clear?(): Promise<void>;
   /** Deletes rows of the table by their keys, in the transaction. Left out: it never does. */
   erase?(keys: string[]): Promise<void>;
   /** The table for refused rows. If absent, no rows are set aside. */
@@ -218,15 +226,18 @@ async function write(session: Session, slice: Slice, bytes: Readable): Promise<J
 }
 
 /**
- * A lone slice is repeated after a crash in any case. A delivery that sets rows aside stages none:
- * a stage lacks the constraints that refuse them.
+ * A lone slice is repeated after a crash in any case; that of a generation is staged, so that the
+ * table is locked for its change alone. A delivery that sets rows aside stages none: a stage lacks
+ * the constraints that refuse them.
  */
 async function chooseWay(session: Session, slice: Slice): Promise<void> {
   await prepare(session);
   const { delivery, createStage } = session.work;
-  const isDirect = isOnly(slice) || delivery.rejects !== undefined;
-  if (isDirect || !(await createStage())) session.way = 'direct';
-  else await goStaged(session);
+  const isAlone = isOnly(slice) && delivery.generation === undefined;
+  const isDirect = isAlone || delivery.rejects !== undefined;
+  if (!isDirect && (await createStage())) return goStaged(session);
+  session.way = 'direct';
+  await session.work.clear?.();
 }
 
 /**
@@ -276,6 +287,7 @@ async function complete(session: Session, outcomes: SliceOutcome[]): Promise<Sho
   }
   await prepare(session);
   if (session.way === 'staged') await work.move(outcomes);
+  else if (session.way === undefined) await work.clear?.();
   return work;
 }
 

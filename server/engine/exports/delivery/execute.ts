@@ -16,6 +16,7 @@ import type { SizeBound } from '../source/measured_cut.ts';
 import { beginCommit, listSlices, storeSlices } from '../runs/progress.ts';
 import { endRun } from '../runs/end_runs.ts';
 import type { Receipt } from '../runs/receipt.ts';
+import { recordsIn } from '../../destinations/sql_tables/staged_sink.ts';
 import type { ClaimedRun, ReplacedReceipt, StoredSlice } from '../../model/run.ts';
 import { StallWatch } from './stall.ts';
 import { settingAside } from './setting_aside.ts';
@@ -24,6 +25,7 @@ import { cutSlices } from '../source/cut_slices.ts';
 import { cutSlicesOnce } from '../source/recent_cuts.ts';
 import { isFirstReading, openAttempt, readingOf, say } from './attempt.ts';
 import type { Attempt, WatchedAttempt } from './attempt.ts';
+import { requireNewest, requireReplacement, requireWhole } from './replacing.ts';
 import { requireKeys } from './require_keys.ts';
 import { countUnfit, sayNewColumns, sayUnfit } from './unfit_values.ts';
 import { writeSlices } from './write_slices.ts';
@@ -94,6 +96,7 @@ function isUnwanted(run: ClaimedRun): boolean {
 async function deliver(attempt: Attempt, onStall: (isStalled: boolean) => void): Promise<void> {
   const { engine, run, clock } = attempt;
   clock.enter('counted');
+  await requireNewest(attempt);
   const slices = await slicesOf(attempt);
   const total = slices.reduce((sum, slice) => sum + slice.records, 0);
   await say(
@@ -105,8 +108,10 @@ async function deliver(attempt: Attempt, onStall: (isStalled: boolean) => void):
   await sayLarge(attempt);
   await sayNewColumns(attempt);
   requireWhole(run, total);
+  requireReplacement(attempt, total);
   clock.enter(slices.length === 0 ? 'committed' : 'sent');
-  if (slices.length === 0 && run.replaces === null) {
+  const showsNothing = slices.length === 0 && attempt.delivery.generation === undefined;
+  if (showsNothing && run.replaces === null) {
     // Nothing to deliver: the destination is not even contacted, the receipt says so.
     if (!(await beginCommit(engine, run, receiptText(engine, run, attempt))))
       return cancel(attempt);
@@ -174,19 +179,6 @@ async function sayLarge({ engine, run, ...attempt }: Attempt): Promise<void> {
   await say({ engine, run, ...attempt }, 'WARNING', message);
 }
 
-/** Rows that the source has no more would stand in the table without a receipt. */
-function requireWhole({ replaces }: ClaimedRun, total: number): void {
-  if (replaces === null || !('redelivers' in replaces) || total === replaces.source_records) return;
-  throw new NonRetryableError(
-    'source_incomplete',
-    `The delivery had ${counted(replaces.source_records, 'row')}, and the source now has ` +
-      `${total}. ` +
-      (replaces.repairs === true
-        ? 'It cannot be written again as it was, so nothing was changed.'
-        : 'Its rejected rows stay where they are: correct and move them yourself.'),
-  );
-}
-
 async function deliverTo(
   attempt: WatchedAttempt,
   sink: Sink,
@@ -205,6 +197,7 @@ async function deliverTo(
   if (run.replaces !== null) await requireReplaceable(attempt, run.replaces, sink);
   const outcomes = await writeSlices(attempt, sink, slices);
   await sayUnfit(attempt, await unfit);
+  requireReplacement(attempt, recordsIn(outcomes));
   const text =
     run.committing_at !== null && run.receipt !== null && sameOutcomes(run.receipt, outcomes)
       ? run.receipt

@@ -46,12 +46,14 @@ async function recordFailure(
     state.is_committing = false;
   }
   const isFinal = error instanceof NonRetryableError;
+  const isSuperseded = isFinal && code === 'superseded';
   const isCancelled =
     (signal.reason === 'cancelled' || run.cancel_requested_at !== null) && !state.is_committing;
   if (!isCancelled && !isFinal && run.failures + 1 < attempts_max)
     return retryLater(engine, run, { code, message });
   if (state.is_committing) {
-    const isThere = await findDelivery(engine, run);
+    // Whatever this run may have shown, a later generation has taken its place.
+    const isThere = isSuperseded ? false : await findDelivery(engine, run);
     if (isThere === true) return endRun(engine, run, { status: 'Completed' });
     if (isThere === false) {
       await giveDeliveryBack(engine, run);
@@ -59,6 +61,7 @@ async function recordFailure(
     }
   } else await cleanUp(engine, run);
   if (isCancelled) return endCancelled(engine, run);
+  if (isSuperseded) return endRun(engine, run, { status: 'Cancelled', code, message });
   return endRun(engine, run, {
     status: isFinal ? 'Failed' : 'FailedRetryable',
     code,

@@ -27,6 +27,8 @@ export class TableGoneError extends Error {
  */
 export function refuseLoss(engine: Engine, run: ClaimedRun): (table: string) => Promise<void> {
   return async (table) => {
+    // A generation brings every row.
+    if (run.write_rule?.mode === 'replace') return;
     if ((await rowsDelivered(engine, run)) > 0) throw new TableGoneError(table);
   };
 }

@@ -18,6 +18,7 @@ import { streamSlice } from '../source/source.ts';
 import { followSource } from './step_clock.ts';
 import { isFirstReading, readingOf, say } from './attempt.ts';
 import type { WatchedAttempt } from './attempt.ts';
+import { requireReplacedBytes } from './replacing.ts';
 
 /**
  * Writes the slices that no earlier attempt made safe, each stored as it ends; gives the outcomes
@@ -45,6 +46,7 @@ export async function writeSlices(
       () => writeSlice(attempt, sink, slice, slices.length),
     );
     outcomes.set(slice.number, outcome);
+    requireReplacedBytes(attempt.delivery, bytesIn([...outcomes.values()]));
     attempt.clock.enter('sent');
     await storeProgress(engine, run, [...outcomes.values()]);
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
@@ -67,6 +69,10 @@ export async function writeSlices(
     engine.metrics.bytes_exported.inc({ destination: definition.type }, outcome.bytes);
   }
   return slices.map((slice) => outcomes.get(slice.number)!);
+}
+
+function bytesIn(outcomes: SliceOutcome[]): number {
+  return outcomes.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 async function writeSlice(

@@ -4,6 +4,7 @@ import type { Transaction } from '../../../platform/postgres/database.ts';
 import { databaseInstant } from '../../../platform/postgres/instant.ts';
 import type { BackfillBy } from './backfill_area.ts';
 import { counted } from '../../../platform/counted.ts';
+import type { WriteRule } from '../../model/destination/write_mode.ts';
 import type { StoredConfig } from '../../model/destination/stored_config.ts';
 import { removedFrom } from '../../model/ledger/removed.ts';
 import { intervalCount } from './interval.ts';
@@ -34,6 +35,7 @@ export type LockedExport = StoredConfig &
     revision: number;
     model: ModelName;
     custom_query: string | null;
+    write_rule: WriteRule | null;
     destination_type: string;
   };
 
@@ -170,7 +172,7 @@ export async function lockExport(
   // The export's row is the lock under which its ledger is read and written.
   return tx.row<LockedExport>(sql`
     SELECT id, team_id, revision, "interval", timezone, offset_minutes, model, custom_query,
-      destination_type, destination_config, destination_secrets
+      write_rule, destination_type, destination_config, destination_secrets
     FROM batch_exports WHERE id = ${exportId} AND deleted_at IS NULL FOR UPDATE`);
 }
 

@@ -30,13 +30,14 @@ export type CoveringRun = {
  * hole, unless they were cancelled; what nobody else would have delivered is left to a retry. The
  * caller holds the lock on the export's row. A run of the schedule is not made up for: it shows as
  * failed, and a retry delivers it. Nor is one that ended in doubt: the ledger leaves out what it
- * may have delivered.
+ * may have delivered. Nor is one that replaces a table: the next one brings everything.
  */
 export async function makeUp(tx: Transaction, run: EndedRun): Promise<void> {
   const row = await tx.row(sql`
     SELECT 1 FROM batch_exports export JOIN batch_export_runs run ON run.batch_export_id = export.id
     WHERE run.id = ${run.id} AND run.backfill_id IS NOT NULL
-      AND export.deleted_at IS NULL AND export.revision = run.revision`);
+      AND export.deleted_at IS NULL AND export.revision = run.revision
+      AND export.write_rule ->> 'mode' IS DISTINCT FROM 'replace'`);
   if (row === undefined) return;
   // Another make-up run left nothing to this one: it delivers from the selection of a run that was
   // open together with this one, and open runs share nothing.

@@ -2,11 +2,12 @@ import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { addDelivered } from '../../model/ledger/ledger.ts';
-import { fromStored, subtract, toStored, unionOf } from '../../model/ledger/rectangles.ts';
+import { fromStored, restOf, toStored, unionOf } from '../../model/ledger/rectangles.ts';
 import type { Rectangle, StoredRectangle } from '../../model/ledger/rectangles.ts';
 import type { StoredSlice } from '../../model/run.ts';
 import { writeRunLog } from '../../model/run_log.ts';
 import type { Receipt } from '../runs/receipt.ts';
+import { markGenerations } from '../runs/generations.ts';
 import type { NewReceipt, WaitingExport } from './found_receipts.ts';
 
 /** A run of the backup that had not ended. */
@@ -35,6 +36,7 @@ export async function enterReceipts(
     byDelivery.delete(receipt.delivery_id);
     const id = run?.id ?? (await insertCompleted(tx, row, receipt));
     await complete(tx, id, receipt, text);
+    await markGenerations(tx, [{ ...row, ...receipt, id, batch_export_id: row.id }]);
     await writeRunLog(tx, {
       batch_export_id: row.id,
       run_id: id,
@@ -48,7 +50,7 @@ export async function enterReceipts(
   await addToLedger(tx, row, delivered);
   const restarted = [...byDelivery.values()].map(({ id, selection }) => ({
     id,
-    selection: toStored(subtract(fromStored(selection), delivered)),
+    selection: toStored(restOf(fromStored(selection), delivered)),
   }));
   await beginAnew(tx, restarted);
   return {

@@ -10,6 +10,7 @@ import { fromStored } from '../../model/ledger/rectangles.ts';
 import type { Interval } from '../planning/interval.ts';
 import { makeUp } from '../planning/make_up.ts';
 import { LostRunError } from '../../model/run.ts';
+import { markGenerations } from './generations.ts';
 import type { ClaimedRun, RunEnd } from '../../model/run.ts';
 import { writeRunLogs } from '../../model/run_log.ts';
 import type { LogLevel } from '../../model/run_log.ts';
@@ -118,12 +119,12 @@ export type EndedRun = FollowedRun & Pick<Ending, 'receipt'>;
  */
 export async function enterEnds(engine: Engine, tx: Transaction, ended: EndedRun[]): Promise<void> {
   if (ended.length === 0) return;
+  const done = ended.filter(({ end }) => end.status === 'Completed').map(({ run }) => run);
   await addDelivered(
     tx,
-    ended
-      .filter(({ end }) => end.status === 'Completed')
-      .map(({ run }) => ({ ...run, selection: fromStored(run.selection) })),
+    done.map((run) => ({ ...run, selection: fromStored(run.selection) })),
   );
+  await markGenerations(tx, done);
   for (const { run, end } of ended) if (end.status !== 'Completed') await makeUp(tx, run);
   await writeRunLogs(tx, ended.map(lineOf));
   await followRuns(engine, tx, ended);

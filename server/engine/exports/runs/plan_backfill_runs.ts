@@ -9,8 +9,9 @@ import { takenOf } from '../../model/ledger/ledger.ts';
 import type { Engine } from '../engine.ts';
 import { insertEmptyRuns, openReceipts } from './insert_empty_runs.ts';
 import type { EmptyRun } from './insert_empty_runs.ts';
-import { intersect, subtract, toStored } from '../../model/ledger/rectangles.ts';
+import { historyUntil, intersect, subtract, toStored } from '../../model/ledger/rectangles.ts';
 import type { Rectangle } from '../../model/ledger/rectangles.ts';
+import { isReplacing } from '../../model/destination/write_mode.ts';
 import { insertRuns } from '../planning/plan.ts';
 import type { PlannedRun } from '../planning/plan.ts';
 import { few_records } from './count_windows.ts';
@@ -76,11 +77,14 @@ export async function planSpans(
   { row, backfill, spans, ahead, open }: Step,
 ): Promise<Stepped> {
   const watermark = Date.parse(backfill.watermark);
+  const isReplaced = isReplacing(row.write_rule);
   const areaOf = (from: number, to: number) =>
-    backfillArea(backfill.selects_by, from, to, watermark);
+    isReplaced
+      ? historyUntil(Math.min(to, watermark))
+      : backfillArea(backfill.selects_by, from, to, watermark);
   const whole_from = spans[0]!.from;
   const whole = areaOf(whole_from, spans.at(-1)!.to);
-  const taken = await takenFrom(tx, backfill, spans);
+  const taken = isReplaced ? [] : await takenFrom(tx, backfill, spans);
   // A run that ended without delivering since the look has given back what the look took for taken.
   const isTrue = ahead !== undefined && subtract(subtract([whole], taken), ahead.rest).length === 0;
   const sign = openReceipts(engine, row, backfill.id);
@@ -90,7 +94,8 @@ export async function planSpans(
   let isFull = false;
   for (const { from, to } of spans) {
     const selection = subtract([areaOf(from, to)], taken);
-    const records = !isTrue || from >= ahead.until ? undefined : (ahead.records.get(from) ?? 0);
+    const records =
+      isReplaced || !isTrue || from >= ahead.until ? undefined : (ahead.records.get(from) ?? 0);
     if (sign !== undefined && (selection.length === 0 || records === 0))
       empty.push({ from, to, selection });
     else {

@@ -3,8 +3,9 @@ import { isoInstant } from '../../../platform/clock.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import type { Engine } from '../engine.ts';
 import { takenOf } from '../../model/ledger/ledger.ts';
-import { subtract } from '../../model/ledger/rectangles.ts';
+import { historyUntil, subtract } from '../../model/ledger/rectangles.ts';
 import type { Rectangle } from '../../model/ledger/rectangles.ts';
+import { isReplacing } from '../../model/destination/write_mode.ts';
 import type { ModelName } from '../../model/models/model.ts';
 import type { LockedExport } from '../planning/backfill.ts';
 import { insertRuns, nextSchedule } from '../planning/plan.ts';
@@ -75,7 +76,8 @@ export async function planScheduledRuns(
   // SKIP LOCKED: planners share the work. An interval that is not final yet stays due.
   const rows = await tx.rows<Locked>(sql`
     SELECT export.id, export.team_id, export.revision, export."interval", export.timezone,
-      export.offset_minutes, export.model, export.custom_query, export.destination_type,
+      export.offset_minutes, export.model, export.custom_query, export.write_rule,
+      export.destination_type,
       export.destination_config, export.destination_secrets, export.planned_until,
       export.next_run_at, export.end_at, control_epoch() AS epoch,
       EXISTS (SELECT 1 FROM reconciliations WHERE batch_export_id = export.id) AS is_unreconciled
@@ -94,7 +96,9 @@ export async function planScheduledRuns(
     row,
     from: within[0]!.inserted_from,
     to: within[0]!.inserted_to,
-    selection: subtract(within, taken.get(row.id) ?? []),
+    selection: isReplacing(row.write_rule)
+      ? [historyUntil(within[0]!.inserted_to)]
+      : subtract(within, taken.get(row.id) ?? []),
     rows: rowsOf(row, seen.get(row.id)),
   }));
   const signed = await signAll(
@@ -115,6 +119,8 @@ export async function planScheduledRuns(
  * for its reconciliation is planned as ever, and held afterwards.
  */
 function rowsOf(row: Locked, seen: Seen | undefined): Seen['rows'] | undefined {
+  // It reads more than the interval, and writes the table also where nothing is new.
+  if (isReplacing(row.write_rule)) return 'busy';
   const isSame =
     seen !== undefined &&
     seen.of.planned_until === row.planned_until &&

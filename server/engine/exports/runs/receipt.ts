@@ -18,6 +18,8 @@ export type Receipt = {
   model: string;
   data_interval_start: string;
   data_interval_end: string;
+  /** The instant as of which the rows are the whole table; left out where they are a part. */
+  generation?: string;
   selection: StoredRectangle[];
   /** Only events with these names were read, and none with those; empty: no such restriction. */
   include_events: string[];

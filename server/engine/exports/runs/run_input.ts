@@ -12,7 +12,7 @@ import type { Engine } from '../engine.ts';
 import type { Column } from '../../model/models/column.ts';
 import { eventFilterOf } from '../../model/models/event_filter.ts';
 import type { TypedColumn } from '../../model/schema/typed_relation.ts';
-import { mergeIn } from '../../model/destination/write_mode.ts';
+import { writtenBy } from '../../model/destination/write_mode.ts';
 import { columnsOf } from '../source/source_query.ts';
 import { createReceipt, signReceipt } from './receipt.ts';
 import type { ClaimedRun, StoredSlice } from '../../model/run.ts';
@@ -73,7 +73,7 @@ export function openOrder(engine: Pick<Engine, 'secrets'>, run: OrderedRun): Ord
       run.known_columns,
     ),
     ...(run.schema_number === null ? {} : { schema_number: run.schema_number }),
-    ...mergeIn(run.write_rule),
+    ...writtenBy(run.write_rule, run),
   };
   return { definition, config: openConfig(engine, run.batch_export_id, run), delivery };
 }

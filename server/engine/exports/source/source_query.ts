@@ -3,8 +3,8 @@ import { NonRetryableError } from '../../model/destination/errors.ts';
 import { columnsOfQuery } from '../../query/custom_query.ts';
 import type { QueryStore } from '../../query/custom_query.ts';
 import { eventFilterOf } from '../../model/models/event_filter.ts';
-import { fromStored } from '../../model/ledger/rectangles.ts';
-import type { StoredRectangle } from '../../model/ledger/rectangles.ts';
+import { fromStored, isHistory } from '../../model/ledger/rectangles.ts';
+import type { Rectangle, StoredRectangle } from '../../model/ledger/rectangles.ts';
 import type { Column } from '../../model/models/column.ts';
 import {
   typed_settings,
@@ -19,7 +19,7 @@ import type { ResolvedQuery } from '../../query/query.ts';
 import { QueryError } from '../../query/query_error.ts';
 import { querySettings } from '../../query/settings.ts';
 import type { QueryParameters } from '../../query/values/writer.ts';
-import type { ModelKey, ModelName } from '../../model/models/model.ts';
+import type { ModelKey, ModelName, QueryText } from '../../model/models/model.ts';
 
 /**
  * The rows that a run reads: one project's rows of one model within its selection, or a query's
@@ -84,9 +84,10 @@ export async function openSourceQuery(store: QueryStore, source: Source): Promis
   const typed = source.typed_columns ?? undefined;
   if (source.custom_query === null) {
     const rows = relation(source.team_id, selection, event_filter);
+    const state = standing(source.model, rows, selection);
     return {
       team_id: source.team_id,
-      ...(typed === undefined ? rows : typedRelation(rows, typed)),
+      ...(typed === undefined ? state : typedRelation(state, typed)),
       order,
       key,
       settings: typed === undefined ? own : { ...own, ...typed_settings },
@@ -118,6 +119,13 @@ export async function openSourceQuery(store: QueryStore, source: Source): Promis
     settings,
     query,
   };
+}
+
+/** All of the past leaves a state: what was deleted by its end is not a part of it. */
+function standing(model: ModelName, { text, ...rows }: QueryText, selection: Rectangle[]) {
+  const hasDeleted = models[model].columns.tables.some(({ name }) => name === 'is_deleted');
+  if (!hasDeleted || !isHistory(selection)) return { text, ...rows };
+  return { text: `(SELECT * FROM ${text} WHERE NOT is_deleted)`, ...rows };
 }
 
 function understood(text: string, model: Source['model']): ResolvedQuery {

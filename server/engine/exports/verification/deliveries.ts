@@ -36,7 +36,7 @@ export type Position = Pick<DeliveryRun, 'data_interval_start' | 'delivery_id'>;
  */
 const ofRange = ({ id, revision, start_at, end_at }: DeliveryRange): Sql => sql`
   r.batch_export_id = ${id} AND r.revision = ${revision} AND r.status = 'Completed'
-  AND r.receipt IS NOT NULL
+  AND r.receipt IS NOT NULL AND r.generation IS DISTINCT FROM 'replaced'
   AND (${start_at}::timestamptz IS NULL OR r.data_interval_end > ${start_at}::timestamptz)
   AND (${end_at}::timestamptz IS NULL OR r.data_interval_start < ${end_at}::timestamptz)
   AND NOT EXISTS (SELECT 1 FROM batch_export_runs newer

@@ -9,7 +9,7 @@ import { fromStored } from '../../model/ledger/rectangles.ts';
 import { listUncertain } from '../../model/ledger/uncertain.ts';
 import type { UncertainDelivery } from '../../model/ledger/uncertain.ts';
 import { writeRunLog } from '../../model/run_log.ts';
-import { mergeIn } from '../../model/destination/write_mode.ts';
+import { writtenBy } from '../../model/destination/write_mode.ts';
 import { openConfig } from '../runs/run_input.ts';
 import { listSlices, releaseDelivery } from '../runs/progress.ts';
 import { columnsOf } from '../source/source_query.ts';
@@ -97,6 +97,7 @@ function listCompleted({ db }: Engine, row: LookedAtExport): Promise<UncertainDe
       data_interval_start, data_interval_end, selection, records_completed AS records, latest_error
     FROM batch_export_runs WHERE batch_export_id = ${row.id} AND revision = ${row.revision}
       AND status = 'Completed' AND records_completed > 0
+      AND generation IS DISTINCT FROM 'replaced'
     ORDER BY delivery_id, finished_at DESC, created_at DESC`);
 }
 
@@ -204,6 +205,6 @@ export function deliveryOf(
     data_interval_end: run.data_interval_end,
     timezone: row.timezone,
     columns: columnsOf(row, column_set),
-    ...mergeIn(row.write_rule),
+    ...writtenBy(row.write_rule, run),
   };
 }

@@ -12,13 +12,13 @@ import type { HeldReceipt, WantedReceipts } from './held_receipt.ts';
 import type { ModelName } from '../models/model.ts';
 import type { ShownRequest } from './shown_request.ts';
 import type { RejectedKey, RejectedRow } from './rejected_rows.ts';
-import type { MergeKeys } from './write_mode.ts';
+import type { MergeKeys, Written } from './write_mode.ts';
 
 /** JSON as it is stored in a row. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
 /** The rows to deliver, the same for every attempt and retry of one selection. */
-export type Delivery = {
+export type Delivery = Written & {
   /**
    * Names the delivery at the destination; a repeat with the same id replaces or finds what the
    * earlier attempt created, never adds to it.
@@ -38,8 +38,6 @@ export type Delivery = {
   columns: Column[];
   /** The number of the project's schema that has the typed columns; left out: there are none. */
   schema_number?: number;
-  /** The columns by which rows are merged; null: they are appended; left out: the model decides. */
-  merge?: MergeKeys | null;
   /**
    * Rows that are to leave the delivery that is there, by their keys: uuids of events, distinct ids
    * of persons. Then a `commit` over what is there shows the slices without them, and its receipt.

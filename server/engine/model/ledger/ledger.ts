@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import { addToPages, movesToPages, removeFromPages, writePages } from './pages.ts';
-import { boundsOf, fromStored, subtract, toStored, union } from './rectangles.ts';
+import { boundsOf, fromStored, restOf, subtract, toStored, union } from './rectangles.ts';
 import type { Rectangle, StoredRectangle } from './rectangles.ts';
 
 /** The ledger to read; of a very long one only the surroundings of `within`, if given. */
@@ -20,7 +20,7 @@ export async function undelivered(
   base: Rectangle[],
 ): Promise<Rectangle[]> {
   const wanted = { id: exportId, revision, within: base };
-  return subtract(base, (await takenOf(tx, [wanted])).get(exportId) ?? []);
+  return restOf(base, (await takenOf(tx, [wanted])).get(exportId) ?? []);
 }
 
 /**

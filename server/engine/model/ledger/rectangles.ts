@@ -37,6 +37,32 @@ export function toStored(rectangles: Rectangle[]): StoredRectangle[] {
   }));
 }
 
+/** Returns everything that was inserted before an instant, in milliseconds. */
+export function historyUntil(inserted_to: number): Rectangle {
+  return { event_from: -Infinity, event_to: Infinity, inserted_from: -Infinity, inserted_to };
+}
+
+/** Is it all of the past, from the first row on, and not a part of it? */
+export function isHistory(selection: Rectangle[]): boolean {
+  const [only, ...others] = selection;
+  return (
+    only !== undefined &&
+    others.length === 0 &&
+    only.event_from === -Infinity &&
+    only.event_to === Infinity &&
+    only.inserted_from === -Infinity
+  );
+}
+
+/**
+ * Returns the parts of a selection outside of `taken`; of a history that has such parts all of it,
+ * because its rows replace a whole table.
+ */
+export function restOf(selection: Rectangle[], taken: Rectangle[]): Rectangle[] {
+  const rest = subtract(selection, taken);
+  return rest.length > 0 && isHistory(selection) ? selection : rest;
+}
+
 /**
  * Returns the parts of `base` outside of `taken`, as disjoint rectangles in a fixed order; the
  * rectangles of `base` must be disjoint. Takes time in proportion to the rectangles and the rest,

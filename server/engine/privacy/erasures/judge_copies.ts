@@ -81,7 +81,7 @@ function listShown(
     SELECT DISTINCT ON (run.delivery_id) run.id AS run_id, run.delivery_id
     FROM batch_export_runs run JOIN batch_exports export ON export.id = run.batch_export_id
     WHERE run.team_id = ${team_id} AND run.delivery_id > ${after}::uuid
-      AND export.destination_type <> 'NoOp'
+      AND export.destination_type <> 'NoOp' AND run.generation IS DISTINCT FROM 'replaced'
       AND run.status NOT IN ('Starting', 'Running')
       AND (run.status = 'Completed' OR run.committing_at IS NOT NULL
         OR export.destination_type = 'HTTP')

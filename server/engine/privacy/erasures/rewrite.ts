@@ -101,8 +101,10 @@ async function beginRewriting(
 async function followRewriting({ db }: Engine, { id }: Erasure): Promise<void> {
   await db.run(sql`
     UPDATE erasure_copies copy SET
-      state = CASE WHEN run.status = 'Completed' THEN 'rewritten' ELSE 'yours' END,
-      detail = CASE WHEN run.status = 'Completed' THEN NULL
+      state = CASE WHEN run.status = 'Completed' OR run.error_code = 'superseded'
+        THEN 'rewritten' ELSE 'yours' END,
+      detail = CASE WHEN run.status = 'Completed' THEN NULL WHEN run.error_code = 'superseded'
+        THEN 'A later run has replaced the table.'
         ELSE 'It could not be rewritten: ' || coalesce(run.latest_error, 'its run is gone.') END
     FROM erasure_copies own LEFT JOIN batch_export_runs run ON run.id = own.new_run_id
     WHERE own.erasure_id = ${id} AND own.state = 'rewriting'

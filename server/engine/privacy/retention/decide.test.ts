@@ -26,6 +26,7 @@ const finished: ExportFacts = {
   revision: 1,
   paused: false,
   custom_query: null,
+  write_rule: null,
   destination_type: 'S3',
   destination_config: {},
   planned_until: 100 * day,

@@ -4,6 +4,8 @@ import { subtract, union, unionOf } from '../../model/ledger/rectangles.ts';
 import type { Rectangle } from '../../model/ledger/rectangles.ts';
 import { every_event, eventFilterOf } from '../../model/models/event_filter.ts';
 import type { EventFilter } from '../../model/models/event_filter.ts';
+import { isReplacing } from '../../model/destination/write_mode.ts';
+import type { WriteRule } from '../../model/destination/write_mode.ts';
 import type { ModelName } from '../../model/models/model.ts';
 import { retained_tables } from './retained_tables.ts';
 import type { RetainedTable } from './retained_tables.ts';
@@ -18,6 +20,7 @@ export type ExportFacts = {
   revision: number;
   paused: boolean;
   custom_query: string | null;
+  write_rule: WriteRule | null;
   destination_type: string;
   destination_config: Record<string, unknown> | null;
   planned_until: number;
@@ -136,9 +139,12 @@ function withSessions({ model }: ExportFacts, area: Rectangle[]): Rectangle[] {
   return area.map((side) => ({ ...side, inserted_from: side.inserted_from - session_ms }));
 }
 
-/** True of an export whose receipts prove rows: what a query left out was not delivered. */
-export function proves({ custom_query, destination_type }: ExportFacts): boolean {
-  return custom_query === null && destination_type !== 'NoOp';
+/**
+ * True of an export whose receipts prove rows. What a query left out was not delivered, and a table
+ * that is replaced loses whatever the source has no more.
+ */
+export function proves({ custom_query, write_rule, destination_type }: ExportFacts): boolean {
+  return custom_query === null && !isReplacing(write_rule) && destination_type !== 'NoOp';
 }
 
 /**

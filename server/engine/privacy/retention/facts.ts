@@ -93,8 +93,8 @@ function factsOf(
 // The first scheduled run of the revision is found by batch_export_runs_scheduled_unique.
 function listExports(db: Queryable, team_id: number): Promise<ExportRow[]> {
   return db.rows<ExportRow>(sql`
-    SELECT e.id, e.name, e.model, e.revision, e.paused, e.custom_query, e.destination_type,
-      e.destination_config, e.planned_until, e.next_run_at,
+    SELECT e.id, e.name, e.model, e.revision, e.paused, e.custom_query, e.write_rule,
+      e.destination_type, e.destination_config, e.planned_until, e.next_run_at,
       least(e.planned_until, (SELECT run.data_interval_start FROM batch_export_runs run
         WHERE run.batch_export_id = e.id AND run.revision = e.revision
           AND run.backfill_id IS NULL AND run.id = run.delivery_id

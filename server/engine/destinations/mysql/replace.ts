@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { NonRetryableError, RetryableError } from '../../model/destination/errors.ts';
+import type { Connection } from './connection.ts';
+
+const lock_seconds_max = 60;
+
+/** A named lock may have 64 characters, and a table's name more. */
+function lockName({ target }: Connection): string {
+  return `sluice replace ${createHash('md5').update(target.name).digest('hex')}`;
+}
+
+/**
+ * Waits until no other session replaces the rows of the table, a minute at most, and keeps it so
+ * until `unlockReplacing` or the session's end.
+ */
+export async function lockReplacing(connection: Connection): Promise<void> {
+  const [lock] = await connection.rows<{ is_ours: number | null }>(
+    'SELECT GET_LOCK(?, ?) AS is_ours',
+    [lockName(connection), lock_seconds_max],
+  );
+  if (lock?.is_ours === 1) return;
+  throw new RetryableError('locked', 'Another run replaces this table for more than a minute.');
+}
+
+/** Lets others replace the table. A lock that cannot be released goes with the session. */
+export async function unlockReplacing(connection: Connection): Promise<void> {
+  await connection.run('DO RELEASE_LOCK(?)', [lockName(connection)]).catch(() => undefined);
+}
+
+/**
+ * Refuses a table that foreign keys point to, which InnoDB checks with each row that is deleted,
+ * also for rows that come again in the same transaction.
+ */
+export async function requireUnreferenced(connection: Connection): Promise<void> {
+  const { config, target } = connection;
+  const [found] = await connection.rows<{ name: string; of: string }>(
+    `SELECT CONSTRAINT_NAME AS name, TABLE_NAME AS \`of\`
+      FROM information_schema.REFERENTIAL_CONSTRAINTS
+      WHERE UNIQUE_CONSTRAINT_SCHEMA = ? AND REFERENCED_TABLE_NAME = ?`,
+    [config.database, target.table],
+  );
+  if (found === undefined) return;
+  throw new NonRetryableError(
+    'table_unsuitable',
+    `The foreign key ${found.name} of ${found.of} points to ${target.name}, so its rows cannot ` +
+      'be replaced. Drop the key, or export to another table.',
+  );
+}

@@ -1,0 +1,49 @@
+import { NonRetryableError } from '../../model/destination/errors.ts';
+import { columnList } from '../sql_tables/layout.ts';
+import type { Connection } from '../sql_tables/postgres_connection.ts';
+import { requireMoved } from '../sql_tables/staged_sink.ts';
+import type { Target } from '../sql_tables/target.ts';
+import { dropStage, listStaged } from './stage.ts';
+import type { Stage } from './stage.ts';
+
+/**
+ * Refuses a table whose rows take rows of other tables with them when they are deleted: replacing
+ * deletes rows that come again, and what depends on them would be lost.
+ */
+export async function requireNoCascade(
+  connection: Connection,
+  { quoted, name }: Target,
+): Promise<void> {
+  const [found] = await connection.rows<{ name: string; of: string }>(
+    `SELECT conname AS name, conrelid::regclass::text AS of FROM pg_constraint
+      WHERE contype = 'f' AND confrelid = to_regclass($1) AND confdeltype NOT IN ('a', 'r')`,
+    [quoted],
+  );
+  if (found === undefined) return;
+  throw new NonRetryableError(
+    'table_unsuitable',
+    `The foreign key ${found.name} of ${found.of} would change rows there when rows of ${name} ` +
+      'are replaced. Make it NO ACTION, or export to another table.',
+  );
+}
+
+/**
+ * Puts everything that is staged in the place of the target's rows and drops the stage. One
+ * statement does both, so that a foreign key to the target is checked when all rows are there.
+ * Throws as `listStaged`, and `rows_left_out`.
+ */
+export async function replaceRows(connection: Connection, stage: Stage): Promise<void> {
+  const staged = await listStaged(connection, stage);
+  const list = columnList(stage.delivery.columns);
+  const xids = staged.map(([, { xid }]) => xid).join(',');
+  const moved = await connection.run(
+    `WITH gone AS (DELETE FROM ${stage.target} RETURNING 1)
+      INSERT INTO ${stage.target} (${list}) SELECT ${list} FROM ${stage.quoted}
+      WHERE xmin = ANY ('{${xids}}'::xid[]) AND (SELECT count(*) FROM gone) >= 0`,
+  );
+  requireMoved(
+    staged.reduce((sum, [, { records }]) => sum + records, 0),
+    moved,
+  );
+  await dropStage(connection, stage);
+}
