@@ -29,6 +29,8 @@ const types: Record<ColumnType, string> = {
   text: 'String',
   json: 'String',
   timestamp: "DateTime64(6, 'UTC')",
+  date: 'Date32',
+  decimal: 'Decimal(38, 9)',
   integer: 'Int64',
   float: 'Float64',
   boolean: 'Bool',

@@ -8,6 +8,7 @@ import {
   textExpression,
 } from './expression.ts';
 import type { FormatSelection } from './expression.ts';
+import { nestedExpression } from './nested.ts';
 
 /**
  * One Parquet file with row groups of 50,000 rows: text, uuid and json as UTF-8 strings, instants
@@ -36,6 +37,8 @@ export function selectParquet(columns: Column[], compression: Compression | null
 }
 
 function value(column: Column, index: number): string {
+  const { nested } = column;
+  if (nested !== undefined) return nestedExpression({ ...column, nested });
   switch (column.type) {
     case 'text':
       return typed(column, 'String', textExpression(column.expression));
@@ -45,6 +48,10 @@ function value(column: Column, index: number): string {
       return typed(column, 'String', `toString(${column.expression})`);
     case 'timestamp':
       return typed(column, "DateTime64(6, \\'UTC\\')", column.expression);
+    case 'date':
+      return typed(column, 'Date32', column.expression);
+    case 'decimal':
+      return typed(column, 'Decimal(38, 9)', column.expression);
     case 'integer':
       return typed(column, 'Int64', column.expression);
     case 'float':

@@ -17,6 +17,8 @@ const types: Record<ColumnType, string> = {
   text: 'longtext',
   json: 'longtext',
   timestamp: 'datetime(6)',
+  date: 'date',
+  decimal: 'decimal(38,9)',
   integer: 'bigint',
   float: 'double',
   boolean: 'boolean',

@@ -15,6 +15,8 @@ const types: Record<ColumnType, string> = {
   text: 'text',
   json: 'jsonb',
   timestamp: 'timestamptz',
+  date: 'date',
+  decimal: 'numeric',
   integer: 'bigint',
   float: 'double precision',
   boolean: 'boolean',

@@ -13,6 +13,8 @@ const types: Record<ColumnType, string> = {
   text: 'VARCHAR',
   json: 'VARIANT',
   timestamp: 'TIMESTAMP_NTZ(6)',
+  date: 'DATE',
+  decimal: 'NUMBER(38, 9)',
   integer: 'NUMBER(38, 0)',
   float: 'FLOAT',
   boolean: 'BOOLEAN',

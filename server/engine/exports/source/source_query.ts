@@ -51,15 +51,22 @@ export type SourceQuery = {
 
 /**
  * The columns of an export: those of its query, or the model's own in the set of its destination.
- * Throws `query_failed` for a query that is not understood any more.
+ * Tables have JSON for lists and maps. Throws `query_failed` for a query that is not understood any
+ * more.
  */
 export function columnsOf(
   source: Pick<Source, 'model' | 'custom_query'>,
   columnSet: ColumnSet,
 ): Column[] {
-  return source.custom_query === null
-    ? models[source.model].columns[columnSet]
-    : columnsOfQuery(understood(source.custom_query, source.model));
+  if (source.custom_query === null) return models[source.model].columns[columnSet];
+  const columns = columnsOfQuery(understood(source.custom_query, source.model));
+  return columnSet === 'files' ? columns : columns.map(withoutNesting);
+}
+
+function withoutNesting({ nested, ...column }: Column): Column {
+  return nested === undefined
+    ? column
+    : { ...column, expression: `toJSONString(${column.expression})` };
 }
 
 /**

@@ -23,7 +23,8 @@ const reserved = new Set(
 // Syntax of ClickHouse or other SQL at places where this language stops, and the alternative.
 const advice: Record<string, string | undefined> = {
   SETTINGS:
-    'SETTINGS is not part of the language: the server sets the limits of a query. Remove it.',
+    'The only setting of the language is native_types, at the end of the query: write SETTINGS ' +
+    'native_types = 1, or remove it. The server sets the limits of a query.',
   FORMAT:
     'FORMAT is not part of the language: the destination of the export has a format. Remove it.',
   INTO:
