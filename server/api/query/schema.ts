@@ -27,7 +27,17 @@ export const QueryValidation = Type.Object(
     columns: Type.Array(
       Type.Object({
         name: Type.String(),
-        type: Type.Enum(['uuid', 'text', 'json', 'timestamp', 'integer', 'float', 'boolean']),
+        type: Type.Enum([
+          'uuid',
+          'text',
+          'json',
+          'timestamp',
+          'date',
+          'decimal',
+          'integer',
+          'float',
+          'boolean',
+        ]),
         nullable: Type.Boolean(),
       }),
       { description: 'The columns of the export; none for a query with errors.' },

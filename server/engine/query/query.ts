@@ -22,6 +22,8 @@ export type ResolvedQuery = {
   model: Model['name'];
   text: string;
   tree: Select;
+  /** Are dates, arrays and maps columns of their own types, not text and JSON? */
+  has_native_types: boolean;
   /** The columns of the export; `expression` is over what `queryRelation` gives. */
   columns: Column[];
   /**
@@ -69,7 +71,7 @@ export type QueryRelation = {
 
 /** The tree of a query. Throws a `QueryError` for text that is not of the language. */
 export function parseQuery(text: string): Select {
-  return named(text, () => parse(text));
+  return named(text, () => parse(text).select);
 }
 
 /**
@@ -78,19 +80,20 @@ export function parseQuery(text: string): Select {
  */
 export function resolveQuery(text: string, options: { model: Model['name'] }): ResolvedQuery {
   return named(text, () => {
-    const tree = parse(text);
+    const { select: tree, has_native_types } = parse(text);
     const { select, writer } = compile(tree, options.model, {
       team_id: 0,
       selection: [],
       data_interval_end: 0,
     });
-    const columns = outputColumns(select.columns);
+    const columns = outputColumns(select.columns, has_native_types);
     const fields = select.columns.map(({ expression, name }) => ({ expression, alias: name }));
     const values = writer.parametersOf(fields.map(({ expression }) => expression).join(' '));
     return {
       model: options.model,
       text,
       tree,
+      has_native_types,
       columns,
       fields,
       values,
@@ -109,7 +112,7 @@ export function queryRelation(query: ResolvedQuery, run: QueryRun): QueryRelatio
   const { select, writer } = compile(query.tree, query.model, run);
   const outputs = select.columns.map(
     ({ sql, type }, index) =>
-      `${finalExpression(sql, type)} AS ${query.columns[index]!.expression}`,
+      `${finalExpression(sql, type, query.has_native_types)} AS ${query.columns[index]!.expression}`,
   );
   const rowKeys = ['inserted_at', models[query.model].key];
   const orderKeys = select.order.map(({ sql }, index) => `${sql} AS order_${index + 1}`);
@@ -118,7 +121,7 @@ export function queryRelation(query: ResolvedQuery, run: QueryRun): QueryRelatio
   const keys = select.order.map(({ direction }, index) => `order_${index + 1}${direction}`);
   const order = select.is_row_wise
     ? models[query.model].order
-    : [...keys, ...query.columns.map(({ expression }) => expression)].join(', ');
+    : [...keys, ...query.columns.map(orderKey)].join(', ');
   const typed = `(SELECT ${select.columns.map(({ sql }) => sql).join(', ')} FROM ${select.text})`;
   const filtered = filterCondition(run.event_filter ?? every_event).parameters;
   const parameters = {
@@ -134,6 +137,11 @@ export function queryRelation(query: ResolvedQuery, run: QueryRun): QueryRelatio
     typed: { text: typed, types: select.columns.map(({ type }) => type) },
     patterns: writer.patterns,
   };
+}
+
+/** Maps have no order of their own. */
+function orderKey({ expression, nested }: Column): string {
+  return nested === undefined ? expression : `toJSONString(${expression})`;
 }
 
 function compile(

@@ -7,6 +7,15 @@ import { newExport, projectBase } from '../batch_exports/batch_exports.ts';
 import { until } from '../batch_exports/delivering_harness.ts';
 import type { DeliveringHarness } from '../batch_exports/delivering_harness.ts';
 
+/** What an export of a test delivers, and into which files. */
+type Exported = {
+  model?: string;
+  range?: { start_at: string; end_at: string };
+  include_events?: string[];
+  config?: object;
+  timezone?: string;
+};
+
 /** Returns helpers for tests of erasures; exported rows need a harness that delivers. */
 export function erasing(opened: () => Pick<DeliveringHarness, 'harness'>) {
   // Not what the organization asks with: a server that was restored has it too.
@@ -27,11 +36,12 @@ export function erasing(opened: () => Pick<DeliveringHarness, 'harness'>) {
   async function exported(
     home: TestOrganization,
     prefix: string,
-    { model = 'events', range = lately(), include_events = [] as string[] } = {},
+    { model = 'events', range = lately(), include_events = [], ...more }: Exported = {},
   ) {
     const { id } = await newExport(home, {
       model,
-      destination: { type: 'File', config: { prefix, include_events } },
+      timezone: more.timezone ?? null,
+      destination: { type: 'File', config: { prefix, include_events, ...more.config } },
     });
     const url = `${projectBase(home).slice(`/api/projects/${home.project.id}/`.length)}${id}/`;
     await ask(home, 'POST', `${url}backfill/`, {

@@ -4,6 +4,7 @@ import type {
   OperatorRules,
 } from '../../../engine/model/destination/destination.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
+import { partitionFault } from '../../../engine/destinations/formats/file_config.ts';
 import { event_filter_keys } from '../../../engine/model/models/event_filter.ts';
 import { intervals, nominalLength } from '../../../engine/exports/planning/interval.ts';
 import { isFields } from '../../../platform/fields.ts';
@@ -24,6 +25,7 @@ import type { CheckedRule } from '../write_mode.ts';
 import type { QueryCheck } from './query_check.ts';
 import type { ConnectionCheck } from './used_connection.ts';
 import { columnsOf } from '../../../engine/exports/source/source_query.ts';
+import { models } from '../../../engine/model/models/index.ts';
 import type { ModelName } from '../../../engine/model/models/model.ts';
 import type { WriteRule } from '../../../engine/model/destination/write_mode.ts';
 import type { TypedColumn } from '../../../engine/model/schema/typed_relation.ts';
@@ -90,7 +92,7 @@ export function checkedInput<Schema extends TObject>({
   if (definition !== undefined)
     collected.add(asideViolations(body, current, definition, sink?.destination));
   if (definition !== undefined && (query.is_changed || sink !== undefined))
-    collected.add(columnViolations(definition, query));
+    collected.add(columnViolations(definition, query, sink?.destination ?? current?.destination));
   const typed = checkTypedFields(body, query.content, newest, current);
   collected.add(typed.violations);
   const own = typedOf(typed.fields, query.content.model, newest);
@@ -128,13 +130,24 @@ function writeRule(
 
 function columnViolations(
   definition: DestinationDefinition,
-  { columns = [] }: QueryCheck,
+  { columns = [], content }: QueryCheck,
+  destination: Destination | undefined,
 ): Violation[] {
-  return (definition.columnFaults?.(columns) ?? []).map((detail) => ({
+  const config = destination?.config ?? {};
+  const faults = definition.columnFaults?.(columns, config) ?? [];
+  const found: Violation[] = faults.map((detail) => ({
     attr: 'custom_query',
     code: 'invalid_input',
     detail,
   }));
+  const parts = definition.partitionKeys?.(config) ?? [];
+  // A query with faults has no columns to look at.
+  if (parts.length === 0 || (content.custom_query !== null && columns.length === 0)) return found;
+  const own = content.custom_query === null ? models[content.model].columns.files : columns;
+  const fault = partitionFault(parts, own);
+  if (fault !== undefined)
+    found.push({ attr: 'destination__config__partition_by', code: 'invalid_input', detail: fault });
+  return found;
 }
 
 /** Rows are set aside only where the destination tells which ones it refuses. */

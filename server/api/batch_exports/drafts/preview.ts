@@ -8,6 +8,7 @@ import { openSourceQuery } from '../../../engine/exports/source/source_query.ts'
 import { readFirst } from '../../../engine/exports/source/source.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { invalid } from '../../../platform/http/errors.ts';
+import { isBinary } from '../../../engine/model/destination/encoding.ts';
 import type { Encoding } from '../../../engine/model/destination/encoding.ts';
 import type { Draft } from './draft.ts';
 import { readingNow } from './reading_now.ts';
@@ -70,7 +71,7 @@ export async function preview(engine: Engine, organization_id: string, draft: Dr
     compression: encoding.compression,
     records: stage.finish().records,
     headers: null,
-    text: encoding.format === 'Parquet' ? null : written.toString(),
+    text: isBinary(encoding) ? null : written.toString(),
     base64: final.toString('base64'),
     ...table,
   };

@@ -1,3 +1,5 @@
+import { isInPartition } from '../../../engine/exports/source/partitions.ts';
+import type { Partition } from '../../../engine/model/destination/partition.ts';
 import type { StoredSlice } from '../../../engine/model/run.ts';
 import { keyOf } from './store.ts';
 import type { StoredRecord } from './store.ts';
@@ -9,7 +11,18 @@ import type { StoredRecord } from './store.ts';
 export function sliceOf(slices: StoredSlice[], record: StoredRecord): StoredSlice | undefined {
   const isBeside = ({ inserted_to, key_to }: StoredSlice) =>
     key_to === '' && inserted_to !== null && microseconds(inserted_to) === record.inserted_us;
-  return slices.some(isBeside) ? undefined : slices.find((slice) => isIn(slice, record));
+  const parted = slices.filter(({ partition = null }) => isOfPartition(partition, record));
+  return parted.some(isBeside) ? undefined : parted.find((slice) => isIn(slice, record));
+}
+
+function isOfPartition(partition: Partition | null, record: StoredRecord): boolean {
+  const { event, happened_us } = record;
+  return (
+    partition === null ||
+    event === null ||
+    happened_us === null ||
+    isInPartition({ event, happened_us }, partition)
+  );
 }
 
 function isIn(

@@ -206,7 +206,7 @@ export function findSelectingRun(
 /** The slices of a run, in order. */
 export function listRunSlices(db: Queryable, run_id: string): Promise<StoredSlice[]> {
   return db.rows<StoredSlice>(sql`
-    SELECT number, inserted_from, inserted_to, key_from, key_to, records, outcome
+    SELECT number, inserted_from, inserted_to, key_from, key_to, partition, records, outcome
     FROM batch_export_slices WHERE run_id = ${run_id} ORDER BY number`);
 }
 

@@ -98,8 +98,8 @@ async function insertContinuation(
       AND o.id = ${committing_run_id} AND e.id = n.batch_export_id`);
   await tx.run(sql`
     INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, key_from, key_to,
-      records, outcome)
-    SELECT ${id}, number, inserted_from, inserted_to, key_from, key_to, records, outcome
+      partition, records, outcome)
+    SELECT ${id}, number, inserted_from, inserted_to, key_from, key_to, partition, records, outcome
       FROM batch_export_slices WHERE run_id = ${committing_run_id}`);
   return id;
 }

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { ConfigViolation } from '../../model/destination/destination.ts';
-import { file_keys, fileViolations, prefixKey } from '../formats/file_config.ts';
+import { placed_file_keys, fileViolations, prefixKey } from '../formats/file_config.ts';
 import { endpointViolations, textOf } from '../object_store/config_rules.ts';
 import { readConnectionString } from './connection_string.ts';
 import type { Access } from './connection_string.ts';
@@ -24,7 +24,7 @@ export const azureblob_config = Type.Object(
     ),
     container_name: requiredText(63, 'It must exist.'),
     prefix: prefixKey('Blob names begin with this text.'),
-    ...file_keys,
+    ...placed_file_keys,
     endpoint_url: optionalText(
       2048,
       'For other Azure clouds. If null or empty, Sluice uses ' +

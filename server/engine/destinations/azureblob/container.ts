@@ -157,7 +157,7 @@ function uploadsOf(
     // Blocks are discarded for a whole object only, which may hold another attempt's: the next
     // commit of the object does it, or `endUploads`.
     endUpload: async () => undefined,
-    endUploads: (prefix, kept) => discardUnseen(access, prefix, kept),
+    endUploads: (prefix, kept, isOurs) => discardUnseen(access, prefix, kept, isOurs),
     listParts: (key, uploadId) => listBlocks(container.getBlockBlobClient(key), uploadId, options),
   };
 }
@@ -191,6 +191,7 @@ async function discardUnseen(
   { container, options }: Access,
   prefix: string,
   kept: readonly OpenUpload[],
+  isOurs: (key: string) => boolean = () => true,
 ): Promise<void> {
   const unseen = new Set<string>();
   for await (const { name } of container.listBlobsFlat({
@@ -198,7 +199,7 @@ async function discardUnseen(
     prefix,
     includeUncommitedBlobs: true,
   }))
-    unseen.add(name);
+    if (isOurs(name)) unseen.add(name);
   for await (const { name } of container.listBlobsFlat({ ...options, prefix })) unseen.delete(name);
   for (const { key } of kept) unseen.delete(key);
   for (const name of unseen)

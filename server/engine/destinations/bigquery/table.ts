@@ -15,6 +15,8 @@ const types: Record<ColumnType, readonly [string, ...string[]]> = {
   text: ['STRING'],
   json: ['STRING', 'JSON'],
   timestamp: ['TIMESTAMP'],
+  date: ['DATE'],
+  decimal: ['NUMERIC', 'BIGNUMERIC'],
   integer: ['INTEGER', 'INT64', 'NUMERIC', 'BIGNUMERIC'],
   float: ['FLOAT', 'FLOAT64'],
   boolean: ['BOOLEAN', 'BOOL'],

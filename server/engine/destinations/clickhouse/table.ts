@@ -29,6 +29,8 @@ const types: Record<ColumnType, string> = {
   text: 'String',
   json: 'String',
   timestamp: "DateTime64(6, 'UTC')",
+  date: 'Date32',
+  decimal: 'Decimal(38, 9)',
   integer: 'Int64',
   float: 'Float64',
   boolean: 'Bool',
@@ -93,6 +95,8 @@ export const whole_types: Record<ColumnType, RegExp> = {
   integer: /^Nullable\(Int64\)$/,
   float: /^Nullable\(Float64\)$/,
   boolean: /^Nullable\(Bool\)$/,
+  date: /^Nullable\(Date32\)$/,
+  decimal: /^Nullable\(Decimal\(38, 9\)\)$/,
 };
 
 /** The type of a column of a table that the export creates, where rows are merged by `key`. */

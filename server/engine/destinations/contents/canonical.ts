@@ -20,6 +20,10 @@ export function canonicalValue(type: ColumnType, text: string | null): string | 
       return text.toLowerCase();
     case 'timestamp':
       return canonicalInstant(text);
+    case 'date':
+      return text.slice(0, 10);
+    case 'decimal':
+      return canonicalDecimal(text);
     case 'integer':
       return /^[+-]?\d+$/.test(text) ? BigInt(text).toString() : text;
     case 'float':
@@ -36,6 +40,15 @@ const instant =
 function canonicalInstant(text: string): string {
   const [, day, time, fraction = ''] = instant.exec(text) ?? [];
   return day === undefined ? text : `${day}T${time}.${fraction.padEnd(6, '0').slice(0, 6)}Z`;
+}
+
+/** A decimal number in its digits, without zeros at their ends. */
+function canonicalDecimal(text: string): string {
+  const [, sign = '', whole, fraction = ''] =
+    /^([+-]?)0*(\d+)(?:\.(\d*?)0*)?$/.exec(text.trim()) ?? [];
+  if (whole === undefined) return text;
+  const digits = fraction === '' ? whole : `${whole}.${fraction}`;
+  return sign === '-' && /[1-9]/.test(digits) ? `-${digits}` : digits;
 }
 
 function canonicalFloat(text: string): string | null {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
@@ -11,10 +11,12 @@ import type {
   DestinationDefinition,
 } from '../../model/destination/destination.ts';
 import {
-  file_keys,
+  placed_file_keys,
+  fileColumnFaults,
   fileEncoding,
   fileSliceBytes,
   fileViolations,
+  partitionKeys,
   prefixKey,
 } from '../formats/file_config.ts';
 import { heldReceipts } from '../formats/held_receipts.ts';
@@ -25,14 +27,14 @@ import { findForeignFiles } from '../formats/foreign_files.ts';
 import { compareFiles, verifyFiles } from '../formats/verify_files.ts';
 import { dotViolations } from '../object_store/config_rules.ts';
 import { fileError } from './faults.ts';
-import { findInside, createFolder, removeFolders } from './folder.ts';
+import { filesBelow, findInside, createFolder, removeFolders } from './folder.ts';
 import { openFileSink } from './sink.ts';
 import { violation } from '../../model/destination/violation.ts';
 
 const config = Type.Object(
   {
     prefix: prefixKey("A folder inside the server's export folder (SLUICE_EXPORT_DIR)."),
-    ...file_keys,
+    ...placed_file_keys,
   },
   { additionalProperties: false },
 );
@@ -51,6 +53,8 @@ export const file: DestinationDefinition<typeof config> = {
   validate: violations,
   encoding: fileEncoding,
   sliceBytes: fileSliceBytes,
+  partitionKeys,
+  columnFaults: fileColumnFaults,
   open: async (given, delivery, deps) => openFileSink(given, delivery, deps.export_dir),
   check: (given, _columns, deps) => check(given, deps.export_dir),
   verify: (config, delivered, source, deps) =>
@@ -74,20 +78,6 @@ function violations(given: Config): ConfigViolation[] {
       ),
     );
   return [...found, ...dotViolations(given.prefix)];
-}
-
-/** The visible files below a folder, or directly in it; links are not followed. */
-async function* filesBelow(
-  path: string,
-  folder: string,
-  { direct }: { direct: boolean },
-): AsyncGenerator<string> {
-  for (const entry of await readdir(path, { withFileTypes: true })) {
-    const name = folder === '' ? entry.name : `${folder}/${entry.name}`;
-    if (!entry.isDirectory()) {
-      if (!entry.name.startsWith('.')) yield name;
-    } else if (!direct) yield* filesBelow(join(path, entry.name), name, { direct });
-  }
 }
 
 async function check(given: Config, exportDir: string): Promise<CheckStep[]> {

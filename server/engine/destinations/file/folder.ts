@@ -107,6 +107,20 @@ export async function listNames(folder: string): Promise<string[]> {
   }
 }
 
+/** The visible files below a folder, or directly in it; links are not followed. */
+export async function* filesBelow(
+  path: string,
+  folder: string,
+  { direct }: { direct: boolean },
+): AsyncGenerator<string> {
+  for (const entry of await readdir(path, { withFileTypes: true })) {
+    const name = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    if (!entry.isDirectory()) {
+      if (!entry.name.startsWith('.')) yield name;
+    } else if (!direct) yield* filesBelow(join(path, entry.name), name, { direct });
+  }
+}
+
 /** Moves a file onto its final name. Gives false when there is nothing to move. */
 export async function moveInto(from: string, to: string): Promise<boolean> {
   try {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { openContent, syncFolder } from '../../../platform/folders.ts';
@@ -11,13 +11,21 @@ import type {
   Slice,
   SliceOutcome,
 } from '../../model/destination/destination.ts';
-import { fileEncoding } from '../formats/file_config.ts';
+import { fileEncoding, mayHaveLeftovers, partitionKeys } from '../formats/file_config.ts';
 import type { FileConfig } from '../formats/file_config.ts';
-import { folderPart, receiptsOfStem, sliceName, stemOf } from '../formats/naming.ts';
+import {
+  folderPart,
+  isOfStem,
+  lastPart,
+  receiptsOfStem,
+  sliceName,
+  stemOf,
+} from '../formats/naming.ts';
 import { deliveryOfReceipt } from '../formats/verify_files.ts';
 import { isMissing, withFileErrors } from './faults.ts';
 import { writeFileDurably } from './write_file.ts';
 import {
+  filesBelow,
   findInside,
   findSize,
   listNames,
@@ -85,7 +93,8 @@ async function recover(place: Place, outcomes: SliceOutcome[]): Promise<SliceOut
   const folder = await findInside(place.root, place.folder);
   if (folder === undefined) return [];
   const surviving: SliceOutcome[] = [];
-  for (const outcome of outcomes) if (await isWhole(folder, outcome)) surviving.push(outcome);
+  for (const outcome of outcomes)
+    if (await isWhole(place, folder, outcome)) surviving.push(outcome);
   const kept = new Set(surviving.map(temporaryOf));
   await removeAll(
     (await temporaries(place, folder))
@@ -99,10 +108,10 @@ async function recover(place: Place, outcomes: SliceOutcome[]): Promise<SliceOut
  * A temporary file is ours alone, so its size tells; a final one may be an earlier delivery's and
  * must have the very bytes.
  */
-async function isWhole(folder: string, outcome: SliceOutcome): Promise<boolean> {
+async function isWhole(place: Place, folder: string, outcome: SliceOutcome): Promise<boolean> {
   if ((await findSize(join(folder, temporaryOf(outcome)))) === outcome.bytes) return true;
-  const path = join(folder, basename(outcome.name));
-  if ((await findSize(path)) !== outcome.bytes) return false;
+  const path = await findInside(place.root, outcome.name);
+  if (path === undefined || (await findSize(path)) !== outcome.bytes) return false;
   const hash = createHash('sha256');
   await pipeline(await openContent(path), hash);
   return hash.digest('hex') === outcome.sha256;
@@ -121,12 +130,7 @@ async function write(
 ): Promise<{ name: string; state: { temporary: string } }> {
   try {
     const folder = await createFolder(place.root, place.folder);
-    const name = sliceName(
-      place.config.prefix,
-      place.delivery,
-      slice.number,
-      fileEncoding(place.config),
-    );
+    const name = sliceName(place.config.prefix, place.delivery, slice, fileEncoding(place.config));
     const temporary = `.${basename(name)}.${place.delivery.attempt}.tmp`;
     const path = join(folder, temporary);
     try {
@@ -159,8 +163,9 @@ async function show(
 ): Promise<void> {
   const folder = await createFolder(place.root, place.folder);
   if (outcomes.length === 0) noteShown();
+  const folders = new Set([folder]);
   for (const outcome of outcomes) {
-    const path = join(folder, basename(outcome.name));
+    const path = await placeOf(place, outcome.name, folders);
     const isMoved = await moveInto(join(folder, temporaryOf(outcome)), path);
     if (!isMoved && (await findSize(path)) !== outcome.bytes) {
       throw new RetryableError(
@@ -172,22 +177,40 @@ async function show(
   }
   const [receipt] = place.receipts;
   const receipts = await createFolder(place.root, folderPart(receipt));
-  // The folder's own entry must survive a loss of power too.
-  await syncFolder(folder);
+  // The entries of the folders must survive a loss of power too.
+  for (const one of folders) await syncFolder(one);
   await replaceFile(join(receipts, basename(receipt)), manifest.text);
-  const named = new Set(outcomes.map((outcome) => basename(outcome.name)));
+  const named = new Set(outcomes.map(({ name }) => nameBelow(place, name)));
   await removeAll(
-    (await ownNames(place, folder))
+    (await ownNames(place, folder, mayHaveLeftovers(place)))
       .filter((name) => !named.has(name))
       .map((name) => join(folder, name)),
   );
 }
 
-/** All names of this delivery, hidden or not. */
-async function ownNames(place: Place, folder: string): Promise<string[]> {
-  return (await listNames(folder)).filter(
+/** The path of a slice, whose folders are created, and noted with those above them. */
+async function placeOf(place: Place, name: string, folders: Set<string>): Promise<string> {
+  const path = join(await createFolder(place.root, folderPart(name)), lastPart(name));
+  const above = nameBelow(place, name).split('/').length - 1;
+  for (let one = dirname(path), left = above; left > 0; one = dirname(one), left -= 1)
+    folders.add(one);
+  return path;
+}
+
+/** A name without the folder of the delivery. */
+function nameBelow({ folder }: Place, name: string): string {
+  return folder === '' ? name : name.slice(folder.length + 1);
+}
+
+/** All names of this delivery, hidden or not; those in the folders of parts if asked for. */
+async function ownNames(place: Place, folder: string, hasParts: boolean): Promise<string[]> {
+  const names = (await listNames(folder)).filter(
     (name) => name.startsWith(place.stem) || name.startsWith(`.${place.stem}`),
   );
+  if (!hasParts || partitionKeys(place.config).length === 0) return names;
+  for await (const name of filesBelow(folder, '', { direct: false }))
+    if (name.includes('/') && isOfStem(name, place.stem)) names.push(name);
+  return names;
 }
 
 async function abort(place: Place): Promise<void> {
@@ -195,6 +218,6 @@ async function abort(place: Place): Promise<void> {
   if (folder === undefined) return;
   const names = (await isCommitted(place))
     ? await temporaries(place, folder)
-    : await ownNames(place, folder);
+    : await ownNames(place, folder, true);
   await removeAll(names.map((name) => join(folder, name)));
 }

@@ -1,12 +1,7 @@
 import { parquetMetadata } from 'hyparquet';
+import { openAvroFrames } from './avro_frames.ts';
 import type { Encoding } from '../../model/destination/encoding.ts';
-
-/** Counts the records of a slice from its uncompressed bytes as they pass, in bounded memory. */
-export type RecordCounter = {
-  take(chunk: Buffer): void;
-  /** The number of records; throws when the bytes end where no record ends. */
-  total(): number;
-};
+import type { RecordCounter } from './record_counter.ts';
 
 const line_feed = 0x0a;
 const quote = 0x22;
@@ -28,6 +23,8 @@ export function counterOf(encoding: Encoding): RecordCounter {
       return countCsvRecords();
     case 'Parquet':
       return countParquetRows();
+    case 'Avro':
+      return openAvroFrames();
   }
 }
 
@@ -37,10 +34,11 @@ function countLines(names: number): RecordCounter {
   let last = line_feed;
   return {
     take: (chunk) => {
-      if (chunk.length === 0) return;
+      if (chunk.length === 0) return chunk;
       for (let at = chunk.indexOf(line_feed); at !== -1; at = chunk.indexOf(line_feed, at + 1))
         lines += 1;
       last = chunk[chunk.length - 1] ?? last;
+      return chunk;
     },
     total: () => {
       if (last !== line_feed) throw new Error('The source ended in the middle of a line.');
@@ -65,6 +63,7 @@ function countCsvRecords(): RecordCounter {
         else if (byte === line_feed && !quoted) lines += 1;
       }
       last = chunk[chunk.length - 1] ?? last;
+      return chunk;
     },
     total: () => {
       if (quoted || last !== line_feed)
@@ -100,6 +99,7 @@ function countParquetRows(): RecordCounter {
         filled += copied;
         at += copied;
       }
+      return chunk;
     },
     total: () =>
       rowsOfFooter(

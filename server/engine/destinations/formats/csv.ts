@@ -39,8 +39,11 @@ function value(column: Column, index: number, marked: boolean): string {
       return `toDateTime64(${column.expression}, 6, 'UTC')`;
     case 'uuid':
       return `toString(${column.expression})`;
+    case 'date':
+      return `toString(${column.expression})`;
     case 'integer':
     case 'float':
+    case 'decimal':
       return column.expression;
   }
 }

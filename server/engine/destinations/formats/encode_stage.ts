@@ -5,6 +5,7 @@ import { constants, createBrotliCompress, createGzip, createZstdCompress } from 
 import { isPooled } from '../../../platform/memory/buffer_pool.ts';
 import { openMinorCollection } from '../../../platform/memory/minor_collection.ts';
 import { counterOf } from './count.ts';
+import { isBinary } from '../../model/destination/encoding.ts';
 import type { Encoding } from '../../model/destination/encoding.ts';
 import { openUnmarking } from './marks.ts';
 import type { ChangedValues } from './marks.ts';
@@ -27,8 +28,8 @@ export type EncodeStage = {
    */
   passed(): number;
   /**
-   * Number of values that the source had to change, as far as their marks have passed. Parquet has
-   * no marks.
+   * Number of values that the source had to change, as far as their marks have passed. Binary
+   * formats have no marks.
    */
   changed(): ChangedValues;
   /** Returns the measured slice; throws if the result has not been read to its end. */
@@ -43,7 +44,7 @@ export function encodeStage(encoding: Encoding): EncodeStage {
   const hash = createHash('sha256');
   const noteGarbage = openMinorCollection();
   const unmarking = openUnmarking();
-  const unmark = encoding.format === 'Parquet' ? (chunk: Buffer) => chunk : unmarking.take;
+  const unmark = isBinary(encoding) ? (chunk: Buffer) => chunk : unmarking.take;
   let bytes = 0;
   let ended: EncodedSlice | undefined;
   return {
@@ -51,17 +52,17 @@ export function encodeStage(encoding: Encoding): EncodeStage {
       const compressor = compressorOf(encoding);
       const count = (given: Buffer): Buffer => {
         if (!isPooled(given)) noteGarbage(given.length);
-        const chunk = unmark(given);
-        counter.take(chunk);
-        return chunk;
+        return counter.take(unmark(given));
       };
       const measure = (chunk: Buffer): Buffer => {
         hash.update(chunk);
         bytes += chunk.length;
         return chunk;
       };
-      const end = () => {
+      const end = (): Buffer | undefined => {
+        const rest = counter.rest && measure(counter.rest());
         ended = { records: counter.total(), bytes, sha256: hash.digest('hex') };
+        return rest;
       };
       // Uncompressed bytes pass one stage instead of two: each costs its share of every chunk.
       const stages: Duplex[] =
@@ -82,7 +83,7 @@ export function encodeStage(encoding: Encoding): EncodeStage {
   };
 }
 
-function passing(take: (chunk: Buffer) => Buffer, end: () => void): Transform {
+function passing(take: (chunk: Buffer) => Buffer, end: () => Buffer | void): Transform {
   return new Transform({
     highWaterMark: chunk_bytes,
     transform: (chunk: Buffer, _encoding, callback) => {
@@ -90,8 +91,7 @@ function passing(take: (chunk: Buffer) => Buffer, end: () => void): Transform {
     },
     flush: (callback) => {
       try {
-        end();
-        callback();
+        callback(null, end());
       } catch (error) {
         callback(error as Error);
       }
@@ -104,7 +104,7 @@ function passing(take: (chunk: Buffer) => Buffer, end: () => void): Transform {
  * zstd takes a third of the time, and at level 1 two thirds of that for a tenth more bytes.
  */
 function compressorOf(encoding: Encoding): Duplex | undefined {
-  if (encoding.compression === null || encoding.format === 'Parquet') return undefined;
+  if (encoding.compression === null || isBinary(encoding)) return undefined;
   switch (encoding.compression) {
     case 'gzip':
       return createGzip({ level: 6, chunkSize: chunk_bytes });

@@ -51,6 +51,11 @@ export function textExpression(expression: string): string {
   return `toValidUTF8(toString(${expression}))`;
 }
 
+/** The JSON text of a `json` column, which may be that of a list or a map. */
+export function jsonOf({ expression, nested }: Column): string {
+  return nested === undefined ? `toString(${expression})` : `toJSONString(${expression})`;
+}
+
 /** A value as a boolean that stays null where it is null. */
 export function booleanExpression(expression: string): string {
   return `CAST(${expression}, 'Nullable(Bool)')`;
@@ -73,10 +78,7 @@ export type JsonForm = { for_jsonb?: boolean; one_line?: boolean; marked?: boole
  * into spaces.
  */
 export function jsonExpression(column: Column, index: number, form: JsonForm): string {
-  const { definition, use } = named(
-    { ...column, expression: `toString(${column.expression})` },
-    index,
-  );
+  const { definition, use } = named({ ...column, expression: jsonOf(column) }, index);
   const forJsonb = form.for_jsonb === true;
   const always = [
     `NOT startsWith(${use}, ${byte_order_mark})`,

@@ -3,6 +3,14 @@ import { nullable } from '../../../platform/nullable.ts';
 import type { ConfigViolation } from '../../model/destination/destination.ts';
 import { compressionsOf, fileFormats } from '../../model/destination/encoding.ts';
 import type { Compression, Encoding, FileFormat } from '../../model/destination/encoding.ts';
+import {
+  event_bytes_max,
+  partition_columns,
+  partition_keys,
+} from '../../model/destination/partition.ts';
+import type { PartitionKey } from '../../model/destination/partition.ts';
+import type { Delivery } from '../../model/destination/destination.ts';
+import type { Column } from '../../model/models/column.ts';
 import { hasLooseBrace, prefixVariables, unknownPrefixVariables } from './naming.ts';
 import { violation } from '../../model/destination/violation.ts';
 
@@ -28,7 +36,7 @@ const compressions_said = fileFormats
   .map((format) => `${format}: ${compressionsOf(format).join(', ')}`)
   .join('; ');
 
-/** The config keys that every destination of files or objects has beside its `prefix`. */
+/** The config keys of files: their format, and how large they become. */
 export const file_keys = {
   file_format: Type.Optional(
     Type.Unsafe<FileFormat>({
@@ -63,9 +71,30 @@ export const file_keys = {
   ),
 };
 
-/** The values of `file_keys`, as far as a user has set them. */
+/** The config keys that every destination of files or objects has beside its `prefix`. */
+export const placed_file_keys = {
+  ...file_keys,
+  partition_by: Type.Optional(
+    Type.Array(
+      Type.Enum([...partition_keys], {
+        description: '`date`: the day of `timestamp` in the time zone of the export.',
+      }),
+      {
+        maxItems: partition_keys.length,
+        uniqueItems: true,
+        default: [],
+        description:
+          'Writes a file for each day, each event, or each event of each day, into folders as ' +
+          '`dt=2026-11-29/event=%24pageview` below the prefix. Empty: files are not parted.',
+      },
+    ),
+  ),
+};
+
+/** The values of `placed_file_keys`, as far as a user has set them. */
 export type FileConfig = {
   prefix: string;
+  partition_by?: PartitionKey[];
   file_format?: FileFormat;
   compression?: Compression | null;
   max_file_size_mb?: number | null;
@@ -78,11 +107,59 @@ export function fileEncoding(config: FileConfig): Encoding {
   return { format: config.file_format ?? 'JSONLines', compression: config.compression ?? null };
 }
 
+/** The parts of a config, in the order of their folders. */
+export function partitionKeys({ partition_by = [] }: Partial<FileConfig>): PartitionKey[] {
+  return partition_keys.filter((key) => partition_by.includes(key));
+}
+
+/**
+ * False where nothing of a delivery can be there yet. Files without parts are found by the
+ * beginning of their names, but parts lie among those of all other deliveries, and to look for them
+ * is to list all.
+ */
+export function mayHaveLeftovers(place: { config: FileConfig; delivery: Delivery }): boolean {
+  const { delivery_id, run_id, attempt, erased } = place.delivery;
+  const isFirst = attempt === 1 && delivery_id === run_id && erased === undefined;
+  return !isFirst || partitionKeys(place.config).length === 0;
+}
+
 /** The bound on a slice's uncompressed bytes, or undefined when the config sets none. */
 export function fileSliceBytes(config: FileConfig): number | undefined {
   return config.max_file_size_mb === undefined || config.max_file_size_mb === null
     ? undefined
     : config.max_file_size_mb * bytes_per_mebibyte;
+}
+
+/** Stores take keys of 1,024 bytes; the folders of the parts and the name have the rest. */
+const parted_prefix_bytes_max = 1_024 - event_bytes_max - 144;
+
+/** Sentences about the columns of an export that files of this config cannot have. */
+export function fileColumnFaults(columns: Column[], config: FileConfig): string[] {
+  if (fileEncoding(config).format !== 'Avro') return [];
+  return columns
+    .filter(({ name }) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+    .map(
+      ({ name }) =>
+        'Avro takes names of the letters a to z, digits and underscores that begin with no ' +
+        `digit: give the column \`${name}\` another alias.`,
+    );
+}
+
+/** What keeps the rows of these columns from being parted so, or undefined. */
+export function partitionFault(
+  keys: readonly PartitionKey[],
+  columns: readonly Column[],
+): string | undefined {
+  const lacking = keys
+    .map((key) => partition_columns[key])
+    .filter(({ name, type }) => !columns.some((column) => isOwn(column, name, type)));
+  if (lacking.length === 0) return undefined;
+  const names = lacking.map(({ name }) => `\`${name}\``).join(' and ');
+  return `Files are parted by the model's own columns: the export has no ${names} as events have it.`;
+}
+
+function isOwn(column: Column, name: string, type: Column['type']): boolean {
+  return column.name === name && column.type === type && column.is_calculated !== true;
 }
 
 /**
@@ -105,6 +182,16 @@ export function fileViolations(config: FileConfig): ConfigViolation[] {
     );
   if (hasControlCharacter(config.prefix))
     violations.push(violation('prefix', 'The prefix must not hold control characters.'));
+  if (
+    partitionKeys(config).includes('event') &&
+    Buffer.byteLength(config.prefix) > parted_prefix_bytes_max
+  )
+    violations.push(
+      violation(
+        'prefix',
+        `With files parted by event, the prefix has at most ${parted_prefix_bytes_max} bytes.`,
+      ),
+    );
   const { format, compression } = fileEncoding(config);
   const possible = compressionsOf(format as FileFormat);
   if (compression !== null && !possible.includes(compression)) {

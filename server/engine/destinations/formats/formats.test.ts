@@ -71,6 +71,7 @@ test('Parquet holds every value exactly in every compression', async () => {
       brotli: 'BROTLI',
       snappy: 'SNAPPY',
       lz4: 'LZ4_RAW',
+      deflate: undefined,
       none: 'UNCOMPRESSED',
     }[compression ?? 'none'];
     const metadata = parquetMetadata(new Uint8Array(bytes).buffer);

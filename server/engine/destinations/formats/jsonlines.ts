@@ -45,7 +45,10 @@ function value(column: Column, index: number, marked: boolean): string {
         `concat('"', replaceOne(toString(toDateTime64(${column.expression}, 6, 'UTC'), ` +
           `'UTC'), ' ', 'T'), 'Z"')`,
       );
+    case 'date':
+      return orNull(`concat('"', toString(${column.expression}), '"')`);
     case 'integer':
+    case 'decimal':
       return orNull(`toString(${column.expression})`);
     case 'float':
       return orNull(`toJSONString(${column.expression})`);

@@ -41,10 +41,11 @@ export function measureFor(encoding: Encoding, columns: Column[]): Measure {
         bytes_of_file: headerBytes(columns),
       };
     case 'Parquet':
+    case 'Avro':
       return {
         expression: `length(formatRow('RowBinary', ${expressions}))`,
         settings,
-        bytes_of_file: parquet_frame_bytes,
+        bytes_of_file: encoding.format === 'Avro' ? 0 : parquet_frame_bytes,
       };
   }
 }

@@ -1,5 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import type { Encoding } from '../../model/destination/encoding.ts';
+import { partition_keys } from '../../model/destination/partition.ts';
+import type { Partition } from '../../model/destination/partition.ts';
 import { extensionOf } from '../../model/destination/encoding.ts';
 
 /** The fields of a delivery that its names need. */
@@ -53,8 +55,11 @@ export function unknownPrefixVariables(prefix: string): string[] {
 }
 
 /** True for a config whose names depend on the time zone of the export. */
-export function namesLocalTime({ prefix }: Record<string, unknown>): boolean {
-  return typeof prefix === 'string' && prefix.includes('{local_');
+export function namesLocalTime({ prefix, partition_by }: Record<string, unknown>): boolean {
+  return (
+    (typeof prefix === 'string' && prefix.includes('{local_')) ||
+    (Array.isArray(partition_by) && partition_by.includes('date'))
+  );
 }
 
 /**
@@ -129,14 +134,47 @@ export function stemOf(prefix: string, delivery: NamedDelivery): string {
   return folder === '' ? stem : `${folder}/${stem}`;
 }
 
-/** The name of a slice: the stem, the number in four digits, the extension. */
+/**
+ * The name of a slice: the stem, the number in four digits, the extension. The folders of its
+ * partition come before the last part of the stem, and `-p` with their number behind it, so that
+ * the stem can be told from any such name.
+ */
 export function sliceName(
   prefix: string,
   delivery: NamedDelivery,
-  number: number,
+  { number, partition }: { number: number; partition?: Partition },
   encoding: Encoding,
 ): string {
-  return `${stemOf(prefix, delivery)}-${String(number).padStart(4, '0')}${extensionOf(encoding)}`;
+  const stem = stemOf(prefix, delivery);
+  const end = `-${String(number).padStart(4, '0')}${extensionOf(encoding)}`;
+  if (partition === undefined) return `${stem}${end}`;
+  const folder = folderPart(stem);
+  const folders = partitionFolders(partition);
+  const parts = [...(folder === '' ? [] : [folder]), ...folders, lastPart(stem)];
+  return `${parts.join('/')}-p${folders.length}${end}`;
+}
+
+const folder_names = { date: 'dt', event: 'event' } as const;
+/** The value by which Hive, Spark, DuckDB and others know NULL. */
+const null_folder = '__HIVE_DEFAULT_PARTITION__';
+
+/** The folders of a partition, as `dt=2026-11-29` and `event=%24pageview`. */
+function partitionFolders(partition: Partition): string[] {
+  return partition_keys.flatMap((key) => {
+    const value = partition[key];
+    if (value === undefined) return [];
+    return [`${folder_names[key]}=${value === null ? null_folder : folderText(value)}`];
+  });
+}
+
+/**
+ * Escapes every character of ASCII but letters, digits and `_.~-`. Others stay as they are: Spark
+ * takes each escape for a character of its own, and would not put the bytes of one together.
+ */
+export function folderText(value: string): string {
+  return value.replaceAll(/[^A-Za-z0-9_.~\u{80}-\u{10ffff}-]/gu, (sign) => {
+    return `%${sign.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
+  });
 }
 
 /**
@@ -147,7 +185,7 @@ const receipt_folder = '_sluice';
 
 const stem_form = String.raw`\d{8}T\d{6}Z-\d{8}T\d{6}Z-([0-9a-f]{12})`;
 const slice_form = new RegExp(
-  String.raw`^((?:.*/)?${stem_form})-\d{4,}\.(?:jsonl|csv|parquet)(?:\.\w+)?$`,
+  String.raw`^(.*/)?(${stem_form})(?:-p([12]))?-\d{4,}\.(?:jsonl|csv|parquet|avro)(?:\.\w+)?$`,
 );
 const receipt_form = new RegExp(
   String.raw`^(.*/)?${receipt_folder}/(${stem_form})\.receipt\.json$`,
@@ -160,12 +198,30 @@ export type DeliveryName = { is_receipt: boolean; stem: string; delivery: string
 /** Reads a name that this product gives to slices and receipts; undefined for any other name. */
 export function parseDeliveryName(name: string): DeliveryName | undefined {
   const slice = slice_form.exec(name);
-  if (slice !== null) return { is_receipt: false, stem: slice[1]!, delivery: slice[2]! };
+  if (slice !== null) {
+    const [, folder = '', last = '', delivery = '', parts = '0'] = slice;
+    const above = withoutParts(folder, Number(parts));
+    return above && { is_receipt: false, stem: `${above.folder}${last}`, delivery };
+  }
   const former = former_receipt_form.exec(name);
   if (former !== null) return { is_receipt: true, stem: former[1]!, delivery: former[2]! };
   const receipt = receipt_form.exec(name);
   if (receipt === null) return undefined;
   return { is_receipt: true, stem: `${receipt[1] ?? ''}${receipt[2]!}`, delivery: receipt[3]! };
+}
+
+/** Is this the name of a slice of the delivery with this stem? */
+export function isOfStem(name: string, stem: string): boolean {
+  const parsed = parseDeliveryName(name);
+  return parsed?.is_receipt === false && parsed.stem === stem;
+}
+
+/** The folder, with the slash at its end, above so many folders of a partition. */
+function withoutParts(folder: string, parts: number): { folder: string } | undefined {
+  const names = folder.split('/').slice(0, -1);
+  const own = names.splice(names.length - parts, parts);
+  if (own.length < parts || !own.every((name) => /^(?:dt|event)=/.test(name))) return undefined;
+  return { folder: names.map((name) => `${name}/`).join('') };
 }
 
 /**
@@ -174,10 +230,7 @@ export function parseDeliveryName(name: string): DeliveryName | undefined {
  */
 export function receiptsOfStem(stem: string): [string, string] {
   const folder = folderPart(stem);
-  const parts = [
-    receipt_folder,
-    `${stem.slice(folder === '' ? 0 : folder.length + 1)}.receipt.json`,
-  ];
+  const parts = [receipt_folder, `${lastPart(stem)}.receipt.json`];
   return [[...(folder === '' ? [] : [folder]), ...parts].join('/'), `${stem}_manifest.json`];
 }
 
@@ -185,6 +238,11 @@ export function receiptsOfStem(stem: string): [string, string] {
 export function folderPart(name: string): string {
   const end = name.lastIndexOf('/');
   return end === -1 ? '' : name.slice(0, end);
+}
+
+/** The part of a name behind its folders. */
+export function lastPart(name: string): string {
+  return name.slice(name.lastIndexOf('/') + 1);
 }
 
 /**

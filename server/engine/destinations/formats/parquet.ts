@@ -1,13 +1,8 @@
 import type { Column } from '../../model/models/column.ts';
 import type { Compression } from '../../model/destination/encoding.ts';
-import {
-  booleanExpression,
-  common_settings,
-  identifier,
-  jsonExpression,
-  textExpression,
-} from './expression.ts';
+import { common_settings, identifier } from './expression.ts';
 import type { FormatSelection } from './expression.ts';
+import { typedValue } from './typed_value.ts';
 
 /**
  * One Parquet file with row groups of 50,000 rows: text, uuid and json as UTF-8 strings, instants
@@ -17,7 +12,9 @@ import type { FormatSelection } from './expression.ts';
 export function selectParquet(columns: Column[], compression: Compression | null): FormatSelection {
   return {
     expressions: columns
-      .map((column, index) => `${value(column, index)} AS ${identifier(column.name)}`)
+      .map(
+        (column, index) => `${typedValue(column, index, 'String')} AS ${identifier(column.name)}`,
+      )
       .join(', '),
     format: 'Parquet',
     settings: {
@@ -33,31 +30,4 @@ export function selectParquet(columns: Column[], compression: Compression | null
       output_format_parquet_compression_method: compression ?? 'none',
     },
   };
-}
-
-function value(column: Column, index: number): string {
-  switch (column.type) {
-    case 'text':
-      return typed(column, 'String', textExpression(column.expression));
-    case 'json':
-      return typed(column, 'String', jsonExpression(column, index, {}));
-    case 'uuid':
-      return typed(column, 'String', `toString(${column.expression})`);
-    case 'timestamp':
-      return typed(column, "DateTime64(6, \\'UTC\\')", column.expression);
-    case 'integer':
-      return typed(column, 'Int64', column.expression);
-    case 'float':
-      return typed(column, 'Float64', column.expression);
-    case 'boolean':
-      return typed(column, 'Bool', booleanExpression(column.expression));
-  }
-}
-
-/**
- * The file's schema follows from the columns alone, not from how a query happens to type them; a
- * value that does not fit fails loudly.
- */
-function typed(column: Column, type: string, expression: string): string {
-  return `accurateCast(${expression}, '${column.nullable ? `Nullable(${type})` : type}')`;
 }

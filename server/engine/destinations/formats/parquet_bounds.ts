@@ -17,6 +17,8 @@ export function beyondBound(said: string): FileBoundError {
 /** Bounds of `selectParquet`'s output; for pages and groups far above anything it ever wrote. */
 const rows_max = 50_000;
 const page_mb_max = 256;
+/** Values of a list or a map in one row group. */
+export const nested_values_max = 10_000_000;
 const group_mb_max = 1_024;
 /** Bound of the footer, which has some 200 bytes for each column of each group. */
 const footer_mb_max = 64;
@@ -45,9 +47,9 @@ export function boundGroup({ num_rows, columns }: FileMetaData['row_groups'][num
 
 /**
  * Goes through the headers of the pages of a column in one row group, and throws a FileBoundError
- * where they ask for more memory than these rows can need: a reader of pages believes them.
+ * where they ask for more memory than so many values can need: a reader of pages believes them.
  */
-export function boundPages(chunk: Uint8Array, rows: number): void {
+export function boundPages(chunk: Uint8Array, values_max: number): void {
   const cursor: Cursor = {
     view: new DataView(chunk.buffer, chunk.byteOffset, chunk.length),
     at: 0,
@@ -64,8 +66,8 @@ export function boundPages(chunk: Uint8Array, rows: number): void {
       throw beyondBound(`One of its pages has the encoding ${whole(of_page, 2)}`);
     const count = whole(of_page, 1);
     if (type === data_page) values += count;
-    if (Math.max(values, count) > rows)
-      throw beyondBound(`A column of ${counted(rows, 'row')} says that it has more values`);
+    if (Math.max(values, count) > values_max)
+      throw beyondBound(`A column with room for ${counted(values_max, 'value')} has more`);
     cursor.at += packed;
   }
 }

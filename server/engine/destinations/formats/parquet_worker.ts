@@ -5,8 +5,15 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import type { AsyncBuffer, Compressors, FileMetaData } from 'hyparquet';
 import type { ValueRow } from '../../model/destination/content_source.ts';
+import { dayText, decimalText, instantText } from './logical_text.ts';
 import { lz4Decompress } from './lz4.ts';
-import { FileBoundError, boundFooter, boundGroup, boundPages } from './parquet_bounds.ts';
+import {
+  FileBoundError,
+  boundFooter,
+  boundGroup,
+  boundPages,
+  nested_values_max,
+} from './parquet_bounds.ts';
 
 /** The start message of the thread that reads a file. */
 export type ParquetQuestion = { path: string; names: string[] };
@@ -36,13 +43,23 @@ async function openFile(path: string): Promise<{ file: AsyncBuffer; handle: File
   return { file: { byteLength, slice }, handle };
 }
 
+/** The reader of decimal numbers makes floats of them: without their type it gives their bytes. */
+function withRawDecimals(metadata: FileMetaData): FileMetaData {
+  for (const element of metadata.schema)
+    if (element.converted_type === 'DECIMAL') {
+      delete element.converted_type;
+      delete element.logical_type;
+    }
+  return metadata;
+}
+
 /** The rows, in replies: each waits until it is asked for. */
 async function* readReplies({ path, names }: ParquetQuestion): AsyncGenerator<ParquetReply> {
   const { file, handle } = await openFile(path);
   try {
     const end = new DataView(await file.slice(Math.max(0, file.byteLength - 8)));
     boundFooter(end.getUint32(0, true));
-    const metadata = await parquetMetadataAsync(file);
+    const metadata = withRawDecimals(await parquetMetadataAsync(file));
     let from = 0;
     for (const group of metadata.row_groups) {
       const rows = await rowsOf(file, metadata, group, from);
@@ -70,7 +87,8 @@ async function rowsOf(
     if (meta_data === undefined) continue;
     const start = Number(meta_data.dictionary_page_offset || meta_data.data_page_offset);
     const bytes = await file.slice(start, start + Number(meta_data.total_compressed_size));
-    boundPages(new Uint8Array(bytes), Number(group.num_rows));
+    const isNested = meta_data.path_in_schema.length > 1;
+    boundPages(new Uint8Array(bytes), isNested ? nested_values_max : Number(group.num_rows));
   }
   return parquetReadObjects({
     file,
@@ -78,21 +96,30 @@ async function rowsOf(
     rowStart: from,
     rowEnd: from + Number(group.num_rows),
     compressors,
-    parsers: { timestampFromMicroseconds: instantText },
+    parsers: { timestampFromMicroseconds: instantText, dateFromDays: dayText },
   });
 }
 
 function valuesOf(row: Record<string, unknown>, names: string[]): ValueRow {
   return names.map((name) => {
-    const value = (row[name] ?? null) as string | number | bigint | boolean | null;
-    return value === null ? null : String(value);
+    const value = (row[name] ?? null) as string | number | bigint | boolean | object | null;
+    if (value === null) return null;
+    if (value instanceof Uint8Array) return decimalText(value);
+    return typeof value === 'object' ? jsonText(value) : String(value);
   });
 }
 
-function instantText(microseconds: bigint): string {
-  const rest = ((microseconds % 1_000_000n) + 1_000_000n) % 1_000_000n;
-  const seconds = new Date(Number((microseconds - rest) / 1_000n)).toISOString().slice(0, 19);
-  return `${seconds}.${String(rest).padStart(6, '0')}Z`;
+/** Lists and maps as JSON, with all digits of their numbers. */
+function jsonText(value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  if (typeof value === 'bigint') return value.toString();
+  if (value instanceof Uint8Array) return decimalText(value);
+  if (Array.isArray(value)) return `[${value.map(jsonText).join(',')}]`;
+  if (typeof value !== 'object') return JSON.stringify(value);
+  const fields = Object.entries(value).map(
+    ([name, inner]) => `${JSON.stringify(name)}:${jsonText(inner)}`,
+  );
+  return `{${fields.join(',')}}`;
 }
 
 const replies = readReplies(workerData as ParquetQuestion);

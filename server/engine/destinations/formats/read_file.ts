@@ -4,6 +4,7 @@ import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node
 import type { ValueRow } from '../../model/destination/content_source.ts';
 import type { Column } from '../../model/models/column.ts';
 import type { Encoding } from '../../model/destination/encoding.ts';
+import { readAvro } from './read_avro.ts';
 import { readCsv } from './read_csv.ts';
 import { readJsonLines } from './read_json_lines.ts';
 import { readParquet } from './read_parquet.ts';
@@ -24,6 +25,8 @@ export function readFileRows(
       return readCsv(decompressed(content, encoding));
     case 'Parquet':
       return readParquet(content, columns);
+    case 'Avro':
+      return readAvro(content, columns);
     case 'TabSeparated':
       throw new Error('No files are written as tab-separated text.');
   }

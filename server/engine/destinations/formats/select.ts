@@ -1,4 +1,5 @@
 import type { Column } from '../../model/models/column.ts';
+import { selectAvro } from './avro.ts';
 import { selectCsv } from './csv.ts';
 import type { Encoding, FileFormat } from '../../model/destination/encoding.ts';
 import { selectJsonLines } from './jsonlines.ts';
@@ -17,9 +18,10 @@ export const content_encoding = {
 
 /**
  * Returns the statement with which ClickHouse writes the final bytes of an encoding (before
- * compression; Parquet with it): `SELECT expressions FROM ... FORMAT format` with `settings`.
- * Guarantee: the same rows in the same order give the same bytes. `marked`: with a mark before each
- * value that its place could not hold, which `encodeStage` removes; Parquet has no room for marks.
+ * compression; Parquet and Avro with it): `SELECT expressions FROM ... FORMAT format` with
+ * `settings`. Guarantee: the same rows in the same order give the same bytes, those of Avro behind
+ * `encodeStage`. `marked`: with a mark before each value that its place could not hold, which
+ * `encodeStage` removes; binary formats have no room for marks.
  */
 export function selectFor(
   encoding: Encoding,
@@ -34,6 +36,8 @@ export function selectFor(
       return selectCsv(columns, marked);
     case 'Parquet':
       return selectParquet(columns, encoding.compression);
+    case 'Avro':
+      return selectAvro(columns, encoding.compression);
     case 'TabSeparated':
       return selectTabSeparated(columns, {
         marked,

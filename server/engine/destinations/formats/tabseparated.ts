@@ -44,6 +44,8 @@ function value(column: Column, index: number, form: TextForm): string {
     case 'timestamp':
       return `toDateTime64(${column.expression}, 6, 'UTC')`;
     case 'uuid':
+    case 'date':
+    case 'decimal':
     case 'integer':
     case 'float':
       return column.expression;

@@ -7,7 +7,7 @@ import type { TextRow } from '../../model/models/column.ts';
  * of them reads nothing and gives this row.
  */
 export function literalColumns({ columns, values }: TextRow): Column[] {
-  return columns.map((column, index) => ({
+  return columns.map(({ nested: _, ...column }, index) => ({
     ...column,
     expression: literalOf(column, literal(values[index] ?? '')),
   }));
@@ -19,6 +19,10 @@ function literalOf({ type }: Column, text: string): string {
       return `toUUID(${text})`;
     case 'timestamp':
       return `parseDateTime64BestEffort(${text}, 6, 'UTC')`;
+    case 'date':
+      return `toDate32(${text})`;
+    case 'decimal':
+      return `toDecimal128(${text}, 9)`;
     case 'integer':
       return `toInt64(${text})`;
     case 'float':

@@ -17,7 +17,9 @@ import {
   generatedRows,
 } from '../../../../test/factories/events/generated_rows.ts';
 import { parseCsv, parseJsonLines, parseParquet } from '../../../../test/watchers/read_formats.ts';
+import { parseAvro } from '../../../../test/watchers/read_avro.ts';
 import { encodeStage } from './encode_stage.ts';
+import { isBinary } from '../../model/destination/encoding.ts';
 import type { Encoding } from '../../model/destination/encoding.ts';
 import { openUnmarking, sayChanged } from './marks.ts';
 import { selectFor } from './select.ts';
@@ -38,6 +40,7 @@ const formats: [Encoding, (bytes: Buffer) => unknown][] = [
   [{ format: 'JSONLines', compression: null }, parseJsonLines],
   [{ format: 'CSV', compression: null }, (bytes) => parseCsv(bytes, contractColumns)],
   [{ format: 'Parquet', compression: null }, (bytes) => parseParquet(bytes, contractColumns)],
+  [{ format: 'Avro', compression: null }, (bytes) => parseAvro(bytes, contractColumns)],
 ];
 
 for (const [encoding, read] of formats)
@@ -67,9 +70,10 @@ test('changed values are counted as they pass, and their marks are removed', asy
     const passed = await buffer(
       stage.pipeline(Readable.from([await clickhouse.bytes(select, from)])),
     );
-    assert.ok(passed.equals(plain), encoding.format);
+    // The store draws another marker each time.
+    if (encoding.format !== 'Avro') assert.ok(passed.equals(plain), encoding.format);
     const changed = stage.changed();
-    if (encoding.format === 'Parquet') assert.deepEqual(changed, { text: 0, altered: 0 });
+    if (isBinary(encoding)) assert.deepEqual(changed, { text: 0, altered: 0 });
     else if (encoding === numeric) assert.ok(changed.text > 3 && changed.altered > 2);
     else {
       const count = (isChanged: (text: string) => boolean) =>

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { ConfigViolation } from '../../model/destination/destination.ts';
-import { file_keys, fileViolations, prefixKey } from '../formats/file_config.ts';
+import { placed_file_keys, fileViolations, prefixKey } from '../formats/file_config.ts';
 import { isRsaKey } from '../object_store/google_key.ts';
 import { dotViolations, endpointViolations, textOf } from '../object_store/config_rules.ts';
 import { optionalText, requiredText } from '../../model/destination/config_keys.ts';
@@ -17,7 +17,7 @@ export const gcs_config = Type.Object(
     }),
     service_account_json: requiredText(20_000, 'Paste the whole key file from Google Cloud.'),
     prefix: prefixKey('Object names begin with this text.'),
-    ...file_keys,
+    ...placed_file_keys,
     endpoint_url: optionalText(
       2048,
       'For private access points. If null or empty, Sluice uses https://storage.googleapis.com.',

@@ -56,9 +56,12 @@ export function openUploads(client: GoogleClient, bucket: string, signal: AbortS
     completeUpload: (key, uploadId, parts) =>
       completeUpload(client, pathOf(key, { uploadId }), parts, signal),
     endUpload,
-    endUploads: (prefix, kept) =>
-      endUploadsBut(kept, listUploads(client, bucket, prefix, signal), (key, uploadId) =>
-        endUpload(key, uploadId, signal),
+    endUploads: (prefix, kept, isOurs) =>
+      endUploadsBut(
+        kept,
+        listUploads(client, bucket, prefix, signal),
+        (key, uploadId) => endUpload(key, uploadId, signal),
+        isOurs,
       ),
     listParts: (key, uploadId) =>
       unlessMissing(() =>

@@ -17,6 +17,8 @@ const types: Record<ColumnType, string> = {
   text: 'longtext',
   json: 'longtext',
   timestamp: 'datetime(6)',
+  date: 'date',
+  decimal: 'decimal(38,9)',
   integer: 'bigint',
   float: 'double',
   boolean: 'boolean',
@@ -36,6 +38,8 @@ export const whole_types: Record<ColumnType, RegExp> = {
   integer: /^bigint(?:\(\d+\))?$/,
   float: /^double$/,
   boolean: /^(?:boolean|tinyint\(1\))$/,
+  date: /^date$/,
+  decimal: /^decimal\(38,9\)$/,
 };
 
 /** An index of InnoDB holds 3,072 bytes of a key, four for a character. */

@@ -10,7 +10,12 @@ import type {
   DestinationDefinition,
   DestinationDeps,
 } from '../../model/destination/destination.ts';
-import { fileEncoding, fileSliceBytes } from '../formats/file_config.ts';
+import {
+  fileColumnFaults,
+  fileEncoding,
+  fileSliceBytes,
+  partitionKeys,
+} from '../formats/file_config.ts';
 import type { FileConfig } from '../formats/file_config.ts';
 import { heldReceipts } from '../formats/held_receipts.ts';
 import { constantFolder } from '../formats/naming.ts';
@@ -46,7 +51,7 @@ type ObjectStoreType<Schema extends TObject> = Pick<
 /**
  * The destination of a kind of object store. Guarantee: all kinds name, encode, commit, check and
  * verify in the same way and differ only in their store. The schema has `prefix` and the
- * `file_keys`.
+ * `placed_file_keys`.
  */
 export function defineObjectStore<Schema extends TObject>({
   openStore,
@@ -62,6 +67,8 @@ export function defineObjectStore<Schema extends TObject>({
     erases: 'anew',
     encoding: (config) => fileEncoding(filesOf(config)),
     sliceBytes: (config) => fileSliceBytes(filesOf(config)),
+    partitionKeys: (config) => partitionKeys(filesOf(config)),
+    columnFaults: (columns, config) => fileColumnFaults(columns, filesOf(config)),
     open: async (config, delivery, deps) => {
       throwIfStopped(deps.signal);
       return openObjectSink(

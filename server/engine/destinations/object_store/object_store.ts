@@ -74,8 +74,15 @@ export type ObjectStore = {
    * for what has to be tidied up after a stop.
    */
   endUpload(key: string, uploadId: string, signal: AbortSignal): Promise<void>;
-  /** Ends the open uploads of keys that begin so, whoever started them, but for the kept ones. */
-  endUploads(prefix: string, kept: readonly OpenUpload[]): Promise<void>;
+  /**
+   * Ends the open uploads of keys that begin so, and that `isOurs` is true for, whoever started
+   * them, but for the kept ones.
+   */
+  endUploads(
+    prefix: string,
+    kept: readonly OpenUpload[],
+    isOurs?: (key: string) => boolean,
+  ): Promise<void>;
   /** The parts that the store holds, with their sizes, or undefined when the upload is gone. */
   listParts(key: string, uploadId: string): Promise<(Part & { bytes: number })[] | undefined>;
 };

@@ -121,9 +121,12 @@ function uploadsOf(
       return completed !== undefined;
     },
     endUpload: (key, uploadId, signal) => endUpload(access, key, uploadId, signal),
-    endUploads: (prefix, kept) =>
-      endUploadsBut(kept, listUploads(access, { ...at, Prefix: prefix }), (key, uploadId) =>
-        endUpload(access, key, uploadId, options.abortSignal),
+    endUploads: (prefix, kept, isOurs) =>
+      endUploadsBut(
+        kept,
+        listUploads(access, { ...at, Prefix: prefix }),
+        (key, uploadId) => endUpload(access, key, uploadId, options.abortSignal),
+        isOurs,
       ),
     listParts: (key, uploadId) =>
       orUndefined(() => listParts(access, { ...at, Key: key, UploadId: uploadId })),

@@ -13,9 +13,9 @@ import type {
   Slice,
   SliceOutcome,
 } from '../../model/destination/destination.ts';
-import { fileEncoding } from '../formats/file_config.ts';
+import { fileEncoding, mayHaveLeftovers, partitionKeys } from '../formats/file_config.ts';
 import type { FileConfig } from '../formats/file_config.ts';
-import { receiptsOfStem, sliceName, stemOf } from '../formats/naming.ts';
+import { folderPart, isOfStem, receiptsOfStem, sliceName, stemOf } from '../formats/naming.ts';
 import { deliveryOfReceipt } from '../formats/verify_files.ts';
 import { withStoreFaults } from './faults.ts';
 import type { ObjectStore, Part, UploadFacts } from './object_store.ts';
@@ -37,6 +37,7 @@ type Place = {
 const content_types = {
   JSONLines: 'application/x-ndjson',
   CSV: 'text/csv',
+  Avro: 'application/vnd.apache.avro',
   Parquet: 'application/vnd.apache.parquet',
   TabSeparated: 'text/tab-separated-values',
 };
@@ -90,7 +91,7 @@ async function isCommitted(place: Place): Promise<boolean> {
 async function recover(place: Place, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
   const surviving: SliceOutcome[] = [];
   for (const outcome of outcomes) if (await isWhole(place, outcome)) surviving.push(outcome);
-  await endUploads(place, surviving);
+  if (mayHaveLeftovers(place)) await endUploads(place, surviving);
   return surviving;
 }
 
@@ -118,7 +119,7 @@ async function write(
   bytes: Readable,
 ): Promise<{ name: string; state: UploadState }> {
   const { store, config, delivery } = place;
-  const name = sliceName(config.prefix, delivery, slice.number, fileEncoding(config));
+  const name = sliceName(config.prefix, delivery, slice, fileEncoding(config));
   const facts = factsOf(place, randomUUID());
   try {
     const upload_id = await withStoreFaults(store, () => store.startUpload(name, facts));
@@ -176,6 +177,7 @@ async function showManifest(
  * no fault of the delivery, unless rows are to leave it.
  */
 async function tidyUp(place: Place, named: Set<string>): Promise<void> {
+  if (!mayHaveLeftovers(place)) return;
   try {
     await removeObjects(place, (key) => !named.has(key));
     await endUploads(place, []);
@@ -237,13 +239,25 @@ async function endUploads(place: Place, kept: SliceOutcome[]): Promise<void> {
     key: outcome.name,
     upload_id: stateOf(outcome).upload_id,
   }));
-  await unlessUnavailable(place, () => place.store.endUploads(`${place.stem}-`, uploads));
+  const { prefix, isOurs } = keysOf(place);
+  await unlessUnavailable(place, () => place.store.endUploads(prefix, uploads, isOurs));
+}
+
+/**
+ * The keys of the delivery: with folders for its parts, they lie anywhere below that of the stem,
+ * among the keys of all other deliveries.
+ */
+function keysOf({ stem, config }: Place): { prefix: string; isOurs: (key: string) => boolean } {
+  if (partitionKeys(config).length === 0) return { prefix: stem, isOurs: () => true };
+  const folder = folderPart(stem);
+  return { prefix: folder === '' ? '' : `${folder}/`, isOurs: (key) => isOfStem(key, stem) };
 }
 
 async function removeObjects(place: Place, isUnwanted: (key: string) => boolean): Promise<void> {
   const remove = async () => {
-    for await (const key of place.store.list(place.stem, { direct: false }))
-      if (isUnwanted(key)) await place.store.remove(key);
+    const { prefix, isOurs } = keysOf(place);
+    for await (const key of place.store.list(prefix, { direct: false }))
+      if (isOurs(key) && isUnwanted(key)) await place.store.remove(key);
   };
   await (place.delivery.erased === undefined ? unlessUnavailable(place, remove) : remove());
 }

@@ -190,13 +190,16 @@ function openBuffers(): { take(size: number): Buffer; giveBack(buffer: Buffer): 
   };
 }
 
-/** Ends the listed uploads but for the kept ones, one after another, while they are listed. */
+/**
+ * Ends the listed uploads of ours but for the kept ones, one after another, while they are listed.
+ */
 export async function endUploadsBut(
   kept: readonly OpenUpload[],
   uploads: AsyncIterable<OpenUpload>,
   end: (key: string, uploadId: string) => Promise<void>,
+  isOurs: (key: string) => boolean = () => true,
 ): Promise<void> {
   const ids = new Set(kept.map((upload) => upload.upload_id));
   for await (const { key, upload_id } of uploads)
-    if (!ids.has(upload_id)) await end(key, upload_id);
+    if (!ids.has(upload_id) && isOurs(key)) await end(key, upload_id);
 }

@@ -15,6 +15,8 @@ const types: Record<ColumnType, string> = {
   text: 'text',
   json: 'jsonb',
   timestamp: 'timestamptz',
+  date: 'date',
+  decimal: 'numeric',
   integer: 'bigint',
   float: 'double precision',
   boolean: 'boolean',
@@ -34,6 +36,8 @@ export const whole_types: Record<ColumnType, RegExp> = {
   boolean: /^boolean$/,
   timestamp: /^timestamp(?:\(6\))? with time zone$/,
   json: /^(?:jsonb?|text)$/,
+  date: /^date$/,
+  decimal: /^numeric$/,
 };
 
 /** The statement that creates the table of an export, with a primary key to merge rows by. */

@@ -16,6 +16,8 @@ const types: Record<Exclude<ColumnType, 'json'>, string> = {
   uuid: 'varchar(36)',
   text: `varchar(${varchar_bytes_max})`,
   timestamp: 'timestamptz',
+  date: 'date',
+  decimal: 'numeric(38,9)',
   integer: 'bigint',
   float: 'double precision',
   boolean: 'boolean',
@@ -36,6 +38,8 @@ export const whole_types: Record<ColumnType, RegExp> = {
   integer: /^bigint$/,
   float: /^double precision$/,
   boolean: /^boolean$/,
+  date: /^date$/,
+  decimal: /^numeric\(38,9\)$/,
 };
 
 // Redshift has no such columns, but keeps PostgreSQL's names of them to itself.

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
 import type { ConfigViolation, OperatorRules } from '../../model/destination/destination.ts';
-import { file_keys, fileViolations, prefixKey } from '../formats/file_config.ts';
+import { placed_file_keys, fileViolations, prefixKey } from '../formats/file_config.ts';
 import {
   bucketViolations,
   dotViolations,
@@ -32,7 +32,7 @@ export const s3_config = Type.Object(
     aws_secret_access_key: Type.Optional(requiredText(1000)),
     ...role_keys,
     prefix: prefixKey('Object keys begin with this text.'),
-    ...file_keys,
+    ...placed_file_keys,
     encryption: Type.Optional(
       nullable(
         Type.Unsafe<'AES256' | 'aws:kms'>({

@@ -93,7 +93,12 @@ test('commit ends unknown uploads, and needs no listing to succeed', async () =>
 test('commit puts no manifest when an object is gone again', async () => {
   const config = { ...base, prefix: 'gone' };
   const bucket = bucketOf(config);
-  const first = sliceName(config.prefix, delivery, 0, { format: 'JSONLines', compression: null });
+  const first = sliceName(
+    config.prefix,
+    delivery,
+    { number: 0 },
+    { format: 'JSONLines', compression: null },
+  );
   // Another worker that aborts removes what is completed already.
   const disturbed: ObjectStore = {
     ...bucket,

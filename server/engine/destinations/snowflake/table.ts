@@ -13,6 +13,8 @@ const types: Record<ColumnType, string> = {
   text: 'VARCHAR',
   json: 'VARIANT',
   timestamp: 'TIMESTAMP_NTZ(6)',
+  date: 'DATE',
+  decimal: 'NUMBER(38, 9)',
   integer: 'NUMBER(38, 0)',
   float: 'FLOAT',
   boolean: 'BOOLEAN',
@@ -32,6 +34,8 @@ export const whole_types: Record<ColumnType, RegExp> = {
   integer: /^NUMBER$/,
   float: /^FLOAT$/,
   boolean: /^BOOLEAN$/,
+  date: /^DATE$/,
+  decimal: /^NUMBER$/,
 };
 
 /**

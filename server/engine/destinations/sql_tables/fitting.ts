@@ -34,6 +34,8 @@ const unfit: Record<Column['type'], string> = {
   text: 'BDT',
   json: 'DT',
   timestamp: 'NBT',
+  date: 'NBT',
+  decimal: 'BDT',
   integer: 'DT',
   float: 'BDT',
   boolean: 'NDT',

@@ -28,11 +28,15 @@ export function narrowed(
   );
 }
 
+/** Digits after the point that a `decimal` has. */
+const decimal_places = 9;
+
 function lossOf(wanted: Column['type'], type: string, rounding: Rounding): string | undefined {
   if (wanted === 'timestamp') return lossOfInstant(type);
   if (wanted === 'float') return lossOfFloat(type, rounding);
   if (wanted === 'integer') return lossOfInteger(type);
-  if (wanted === 'boolean') return undefined;
+  if (wanted === 'decimal') return lossOfDecimal(type, rounding);
+  if (wanted === 'boolean' || wanted === 'date') return undefined;
   if (type === 'name') return 'what comes after 63 bytes';
   return /^(?:char|character)\(\d+\)/.test(type) && wanted !== 'uuid'
     ? 'blanks at the end'
@@ -62,6 +66,12 @@ function lossOfFloat(type: string, { rounds_to_whole }: Rounding): string | unde
   return rounds_to_whole && /^(?:tiny|small|medium|big)?int/.test(type)
     ? 'its decimals'
     : undefined;
+}
+
+function lossOfDecimal(type: string, rounding: Rounding): string | undefined {
+  if (type.startsWith('double')) return 'digits after the fifteenth';
+  const scale = scaleOf(type);
+  return scale !== undefined && scale >= decimal_places ? undefined : lossOfFloat(type, rounding);
 }
 
 function lossOfInteger(type: string): string | undefined {

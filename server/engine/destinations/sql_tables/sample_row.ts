@@ -78,6 +78,10 @@ function valueOf(column: Column): string {
       return '{"of":"a connection test 🙂"}';
     case 'timestamp':
       return '2026-01-02T03:04:05.678901Z';
+    case 'date':
+      return '2026-01-02';
+    case 'decimal':
+      return '0.5';
     case 'integer':
       return '1';
     case 'float':
@@ -98,12 +102,14 @@ function isSame({ type }: Column, written: string, read: unknown): boolean {
       return instantOf(text) === instantOf(written);
     case 'integer':
     case 'float':
+    case 'decimal':
       return Number(text) === Number(written);
     case 'boolean':
       return ['true', 't', '1'].includes(text.toLowerCase());
     case 'uuid':
       return text.toLowerCase() === written;
     case 'text':
+    case 'date':
       return text === written;
   }
 }

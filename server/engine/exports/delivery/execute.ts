@@ -12,8 +12,7 @@ import { row_tables } from '../../model/removals/delete_rows.ts';
 import { fromStored } from '../../model/ledger/rectangles.ts';
 import { earliestOf, removedFrom } from '../../model/ledger/removed.ts';
 import { receiptText } from '../runs/run_input.ts';
-import type { SizeBound } from '../source/measured_cut.ts';
-import { beginCommit, listSlices, storeSlices } from '../runs/progress.ts';
+import { beginCommit } from '../runs/progress.ts';
 import { endRun } from '../runs/end_runs.ts';
 import type { Receipt } from '../runs/receipt.ts';
 import { recordsIn } from '../../destinations/sql_tables/staged_sink.ts';
@@ -21,13 +20,12 @@ import type { ClaimedRun, ReplacedReceipt, StoredSlice } from '../../model/run.t
 import { StallWatch } from './stall.ts';
 import { settingAside } from './setting_aside.ts';
 import { openStepClock } from './step_clock.ts';
-import { cutSlices } from '../source/cut_slices.ts';
-import { cutSlicesOnce } from '../source/recent_cuts.ts';
-import { isFirstReading, openAttempt, readingOf, say } from './attempt.ts';
+import { openAttempt, say } from './attempt.ts';
 import type { Attempt, WatchedAttempt } from './attempt.ts';
 import { requireNewest, requireReplacement, requireWhole } from './replacing.ts';
 import { requireKeys } from './require_keys.ts';
 import { countUnfit, sayNewColumns, sayUnfit } from './unfit_values.ts';
+import { slicesOf } from './slices_of.ts';
 import { writeSlices } from './write_slices.ts';
 import { refuseLoss } from './table_gone.ts';
 import { cleanUp, abandonAttempt } from './clean_up.ts';
@@ -241,34 +239,6 @@ async function requireReplaceable(
 function complete({ engine, run, clock }: Attempt): Promise<void> {
   clock.stop();
   return endRun(engine, run, { status: 'Completed' });
-}
-
-async function slicesOf(attempt: Attempt): Promise<StoredSlice[]> {
-  const { engine, run } = attempt;
-  if (run.records_total_count !== null) return listSlices(engine, run.id);
-  const slices =
-    run.selection.length === 0
-      ? []
-      : await (isFirstReading(run) ? cutSlicesOnce : cutSlices)(
-          engine,
-          await readingOf(attempt),
-          sizeBoundOf(attempt),
-          attempt.signal,
-        );
-  attempt.clock.enter('counted');
-  await storeSlices(engine, run, slices);
-  return slices;
-}
-
-function sizeBoundOf({ definition, config, delivery }: Attempt): SizeBound | undefined {
-  const bytes_max = definition.sliceBytes?.(config);
-  if (bytes_max === undefined) return undefined;
-  return {
-    bytes_max,
-    encoding: definition.encoding(config),
-    columns: delivery.columns,
-    is_rough: definition.slices_are_rough === true,
-  };
 }
 
 function sameOutcomes(receipt: string, outcomes: SliceOutcome[]): boolean {

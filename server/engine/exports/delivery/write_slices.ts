@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Delivery, Sink, SliceOutcome } from '../../model/destination/destination.ts';
 import { reasonsOf, rejectedKey } from '../../model/destination/rejected_rows.ts';
 import type { RejectedRow } from '../../model/destination/rejected_rows.ts';
+import type { Partition } from '../../model/destination/partition.ts';
 import { withoutRows } from '../../destinations/contents/digest.ts';
 import { keyColumn } from '../../destinations/sql_tables/layout.ts';
 import { RetryableError } from '../../model/destination/errors.ts';
@@ -103,6 +104,7 @@ async function writeSlice(
       number: slice.number,
       records: slice.records,
       ...(slice.number === total - 1 ? { is_last: true as const } : {}),
+      ...(isParted(slice) ? { partition: slice.partition } : {}),
     };
     // Bytes that are produced and not accepted wait for the destination; without any, the
     // destination waits for the source.
@@ -127,6 +129,10 @@ async function writeSlice(
     signal.removeEventListener('abort', stop);
     if (!isRead) reading.abort();
   }
+}
+
+function isParted(slice: StoredSlice): slice is StoredSlice & { partition: Partition } {
+  return slice.partition !== undefined && slice.partition !== null;
 }
 
 /** The outcome of a slice, in which only those rows count that the destination took. */

@@ -12,7 +12,7 @@ import { writeRunLog } from '../../model/run_log.ts';
 /** The slices of a run in order; none when they have not been cut. */
 export async function listSlices(engine: Engine, runId: string): Promise<StoredSlice[]> {
   return engine.db.rows<StoredSlice>(sql`
-    SELECT number, inserted_from, inserted_to, key_from, key_to, records, outcome
+    SELECT number, inserted_from, inserted_to, key_from, key_to, partition, records, outcome
       FROM batch_export_slices WHERE run_id = ${runId} ORDER BY number`);
 }
 
@@ -69,12 +69,12 @@ const cut = step<{ run: ClaimedRun; slices: StoredSlice[] }>((db, items, locking
         AND run.status = 'Running' AND run.id IN (SELECT id FROM free) RETURNING run.id, run.attempt
     ), cut AS (
       INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, key_from, key_to,
-        records)
+        partition, records)
       SELECT held.id, slice.number, slice.inserted_from, slice.inserted_to, slice.key_from,
-        slice.key_to, slice.records FROM held JOIN wanted ON wanted.id = held.id
+        slice.key_to, slice.partition, slice.records FROM held JOIN wanted ON wanted.id = held.id
         AND wanted.attempt = held.attempt
       CROSS JOIN jsonb_to_recordset(wanted.slices) AS slice (number int, inserted_from timestamptz,
-        inserted_to timestamptz, key_from text, key_to text, records bigint)
+        inserted_to timestamptz, key_from text, key_to text, partition jsonb, records bigint)
     )
     SELECT id, attempt FROM held`);
 });

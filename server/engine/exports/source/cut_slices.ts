@@ -9,13 +9,13 @@ import type { Store } from './source.ts';
  * The bound on a slice's rows where nothing else is asked for: a crash repeats at most about this
  * many.
  */
-const slice_records_default = 1_000_000;
+export const slice_records_default = 1_000_000;
 
 /**
  * The bound on the slices of a run, whatever size of files was asked for: each costs a row, a file
  * and a line of the receipt.
  */
-const slices_max = 10_000;
+export const slices_max = 10_000;
 
 /**
  * Counts the selection and cuts it in its order into slices: by size as `cutBySize` says, otherwise
@@ -28,6 +28,7 @@ export async function cutSlices(
   reading: SourceQuery,
   bound: SizeBound | undefined,
   signal: AbortSignal,
+  most: { slices_max: number } = { slices_max },
 ): Promise<StoredSlice[]> {
   if (reading.key === undefined) {
     const records = await countRecords(store, reading, signal);
@@ -36,8 +37,8 @@ export async function cutSlices(
       : [{ number: 0, inserted_from: null, inserted_to: null, records, outcome: null }];
   }
   if (bound !== undefined) {
-    const most = { records_max: slice_records_default, slices_max };
-    return boundedSlices(await cutBySize(store, reading, bound, most, signal));
+    const bounds = { ...most, records_max: slice_records_default };
+    return boundedSlices(await cutBySize(store, reading, bound, bounds, signal));
   }
   // Most runs are one slice, for which a plain count is a third cheaper than the cut.
   const [whole] = await ask<CutRow>(store, reading, {
@@ -56,7 +57,7 @@ export async function cutSlices(
         AND CURRENT ROW) - 1, {slice_records:UInt64}) AS slice FROM ${reading.text})
       GROUP BY slice ORDER BY slice`,
     parameters: {
-      slice_records: Math.max(slice_records_default, Math.ceil(total / slices_max)),
+      slice_records: Math.max(slice_records_default, Math.ceil(total / most.slices_max)),
     },
     settings: sort_settings,
     signal,
@@ -72,7 +73,8 @@ const sort_settings = {
 
 type CutRow = { inserted_from: string; inserted_to: string; records: string | number };
 
-const cut_columns =
+/** The bounds of rows by their insertion, for `utc`. */
+export const cut_columns =
   'toString(min(inserted_at)) AS inserted_from, toString(max(inserted_at) + ' +
   'toIntervalMicrosecond(1)) AS inserted_to';
 
@@ -99,6 +101,6 @@ function boundedSlices(slices: CutSlice[]): StoredSlice[] {
 }
 
 /** ClickHouse's `2024-01-02 03:04:05.678901` is UTC here; PostgreSQL is told so. */
-function utc(text: string): string {
+export function utc(text: string): string {
   return text.endsWith('Z') ? text : `${text.replace(' ', 'T')}Z`;
 }

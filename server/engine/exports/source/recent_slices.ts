@@ -41,6 +41,7 @@ export async function streamSliceOnce(
     slice.inserted_to,
     slice.key_from ?? null,
     slice.key_to ?? null,
+    slice.partition ?? null,
     slice.records,
     encoding,
     columns,

@@ -6,6 +6,7 @@ import { selectFor } from '../../destinations/formats/select.ts';
 import type { Column } from '../../model/models/column.ts';
 import { openTimeBudget } from './time_budget.ts';
 import { isEngineError } from '../../query/gate/engine_error.ts';
+import { partitionConditions } from './partitions.ts';
 import { queryFailure, queryInterrupted, queryTookTooLong } from './query_failure.ts';
 import type { ResolvedQuery } from '../../query/query.ts';
 import type { SourceQuery } from './source_query.ts';
@@ -88,13 +89,14 @@ export async function streamSlice(
  * instant, or row of it, up to the first of the next one.
  */
 export function boundsOf(
-  reading: Pick<SourceQuery, 'key'>,
+  reading: Pick<SourceQuery, 'key' | 'query'>,
   {
     inserted_from,
     key_from,
     inserted_to,
     key_to,
-  }: Pick<StoredSlice, 'inserted_from' | 'key_from' | 'inserted_to' | 'key_to'>,
+    partition,
+  }: Pick<StoredSlice, 'inserted_from' | 'key_from' | 'inserted_to' | 'key_to' | 'partition'>,
 ): { where: string; parameters: Record<string, string> } {
   if (inserted_from === null || inserted_to === null) return { where: '', parameters: {} };
   const type = reading.key === 'uuid' ? 'UUID' : 'String';
@@ -114,7 +116,10 @@ export function boundsOf(
       ` OR (inserted_at = ${to} AND ${reading.key} < {key_to:${type}}))`;
     parameters['key_to'] = key_to;
   } else where += ` AND inserted_at < ${to}`;
-  return { where, parameters };
+  if (partition === undefined || partition === null) return { where, parameters };
+  const parted = partitionConditions(reading, partition);
+  where += parted.conditions.map((condition) => ` AND ${condition}`).join('');
+  return { where, parameters: { ...parameters, ...parted.parameters } };
 }
 
 /**

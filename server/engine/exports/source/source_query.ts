@@ -59,17 +59,26 @@ export type SourceQuery = {
 
 /**
  * The columns of an export: those of its query, or the model's own in the set of its destination.
- * Throws `query_failed` for a query that is not understood any more.
+ * Tables have JSON for lists and maps. Throws `query_failed` for a query that is not understood any
+ * more.
  */
 export function columnsOf(
   source: Pick<Source, 'model' | 'custom_query' | 'typed_columns'>,
   columnSet: ColumnSet,
 ): Column[] {
-  if (source.custom_query !== null)
-    return columnsOfQuery(understood(source.custom_query, source.model));
+  if (source.custom_query !== null) {
+    const columns = columnsOfQuery(understood(source.custom_query, source.model));
+    return columnSet === 'files' ? columns : columns.map(withoutNesting);
+  }
   const own = models[source.model].columns[columnSet];
   const typed = source.typed_columns ?? undefined;
   return typed === undefined ? own : withTypedColumns(own, typed);
+}
+
+function withoutNesting({ nested, ...column }: Column): Column {
+  return nested === undefined
+    ? column
+    : { ...column, expression: `toJSONString(${column.expression})` };
 }
 
 /**

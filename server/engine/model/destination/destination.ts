@@ -11,6 +11,7 @@ import type { AccountedNames, Difference } from './difference.ts';
 import type { HeldReceipt, WantedReceipts } from './held_receipt.ts';
 import type { ModelName } from '../models/model.ts';
 import type { ShownRequest } from './shown_request.ts';
+import type { Partition, PartitionKey } from './partition.ts';
 import type { RejectedKey, RejectedRow } from './rejected_rows.ts';
 import type { MergeKeys, Written } from './write_mode.ts';
 
@@ -56,7 +57,12 @@ export type ErasedRows = { keys(): AsyncIterable<string[]> };
  * One part of a delivery, in the order of `number` from 0, with the records that the source
  * counted. A crash repeats the last one in any case, so it need not outlive one.
  */
-export type Slice = { number: number; records: number; is_last?: true };
+export type Slice = {
+  number: number;
+  records: number;
+  is_last?: true;
+  partition?: Partition;
+};
 
 /** True for the one slice of a delivery: nothing is gained by keeping it apart. */
 export function isOnly(slice: Slice): boolean {
@@ -254,7 +260,7 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    * Lists in sentences the columns of a query that the destination cannot take; if absent, it takes
    * all.
    */
-  columnFaults?(columns: Column[]): string[];
+  columnFaults?(columns: Column[], config: Static<Schema>): string[];
   /** Returns the encoding of a slice's bytes for this config. */
   encoding(config: Static<Schema>): Encoding;
   /**
@@ -267,6 +273,8 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    * engine's own bound.
    */
   sliceBytes?(config: Static<Schema>): number | undefined;
+  /** Returns what the files of this config are parted by; none, or left out: they are not. */
+  partitionKeys?(config: Static<Schema>): readonly PartitionKey[];
   /** True where that bounds a repeat and no file: the lengths of the values are enough. */
   slices_are_rough?: true;
   open(config: Static<Schema>, delivery: Delivery, deps: DestinationDeps): Promise<Sink>;

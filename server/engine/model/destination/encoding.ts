@@ -1,8 +1,8 @@
 /** Formats of files and objects that users choose. */
-export type FileFormat = 'JSONLines' | 'Parquet' | 'CSV';
+export type FileFormat = 'JSONLines' | 'Parquet' | 'CSV' | 'Avro';
 
 /** Compressions that users choose; which ones a format has is said by `compressionsOf`. */
-export type Compression = 'gzip' | 'brotli' | 'zstd' | 'snappy' | 'lz4';
+export type Compression = 'gzip' | 'brotli' | 'zstd' | 'snappy' | 'lz4' | 'deflate';
 
 /**
  * The encoding of a slice's bytes. `TabSeparated` is the text that PostgreSQL's COPY reads, with
@@ -21,19 +21,27 @@ export type Encoding =
     };
 
 /** All file formats, the default first. */
-export const fileFormats = ['JSONLines', 'Parquet', 'CSV'] as const satisfies readonly FileFormat[];
+export const fileFormats = [
+  'JSONLines',
+  'Parquet',
+  'CSV',
+  'Avro',
+] as const satisfies readonly FileFormat[];
 
 const compressions: Record<FileFormat, readonly Compression[]> = {
   JSONLines: ['gzip', 'brotli', 'zstd'],
   CSV: ['gzip', 'brotli', 'zstd'],
   // inside the file, column by column
   Parquet: ['zstd', 'lz4', 'snappy', 'gzip', 'brotli'],
+  // inside the file, block by block
+  Avro: ['zstd', 'snappy', 'deflate'],
 };
 
 const formatExtensions: Record<FileFormat, string> = {
   JSONLines: '.jsonl',
   Parquet: '.parquet',
   CSV: '.csv',
+  Avro: '.avro',
 };
 const compressionExtensions: Partial<Record<Compression, string>> = {
   gzip: '.gz',
@@ -46,14 +54,19 @@ export function compressionsOf(format: FileFormat): readonly Compression[] {
   return compressions[format];
 }
 
+/** True for a format that is binary and compressed inside, where nothing can be put or unpacked. */
+export function isBinary({ format }: Encoding): boolean {
+  return format === 'Parquet' || format === 'Avro';
+}
+
 /**
  * The end of a file's name, with its dot: `.jsonl.gz`, `.csv`; a Parquet file is `.parquet`
- * whatever its compression.
+ * whatever its compression, and an Avro file `.avro`.
  */
 export function extensionOf(encoding: Encoding): string {
   if (encoding.format === 'TabSeparated') return '.tsv';
   const outer =
-    encoding.compression === null || encoding.format === 'Parquet'
+    encoding.compression === null || isBinary(encoding)
       ? ''
       : (compressionExtensions[encoding.compression] ?? '');
   return formatExtensions[encoding.format] + outer;

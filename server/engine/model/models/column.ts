@@ -1,8 +1,22 @@
 /**
  * The content of a column, independent of any store: destinations map it to their own type. `json`
- * is valid JSON text; `timestamp` is UTC with microseconds.
+ * is valid JSON text; `timestamp` is UTC with microseconds; `date` is a day of the years 1900 to
+ * 2299; `decimal` has 38 digits, nine of them after the point, which every database holds exactly.
  */
-export type ColumnType = 'uuid' | 'text' | 'json' | 'timestamp' | 'integer' | 'float' | 'boolean';
+export type ColumnType =
+  | 'uuid'
+  | 'text'
+  | 'json'
+  | 'timestamp'
+  | 'date'
+  | 'decimal'
+  | 'integer'
+  | 'float'
+  | 'boolean';
+
+/** The items of a list, or the values of a map whose keys are text. */
+export type Nested = { kind: 'list' | 'map'; of: NestedItem };
+export type NestedItem = { type: ColumnType; nullable: boolean; nested?: Nested };
 
 /**
  * One column of an export. `expression` is ClickHouse SQL over the model's or the query's relation
@@ -13,6 +27,11 @@ export type Column = {
   type: ColumnType;
   nullable: boolean;
   expression: string;
+  /**
+   * A `json` column whose expression gives an array or a map of the store: Parquet and Avro write
+   * it as such, all else as JSON.
+   */
+  nested?: Nested;
   /**
    * True where a query has made the value: then the name says nothing about what it is, not even
    * where it is that of the model's key.

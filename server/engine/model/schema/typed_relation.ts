@@ -51,6 +51,8 @@ const store_types: Record<Column['type'], string> = {
   integer: 'Int64',
   float: 'Float64',
   boolean: 'Bool',
+  date: 'Date32',
+  decimal: 'Decimal(38, 9)',
 };
 
 /**

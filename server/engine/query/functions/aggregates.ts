@@ -16,7 +16,7 @@ export const aggregates: FunctionTopic = {
     define('count', '(any?) -> integer!', 'Rows, or values that are not NULL', 'count()'),
     define(
       'sum',
-      '(N) -> N',
+      '(N) -> N | (decimal) -> decimal',
       'Sum; the last digits of a sum of floats may differ between attempts',
       'sum(length(event))',
       exact,

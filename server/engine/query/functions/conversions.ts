@@ -82,6 +82,20 @@ export const conversions: FunctionTopic = {
       exact,
     ),
     define(
+      'toDecimal',
+      '(any) -> decimal',
+      'As an exact number of 38 digits, nine of them after the point; further ones are cut off',
+      "toDecimal('12.30')",
+      { engine: 'cast decimal' },
+    ),
+    define(
+      'toDecimalOrNull',
+      '(any) -> decimal?',
+      '`toDecimal`, but NULL where a text is no number',
+      "toDecimalOrNull('x')",
+      { engine: 'cast decimal or null' },
+    ),
+    define(
       'toBool',
       '(any) -> boolean',
       'As a boolean; the texts `true` and `false`, numbers other than 0',

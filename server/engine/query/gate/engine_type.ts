@@ -5,6 +5,7 @@ const engine_types: Partial<Record<Kind, RegExp>> = {
   integer: /^Int64$/,
   unsigned: /^UInt64$/,
   float: /^Float64$/,
+  decimal: /^Decimal\(38, 9\)$/,
   text: /^String$/,
   json: /^String$/,
   property: /^String$/,

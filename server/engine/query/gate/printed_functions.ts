@@ -6,7 +6,8 @@ const printed = `
   and or not equals notEquals less lessOrEquals greater greaterOrEquals in notIn like notLike
   ilike notILike isNull isNotNull multiIf if coalesce ifNull assumeNotNull toNullable nullIf
   materialize CAST _CAST accurateCast toBool toString toInt64 toInt64OrNull toUInt64
-  toUInt64OrNull toFloat64 toFloat64OrNull toUUID toUUIDOrNull toDate32 toDateTime64
+  toUInt64OrNull toFloat64 toFloat64OrNull toDecimal128 toDecimal128OrNull toUUID toUUIDOrNull
+  toDate32 toDateTime64
   parseDateTime64BestEffort parseDateTime64BestEffortOrNull toIntervalMicrosecond
   toIntervalMillisecond toIntervalSecond toIntervalMinute toIntervalHour toIntervalDay
   toIntervalWeek toIntervalMonth toIntervalQuarter toIntervalYear array tuple map lambda

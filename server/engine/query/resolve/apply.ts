@@ -21,6 +21,7 @@ const canonical: Partial<Record<Kind, (sql: string) => string>> = {
   integer: (sql) => `toInt64(${sql})`,
   unsigned: (sql) => `toUInt64(${sql})`,
   float: (sql) => `toFloat64(${sql})`,
+  decimal: (sql) => `toDecimal128(${sql}, 9)`,
   timestamp: (sql) => `toDateTime64(${sql}, 6, 'UTC')`,
   date: (sql) => `toDate32(${sql})`,
 };

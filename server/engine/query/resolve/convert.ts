@@ -27,6 +27,9 @@ const type_names: Record<string, Kind> = {
   Float32: 'float',
   float: 'float',
   double: 'float',
+  Decimal: 'decimal',
+  decimal: 'decimal',
+  numeric: 'decimal',
   Bool: 'boolean',
   boolean: 'boolean',
   bool: 'boolean',
@@ -59,6 +62,10 @@ const conversions: Partial<Record<`${Kind} ${Kind}`, (sql: string, nullable: boo
     'integer unsigned': (sql) => `toUInt64(${sql})`,
     'float unsigned': (sql) => `toUInt64(${sql})`,
     'boolean unsigned': (sql) => `toUInt64(${sql})`,
+    'text decimal': (sql) => `toDecimal128(${sql}, 9)`,
+    'float decimal': (sql) => `toDecimal128(${sql}, 9)`,
+    'decimal integer': (sql) => `toInt64(${sql})`,
+    'decimal float': (sql) => `toFloat64(${sql})`,
     'text float': (sql) => `toFloat64(${sql})`,
     'text boolean': accurately('Bool', 'true'),
     'text uuid': (sql) => `toUUID(${sql})`,
@@ -150,8 +157,8 @@ export function castTo(context: Context, value: Value, type: TypeName, span: Spa
   const kind = Object.hasOwn(type_names, type.name) ? type_names[type.name] : undefined;
   if (kind === undefined || type.items.length > 0) {
     const message =
-      `There is no type ${type.name} here: take String, Int64, UInt64, Float64, Bool, UUID, ` +
-      'DateTime64 or Date, also inside Nullable(...) or Array(...).';
+      `There is no type ${type.name} here: take String, Int64, UInt64, Float64, Decimal, ` +
+      'Bool, UUID, DateTime64 or Date, also inside Nullable(...) or Array(...).';
     throw new Fault(
       message,
       type,

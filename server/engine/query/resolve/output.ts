@@ -9,7 +9,7 @@ import type { ResolvedColumn } from './scope.ts';
  * The columns of the export. Guarantee: each has a name of 1 to 64 characters that no other has,
  * and a type that every destination knows. Throws a `Fault` for others.
  */
-export function outputColumns(columns: ResolvedColumn[]): Column[] {
+export function outputColumns(columns: ResolvedColumn[], is_native: boolean): Column[] {
   const names = new Set<string>();
   return columns.map(({ name, type, span }, index) => {
     if (name === '' || [...name].length > name_characters_max)
@@ -24,7 +24,7 @@ export function outputColumns(columns: ResolvedColumn[]): Column[] {
         span,
       );
     names.add(name);
-    const columnType = columnTypeOf(type);
+    const columnType = columnTypeOf(type, is_native);
     if (columnType === undefined)
       throw new Fault(
         type.kind === 'bytes'
@@ -32,22 +32,24 @@ export function outputColumns(columns: ResolvedColumn[]): Column[] {
           : `No destination holds ${describeType(type)} values: convert them.`,
         span,
       );
-    return { name, type: columnType, nullable: type.nullable, expression: `column_${index + 1}` };
+    return { name, ...columnType, expression: `column_${index + 1}` };
   });
 }
 
 // The store also has the year 0, which some destinations refuse and others take for another year.
 const first_instant = "toDateTime64('0001-01-01 00:00:00', 6, 'UTC')";
 
-/** ClickHouse text that makes a value of the query the type of its column. */
-export function finalExpression(sql: string, type: ValueType): string {
-  const engineType = engineTypeOf(columnTypeOf(type) ?? 'text', type.nullable).replaceAll(
-    "'",
-    "\\'",
-  );
+/**
+ * ClickHouse text that makes a value of the query the type of its column; what is inside arrays and
+ * maps, each format types itself.
+ */
+export function finalExpression(sql: string, type: ValueType, is_native: boolean): string {
+  const column = columnTypeOf(type, is_native);
+  if (column?.nested !== undefined) return sql;
+  const engineType = engineTypeOf(column?.type ?? 'text', type.nullable).replaceAll("'", "\\'");
   const value = isContainer(type.kind)
     ? `toJSONString(${sql})`
-    : type.kind === 'date' || type.kind === 'unsigned'
+    : (type.kind === 'date' && !is_native) || type.kind === 'unsigned'
       ? `toString(${sql})`
       : sql;
   const typed = `CAST(${value}, '${engineType}')`;

@@ -12,6 +12,7 @@ import type { LiteralType, QueryWriter } from './writer.ts';
  */
 const property_readers: Partial<Record<Kind, (sql: string) => string>> = {
   float: (sql) => `toFloat64OrNull(${sql})`,
+  decimal: (sql) => `toDecimal128OrNull(${sql}, 9)`,
   integer: (sql) => `toInt64OrNull(${sql})`,
   unsigned: (sql) => `toUInt64OrNull(${sql})`,
   boolean: (sql) => `multiIf(equals(${sql}, 'true'), true, equals(${sql}, 'false'), false, NULL)`,
@@ -22,6 +23,8 @@ const property_readers: Partial<Record<Kind, (sql: string) => string>> = {
 
 const widenings: Partial<Record<`${Kind} ${Kind}`, (sql: string) => string>> = {
   'integer float': (sql) => `toFloat64(${sql})`,
+  'integer decimal': (sql) => `toDecimal128(${sql}, 9)`,
+  'unsigned decimal': (sql) => `toDecimal128(${sql}, 9)`,
   'unsigned float': (sql) => `toFloat64(${sql})`,
   'boolean float': (sql) => `toFloat64(${sql})`,
   'boolean integer': (sql) => `toInt64(${sql})`,

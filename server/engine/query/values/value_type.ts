@@ -1,9 +1,9 @@
-import type { ColumnType } from '../../model/models/column.ts';
+import type { ColumnType, NestedItem } from '../../model/models/column.ts';
 
 /**
- * The kind of a value. `integer` has 64 bits with a sign, `unsigned` 64 bits without; `property` is
- * a value of a JSON object whose kind only its rows know; `bytes` are raw hashes; `null` is NULL
- * itself.
+ * The kind of a value. `integer` has 64 bits with a sign, `unsigned` 64 bits without; `decimal` has
+ * 38 digits, nine of them after the point; `property` is a value of a JSON object whose kind only
+ * its rows know; `bytes` are raw hashes; `null` is NULL itself.
  */
 export type Kind =
   | 'null'
@@ -11,6 +11,7 @@ export type Kind =
   | 'integer'
   | 'unsigned'
   | 'float'
+  | 'decimal'
   | 'text'
   | 'json'
   | 'property'
@@ -104,6 +105,7 @@ function unifyKinds(kinds: Set<Kind>): Kind | undefined {
   if (within('boolean', 'integer')) return 'integer';
   if (within('boolean', 'integer', 'unsigned', 'float', 'property'))
     return kinds.has('float') || kinds.has('property') ? 'float' : undefined;
+  if (within('integer', 'decimal', 'property')) return 'decimal';
   if (within('timestamp', 'date', 'property')) return kinds.has('timestamp') ? 'timestamp' : 'date';
   if (within('uuid', 'property')) return 'uuid';
   return undefined;
@@ -128,6 +130,7 @@ const column_types: Partial<Record<Kind, ColumnType>> = {
   // Beyond a signed integer of 64 bits, which is what destinations have; its digits lose nothing.
   unsigned: 'text',
   float: 'float',
+  decimal: 'decimal',
   text: 'text',
   json: 'json',
   property: 'text',
@@ -141,10 +144,21 @@ const column_types: Partial<Record<Kind, ColumnType>> = {
 
 /**
  * The type of an export's column that holds such values; undefined for those that cannot be
- * exported (intervals and raw bytes).
+ * exported (intervals and raw bytes). With native types a date is one, and arrays and maps say what
+ * is inside, unless tuples are: these are JSON everywhere.
  */
-export function columnTypeOf(type: ValueType): ColumnType | undefined {
-  return column_types[type.kind];
+export function columnTypeOf(given: ValueType, is_native: boolean): NestedItem | undefined {
+  const { kind, nullable, items } = given;
+  const type = is_native && kind === 'date' ? 'date' : column_types[kind];
+  if (type === undefined) return undefined;
+  const value = items.at(-1);
+  if (!is_native || value === undefined || holdsTuple([given])) return { type, nullable };
+  const of = columnTypeOf(value, true);
+  return of && { type, nullable, nested: { kind: kind === 'array' ? 'list' : 'map', of } };
+}
+
+function holdsTuple(types: ValueType[]): boolean {
+  return types.some(({ kind, items }) => kind === 'tuple' || holdsTuple(items));
 }
 
 const engine_types: Record<ColumnType, string> = {
@@ -152,6 +166,8 @@ const engine_types: Record<ColumnType, string> = {
   text: 'String',
   json: 'String',
   timestamp: "DateTime64(6, 'UTC')",
+  date: 'Date32',
+  decimal: 'Decimal(38, 9)',
   integer: 'Int64',
   float: 'Float64',
   boolean: 'Bool',

@@ -1,0 +1,42 @@
+import type { StoredSlice } from '../../model/run.ts';
+import { listSlices, storeSlices } from '../runs/progress.ts';
+import { cutPartitions } from '../source/cut_partitions.ts';
+import { cutSlices } from '../source/cut_slices.ts';
+import type { SizeBound } from '../source/measured_cut.ts';
+import { cutSlicesOnce } from '../source/recent_cuts.ts';
+import { isFirstReading, readingOf } from './attempt.ts';
+import type { Attempt } from './attempt.ts';
+
+/** The slices of a run: those of its first attempt, which counts and cuts its rows. */
+export async function slicesOf(attempt: Attempt): Promise<StoredSlice[]> {
+  const { engine, run } = attempt;
+  if (run.records_total_count !== null) return listSlices(engine, run.id);
+  const slices = run.selection.length === 0 ? [] : await cut(attempt);
+  attempt.clock.enter('counted');
+  await storeSlices(engine, run, slices);
+  return slices;
+}
+
+async function cut(attempt: Attempt): Promise<StoredSlice[]> {
+  const { engine, run, definition, config, delivery, signal } = attempt;
+  const reading = await readingOf(attempt);
+  const bound = sizeBoundOf(attempt);
+  const keys = definition.partitionKeys?.(config) ?? [];
+  if (keys.length > 0) {
+    const partitioning = { keys, timezone: delivery.timezone };
+    return cutPartitions(engine, reading, partitioning, bound, signal);
+  }
+  const cutRows = isFirstReading(run) ? cutSlicesOnce : cutSlices;
+  return cutRows(engine, reading, bound, signal);
+}
+
+function sizeBoundOf({ definition, config, delivery }: Attempt): SizeBound | undefined {
+  const bytes_max = definition.sliceBytes?.(config);
+  if (bytes_max === undefined) return undefined;
+  return {
+    bytes_max,
+    encoding: definition.encoding(config),
+    columns: delivery.columns,
+    is_rough: definition.slices_are_rough === true,
+  };
+}

@@ -1,0 +1,21 @@
+/** The facts of a row that files can be parted by, in the order of their folders. */
+export const partition_keys = ['date', 'event'] as const;
+export type PartitionKey = (typeof partition_keys)[number];
+
+/** The parts that an export asks for; days are those of its time zone. */
+export type Partitioning = { keys: readonly PartitionKey[]; timezone: string };
+
+/**
+ * The day and the event that all rows of a slice share, as far as files are parted by them. Null:
+ * rows without one, and those whose event is no name for a folder.
+ */
+export type Partition = { date?: string | null; event?: string | null; timezone: string };
+
+/** Most bytes of an event as a folder has it: file systems take names of 255. */
+export const event_bytes_max = 240;
+
+/** The columns that the parts are taken from: a model's own, under their own names. */
+export const partition_columns = {
+  date: { name: 'timestamp', type: 'timestamp' },
+  event: { name: 'event', type: 'text' },
+} as const;
