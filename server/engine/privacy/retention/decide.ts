@@ -4,6 +4,7 @@ import { subtract, union, unionOf } from '../../model/ledger/rectangles.ts';
 import type { Rectangle } from '../../model/ledger/rectangles.ts';
 import { every_event, eventFilterOf } from '../../model/models/event_filter.ts';
 import type { EventFilter } from '../../model/models/event_filter.ts';
+import { isMadeOfEvents } from '../../model/models/model.ts';
 import type { ModelName } from '../../model/models/model.ts';
 import { retained_tables } from './retained_tables.ts';
 import type { RetainedTable } from './retained_tables.ts';
@@ -124,7 +125,7 @@ export function decide(
 /** A query may read every table; what it has left out was not delivered. */
 function tablesOf({ model, custom_query }: ExportFacts): RetainedTable[] {
   if (custom_query !== null) return [...retained_tables];
-  return [model === 'events' || model === 'sessions' ? 'events' : 'persons'];
+  return [model === 'events' || isMadeOfEvents(model) ? 'events' : 'persons'];
 }
 
 /**
