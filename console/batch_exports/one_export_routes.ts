@@ -93,10 +93,10 @@ export const export_settings_route = createRoute({
   component: loadedPage(() => import('./settings/settings_page.tsx'), 'SettingsPage'),
 });
 
-/** The search for an event, a person or a session. */
+/** The search for an event, a person, a session or a group. */
 export const find_route = createRoute({
   getParentRoute: () => project_route,
   path: 'find',
-  validateSearch: textsOf(['uuid', 'session_id', 'distinct_id', 'day']),
+  validateSearch: textsOf(['uuid', 'session_id', 'group_id', 'distinct_id', 'day']),
   component: loadedPage(() => import('./find/find_page.tsx'), 'FindPage'),
 });

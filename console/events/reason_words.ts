@@ -16,6 +16,8 @@ export const reason_words: Record<IngestionWarningRow['reason'], string> = {
   event_refused: 'It is nested too deeply.',
   event_too_large: 'It is too large.',
   feature_off: 'It belongs to a feature that is off here, so it was not stored.',
+  group_ignored: 'The type or key of its group cannot be used, so it changes no group.',
+  group_set_ignored: 'The group properties to set are not an object.',
   internal_dropped: 'It came from an internal address.',
   invalid_number_replaced: 'A number was NaN or Infinity and became null.',
   invalid_utf8_replaced: 'Bytes that are not UTF-8 text were replaced.',

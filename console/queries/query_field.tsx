@@ -45,8 +45,8 @@ export function QueryField({
     <div data-field="custom_query">
       <p className="field_label">{label}</p>
       <p className="field_hint">
-        One SELECT over events, persons, person_distinct_ids and sessions. Its columns are the
-        columns of the export. Ctrl-Space completes.
+        One SELECT over events, persons, person_distinct_ids, sessions and groups. Its columns are
+        the columns of the export. Ctrl-Space completes.
       </p>
       <Suspense fallback={<PlainField {...given} />}>
         <Editor key={model} {...given} />

@@ -145,7 +145,7 @@ function addCreate(command: Command, wrap: Wrap<Output>): Command {
     .option('--on <weekday>', 'day on which weeks turn; default monday')
     .option('--timezone <zone>', "such as Europe/Berlin; default: the project's")
     .option('-c, --config <key=value...>', 'keys of the destination; key=@file for secrets')
-    .option('--model <model>', 'events (default), persons, person_distinct_ids or sessions')
+    .option('--model <model>', 'events (default), persons, person_distinct_ids, sessions or groups')
     .option('--query <sql>', 'a custom query; @file reads it from a file')
     .option('--mode <mode>', 'how rows go into a table: append, merge or replace')
     .option('--primary-key <column...>', 'columns that identify a row, with --mode merge')

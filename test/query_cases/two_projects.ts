@@ -75,7 +75,7 @@ const events: EventRow[] = [
     event: 'purchase',
     distinct_id: 'd2',
     properties:
-      '{"$session_id":"s1","price":99.99,"currency":"EUR","items":[{"sku":"s1","q":2},{"sku":"s2","q":1}],"n":null}',
+      '{"$session_id":"s1","$groups":{"company":"acme"},"price":99.99,"currency":"EUR","items":[{"sku":"s1","q":2},{"sku":"s2","q":1}],"n":null}',
     timestamp: '2024-01-10 08:15:30',
     inserted_at: '2024-01-10 08:15:31',
   },
@@ -127,6 +127,24 @@ const events: EventRow[] = [
     properties: '{"price":2000000}',
     timestamp: '2024-01-20 00:00:00',
     inserted_at: '2024-02-01 00:00:00',
+  },
+  {
+    n: 10,
+    event: '$groupidentify',
+    distinct_id: 'd4',
+    properties:
+      '{"$group_type":"company","$group_key":"acme","$group_set":{"plan":"pro","seats":5.0}}',
+    timestamp: '2024-01-12 10:00:00',
+    inserted_at: '2024-01-12 10:00:01',
+  },
+  {
+    n: 11,
+    event: '$groupidentify',
+    distinct_id: 'd4',
+    properties:
+      '{"$group_type":"company","$group_key":"acme","$group_set":{"plan":"free","city":"Bonn"}}',
+    timestamp: '2024-01-11 10:00:00',
+    inserted_at: '2024-01-13 10:00:00',
   },
 ];
 

@@ -1,17 +1,11 @@
-import assert from 'node:assert/strict';
-import type pg from 'pg';
-import { mergeStatement, tableStatement } from '../../server/engine/destinations/postgres/table.ts';
-import { every_event } from '../../server/engine/model/models/event_filter.ts';
 import { sessions as model } from '../../server/engine/model/models/sessions.ts';
-import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
 import type { Random } from '../chaos/random.ts';
+import { compareRows, openDeliveries } from '../made_of_events/deliveries.ts';
+import type { Place, TextRow } from '../made_of_events/deliveries.ts';
+import { insert, noteRemovals, remove } from '../made_of_events/stores.ts';
 import { projectHistory } from './histories.ts';
 import type { SessionEvent } from './histories.ts';
-import { insert, instantOf, noteRemovals, remove } from './stores.ts';
 import { plainSession } from './plain_session.ts';
-import type { SessionRow } from './plain_session.ts';
-
-type Place = { clickhouse: ClickHouse; postgres: pg.Client };
 
 /** Counts of a campaign. */
 export type Checked = {
@@ -24,8 +18,6 @@ export type Checked = {
   wrong_by_end: number;
 };
 
-const columns = model.columns.tables;
-const layout = { model: 'sessions', columns } as const;
 /** Microseconds between the erasure of events and the instant at which their sessions change. */
 const removal_us = 1_000;
 
@@ -35,13 +27,14 @@ const removal_us = 1_000;
  * the end so is every session that lost nothing to retention since. Deliveries come late and twice.
  */
 export async function checkProject(
-  { clickhouse, postgres }: Place,
+  place: Place,
   team_id: number,
   random: Random,
   sessions: number,
 ): Promise<Checked> {
-  const table = `sessions_${team_id}`;
-  await postgres.query(tableStatement(table, layout));
+  const constants = { team_id: 1, rules: 1 };
+  const deliveries = await openDeliveries(model, place, team_id, random, constants);
+  const { clickhouse } = place;
   const checked: Checked = {
     sessions: 0,
     events: 0,
@@ -51,22 +44,14 @@ export async function checkProject(
     wrong_by_end: 0,
   };
   const project = new PlainProject();
-  const byEnd = new Map<string, SessionRow>();
-  const waiting: SessionRow[][] = [];
-  let from = 0;
+  const byEnd = new Map<string, TextRow>();
   const deliver = async (to: number) => {
-    const rows = await selected(clickhouse, team_id, from, to);
-    compare(rows, project.changed());
+    const rows = await deliveries.select(to);
+    compareRows('session_id', rows, project.changed());
     for (const row of rows) keepByEnd(byEnd, row);
     checked.deliveries += 1;
     checked.versions += rows.length;
-    from = to;
-    waiting.push(rows);
-    // Out of turn, and sometimes once more, as after a lost answer.
-    if (random.next() < 0.4) return;
-    for (const one of waiting.splice(0).toSorted(() => random.next() - 0.5))
-      for (let times = random.between(1, 2); times > 0; times -= 1)
-        await merge(postgres, table, one);
+    await deliveries.merge(rows);
   };
   for (const moment of projectHistory(random, sessions, random.between(4, 12))) {
     if (moment.kind === 'events') {
@@ -79,18 +64,16 @@ export async function checkProject(
       const { events, ids, at } = project.erase(moment.distinct_id);
       if (events.length === 0) continue;
       await remove(clickhouse, team_id, events);
-      await noteRemovals(clickhouse, team_id, ids, at);
+      await noteRemovals(clickhouse, team_id, 'session', ids, at);
       checked.erased += events.length;
     }
     if (random.next() < 0.7) await deliver(project.now + 1_000);
   }
   await deliver(project.now + 1_000);
-  for (const rows of waiting) await merge(postgres, table, rows);
   const expected = project.all();
-  compare(await tableRows(postgres, table), expected);
+  compareRows('session_id', await deliveries.end(), expected);
   checked.sessions = expected.size;
   for (const [id, row] of expected) checked.wrong_by_end += isSame(byEnd.get(id), row) ? 0 : 1;
-  await postgres.query(`DROP TABLE ${table}`);
   return checked;
 }
 
@@ -100,7 +83,7 @@ class PlainProject {
   readonly #events = new Map<string, SessionEvent[]>();
   readonly #removals = new Map<string, number[]>();
   readonly #changed = new Set<string>();
-  readonly #rows = new Map<string, SessionRow>();
+  readonly #rows = new Map<string, TextRow>();
 
   take(events: SessionEvent[]): void {
     for (const event of events) {
@@ -139,8 +122,8 @@ class PlainProject {
   }
 
   /** The sessions that changed since this was asked last, each made of all its events. */
-  changed(): Map<string, SessionRow> {
-    const rows = new Map<string, SessionRow>();
+  changed(): Map<string, TextRow> {
+    const rows = new Map<string, TextRow>();
     for (const id of this.#changed) {
       const [events, removals] = [this.#events.get(id) ?? [], this.#removals.get(id) ?? []];
       // All that changed may have gone by retention before it was delivered.
@@ -153,90 +136,19 @@ class PlainProject {
   }
 
   /** Every session as it was when it was last made. */
-  all(): ReadonlyMap<string, SessionRow> {
+  all(): ReadonlyMap<string, TextRow> {
     return this.#rows;
   }
 }
 
-function compare(found: SessionRow[], expected: ReadonlyMap<string, SessionRow>): void {
-  const byId = new Map(found.map((row) => [row['session_id']!, row]));
-  assert.equal(byId.size, found.length, 'a session has one row');
-  assert.equal(found.length, expected.size);
-  for (const [id, row] of expected) assert.deepEqual(byId.get(id), row, id);
-}
-
-function isSame(one: SessionRow | undefined, other: SessionRow): boolean {
+function isSame(one: TextRow | undefined, other: TextRow): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /** The merge of the field's other implementation: by the end of a session. */
-function keepByEnd(rows: Map<string, SessionRow>, row: SessionRow): void {
+function keepByEnd(rows: Map<string, TextRow>, row: TextRow): void {
   const id = row['session_id']!;
   const there = rows.get(id);
   if (there === undefined || Number(row['end_timestamp']) > Number(there['end_timestamp']))
     rows.set(id, row);
-}
-
-const shown = columns.filter(({ name }) => name !== 'team_id' && name !== 'rules');
-
-/** The rows that an export delivers for a range of insertions (microseconds). */
-async function selected(
-  clickhouse: ClickHouse,
-  team_id: number,
-  from: number,
-  to: number,
-): Promise<SessionRow[]> {
-  const side = { event_from: -Infinity, event_to: Infinity };
-  const selection = [{ ...side, inserted_from: from / 1_000, inserted_to: to / 1_000 }];
-  const { text, parameters } = model.relation(team_id, selection, every_event);
-  const found = await clickhouse.rows<SessionRow>({
-    query: `SELECT ${shown.map(({ name, type }) => `${asText(name, type)} AS ${name}_`).join(', ')}
-      FROM ${text}`,
-    query_params: parameters,
-  });
-  const counted = model.versions(team_id, selection, every_event);
-  const [count] = await clickhouse.rows<{ records: string | number }>({
-    query: `SELECT ${counted.records} AS records FROM ${counted.text}`,
-    query_params: counted.parameters,
-  });
-  assert.equal(Number(count?.records), found.length, 'as many rows as are counted');
-  return found.map((row) =>
-    Object.fromEntries(Object.entries(row).map(([name, value]) => [name.slice(0, -1), value])),
-  );
-}
-
-function asText(name: string, type: string): string {
-  if (type === 'timestamp') return `toString(toUnixTimestamp64Micro(${name}))`;
-  return type === 'boolean'
-    ? `if(${name} IS NULL, NULL, if(${name}, 'true', 'false'))`
-    : `toString(${name})`;
-}
-
-async function merge(postgres: pg.Client, table: string, rows: SessionRow[]): Promise<void> {
-  await postgres.query(`CREATE TEMP TABLE stage (LIKE ${table})`);
-  const given = rows.map((row) => ({
-    ...row,
-    team_id: 1,
-    rules: 1,
-    ...Object.fromEntries(
-      columns
-        .filter(({ name, type }) => type === 'timestamp' && typeof row[name] === 'string')
-        .map(({ name }) => [name, instantOf(row[name]!)]),
-    ),
-  }));
-  await postgres.query(`INSERT INTO stage SELECT * FROM json_populate_recordset(NULL::stage, $1)`, [
-    JSON.stringify(given),
-  ]);
-  await postgres.query(mergeStatement(table, 'stage', layout));
-  await postgres.query('DROP TABLE stage');
-}
-
-async function tableRows(postgres: pg.Client, table: string): Promise<SessionRow[]> {
-  const list = shown.map(({ name, type }) =>
-    type === 'timestamp'
-      ? `round(extract(epoch FROM ${name}) * 1000000)::bigint::text AS ${name}`
-      : `${name}::text AS ${name}`,
-  );
-  const { rows } = await postgres.query<SessionRow>(`SELECT ${list.join(', ')} FROM ${table}`);
-  return rows;
 }

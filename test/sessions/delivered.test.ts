@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { verifyExports } from '../../server/engine/exports/verification/verify_exports.ts';
-import { isoInstant, systemClock } from '../../server/platform/clock.ts';
 import { aroundTests } from '../around_tests.ts';
-import { newExport, projectBase } from '../factories/batch_exports/batch_exports.ts';
-import { openDeliveringHarness, until } from '../factories/batch_exports/delivering_harness.ts';
+import { newExport } from '../factories/batch_exports/batch_exports.ts';
+import { openDeliveringHarness } from '../factories/batch_exports/delivering_harness.ts';
 import { erasing } from '../factories/events/erasures.ts';
-import type { TestOrganization } from '../harness.ts';
+import { deliverNow } from '../made_of_events/deliver_now.ts';
 import { openPostgresServer } from '../servers/databases/postgres_destination.ts';
 
 const world = aroundTests(openDeliveringHarness, (opened) => opened.startOnce());
 const postgres = aroundTests(openPostgresServer);
 const { ask, send, work } = erasing(() => world);
 
-const hour_ms = 3_600_000;
 const start = Date.UTC(2026, 0, 5, 8);
 /** An event of a session, so many minutes after its start. */
 const event = (session_id: string, minute: number, more: object = {}) => ({
@@ -27,22 +25,6 @@ const event = (session_id: string, minute: number, more: object = {}) => ({
     ...(more as { properties?: object }).properties,
   },
 });
-
-/** Has the export deliver what it has not delivered yet, and waits until it is there. */
-async function deliver(home: TestOrganization, id: string): Promise<void> {
-  const url = `${projectBase(home)}${id}/`;
-  const hour = Math.floor(systemClock.now() / hour_ms) * hour_ms;
-  const asked = await home.ask('POST', `${url}backfill/`, {
-    start_at: isoInstant(hour - hour_ms),
-    end_at: isoInstant(hour + hour_ms),
-  });
-  assert.equal(asked.status, 200, asked.text);
-  const ended = await until(
-    () => home.ask('GET', `${url}backfills/${asked.body.backfill.id}/`),
-    ({ status }) => !['Starting', 'Running'].includes(status),
-  );
-  assert.equal(ended.status, 'Completed', JSON.stringify(ended));
-}
 
 async function withExport() {
   const home = await world.harness.newOrganization();
@@ -74,7 +56,7 @@ test('a late event in the middle of a long session arrives in the table', async 
     event('skewed', 90 * 24 * 60, { distinct_id: 'bob' }),
     event('skewed', -90 * 24 * 60, { distinct_id: 'bob', event: '$autocapture' }),
   ]);
-  await deliver(home, id);
+  await deliverNow(home, id);
   assert.deepEqual(await rows(counts), [
     ['long', 2, 1, 90_000, false],
     ['short', 1, 1, 0, true],
@@ -82,7 +64,7 @@ test('a late event in the middle of a long session arrives in the table', async 
   ]);
   const versions = await rows('session_version::text');
   await send(home, [{ ...first, uuid }, event('long', 60, { distinct_id: 'eve' })]);
-  await deliver(home, id);
+  await deliverNow(home, id);
   assert.deepEqual(await rows(counts), [
     ['long', 3, 2, 90_000, false],
     ['short', 1, 1, 0, true],
@@ -112,12 +94,12 @@ test('a session loses an erased person, and one that has nothing else is deleted
     event('whole', 1, { distinct_id: 'visitor' }),
     event('other', 2, { distinct_id: 'bob' }),
   ]);
-  await deliver(home, id);
+  await deliverNow(home, id);
   const { body: asked } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['visitor'] });
   const done = await work(home, asked.id);
   assert.deepEqual(done.copies, { waiting: 0, rewriting: 0, rewritten: 1, yours: 0 });
   assert.deepEqual(await rows('session_id'), [['other']]);
-  await deliver(home, id);
+  await deliverNow(home, id);
   assert.deepEqual(await rows(`${counts}, distinct_id, is_deleted`), [
     ['other', 1, 1, 0, true, 'bob', false],
     ['shared', 1, 1, 0, true, 'ada', false],
@@ -137,7 +119,7 @@ test('a person that is merged while the session goes on is the one of its last e
       properties: { $anon_distinct_id: 'anonymous-7' },
     }),
   ]);
-  await deliver(home, id);
+  await deliverNow(home, id);
   const [person] = await world.harness.deps.clickhouse.rows<{ person_id: string }>({
     query: `SELECT person_id FROM person_distinct_ids WHERE team_id = ${home.project.id}
       AND distinct_id = 'ada@x.org'`,

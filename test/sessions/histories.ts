@@ -1,15 +1,8 @@
 import type { Random } from '../chaos/random.ts';
+import type { StoredEvent } from '../made_of_events/stores.ts';
 
-/** An event of a session as the store has it; `at` and `taken` are microseconds. */
-export type SessionEvent = {
-  uuid: string;
-  event: string;
-  distinct_id: string;
-  person_id: string;
-  properties: Record<string, unknown>;
-  at: number;
-  taken: number;
-};
+/** An event of a session. */
+export type SessionEvent = StoredEvent;
 
 /** A change of a project's sessions at one instant of insertion. */
 export type Moment =
@@ -48,7 +41,8 @@ const names = ['$pageview', '$pageview', '$autocapture', '$screen', 'paid', '$id
 const second = 1_000_000;
 const start_at = Date.UTC(2026, 5, 1) * 1_000;
 
-function uuidOf(random: Random): string {
+/** A uuid of random digits. */
+export function uuidOf(random: Random): string {
   const digits = Array.from({ length: 32 }, () => random.between(0, 15).toString(16)).join('');
   return [8, 12, 16, 20, 32].map((to, at, all) => digits.slice(all[at - 1] ?? 0, to)).join('-');
 }

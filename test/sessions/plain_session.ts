@@ -1,8 +1,6 @@
 import { channelOf } from './histories.ts';
+import type { TextRow } from '../made_of_events/deliveries.ts';
 import type { SessionEvent } from './histories.ts';
-
-/** A row as text, null where there is nothing; instants are microseconds. */
-export type SessionRow = Record<string, string | null>;
 
 const pages = ['$pageview', '$screen'];
 const campaign = (
@@ -23,7 +21,7 @@ export function plainSession(
   session_id: string,
   events: SessionEvent[],
   removals: number[],
-): SessionRow {
+): TextRow {
   const ordered = events.toSorted(inOrder);
   const onPages = ordered.filter(({ event }) => pages.includes(event));
   const [entry] = [...onPages, ...ordered];
@@ -62,7 +60,7 @@ export function plainSession(
   };
 }
 
-function place(name: 'entry' | 'exit', event: SessionEvent | undefined): SessionRow {
+function place(name: 'entry' | 'exit', event: SessionEvent | undefined): TextRow {
   const address = valueOf(event, '$current_url');
   const url = address === null ? undefined : new URL(address);
   return {

@@ -22,15 +22,15 @@ import '../one_export.css';
 const route = getRouteApi('/signed_in/projects/$project_id/find');
 
 /**
- * Shows the place of an event, a person or a session in every export of the project, or the reason
- * for its absence.
+ * Shows the place of an event, a person, a session or a group in every export of the project, or
+ * the reason for its absence.
  */
 export function FindPage() {
   const { project_id } = route.useParams();
   const search = route.useSearch();
   const is_asked =
     search.uuid === undefined
-      ? (search.session_id ?? search.distinct_id) !== undefined
+      ? (search.session_id ?? search.group_id ?? search.distinct_id) !== undefined
       : isUuid(search.uuid);
   return (
     <Page
@@ -38,13 +38,14 @@ export function FindPage() {
       request={is_asked ? pathOf(foundRecords(project_id, search)) : undefined}
     >
       <p className="muted">
-        Where an event, a person or a session went, in every export of the project: run, file or
-        table, and receipt; or why it was not delivered.
+        Where an event, a person, a session or a group went, in every export of the project: run,
+        file or table, and receipt; or why it was not delivered.
       </p>
       <div className="sheet ways_to_find">
         <FindByUuid key={`uuid ${search.uuid}`} search={search} />
         <FindByDay key={`day ${search.distinct_id} ${search.day}`} search={search} />
-        <FindBySession key={`session ${search.session_id}`} search={search} />
+        <FindById key={`session ${search.session_id}`} search={search} of="session" />
+        <FindById key={`group ${search.group_id}`} search={search} of="group" />
       </div>
       {is_asked && <Results search={search} />}
     </Page>
@@ -131,26 +132,28 @@ function FindByDay({ search }: { search: FindSearch }) {
   );
 }
 
-function FindBySession({ search }: { search: FindSearch }) {
+function FindById({ search, of }: { search: FindSearch; of: 'session' | 'group' }) {
   const ask = useAsk();
+  const name = `${of}_id` as const;
   return (
     <form
       className="filters"
-      aria-label="By session"
-      onSubmit={(event) => ask({ session_id: typedIn(event)('session_id') })}
+      aria-label={`By ${of}`}
+      onSubmit={(event) => ask({ [name]: typedIn(event)(name) })}
     >
       <TextInput
-        name="session_id"
-        label="Or the id of a session"
+        name={name}
+        label={`Or the id of a ${of}`}
         size="sm"
         className="uuid_field"
-        defaultValue={search.session_id}
+        placeholder={of === 'group' ? 'company:acme' : undefined}
+        defaultValue={search[name]}
         autoComplete="off"
         spellCheck={false}
         required
         withAsterisk={false}
       />
-      <Button type="submit">Find the session</Button>
+      <Button type="submit">{`Find the ${of}`}</Button>
     </form>
   );
 }
@@ -184,9 +187,12 @@ function Results({ search }: { search: FindSearch }) {
 }
 
 function Record({ record }: { record: FoundRecord }) {
-  const { uuid, event, distinct_id, session_id, person_version } = record;
+  const { uuid, event, distinct_id, session_id, group_id, person_version } = record;
   const { timestamp, inserted_at, exports } = record;
-  const name = session_id === null ? `Person ${distinct_id}` : `Session ${session_id}`;
+  const [name = `Person ${distinct_id}`] = [
+    ...(session_id === null ? [] : [`Session ${session_id}`]),
+    ...(group_id === null ? [] : [`Group ${group_id}`]),
+  ];
   return (
     <section className="part found">
       <h2>

@@ -15,6 +15,7 @@ export const model_choices: { value: BatchExport['model']; label: string }[] = [
   { value: 'persons', label: 'Persons' },
   { value: 'person_distinct_ids', label: 'Distinct ids of persons' },
   { value: 'sessions', label: 'Sessions' },
+  { value: 'groups', label: 'Groups' },
 ];
 
 /** The fields of an export in a form, as texts. */

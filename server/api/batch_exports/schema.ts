@@ -28,6 +28,8 @@ const config = Type.Object(
   },
 );
 
+const listed = model_names.map((name) => `\`${name}\``).join(', ');
+
 const fields = {
   name: lineOfText({
     minLength: 1,
@@ -36,8 +38,8 @@ const fields = {
   }),
   model: Type.Enum([...model_names], {
     description:
-      'What is exported: `events`, `persons`, or `person_distinct_ids`, which maps distinct ' +
-      'ids to persons.',
+      'What is exported: `events`, `persons`, `person_distinct_ids` (maps distinct ids to ' +
+      'persons), `sessions`, or `groups` (companies and the like, from `$groupidentify`).',
   }),
   connection_id: nullable(
     uuid(
@@ -91,9 +93,8 @@ const fields = {
     Type.String({
       maxLength: query_characters_max,
       description:
-        'One SELECT over `events`, `persons` and `person_distinct_ids` in the query language ' +
-        '(docs/query_language.md). Its columns are the columns of the export; null exports ' +
-        'the columns of the model.',
+        `One SELECT over ${listed} in the query language (docs/query_language.md). Its columns ` +
+        'are the columns of the export; null exports the columns of the model.',
     }),
   ),
 };

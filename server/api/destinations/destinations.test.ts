@@ -46,7 +46,7 @@ test('every destination is listed with the schema by which its config is checked
     }
     assert.deepEqual(
       shown.models.map(({ model }: { model: string }) => model),
-      ['events', 'persons', 'person_distinct_ids', 'sessions'],
+      ['events', 'persons', 'person_distinct_ids', 'sessions', 'groups'],
     );
     assert.ok(shown.models[0].columns.some(({ name }: { name: string }) => name === 'uuid'));
   }

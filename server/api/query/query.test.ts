@@ -125,7 +125,7 @@ test('the language lists its tables, their columns, and its functions', async ()
   }
   assert.deepEqual(
     body.tables.map(({ name }: { name: string }) => name),
-    ['events', 'persons', 'person_distinct_ids', 'sessions'],
+    ['events', 'persons', 'person_distinct_ids', 'sessions', 'groups'],
   );
   const names = body.functions.map(({ name }: { name: string }) => name);
   assert.ok(names.includes('toFloat64') && names.includes('count') && names.includes('row_number'));

@@ -135,3 +135,13 @@ export const family_names = [
   'Weber',
   'Zieliński',
 ] as const;
+
+/** Customers that are companies. */
+export const companies = [
+  ['cafe-morgenrot', 'Café Morgenrot', 'DE'],
+  ['kontor-7', 'Kontor 7 Coworking', 'DE'],
+  ['riverside-books', 'Riverside Books', 'GB'],
+  ['la-petite-tasse', 'La Petite Tasse', 'FR'],
+  ['hotel-alpenblick', 'Hotel Alpenblick', 'AT'],
+  ['studio-noord', 'Studio Noord', 'NL'],
+].map(([key, name, country]) => ({ key: key!, name: name!, country: country! }));

@@ -80,6 +80,7 @@ function add(walk: Walk, event: string, properties: Record<string, unknown>): vo
       $session_id: walk.session_id,
       ...visitor.device,
       $geoip_country_code: visitor.place.country,
+      ...(visitor.company === undefined ? {} : { $groups: { company: visitor.company.key } }),
       $lib: 'web',
     },
   });
@@ -95,6 +96,14 @@ function signIn(walk: Walk): void {
   const set = { name, email, plan, country: place.country };
   const once = { $initial_browser: walk.visitor.device.$browser };
   add(walk, 'signed in', { $set: set, $set_once: once });
+  const { company } = walk.visitor;
+  if (company === undefined) return;
+  const { key, ...properties } = company;
+  add(walk, '$groupidentify', {
+    $group_type: 'company',
+    $group_key: key,
+    $group_set: { ...properties, last_buyer: name },
+  });
 }
 
 function browse(walk: Walk): CartLine[] {

@@ -1,4 +1,4 @@
-import { countries, devices, family_names, given_names } from './catalogue.ts';
+import { companies, countries, devices, family_names, given_names } from './catalogue.ts';
 import type { Device, Place } from './catalogue.ts';
 import { openRandom } from './random.ts';
 
@@ -11,6 +11,8 @@ export type Visitor = {
   name: string;
   email: string;
   plan: 'free' | 'subscriber' | 'business';
+  /** Whom a customer with the plan `business` buys for. */
+  company: { key: string; name: string; country: string } | undefined;
 };
 
 /**
@@ -26,7 +28,7 @@ export function visitorOf(seed: number, number: number): Visitor {
     .normalize('NFD')
     .replace(/[^a-z.]/g, '');
   const isCustomer = random.chance(0.25);
-  return {
+  const visitor = {
     distinct_id: isCustomer
       ? `customer_${1000 + number}`
       : random.uuidAt(1_735_689_600_000 + number * 60_000),
@@ -41,4 +43,7 @@ export function visitorOf(seed: number, number: number): Visitor {
       [6, 'business'],
     ] as const),
   };
+  const company =
+    isCustomer && visitor.plan === 'business' ? companies[number % companies.length] : undefined;
+  return { ...visitor, company };
 }

@@ -1,7 +1,6 @@
 import { openTurns } from '../../platform/pacing/turns.ts';
 import type { Warning } from './warnings/warning.ts';
 import type { IncomingEvent } from './parse/event.ts';
-import type { IdentityWarningReason } from './identities/judge_merge.ts';
 import type { LoadedPersons } from './persons/load_persons.ts';
 import { PersonBatch } from './persons/person_batch.ts';
 import type { PersonRow } from './persons/person_batch.ts';
@@ -54,7 +53,9 @@ export async function buildRows(
       persons.undo();
       break;
     }
-    for (const reason of applied.warnings) warnings.push(warningOf(teamId, reason, event));
+    for (const reason of applied.warnings)
+      warnings.push(warningOf(teamId, event, { reason, sent: event.merge?.other }));
+    if (event.group_fault !== undefined) warnings.push(warningOf(teamId, event, event.group_fault));
     rows.push({
       team_id: teamId,
       uuid,
@@ -73,8 +74,8 @@ export async function buildRows(
 
 function warningOf(
   team_id: number,
-  reason: IdentityWarningReason,
-  { uuid, event, distinct_id, merge }: IncomingEvent,
+  { uuid, event, distinct_id }: IncomingEvent,
+  { reason, sent }: Pick<Warning, 'reason'> & { sent: string | undefined },
 ): Warning {
-  return { team_id, reason, example: { event, distinct_id, uuid, sent: merge?.other } };
+  return { team_id, reason, example: { event, distinct_id, uuid, sent } };
 }

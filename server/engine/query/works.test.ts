@@ -19,6 +19,7 @@ import {
   working_persons,
   working_tables,
 } from '../../../test/query_cases/works_tables.ts';
+import { working_groups } from '../../../test/query_cases/works_groups.ts';
 import { working_sessions } from '../../../test/query_cases/works_sessions.ts';
 import { working_values } from '../../../test/query_cases/works_values.ts';
 import type { WorkingQuery } from '../../../test/query_cases/works_values.ts';
@@ -45,6 +46,7 @@ const tables: [string, ModelName, WorkingQuery[]][] = [
   ['an export of persons', 'persons', working_persons],
   ['an export of distinct ids', 'person_distinct_ids', working_person_distinct_ids],
   ['an export of sessions', 'sessions', working_sessions],
+  ['an export of groups', 'groups', working_groups],
 ];
 
 test('at least 150 queries are tried', () => {

@@ -4,8 +4,14 @@ import { findErased } from '../../../engine/ingest/persons/erased_ids.ts';
 import { findRemoved, removedSentence } from '../../../engine/model/ledger/removed.ts';
 import { counted } from '../../../platform/counted.ts';
 
-/** The request: an event, a session, or the records of a distinct id on a day. */
-type Asked = { uuid?: string; session_id?: string; distinct_id?: string; day?: string };
+/** The request: an event, a session, a group, or the records of a distinct id on a day. */
+type Asked = {
+  uuid?: string;
+  session_id?: string;
+  group_id?: string;
+  distinct_id?: string;
+  day?: string;
+};
 
 /**
  * Tells a person why nothing was found: for certain if the person was erased, else each cause that
@@ -14,10 +20,14 @@ type Asked = { uuid?: string; session_id?: string; distinct_id?: string; day?: s
 export async function absentSentence(
   { db, secrets }: Pick<Engine, 'db' | 'secrets'>,
   team_id: number,
-  { uuid, session_id, distinct_id = '', day }: Asked,
+  { uuid, session_id, group_id, distinct_id = '', day }: Asked,
 ): Promise<string> {
-  const isPerson = uuid === undefined && session_id === undefined;
-  const ofId = isPerson ? `${JSON.stringify(distinct_id)} on ${day}` : `session ${session_id}`;
+  const named = [
+    ...(session_id === undefined ? [] : [`session ${session_id}`]),
+    ...(group_id === undefined ? [] : [`group ${group_id}`]),
+  ];
+  const isPerson = uuid === undefined && named.length === 0;
+  const ofId = named[0] ?? `${JSON.stringify(distinct_id)} on ${day}`;
   const absent =
     uuid === undefined ? `The store has no events of ${ofId}.` : `No event ${uuid} is stored.`;
   if (isPerson && (await findErased(db, secrets, team_id, [distinct_id])).length > 0)

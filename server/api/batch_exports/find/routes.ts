@@ -12,7 +12,7 @@ import { absentSentence } from './absent.ts';
 import { judge } from './judge.ts';
 import { FindQuery, Found, records_max } from './schema.ts';
 import type { FoundRecord } from './schema.ts';
-import { findEvent, listEvents, listSearched, listSessionVersions, listVersions } from './store.ts';
+import { findEvent, listChanges, listEvents, listSearched, listVersions } from './store.ts';
 import type { StoredRecord } from './store.ts';
 
 /** Number of exports that are searched at a time. */
@@ -21,10 +21,11 @@ const looks_at_once_max = 4;
 /** `find/` of a project: where a record was delivered, or why not. */
 export function findRoutes(app: FastifyInstance, engine: Engine): void {
   const schema = {
-    summary: 'Find where an event, person or session was delivered, or why it was not',
+    summary: 'Find where an event, person, session or group was delivered, or why it was not',
     description:
-      'Either `uuid`, `session_id`, or `distinct_id` and `day`. For each export of the project: ' +
-      'the run, the file, object or table with its rows, and the receipt; or why it is not there.',
+      'Either `uuid`, `session_id`, `group_id`, or `distinct_id` and `day`. For each export of ' +
+      'the project: the run, the file, object or table with its rows, and the receipt; or why it ' +
+      'is not there.',
     querystring: FindQuery,
     response: { 200: Found },
     tags: ['batch_exports'],
@@ -78,12 +79,17 @@ async function recordsOf(
   { clickhouse }: Engine,
   team_id: number,
   timezone: string,
-  { uuid, session_id, distinct_id, day }: Asked,
+  { uuid, session_id, group_id, distinct_id, day }: Asked,
 ): Promise<StoredRecord[]> {
   if (uuid !== undefined) return findEvent(clickhouse, team_id, uuid.toLowerCase());
-  if (session_id !== undefined) return listSessionVersions(clickhouse, team_id, session_id);
+  if (session_id !== undefined) return listChanges(clickhouse, 'sessions', team_id, session_id);
+  if (group_id !== undefined) return listChanges(clickhouse, 'groups', team_id, group_id);
   if (distinct_id === undefined)
-    throw invalid('uuid', 'required', 'Send `uuid`, `session_id`, or `distinct_id` and `day`.');
+    throw invalid(
+      'uuid',
+      'required',
+      'Send `uuid`, `session_id`, `group_id`, or `distinct_id` and `day`.',
+    );
   if (day === undefined) throw invalid('day', 'required', 'Send the day with `distinct_id`.');
   const range = { team_id, distinct_id, ...dayRange(day, timezone) };
   return [

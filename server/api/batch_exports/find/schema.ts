@@ -39,6 +39,15 @@ export const FindQuery = Type.Object({
       description: 'A session. Returns its versions: one for each batch that brought events of it.',
     }),
   ),
+  group_id: Type.Optional(
+    Type.String({
+      minLength: 3,
+      maxLength: 401,
+      description:
+        'A group, as `company:acme`. Returns its versions: one for each batch that brought ' +
+        '`$groupidentify` events of it.',
+    }),
+  ),
   day: Type.Optional(
     Type.String({
       pattern: String.raw`^\d{4}-\d{2}-\d{2}$`,
@@ -91,11 +100,12 @@ const FoundRecord = Type.Object({
   event: nullable(Type.String({ description: 'The name of the event; null for a person.' })),
   distinct_id: Type.String(),
   session_id: nullable(Type.String({ description: 'The id of a session; else null.' })),
+  group_id: nullable(Type.String({ description: 'The id of a group; else null.' })),
   person_version: nullable(
     Type.Integer({
       description:
-        'Of `person_distinct_ids` it is their `version`, of `sessions` their `session_version`; ' +
-        'null for an event.',
+        'Of `person_distinct_ids` it is their `version`, of `sessions` their `session_version`, ' +
+        'of `groups` their `group_version`; null for an event.',
     }),
   ),
   timestamp: nullable(instant('When the event happened; null for a person.')),

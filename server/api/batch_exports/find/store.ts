@@ -5,18 +5,20 @@ import type { Queryable } from '../../../platform/postgres/database.ts';
 import type { BatchExportRun } from '../runs/schema.ts';
 import { exports_max, records_max } from './schema.ts';
 import { models } from '../../../engine/model/models/index.ts';
+import { isMadeOfEvents } from '../../../engine/model/models/model.ts';
 import type { ModelName } from '../../../engine/model/models/model.ts';
 import { run_days_max } from '../../../engine/exports/planning/interval.ts';
 
 const look_seconds_max = 10;
 
-/** A stored event, or a version of a person, distinct id or session; instants in microseconds. */
+/** A stored event, or a version of a row of another model; instants in microseconds. */
 export type StoredRecord = {
   model: ModelName;
   uuid: string | null;
   event: string | null;
   distinct_id: string;
   session_id: string | null;
+  group_id: string | null;
   person_version: number | null;
   happened_us: number | null;
   inserted_us: number;
@@ -29,7 +31,7 @@ type Row = Omit<StoredRecord, 'model' | 'happened_us' | 'inserted_us' | 'person_
 };
 
 const event_columns =
-  'uuid, event, distinct_id, NULL AS session_id, NULL AS person_version, ' +
+  'uuid, event, distinct_id, NULL AS session_id, NULL AS group_id, NULL AS person_version, ' +
   'toString(toUnixTimestamp64Micro(timestamp)) AS happened_us, ' +
   'toString(toUnixTimestamp64Micro(inserted_at)) AS inserted_us';
 
@@ -73,7 +75,7 @@ export function listVersions(
   const version = version_of[model];
   return ask(clickhouse, model, {
     query: `SELECT NULL AS uuid, NULL AS event, distinct_id, NULL AS session_id,
-        toString(${version}) AS person_version, NULL AS happened_us,
+        NULL AS group_id, toString(${version}) AS person_version, NULL AS happened_us,
         toString(toUnixTimestamp64Micro(inserted_at)) AS inserted_us
       FROM ${model} WHERE team_id = {team_id:Int64} AND distinct_id = {distinct_id:String}
         AND inserted_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
@@ -83,28 +85,32 @@ export function listVersions(
   });
 }
 
-/** The changes of a session, each a version of it, oldest first, one more than an answer has. */
-export function listSessionVersions(
+/** The changes of a session or group, each a version, oldest first, one more than is answered. */
+export function listChanges(
   clickhouse: ClickHouse,
+  model: 'sessions' | 'groups',
   team_id: number,
-  session_id: string,
+  id: string,
 ): Promise<StoredRecord[]> {
-  const isIts = 'team_id = {team_id:Int64} AND session_id = {session_id:String}';
+  const { key } = models[model];
+  const removals = model === 'sessions' ? 'session_removals' : 'group_removals';
+  const isIts = `team_id = {team_id:Int64} AND ${key} = {id:String}`;
   const at = 'toString(toUnixTimestamp64Micro(inserted_at))';
-  return ask(clickhouse, 'sessions', {
+  const id_of = (column: string) => `${column === key ? '{id:String}' : 'NULL'} AS ${column}`;
+  return ask(clickhouse, model, {
     query: `SELECT NULL AS uuid, NULL AS event, argMax(distinct_id, timestamp) AS distinct_id,
-        {session_id:String} AS session_id, ${at} AS person_version, NULL AS happened_us,
-        ${at} AS inserted_us
+        ${id_of('session_id')}, ${id_of('group_id')}, ${at} AS person_version,
+        NULL AS happened_us, ${at} AS inserted_us
       FROM (SELECT distinct_id, timestamp, inserted_at FROM events WHERE ${isIts}
-        UNION ALL SELECT '', inserted_at, inserted_at FROM session_removals WHERE ${isIts})
+        UNION ALL SELECT '', inserted_at, inserted_at FROM ${removals} WHERE ${isIts})
       GROUP BY inserted_at ORDER BY inserted_at LIMIT ${records_max + 1}`,
-    query_params: { team_id, session_id },
+    query_params: { team_id, id },
   });
 }
 
 /** Returns the key of a record, as text. */
-export function keyOf({ uuid, session_id, distinct_id }: StoredRecord): string {
-  return uuid ?? session_id ?? distinct_id;
+export function keyOf({ uuid, session_id, group_id, distinct_id }: StoredRecord): string {
+  return uuid ?? session_id ?? group_id ?? distinct_id;
 }
 
 async function ask(
@@ -219,14 +225,13 @@ export async function hasLaterVersion(
 ): Promise<boolean> {
   const { model, person_version } = record;
   if (model === 'events' || inserted_to === null) return false;
-  const [changes, key, version] =
-    model === 'sessions'
-      ? [
-          models.sessions.changes('team_id = {team_id:Int64}'),
-          'session_id',
-          'toUnixTimestamp64Micro(inserted_at)',
-        ]
-      : [model, 'distinct_id', version_of[model]];
+  const [changes, key, version] = isMadeOfEvents(model)
+    ? [
+        models[model].changes(`team_id = {team_id:Int64} AND ${models[model].key} = {key:String}`),
+        models[model].key,
+        'toUnixTimestamp64Micro(inserted_at)',
+      ]
+    : [model, 'distinct_id', version_of[model]];
   const result = await clickhouse.rows({
     query: `SELECT 1 FROM ${changes} WHERE team_id = {team_id:Int64}
       AND ${key} = {key:String} AND ${version} > {version:Int64}

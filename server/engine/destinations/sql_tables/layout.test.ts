@@ -32,5 +32,6 @@ test('rows of events are added, those of the other models merged by key and vers
       'ReplacingMergeTree(`sluice_version`)',
     ],
     ['sessions', 'session_id', true, ['session_version'], 'ReplacingMergeTree(`sluice_version`)'],
+    ['groups', 'group_id', true, ['group_version'], 'ReplacingMergeTree(`sluice_version`)'],
   ]);
 });

@@ -10,6 +10,7 @@ const keys: Readonly<Record<Layout['model'], readonly [...string[], string]>> = 
   persons: ['team_id', 'distinct_id'],
   person_distinct_ids: ['team_id', 'distinct_id'],
   sessions: ['team_id', 'session_id'],
+  groups: ['team_id', 'group_id'],
 };
 
 /** The columns by which rows of the layout's model are merged. */
@@ -68,14 +69,20 @@ export function isMergedByTeam(layout: Layout): boolean {
   return mergeOf(layout)?.key.includes('team_id') === true && hasOwn(layout.columns, 'team_id');
 }
 
+const version_names = [
+  'person_version',
+  'person_distinct_id_version',
+  'version',
+  'session_version',
+  'group_version',
+];
+
 /**
  * The columns that say which of two rows of a key is newer, as far as the export has them and no
  * query has made them.
  */
 export function versionColumns({ columns }: Pick<Layout, 'columns'>): string[] {
-  return ['person_version', 'person_distinct_id_version', 'version', 'session_version'].filter(
-    (version) => hasOwn(columns, version),
-  );
+  return version_names.filter((version) => hasOwn(columns, version));
 }
 
 /** A name as an identifier of standard SQL; letter case is kept where the server keeps it. */

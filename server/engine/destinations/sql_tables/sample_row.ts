@@ -28,16 +28,20 @@ export function sampleLine({ values }: SampleRow): string {
   return `${values.join('\t')}\n`;
 }
 
-/**
+/** Models with a version of their own. */
+const made_by: Readonly<Record<string, Layout['model']>> = {
+  session_version: 'sessions',
+  group_version: 'groups',
+};
+
 /**
  * The layout of a connection test, which is not told the model: its version names the model, as far
  * as the key goes (persons and their distinct ids have the same).
  */
 export function testedLayout({ columns, merge }: Pick<Layout, 'columns' | 'merge'>): Layout {
   const [version] = versionColumns({ columns });
-  const merged = version === 'session_version' ? 'sessions' : 'persons';
   return {
-    model: version === undefined ? 'events' : merged,
+    model: version === undefined ? 'events' : (made_by[version] ?? 'persons'),
     columns,
     ...(merge === undefined ? {} : { merge }),
   };

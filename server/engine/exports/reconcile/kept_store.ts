@@ -98,7 +98,8 @@ export async function keepClear(engine: Engine): Promise<{ latest: string; said:
   const [row] = await clickhouse.rows<{ latest: number | string }>({
     query: `SELECT toUnixTimestamp64Milli(max(inserted_at)) AS latest FROM (
       SELECT inserted_at FROM events UNION ALL SELECT inserted_at FROM persons
-      UNION ALL SELECT inserted_at FROM session_removals)`,
+      UNION ALL SELECT inserted_at FROM session_removals
+      UNION ALL SELECT inserted_at FROM group_removals)`,
   });
   return {
     latest: isoInstant(Math.max(clock.now(), Number(row?.latest ?? 0) + 1)),

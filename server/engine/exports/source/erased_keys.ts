@@ -13,6 +13,7 @@ const kinds: Record<ModelName, string> = {
   persons: 'person',
   person_distinct_ids: 'person',
   sessions: 'session',
+  groups: 'group',
 };
 
 const keys_per_batch = 2_000;

@@ -6,6 +6,7 @@ import { fromStored } from '../../model/ledger/rectangles.ts';
 import { mayLackEvents, reachesRemoved } from '../../model/ledger/removed.ts';
 import type { Removed } from '../../model/ledger/removed.ts';
 import type { Column } from '../../model/models/column.ts';
+import { isMadeOfEvents } from '../../model/models/model.ts';
 import type { TypedColumn } from '../../model/schema/typed_relation.ts';
 import { openSourceQuery } from '../source/source_query.ts';
 import type { SourceQuery, Source } from '../source/source_query.ts';
@@ -99,7 +100,7 @@ function contentsOf({ receipt, slices }: KnownDelivery): ReturnType<ContentSourc
 /**
  * True if a count says too little. A query may answer with as many rows as before, but different
  * ones. The current version of a person may lie in a delivery that is no longer whole, beside an
- * older version in a whole one. A session may be made of fewer events.
+ * older version in a whole one. A session or a group may be made of fewer events.
  */
 function mayMisjudge(
   { custom_query, model }: Pick<Source, 'custom_query' | 'model'>,
@@ -108,7 +109,7 @@ function mayMisjudge(
 ): boolean {
   if (removed === undefined || (custom_query === null && model === 'events')) return false;
   const selection = fromStored(receipt.selection);
-  return model === 'sessions'
+  return isMadeOfEvents(model)
     ? mayLackEvents(selection, removed)
     : reachesRemoved(selection, removed);
 }

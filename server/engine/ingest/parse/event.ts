@@ -1,4 +1,5 @@
 import type { MergeAsk } from '../identities/merge_ask.ts';
+import type { GroupFault } from './group_fault.ts';
 import type { JsonObject } from './exact_json.ts';
 
 /** An event that was read and found right, ready to be stored. */
@@ -37,6 +38,8 @@ type EventFields = {
   unset: string[] | undefined;
   /** The other id that shall be the same person. */
   merge: MergeAsk | undefined;
+  /** Why the event changes no group, or sets nothing there. */
+  group_fault: GroupFault | undefined;
   /**
    * The set exceeds the size of a person: it is left out, and the person's properties stay
    * unchanged.

@@ -1,5 +1,6 @@
 import type { EventProblem, PlainEvent, ReadEvent } from './event.ts';
 import { readMergeAsk, readUnset } from '../identities/merge_ask.ts';
+import { readGroupFault } from './group_fault.ts';
 import { isJsonObject, isTooDeep, nesting_max, parseExact } from './exact_json.ts';
 import type { JsonObject } from './exact_json.ts';
 import { parseInstant, storeInstant } from './instant.ts';
@@ -96,6 +97,7 @@ export function eventOf(parts: EventParts): ReadEvent<PlainEvent> {
     set_once: is_set_too_large ? undefined : set_once,
     unset: readUnset(properties['$unset']),
     merge: readMergeAsk(event, properties),
+    group_fault: readGroupFault(event, properties),
     is_set_too_large,
     bytes:
       row_overhead_bytes +

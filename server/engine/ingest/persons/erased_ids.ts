@@ -112,6 +112,7 @@ function ofNobody({ uuid, is_uuid_given, event, timestamp }: IncomingEvent): Inc
     set_once: undefined,
     unset: undefined,
     merge: undefined,
+    group_fault: undefined,
     is_set_too_large: false,
     bytes: 200,
   };

@@ -34,6 +34,8 @@ export const warning_reasons = {
   event_refused: 'refused',
   event_too_large: 'refused',
   feature_off: 'refused',
+  group_ignored: 'kept',
+  group_set_ignored: 'kept',
   internal_dropped: 'refused',
   invalid_number_replaced: 'changed',
   invalid_utf8_replaced: 'changed',

@@ -26,8 +26,9 @@ export function reachesRemoved(areas: Rectangle[], { before }: Removed): boolean
 }
 
 /**
- * True when sessions that were selected from the areas may have lost events since: some may be of
- * events that came long before, so every selection from before the last removal is in question.
+ * True when rows that are made of events, and were selected from the areas, may have lost some
+ * since: these may have come long before, so every selection from before the last removal is in
+ * question.
  */
 export function mayLackEvents(areas: Rectangle[], { on }: Removed): boolean {
   return areas.some(({ inserted_from }) => inserted_from < Date.parse(on));

@@ -1,4 +1,5 @@
 import { events } from './events.ts';
+import { groups } from './groups.ts';
 import type { Model, ModelName } from './model.ts';
 import { person_distinct_ids } from './person_distinct_ids.ts';
 import { persons } from './persons.ts';
@@ -10,4 +11,5 @@ export const models: Record<ModelName, Model> = {
   persons,
   person_distinct_ids,
   sessions,
+  groups,
 };

@@ -4,16 +4,27 @@ import type { Rectangle } from '../ledger/rectangles.ts';
 import type { Column } from './column.ts';
 
 /** The column by which rows of a model are told apart. */
-export type ModelKey = 'uuid' | 'distinct_id' | 'session_id';
+export type ModelKey = 'uuid' | 'distinct_id' | 'session_id' | 'group_id';
 
 /** ClickHouse text with the parameters that it names (`{name:Type}`). */
 export type QueryText = { text: string; parameters: Record<string, string | number | string[]> };
 
 /** The names of what can be exported; each is a table of the query language as well. */
-export const model_names = ['events', 'persons', 'person_distinct_ids', 'sessions'] as const;
+export const model_names = [
+  'events',
+  'persons',
+  'person_distinct_ids',
+  'sessions',
+  'groups',
+] as const;
 
 /** One of them. */
 export type ModelName = (typeof model_names)[number];
+
+/** Models whose rows are made of events at each run. */
+export function isMadeOfEvents(model: ModelName): model is 'sessions' | 'groups' {
+  return model === 'sessions' || model === 'groups';
+}
 
 /**
  * A model for exports: its rows for a selection, and the columns that destinations get unless a

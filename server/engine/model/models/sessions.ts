@@ -1,9 +1,10 @@
 import type { Rectangle } from '../ledger/rectangles.ts';
 import { ownColumn } from './column.ts';
 import type { Column } from './column.ts';
+import { asOf, changedIds, within } from './made_of_events.ts';
 import type { Model, QueryText } from './model.ts';
 import { readableJson } from './readable_json.ts';
-import { selectionCondition, teamParameter } from './selection.ts';
+import { teamParameter } from './selection.ts';
 import { channelType, isBounce, session_rules } from './session_channel.ts';
 
 /**
@@ -144,33 +145,15 @@ const made: Column[] = [
 ];
 const columns = made.map((column) => ({ ...column, expression: column.name }));
 
-const isProjects = 'team_id = {team_id:Int64}';
-const inserted = (sides: Rectangle[]) =>
-  selectionCondition(sides, { event: undefined, inserted: 'inserted_at' });
 const isPage = "event IN ('$pageview', '$screen')";
 
-const within = (selection: Rectangle[]) => `${isProjects} AND ${inserted(selection)}`;
-
-/** Everything that was inserted before the selection ends. */
-function asOf(selection: Rectangle[]): string {
-  if (selection.length === 0) return '0';
-  const inserted_to = Math.max(...selection.map((side) => side.inserted_to));
-  const all_time = { event_from: -Infinity, event_to: Infinity, inserted_from: -Infinity };
-  return inserted([{ ...all_time, inserted_to }]);
-}
-
-/** The ids of events and removals that meet a condition, each with its project and insertion. */
-function changes(condition: string): string {
-  const of = (table: string) =>
-    `SELECT team_id, session_id, inserted_at FROM ${table} WHERE ${condition}
-      AND session_id != ''`;
-  return `(${of('events')} UNION ALL ${of('session_removals')})`;
-}
+/** The sessions of events and removals that meet a condition, with each change. */
+const changes = (condition: string) => changedIds('session_id', 'session_removals', condition);
 
 /** The ids that changed in the selection, but for those with too many events. */
 function changed(selection: Rectangle[], having: '<=' | '>' = '<='): string {
   const ids = `(SELECT session_id FROM ${changes(within(selection))})`;
-  const known = `${isProjects} AND ${asOf(selection)} AND session_id IN ${ids}`;
+  const known = `${asOf(selection)} AND session_id IN ${ids}`;
   return `(SELECT session_id FROM ${changes(known)}
     GROUP BY session_id HAVING count() ${having} ${session_events_max})`;
 }
@@ -181,7 +164,7 @@ function changed(selection: Rectangle[], having: '<=' | '>' = '<='): string {
  */
 function selectedSessions(teamId: number, selection: Rectangle[]): QueryText {
   const ids = changed(selection);
-  const known = `${isProjects} AND ${asOf(selection)} AND session_id IN ${ids}`;
+  const known = `${asOf(selection)} AND session_id IN ${ids}`;
   // Where every session is wanted, every event is read anyway.
   const isWhole = selection.some(({ inserted_from }) => inserted_from === -Infinity);
   const found = isWhole ? '1' : `inserted_at IN (SELECT inserted_at FROM events WHERE ${known})`;

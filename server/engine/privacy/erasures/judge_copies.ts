@@ -2,6 +2,7 @@ import sql from 'sql-template-tag';
 import { NonRetryableError } from '../../model/destination/errors.ts';
 import { fromStored } from '../../model/ledger/rectangles.ts';
 import { findRemoved, mayLackEvents, removedSentence } from '../../model/ledger/removed.ts';
+import { isMadeOfEvents } from '../../model/models/model.ts';
 import { findDestination } from '../../destinations/index.ts';
 import { erasedCondition } from '../../exports/source/erased_keys.ts';
 import { countRecords } from '../../exports/source/source.ts';
@@ -166,13 +167,13 @@ async function listCopy(
     ON CONFLICT DO NOTHING`);
 }
 
-/** Sessions that are made again after retention would have fewer events than were delivered. */
+/** What is made of events again after retention would have fewer than were delivered. */
 async function whyOfFewer({ db }: Engine, delivery: ShownDelivery): Promise<string | undefined> {
-  if (delivery.model !== 'sessions') return undefined;
+  if (!isMadeOfEvents(delivery.model)) return undefined;
   const removed = await findRemoved(db, delivery.team_id);
   if (removed === undefined || !mayLackEvents(fromStored(delivery.selection), removed))
     return undefined;
-  return `${removedSentence(removed)}, so its sessions cannot be made again.`;
+  return `${removedSentence(removed)}, so its ${delivery.model} cannot be made again.`;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Engine } from '../../exports/engine.ts';
+import { models } from '../../model/models/index.ts';
 import { filterCondition, openCriteria } from './criteria.ts';
 import type { Erasure, ErasureCounts, StepEnd } from './erasure.ts';
 import { judgeCopies } from './judge_copies.ts';
@@ -40,17 +41,20 @@ export async function noteRows(
         AND inserted_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC') AND ${filter.condition}`,
     ...asked,
   });
-  // Each change of a session that loses events, also by others' events: a delivery of any of them
-  // has what it loses.
-  await clickhouse.command({
-    query: `INSERT INTO erasing_rows SELECT DISTINCT {erasure_id:UUID}, 'session', session_id, '',
-        inserted_at, inserted_at FROM events
-      WHERE team_id = {team_id:Int64} AND session_id IN (SELECT session_id FROM events
-        WHERE team_id = {team_id:Int64} AND session_id != ''
-          AND inserted_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC')
-          AND ${filter.condition})`,
-    ...asked,
-  });
+  // Each change of a session or group that loses events, also by others' events or by an earlier
+  // erasure: a delivery of any of them has what it loses.
+  for (const { key, changes } of [models.sessions, models.groups]) {
+    const losing = `team_id = {team_id:Int64} AND ${key} IN (SELECT ${key} FROM events
+      WHERE team_id = {team_id:Int64} AND ${key} != ''
+        AND inserted_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC')
+        AND ${filter.condition})`;
+    await clickhouse.command({
+      query: `INSERT INTO erasing_rows SELECT DISTINCT {erasure_id:UUID},
+          '${key.replace('_id', '')}', ${key}, '', inserted_at, inserted_at
+        FROM ${changes(losing)}`,
+      ...asked,
+    });
+  }
   if (criteria.kind === 'persons')
     await clickhouse.command({
       query: `INSERT INTO erasing_rows SELECT {erasure_id:UUID}, 'person', distinct_id, '',

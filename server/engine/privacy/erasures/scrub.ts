@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
 import type { Database, Transaction } from '../../../platform/postgres/database.ts';
-import { remakeSessions } from '../../ingest/remake_sessions.ts';
+import { remakeNoted } from '../../ingest/remake.ts';
 import { vacuum } from '../../model/removals/vacuum.ts';
 import type { Engine } from '../../exports/engine.ts';
 import type { Erasure, ErasureCounts, StepEnd } from './erasure.ts';
@@ -18,8 +18,8 @@ const texts_per_page = 200;
  * Removes the persons from the control store's texts about the project's events: examples of
  * warnings, refused events, lines of logs, errors, the waiting work and memory of plugins.
  * Permanent storage of plugins is only counted. Dead rows are cleared, so that the store's files
- * lose them too. Before that, sessions that lost events are exported again: not earlier, because
- * the rewriting takes their rows out of tables. May be repeated.
+ * lose them too. Before that, sessions and groups that lost events are exported again: not earlier,
+ * because the rewriting takes their rows out of tables. May be repeated.
  */
 export async function scrub(
   engine: Engine,
@@ -27,7 +27,7 @@ export async function scrub(
   signal: AbortSignal,
 ): Promise<StepEnd> {
   const { db } = engine;
-  if (!(await remakeNoted(engine, erasure)))
+  if (!(await remakeNoted(engine, erasure.team_id, erasure.id)))
     return { step: 'scrub', detail: 'Waiting for a batch of events to settle.', wait_seconds: 2 };
   const counts: ErasureCounts = {
     warning_examples: await scrubWarnings(engine, erasure, signal),
@@ -48,15 +48,6 @@ export async function scrub(
   }
   await vacuum(db, scrubbed_tables);
   return { step: 'files', detail: null, counts };
-}
-
-/** False while a batch of the project is in the way. */
-function remakeNoted(engine: Engine, { id, team_id }: Erasure): Promise<boolean> {
-  return remakeSessions(engine, team_id, {
-    query: `SELECT DISTINCT key AS session_id FROM erasing_rows
-      WHERE erasure_id = {erasure_id:UUID} AND kind = 'session'`,
-    query_params: { erasure_id: id },
-  });
 }
 
 /** Gives how many texts of the place name one of the persons. */

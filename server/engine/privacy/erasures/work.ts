@@ -1,4 +1,5 @@
 import type { Engine } from '../../exports/engine.ts';
+import { row_tables } from '../../model/removals/delete_rows.ts';
 import { caughtUp } from '../../../platform/clickhouse/topology/caught_up.ts';
 import { certify, clearFiles } from './certify.ts';
 import { claimErasure, failed_sentence, giveBack, whileHeld } from './erasure.ts';
@@ -30,7 +31,7 @@ const steps: Record<Exclude<ErasureStep, 'done'>, Step> = {
 };
 
 /** Tables of the analytics store that the steps read and write. */
-const erasure_tables = ['events', 'persons', 'session_removals', 'erasing_ids', 'erasing_rows'];
+const erasure_tables = [...row_tables, 'erasing_ids', 'erasing_rows'];
 const failed_wait_seconds = 10;
 /** Longer than source/memo.ts keeps anything. */
 const default_memory_seconds = 12;

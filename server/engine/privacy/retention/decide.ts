@@ -6,6 +6,7 @@ import { every_event, eventFilterOf } from '../../model/models/event_filter.ts';
 import type { EventFilter } from '../../model/models/event_filter.ts';
 import { isReplacing } from '../../model/destination/write_mode.ts';
 import type { WriteRule } from '../../model/destination/write_mode.ts';
+import { isMadeOfEvents } from '../../model/models/model.ts';
 import type { ModelName } from '../../model/models/model.ts';
 import { retained_tables } from './retained_tables.ts';
 import type { RetainedTable } from './retained_tables.ts';
@@ -127,7 +128,7 @@ export function decide(
 /** A query may read every table; what it has left out was not delivered. */
 function tablesOf({ model, custom_query }: ExportFacts): RetainedTable[] {
   if (custom_query !== null) return [...retained_tables];
-  return [model === 'events' || model === 'sessions' ? 'events' : 'persons'];
+  return [model === 'events' || isMadeOfEvents(model) ? 'events' : 'persons'];
 }
 
 /**

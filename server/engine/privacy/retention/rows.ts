@@ -44,7 +44,8 @@ const none: Condition = { text: '0', from: '', parameters: {} };
 /**
  * Returns the condition of a table's rows that a removal of the project removes. Of persons it
  * removes versions that another one had replaced before `before`: the current state of persons
- * stays, and so does the owner of each distinct id. Parameters are named after the project.
+ * stays, and so does the owner of each distinct id. Events that groups are made of as of `before`
+ * stay too. Parameters are named after the project.
  */
 export function conditionOf(
   table: RetainedTable,
@@ -66,8 +67,27 @@ export function conditionOf(
     return [inAreas(fromStored(area), 'timestamp'), ...named].join(' AND ');
   });
   if (parts.length === 0) return none;
-  const text = `(team_id = ${team_id} AND (${either(parts)}))`;
+  const free = neededByNoGroup(team_id, areas);
+  const text = `(team_id = ${team_id} AND (${either(parts)}) AND ${free})`;
   return { text, from: `SELECT inserted_at FROM events WHERE ${text}`, parameters };
+}
+
+/**
+ * Returns the condition of events that no group needs as it is as of `before`. A group needs its
+ * first event, the latest that set each of its properties, and the one that arrived last.
+ */
+function neededByNoGroup(team_id: number, { before }: StoredAreas): string {
+  const settled = inAreas([{ ...all_time, inserted_from: -Infinity, inserted_to: before }]);
+  const calls = `SELECT group_id, inserted_at, tupleElement(group_call, 1) AS called_at,
+      tupleElement(group_call, 2) AS number, tupleElement(group_call, 3) AS properties
+    FROM events WHERE team_id = ${team_id} AND group_id != '' AND ${settled}`;
+  return `(group_id = '' OR toUInt128(uuid) NOT IN (
+    SELECT argMax(number, (called_at, number))
+      FROM (SELECT *, arrayJoin(properties) AS property FROM (${calls}))
+      GROUP BY group_id, tupleElement(property, 1)
+    UNION ALL SELECT arrayJoin([argMin(number, (called_at, number)), 
+        argMax(number, (inserted_at, number))])
+      FROM (${calls}) GROUP BY group_id))`;
 }
 
 function superseded(

@@ -200,7 +200,7 @@ function parseSource(grammar: Grammar): Source {
       ...cursor.since(start),
     };
   }
-  const name = cursor.name('a table (events, persons or person_distinct_ids)');
+  const name = cursor.name('a table (such as events)');
   if (cursor.isSign('('))
     cursor.fail('Table functions are not part of the language: read from events or persons.');
   if (cursor.isSign('.'))

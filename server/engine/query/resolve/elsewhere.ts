@@ -1,11 +1,11 @@
 const sessions = 'Sessions are the table `sessions`; an event has properties.$session_id.';
-const groups = 'Groups are not here: the key of one is properties.$group_0.';
+const groups = 'Groups are the table `groups`; an event has properties.$groups.company.';
 
 // Names of tables and columns that other analytics platforms have, and what there is here.
 const elsewhere = new Map([
   ['id', 'A person has `person_id`, an event `uuid`.'],
   ['session', sessions],
-  ['groups', groups],
+  ['group', groups],
   ...Array.from({ length: 5 }, (_, index) => [`group_${index}`, groups] as const),
 ]);
 

@@ -16,6 +16,7 @@ export const stored_tables = [
   'events',
   'persons',
   'session_removals',
+  'group_removals',
   'erasing_ids',
   'erasing_rows',
   'migrations',

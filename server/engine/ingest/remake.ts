@@ -8,15 +8,18 @@ import { clearBatch, lockForWriting, noteBatch, readState } from './lock.ts';
 
 const seconds_max = 60;
 
+/** The kinds of noted rows that are made of events, each with the table of its removals. */
+const removals = { session: 'session_removals', group: 'group_removals' } as const;
+
 /**
- * Has sessions exported again: gives each a change at an instant of its own, like a batch of events
- * behind all others of the project. `ids` is a SELECT of the column `session_id`. False while a
- * batch of unknown fate is in the way, or when the project is gone; may be repeated.
+ * Has the sessions and groups that an erasure noted exported again: gives each a change at an
+ * instant of its own, like a batch of events behind all others of the project. False while a batch
+ * of unknown fate is in the way, or when the project is gone; may be repeated.
  */
-export async function remakeSessions(
+export async function remakeNoted(
   { db, clickhouse }: { db: Database; clickhouse: ClickHouse },
   team_id: number,
-  ids: { query: string; query_params: Record<string, unknown> },
+  erasure_id: string,
 ): Promise<boolean> {
   return db.transaction(async (tx) => {
     await lockForWriting(tx, team_id);
@@ -38,18 +41,19 @@ export async function remakeSessions(
     });
     if (noted !== 'noted') return noted === 'project_gone';
     // Late or twice it changes only the version: the rows say no more than that something went.
-    await clickhouse.command({
-      query: `INSERT INTO session_removals (team_id, session_id, inserted_at)
-        SELECT {team_id:Int64}, session_id, fromUnixTimestamp64Milli({at:Int64}, 'UTC')
-        FROM (${ids.query})`,
-      query_params: { ...ids.query_params, team_id, at },
-      query_id: `${batch_id}-session_removals`,
-      clickhouse_settings: batchSettings(clickhouse.mode, {
-        token: batch_id,
-        milliseconds: seconds_max * 1_000,
-      }),
-      abort_signal: AbortSignal.timeout(seconds_max * 1_000),
-    });
+    for (const [kind, table] of Object.entries(removals))
+      await clickhouse.command({
+        query: `INSERT INTO ${table}
+          SELECT DISTINCT {team_id:Int64}, key, fromUnixTimestamp64Milli({at:Int64}, 'UTC')
+          FROM erasing_rows WHERE erasure_id = {erasure_id:UUID} AND kind = {kind:String}`,
+        query_params: { team_id, erasure_id, kind, at },
+        query_id: `${batch_id}-${table}`,
+        clickhouse_settings: batchSettings(clickhouse.mode, {
+          token: batch_id,
+          milliseconds: seconds_max * 1_000,
+        }),
+        abort_signal: AbortSignal.timeout(seconds_max * 1_000),
+      });
     await clearBatch(tx, team_id, batch_id);
     return true;
   });

@@ -1,5 +1,15 @@
 import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
-import type { SessionEvent } from './histories.ts';
+
+/** An event as the store has it; `at` and `taken` are microseconds. */
+export type StoredEvent = {
+  uuid: string;
+  event: string;
+  distinct_id: string;
+  person_id: string;
+  properties: Record<string, unknown>;
+  at: number;
+  taken: number;
+};
 
 /** Microseconds as both stores read them. */
 export function instantOf(at: number | string): string {
@@ -12,7 +22,7 @@ export function instantOf(at: number | string): string {
 export async function insert(
   clickhouse: ClickHouse,
   team_id: number,
-  events: SessionEvent[],
+  events: StoredEvent[],
 ): Promise<void> {
   const instant = (at: number) => instantOf(at).replace('+00', '');
   if (events.length === 0) return;
@@ -35,7 +45,7 @@ export async function insert(
 export async function remove(
   clickhouse: ClickHouse,
   team_id: number,
-  events: SessionEvent[],
+  events: StoredEvent[],
 ): Promise<void> {
   if (events.length === 0) return;
   const gone = [...new Set(events.map(({ uuid, taken }) => `('${uuid}', ${taken})`))];
@@ -48,18 +58,19 @@ export async function remove(
   });
 }
 
-/** Notes that sessions lost events, as an erasure does. */
+/** Notes that rows made of events lost some, as an erasure does. */
 export async function noteRemovals(
   clickhouse: ClickHouse,
   team_id: number,
+  kind: 'session' | 'group',
   ids: string[],
   at: number,
 ): Promise<void> {
   await clickhouse.insert({
-    table: 'session_removals',
-    values: ids.map((session_id) => ({
+    table: `${kind}_removals`,
+    values: ids.map((id) => ({
       team_id,
-      session_id,
+      [`${kind}_id`]: id,
       inserted_at: instantOf(at).replace('+00', ''),
     })),
     format: 'JSONEachRow',
