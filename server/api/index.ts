@@ -10,6 +10,7 @@ import { consoleRoutes } from './console/routes.ts';
 import { destinationRoutes } from './destinations/routes.ts';
 import { domainRoutes } from './domains/routes.ts';
 import { erasureRoutes } from './erasures/routes.ts';
+import { eventCatalogueRoutes } from './event_catalogue/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { ingestionWarningRoutes } from './ingestion_warnings/routes.ts';
 import { instanceRoutes } from './instance/routes.ts';
@@ -51,6 +52,7 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   scimRoutes,
   erasureRoutes,
   eventRoutes,
+  eventCatalogueRoutes,
   captureRoutes,
   writeKeyRoutes,
   ingestionWarningRoutes,
