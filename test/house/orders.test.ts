@@ -26,7 +26,7 @@ const engine_doors: Record<string, string[]> = {
   ingest: ['catalogue', 'identities', 'warnings'],
   query: [],
   destinations: ['object_store', 'formats', 'sql_tables', 'contents'],
-  model: ['removals', 'run.ts', 'run_log.ts', 'destination', 'models', 'ledger'],
+  model: ['removals', 'run.ts', 'run_log.ts', 'destination', 'schema', 'models', 'ledger'],
 };
 const engine_order = Object.entries(engine_doors).flatMap(([door, parts]) => [
   door,
