@@ -90,7 +90,7 @@ export function choresOf(deps: Deps): Chore[] {
     },
     {
       name: 'counting of events for their catalogue',
-      interval_ms: 4_000,
+      interval_ms: 5_000,
       work: (signal) => countEvents(deps, signal),
     },
     {

@@ -27,6 +27,7 @@ import { projectRoutes } from './projects/routes.ts';
 import { queryRoutes } from './query/routes.ts';
 import { retentionRoutes } from './retention/routes.ts';
 import { scimRoutes } from './scim/routes.ts';
+import { schemaColumnRoutes } from './schema_columns/routes.ts';
 import { securityRoutes } from './security/routes.ts';
 import { securityEventRoutes } from './security_events/routes.ts';
 import { serviceKeyRoutes } from './service_keys/routes.ts';
@@ -53,6 +54,7 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   erasureRoutes,
   eventRoutes,
   eventCatalogueRoutes,
+  schemaColumnRoutes,
   captureRoutes,
   writeKeyRoutes,
   ingestionWarningRoutes,

@@ -7,7 +7,7 @@ import { countWindow } from './count_window.ts';
 import { addCounts, claimWindow } from './store.ts';
 
 /** Time for one turn, so that ingestion has the store for the rest of the time. */
-const turn_ms_max = 1_000;
+const turn_ms_max = 500;
 
 type Parts = { db: Database; clickhouse: ClickHouse; clock: Clock; log: Logger };
 

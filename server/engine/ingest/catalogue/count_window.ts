@@ -3,7 +3,7 @@ import { kindOf, pairsOf } from './value_kind.ts';
 import type { ValueKind } from './value_kind.ts';
 
 /** A window has at most so many events, and bytes of properties unless one batch has more. */
-const window_max = { events: 100_000, bytes: 64 * 1024 * 1024 };
+const window_max = { events: 20_000, bytes: 32 * 1024 * 1024 };
 /** Properties of one event that are looked at. */
 const pairs_max = 1_000;
 /** Different names of a window that the store tells apart; further ones are left out. */
@@ -49,8 +49,8 @@ const seen = 'toUnixTimestamp64Milli(least(timestamp, inserted_at))';
 
 /**
  * Counts the events of the window, or of a first part of it if it is long: whole batches, at least
- * one. It takes one thread of the store and lets every other query go first. Rows below `to` must
- * be final, and the replica must have them.
+ * one. It takes one thread of the store. Rows below `to` must be final, and the replica must have
+ * them.
  */
 export async function countWindow(
   clickhouse: ClickHouse,
@@ -64,7 +64,6 @@ export async function countWindow(
       query_params: window,
       clickhouse_settings: {
         max_threads: 1,
-        priority: '10',
         max_execution_time: question_seconds_max,
         max_rows_to_group_by: String(groups_max),
         group_by_overflow_mode: 'any',

@@ -3,6 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import { isoInstant } from '../../../platform/clock.ts';
 import type { Database, Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import type { Window, WindowCounts } from './count_window.ts';
+import type { KindCounts } from './propose.ts';
 import { withinBounds } from './within_bounds.ts';
 import type { BoundedCounts, KnownNames } from './within_bounds.ts';
 
@@ -116,4 +117,20 @@ const added = sql`events = c.events + excluded.events,
 export async function sweepDays(db: Queryable, now_ms: number): Promise<void> {
   const before = new Date(now_ms - days_kept * day_ms).toISOString().slice(0, 10);
   await db.run(sql`DELETE FROM event_catalogue_days WHERE day < ${before}::date`);
+}
+
+/** A property with how many of its values are of each kind, in all events of a project. */
+export type CountedProperty = { property: string; kinds: KindCounts };
+
+/** Returns the properties of the events of a project, those of the most events first. */
+export async function listKindCounts(
+  db: Queryable,
+  team_id: number,
+  properties_max: number,
+): Promise<CountedProperty[]> {
+  return db.rows<CountedProperty>(sql`
+    SELECT property, json_object_agg(kind, events) AS kinds
+    FROM (SELECT property, kind, sum(events)::bigint AS events FROM event_catalogue_properties
+      WHERE team_id = ${team_id} GROUP BY property, kind) AS counted
+    GROUP BY property ORDER BY sum(events) DESC, property LIMIT ${properties_max}`);
 }

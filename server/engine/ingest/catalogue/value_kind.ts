@@ -1,4 +1,4 @@
-import { readableJson, withMarkedNumbers } from '../../model/models/readable_json.ts';
+import { withMarkedNumbers } from '../../model/models/readable_json.ts';
 
 /**
  * The kinds of JSON values that the catalogue tells apart:
@@ -39,9 +39,10 @@ const instant =
  * JSON text, of which `kindOf` gives the kind.
  */
 export function pairsOf(document: string, pairs_max: number): string {
+  // One branch: of two that make the text, the store computes it for every document.
   const readable =
-    `if(match(${document}, '${shortened}'), ${withMarkedNumbers(document)}, ` +
-    `${readableJson(document)})`;
+    `if(match(${document}, '${shortened}') OR NOT isValidJSON(${document}), ` +
+    `${withMarkedNumbers(document)}, ${document})`;
   return `arraySlice(JSONExtractKeysAndValuesRaw(${readable}), 1, ${pairs_max})`;
 }
 
