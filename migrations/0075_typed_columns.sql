@@ -34,19 +34,29 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
     AND source = CASE of_model WHEN 'events' THEN 'event' WHEN 'persons' THEN 'person' END
 $$;
 
+-- All columns that a model had up to a number, those that are not filled any more too: what a table
+-- can have.
+CREATE FUNCTION schema_columns_until(of_team integer, of_model text, to_number integer)
+RETURNS jsonb LANGUAGE sql STABLE AS $$
+  SELECT CASE WHEN to_number IS NULL THEN NULL ELSE coalesce(jsonb_agg(
+    jsonb_build_object('property', property, 'type', type, 'column', "column") ORDER BY position),
+    '[]') END
+  FROM schema_columns WHERE team_id = of_team AND lower(filled) <= to_number
+    AND source = CASE of_model WHEN 'events' THEN 'event' WHEN 'persons' THEN 'person' END
+$$;
+
 -- null: properties are one column of JSON
 ALTER TABLE batch_exports ADD COLUMN columns text CHECK (columns = 'typed'),
   -- what comes later into the schema: a column at once, or once a person accepts it
-  ADD COLUMN new_columns text CHECK (new_columns IN ('add', 'wait')),
-  -- the number up to which columns were accepted, with `wait`
+  ADD COLUMN new_columns text NOT NULL DEFAULT 'add' CHECK (new_columns IN ('add', 'wait')),
+  -- the number up to which a person accepted columns, with `wait`
   ADD COLUMN schema_number integer,
-  ADD CONSTRAINT batch_exports_columns_check CHECK (
-    (columns IS NULL) = (new_columns IS NULL)
-    AND (schema_number IS NOT NULL) = (new_columns IS NOT DISTINCT FROM 'wait'));
+  ADD CONSTRAINT batch_exports_schema_number_check CHECK
+    ((schema_number IS NOT NULL) = (columns IS NOT NULL AND new_columns = 'wait'));
 
 ALTER TABLE batch_export_runs ADD COLUMN schema_number integer,
   -- values that did not fit the type of their column and went into the rest
-  ADD COLUMN unfit_values_count bigint;
+  ADD COLUMN values_unfit bigint;
 ALTER TABLE batch_export_leftovers ADD COLUMN schema_number integer;
 
 CREATE OR REPLACE FUNCTION remember_leftovers() RETURNS trigger LANGUAGE plpgsql AS $$

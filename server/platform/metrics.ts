@@ -7,6 +7,7 @@ export type Metrics = {
   runs_finished: Counter<'status' | 'destination'>;
   records_exported: Counter<'destination'>;
   bytes_exported: Counter<'destination'>;
+  values_unfit: Counter<'destination'>;
   runs_active: Gauge;
   planner_lag_seconds: Gauge;
   batch_exports: Gauge<'state'>;
@@ -55,6 +56,12 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
     bytes_exported: new Counter({
       name: 'sluice_bytes_exported_total',
       help: 'Bytes in slices that are safe at a destination.',
+      labelNames: ['destination'],
+      registers,
+    }),
+    values_unfit: new Counter({
+      name: 'sluice_values_unfit_total',
+      help: 'Values of typed exports that did not fit the type of their column.',
       labelNames: ['destination'],
       registers,
     }),

@@ -253,7 +253,7 @@ export class Contract {
     return {
       rows: (_id, slice) => rows(slice),
       isWhole: () => Promise.resolve(!this.is_source_gone),
-      contents: () => ({ selection: [], slices: [] }),
+      contents: () => ({ selection: [], columns: [], slices: [] }),
       note: (sentence) => void notes.push(sentence),
       onRow: () => undefined,
     };

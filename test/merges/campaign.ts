@@ -184,7 +184,7 @@ async function verify(where: string, place: MergePlace, planned: PlannedDelivery
   const source: ContentSource = {
     rows: (id) => Readable.from(rows.get(id)!),
     isWhole: async () => true,
-    contents: () => ({ selection: [], slices: [] }),
+    contents: () => ({ selection: [], columns: [], slices: [] }),
     note: (sentence) => assert.fail(`${where}: ${sentence}`),
     onRow: () => undefined,
   };

@@ -26,7 +26,7 @@ import type { NewRow, TargetProject } from './store.ts';
 export async function createBatchExport(
   engine: Engine,
   tx: Transaction,
-  { place, fields, sink, query, connection, write_rule }: CheckedNewExport,
+  { place, fields, sink, query, connection, write_rule, typed }: CheckedNewExport,
   {
     project,
     created_by,
@@ -46,6 +46,7 @@ export async function createBatchExport(
     ...given,
     ...query.content,
     write_rule,
+    ...typed,
     destination_type: destination.type,
     ...storeConfig(engine.secrets, id, destination.config, definition.secrets),
     connection_id: connection?.id ?? null,

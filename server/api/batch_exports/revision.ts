@@ -48,6 +48,7 @@ type Delivered = {
   model: string;
   custom_query: string | null;
   write_rule?: WriteRule | null;
+  columns?: 'typed' | null;
   destination: Destination;
 };
 
@@ -63,6 +64,7 @@ export function startsRevision(
   if (
     before.model !== after.model ||
     before.custom_query !== after.custom_query ||
+    before.columns !== after.columns ||
     !isDeepStrictEqual(before.write_rule, after.write_rule) ||
     before.destination.type !== after.destination.type
   )
@@ -92,12 +94,17 @@ export function startsRevision(
 
 /** True when the change makes the export deliver something else, or elsewhere, from then on. */
 export function changesDelivery(change: CheckedChange): boolean {
-  const { row, before, sink, query, write_rule } = change;
+  const { row, before, sink, query, write_rule, typed } = change;
   const { model, custom_query } = query.content;
   const config = (sink?.destination ?? before).config;
   if (change.rhythm.timezone !== row.timezone && namesLocalTime(config)) return true;
-  const was = { model: row.model, custom_query: row.custom_query, write_rule: row.write_rule };
-  const is = { model, custom_query, write_rule };
+  const was = {
+    model: row.model,
+    custom_query: row.custom_query,
+    write_rule: row.write_rule,
+    columns: row.columns,
+  };
+  const is = { model, custom_query, write_rule, columns: typed.columns };
   if (sink === undefined) return !isDeepStrictEqual(was, is);
   return startsRevision(
     sink.definition,

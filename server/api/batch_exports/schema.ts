@@ -13,6 +13,7 @@ import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../managed/schema.ts';
 import { alias_answers, alias_inputs } from './aliases.ts';
 import { rhythm_answers, rhythm_inputs } from './rhythm.ts';
+import { typed_answers, typed_inputs, typed_settings } from './typed_columns.ts';
 import { write_answers, write_inputs } from './write_mode.ts';
 import { BatchExportRun } from './runs/schema.ts';
 
@@ -171,6 +172,7 @@ export const BatchExport = Type.Object(
         { description: 'What the custom query was resolved into; null without one.' },
       ),
     ),
+    ...typed_answers,
     ...write_answers,
     ...alias_answers,
     managed_by: ManagedBy,
@@ -192,6 +194,7 @@ const optional = {
   custom_query: Type.Optional(fields.custom_query),
   connection_id: Type.Optional(fields.connection_id),
   ...rhythm_inputs,
+  ...typed_settings,
   ...write_inputs,
 };
 const destination = Type.Object({ type: Type.String(), config: nullable(config) });
@@ -210,6 +213,7 @@ export const BatchExportSettings = Type.Object({
  */
 export const BatchExportReplacement = Type.Object({
   ...BatchExportSettings.properties,
+  ...typed_inputs,
   ...alias_inputs,
 });
 
@@ -233,6 +237,7 @@ export const BatchExportPatch = Type.Object({
   ),
   interval: Type.Optional(fields.interval),
   ...optional,
+  ...typed_inputs,
   ...alias_inputs,
 });
 export type BatchExportPatch = Static<typeof BatchExportPatch>;

@@ -20,6 +20,8 @@ import { rhythm_columns } from './rhythm.ts';
 import type { OwnRhythm } from './rhythm.ts';
 import { run_text } from './runs/fields.ts';
 import type { BatchExport } from './schema.ts';
+import { newest_schema } from './typed_columns.ts';
+import type { NewestSchema, TypedFields } from './typed_columns.ts';
 import type { ModelName } from '../../engine/model/models/model.ts';
 
 /** Number of an export's newest runs in `latest_runs`. */
@@ -36,6 +38,7 @@ const wireOf = (table: Sql, runs = sql`latest.runs::json`) => sql`
       e.created_at, e.last_updated_at, e.last_paused_at, e.pause_reason, e.start_at, e.end_at,
       e.freshness_seconds, e.rejected_rows, e.rejected_rows_max, e.rejected_percent_max,
     ${next_run} AS next_run, ${runs} AS latest_runs, e.custom_query, e.schema,
+    e.columns, e.new_columns, e.schema_number,
     ${alias_columns}, ${managedBy('batch_export', sql`e.id`)} AS managed_by
   FROM ${table} e CROSS JOIN LATERAL (
     SELECT concat('[', string_agg(${run_text}, ','), ']') AS runs FROM (
@@ -91,7 +94,8 @@ export function findPresence(
 /** Fields of an export that users and the planner set. Instants are ISO 8601 text. */
 export type ExportFields = StoredConfig &
   RejectedRowsPolicy &
-  OwnRhythm & {
+  OwnRhythm &
+  TypedFields & {
     name: string;
     model: ModelName;
     custom_query: string | null;
@@ -121,6 +125,9 @@ const field_types = {
   destination_secrets: 'bytea',
   connection_id: 'uuid',
   write_rule: 'jsonb',
+  columns: 'text',
+  new_columns: 'text',
+  schema_number: 'integer',
   interval: 'text',
   timezone: 'text',
   has_own_timezone: 'boolean',
@@ -160,7 +167,12 @@ const writtenOnWire = (statement: Sql, also: Sql = empty) => sql`
   ${wireOf(sql`written`)}`;
 
 /** An export as the actions on it see it. */
-export type LockedExport = ExportFields & { id: string; team_id: number; project_timezone: string };
+export type LockedExport = ExportFields & {
+  id: string;
+  team_id: number;
+  project_timezone: string;
+  project_schema: NewestSchema;
+};
 
 /**
  * The export, locked until the transaction ends: plans, ledger and runs of an export change only
@@ -173,7 +185,8 @@ export function lockBatchExport(
 ): Promise<LockedExport | undefined> {
   return tx.row<LockedExport>(sql`
     SELECT e.id, e.team_id, ${listed('e.')}, (SELECT p.timezone FROM projects p
-      WHERE p.id = e.team_id) AS project_timezone
+      WHERE p.id = e.team_id) AS project_timezone,
+      (SELECT ${newest_schema} FROM projects p WHERE p.id = e.team_id) AS project_schema
     FROM batch_exports e WHERE e.id = ${id} AND ${isInPlace(place)} FOR UPDATE OF e`);
 }
 
@@ -197,7 +210,8 @@ export function listExportSettings(
     SELECT e.id, e.team_id, e.name, e.model, e."interval", e.timezone, e.offset_minutes,
       e.paused, e.start_at, e.end_at, e.freshness_seconds, e.rejected_rows, e.rejected_rows_max,
       e.rejected_percent_max, e.custom_query, e.destination_type, e.destination_config,
-      e.destination_secrets, e.connection_id, e.write_rule, e.revision
+      e.destination_secrets, e.connection_id, e.write_rule, e.columns, e.new_columns,
+      e.schema_number, e.revision
     FROM batch_exports e WHERE ${isInPlace({ organization_id })} ORDER BY e.created_at, e.id`);
 }
 

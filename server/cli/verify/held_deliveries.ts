@@ -6,6 +6,7 @@ import type {
   HeldDelivery,
   LookedAtExport,
 } from '../../engine/exports/verification/missing_deliveries.ts';
+import { delivered_columns } from '../../engine/model/schema/run_columns.ts';
 import { counted } from '../../platform/counted.ts';
 import { isAgreed } from '../agreed.ts';
 
@@ -72,7 +73,8 @@ export async function forgetMissing(
   for (const { batch_export_id, name, held } of wanted) {
     const row = await engine.db.row<LookedAtExport>(sql`
       SELECT id, name, team_id, timezone, model, custom_query, write_rule, revision,
-        destination_type, destination_config, destination_secrets FROM batch_exports
+        destination_type, destination_config, destination_secrets, ${delivered_columns}
+      FROM batch_exports export
       WHERE id = ${batch_export_id} AND deleted_at IS NULL`);
     const definition = row && findDestination(row.destination_type);
     if (row === undefined || definition === undefined) continue;

@@ -2,6 +2,7 @@ import type { SliceOutcome } from './destination/destination.ts';
 import type { WriteRule } from './destination/write_mode.ts';
 import type { StoredRectangle } from './ledger/rectangles.ts';
 import type { RejectedRowsPolicy } from './destination/rejected_rows.ts';
+import type { TypedColumn } from './schema/typed_relation.ts';
 import type { ModelName } from './models/model.ts';
 
 /** After this many failed attempts a run is given up as FailedRetryable. */
@@ -56,6 +57,11 @@ export type ClaimedRun = {
   model: ModelName;
   custom_query: string | null;
   write_rule: WriteRule | null;
+  /** The number of the project's schema that its columns are of; null: properties are JSON. */
+  schema_number: number | null;
+  typed_columns: TypedColumn[] | null;
+  /** The columns that earlier deliveries of the revision filled; null where there are none. */
+  known_columns: string[] | null;
   destination_type: string;
   destination_config: Record<string, unknown> | null;
   destination_secrets: Buffer | null;

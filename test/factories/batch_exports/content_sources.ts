@@ -15,7 +15,7 @@ export function sourceOf(
   return {
     rows: (id) => Readable.from(typeof rows === 'function' ? rows(id) : rows),
     isWhole: () => Promise.resolve(true),
-    contents: () => ({ selection: [], slices: [] }),
+    contents: () => ({ selection: [], columns: [], slices: [] }),
     note: (sentence) => void notes.push(sentence),
     onRow: () => undefined,
   };

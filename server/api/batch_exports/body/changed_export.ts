@@ -45,7 +45,8 @@ export function checkChangedExport(
   const current = { ...row, destination: before };
   const known = aliasViolations(raw, query.content.custom_query, row.custom_query);
   const rules = rulesFor(engine, connection.organization_id);
-  const given = { rules, raw, current, query, connection, known };
+  const newest = row.project_schema;
+  const given = { rules, raw, current, query, connection, newest, known };
   const input =
     how === 'put'
       ? checkedInput({ ...given, schema: BatchExportReplacement, how: 'replace' })

@@ -18,18 +18,20 @@ import { movedSecrets } from '../../../platform/http/bodies/moved_secrets.ts';
 import type { Collected } from './collect.ts';
 import { changedDestination, completedConfig, typeViolation } from './destination_body.ts';
 import type { Destination, DestinationSent, FullConfig } from './destination_body.ts';
+import type { TypedFields } from '../typed_columns.ts';
 import type { ConnectionCheck, UsedConnection } from './used_connection.ts';
 
 /** The state that the rules compare with: the current export, undefined for a new one. */
-export type Current = Rhythm & {
-  destination: Destination;
-  start_at: string | null;
-  end_at: string | null;
-  freshness_seconds: number | null;
-  rejected_rows: RejectedRowsPolicy['rejected_rows'];
-  connection_id: string | null;
-  write_rule: WriteRule | null;
-};
+export type Current = Rhythm &
+  TypedFields & {
+    destination: Destination;
+    start_at: string | null;
+    end_at: string | null;
+    freshness_seconds: number | null;
+    rejected_rows: RejectedRowsPolicy['rejected_rows'];
+    connection_id: string | null;
+    write_rule: WriteRule | null;
+  };
 
 /** A destination that every rule accepted, with its definition. */
 export type Sink = { definition: DestinationDefinition; destination: Destination };

@@ -17,19 +17,23 @@ import type { Destination } from './destination_body.ts';
 import { checkDestination } from './destination_check.ts';
 import type { Current, Sink } from './destination_check.ts';
 import { instantViolations, rangeViolations } from './instants.ts';
+import { checkTypedFields, typedOf } from '../typed_columns.ts';
+import type { NewestSchema, TypedFields } from '../typed_columns.ts';
 import { checkWriteRule } from '../write_mode.ts';
 import type { CheckedRule } from '../write_mode.ts';
 import type { QueryCheck } from './query_check.ts';
 import type { ConnectionCheck } from './used_connection.ts';
-import { models } from '../../../engine/model/models/index.ts';
+import { columnsOf } from '../../../engine/exports/source/source_query.ts';
 import type { ModelName } from '../../../engine/model/models/model.ts';
 import type { WriteRule } from '../../../engine/model/destination/write_mode.ts';
+import type { TypedColumn } from '../../../engine/model/schema/typed_relation.ts';
 
 /** A body that every rule accepted. `sink` is there when the body speaks of the destination. */
 export type Input<Schema extends TObject> = {
   fields: Static<Schema>;
   sink: Sink | undefined;
   write_rule: WriteRule | null;
+  typed: TypedFields;
 };
 
 /** A body with all that its rules look at. */
@@ -43,6 +47,8 @@ export type ToCheck<Schema extends TObject> = {
   how: 'merge' | 'replace';
   query: QueryCheck;
   connection: ConnectionCheck;
+  /** That of the project. */
+  newest: NewestSchema;
   /** Violations that the caller found. */
   known?: Violation[];
 };
@@ -61,6 +67,7 @@ export function checkedInput<Schema extends TObject>({
   how,
   query,
   connection,
+  newest,
   known = [],
 }: ToCheck<Schema>): Input<Schema> {
   const collected = collectViolations();
@@ -84,10 +91,18 @@ export function checkedInput<Schema extends TObject>({
     collected.add(asideViolations(body, current, definition, sink?.destination));
   if (definition !== undefined && (query.is_changed || sink !== undefined))
     collected.add(columnViolations(definition, query));
-  const written = writeRule(body, current, definition, query);
+  const typed = checkTypedFields(body, query.content, newest, current);
+  collected.add(typed.violations);
+  const own = typedOf(typed.fields, query.content.model, newest);
+  const written = writeRule(body, current, definition, query, own);
   collected.add(written.violations);
   collected.throwIfAny();
-  return { fields: fields as Static<Schema>, sink, write_rule: written.rule };
+  return {
+    fields: fields as Static<Schema>,
+    sink,
+    write_rule: written.rule,
+    typed: typed.fields,
+  };
 }
 
 /** The rule of an export that would have this content, at a destination as far as it is known. */
@@ -96,11 +111,15 @@ function writeRule(
   current: Current | undefined,
   definition: DestinationDefinition | undefined,
   { before, content, columns: own }: QueryCheck,
+  typed_columns: TypedColumn[] | null,
 ): CheckedRule {
   const standing = current?.write_rule ?? null;
   if (definition === undefined) return { rule: standing, violations: [] };
   const { model, custom_query } = content;
-  const columns = custom_query === null ? models[model].columns[definition.column_set] : own;
+  const columns =
+    custom_query === null
+      ? columnsOf({ model, custom_query, typed_columns }, definition.column_set)
+      : own;
   const written = { model, custom_query, destination_type: definition.type, columns };
   if (current === undefined || before === undefined) return checkWriteRule(body, written);
   const stood = { ...before, rule: standing, destination_type: current.destination.type };

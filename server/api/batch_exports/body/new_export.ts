@@ -7,6 +7,8 @@ import type { Place } from '../../../platform/http/caller/mount.ts';
 import { aliasViolations } from '../aliases.ts';
 import { BatchExportReplacement, NewBatchExport } from '../schema.ts';
 import { findTargetProject } from '../store.ts';
+import { findNewestSchema } from '../typed_columns.ts';
+import type { TypedFields } from '../typed_columns.ts';
 import { checkedInput } from './input.ts';
 import type { Sink } from './destination_check.ts';
 import { checkContent } from './query_check.ts';
@@ -23,6 +25,7 @@ export type CheckedNewExport = {
   query: QueryCheck;
   connection: UsedConnection | undefined;
   write_rule: WriteRule | null;
+  typed: TypedFields;
   team_id: number;
 };
 
@@ -43,7 +46,8 @@ export async function checkNewExport(
     place.team_id === undefined ? await findTargetProject(engine.db, place, wanted) : undefined;
   const team_id = place.team_id ?? project?.id;
   const missing = team_id === undefined ? noProject(place, wanted) : undefined;
-  const { fields, sink, write_rule } = checkedInput({
+  const newest = await findNewestSchema(engine.db, team_id ?? 0);
+  const { fields, sink, write_rule, typed } = checkedInput({
     rules: rulesFor(engine, place.organization_id),
     // A project of the path is the project, whatever the body says.
     schema: place.team_id === undefined ? NewBatchExport : BatchExportReplacement,
@@ -51,9 +55,10 @@ export async function checkNewExport(
     how: 'replace',
     query,
     connection,
+    newest,
     known: [...(missing?.violations ?? []), ...aliasViolations(raw, query.content.custom_query)],
   });
-  const checked = { place, fields, sink: sink!, query, write_rule };
+  const checked = { place, fields, sink: sink!, query, write_rule, typed };
   return { ...checked, connection: connection.used, team_id: team_id! };
 }
 

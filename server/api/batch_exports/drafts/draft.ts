@@ -4,7 +4,10 @@ import { findDestination } from '../../../engine/destinations/index.ts';
 import type { WriteRule } from '../../../engine/model/destination/write_mode.ts';
 import type { Engine } from '../../../engine/exports/engine.ts';
 import type { Column } from '../../../engine/model/models/column.ts';
-import { models } from '../../../engine/model/models/index.ts';
+import { withNewColumns } from '../../../engine/exports/runs/run_input.ts';
+import { columnsOf } from '../../../engine/exports/source/source_query.ts';
+import { findColumnsAt } from '../../../engine/model/schema/run_columns.ts';
+import type { TypedColumn } from '../../../engine/model/schema/typed_relation.ts';
 import { jsonBody } from '../../../platform/http/bodies/body.ts';
 import { conflict, invalid } from '../../../platform/http/errors.ts';
 import { withOwnNames } from '../aliases.ts';
@@ -15,6 +18,8 @@ import { checkNewExport } from '../body/new_export.ts';
 import { checkContent } from '../body/query_check.ts';
 import { checkConnection } from '../body/used_connection.ts';
 import type { QueryCheck } from '../body/query_check.ts';
+import { findNewestSchema } from '../typed_columns.ts';
+import type { TypedFields } from '../typed_columns.ts';
 import type { ModelName } from '../../../engine/model/models/model.ts';
 
 /** An export as it would be, secrets included: to be tried, never to be answered or stored. */
@@ -24,19 +29,20 @@ export type Draft = {
   team_id: number;
   model: ModelName;
   custom_query: string | null;
+  typed_columns: TypedColumn[] | null;
   columns: Column[];
   write_rule: WriteRule | null;
 };
 
 /** The export that a body of POST describes; throws 400 as POST does. */
 export async function newDraft(engine: Engine, request: FastifyRequest): Promise<Draft> {
-  const { sink, query, team_id, write_rule } = await checkNewExport(
+  const { sink, query, team_id, write_rule, typed } = await checkNewExport(
     engine,
     request.access,
     withOwnNames(jsonBody(request)),
   );
   const { definition, destination } = sink;
-  const content = contentOf(definition, query);
+  const content = contentOf(definition, query, await typedColumns(engine, team_id, query, typed));
   return { definition, config: destination.config, team_id, ...content, write_rule };
 }
 
@@ -53,7 +59,7 @@ export async function changedDraft(engine: Engine, request: FastifyRequest): Pro
     raw,
     current: row.connection_id,
   });
-  const { sink, before, write_rule } = checkChangedExport(engine, {
+  const { sink, before, write_rule, typed } = checkChangedExport(engine, {
     row,
     raw,
     how: 'patch',
@@ -67,23 +73,38 @@ export async function changedDraft(engine: Engine, request: FastifyRequest): Pro
     definition,
     config: sink?.destination.config ?? before.config,
     team_id: row.team_id,
-    ...contentOf(definition, query),
+    ...contentOf(definition, query, await typedColumns(engine, row.team_id, query, typed)),
     write_rule,
   };
+}
+
+/** The columns that a run of the draft would have now. */
+async function typedColumns(
+  { db }: Engine,
+  team_id: number,
+  { content }: QueryCheck,
+  { columns, schema_number: accepted }: TypedFields,
+): Promise<TypedColumn[] | null> {
+  if (columns === null) return null;
+  const number = accepted ?? (await findNewestSchema(db, team_id)).schema_number;
+  return (await findColumnsAt(db, { team_id, model: content.model }, [number])).get(number) ?? [];
 }
 
 function contentOf(
   definition: DestinationDefinition,
   { content, columns }: QueryCheck,
-): Pick<Draft, 'model' | 'custom_query' | 'columns'> {
+  typed_columns: TypedColumn[] | null,
+): Pick<Draft, 'model' | 'custom_query' | 'columns' | 'typed_columns'> {
   const { model, custom_query } = content;
-  if (custom_query === null)
-    return { model, custom_query, columns: models[model].columns[definition.column_set] };
+  if (custom_query === null) {
+    const own = columnsOf({ model, custom_query, typed_columns }, definition.column_set);
+    return { model, custom_query, typed_columns, columns: withNewColumns(own, typed_columns) };
+  }
   if (columns === undefined)
     throw invalid(
       'custom_query',
       'invalid_input',
       'The stored query is no longer valid: send it again to see its fault.',
     );
-  return { model, custom_query, columns };
+  return { model, custom_query, typed_columns, columns };
 }

@@ -55,6 +55,8 @@ const fields: Record<keyof BatchExportRun, Field> = {
   error_code: { value: sql`r.error_code`, kind: 'text', isNullable: true },
   next_try_at: { value: next_try_at, kind: 'instant', isNullable: true },
   repeats: { value: repeats, kind: 'word', isNullable: true },
+  schema_number: { value: sql`r.schema_number`, kind: 'number', isNullable: true },
+  values_unfit: { value: capped(sql`r.values_unfit`), kind: 'number', isNullable: true },
   steps: { value: sql`r.steps`, kind: 'steps' },
 };
 const entries = Object.entries(fields);

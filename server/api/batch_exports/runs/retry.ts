@@ -91,6 +91,7 @@ async function insertContinuation(
       bytes_completed = o.bytes_completed,
       "cursor" = o."cursor", receipt = o.receipt, committing_at = o.committing_at,
       model = e.model, custom_query = e.custom_query, write_rule = e.write_rule,
+        schema_number = o.schema_number,
         destination_type = e.destination_type, destination_config = e.destination_config,
         destination_secrets = e.destination_secrets
     FROM batch_export_runs o, batch_exports e WHERE n.id = ${id}

@@ -146,6 +146,17 @@ export const BatchExportRun = Type.Object(
           'Null for a first run.',
       }),
     ),
+    schema_number: nullable(
+      Type.Integer({
+        description:
+          "The number of the project's schema whose columns the run has; null where properties " +
+          'are one column of JSON, and before a worker took it.',
+      }),
+    ),
+    values_unfit: counter(
+      'Values that did not fit the type of their column and are whole in `properties_rest`; ' +
+        'null without typed columns.',
+    ),
     steps: Type.Array(AttemptSteps, {
       description:
         `The latest ${remembered_attempts_max} attempts at the run, oldest first, with the time ` +

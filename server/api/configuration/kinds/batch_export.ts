@@ -71,6 +71,8 @@ export const batch_export: Kind = {
     rejected_rows_max: rejected_rows_default,
     rejected_percent_max: rejected_percent_default,
     custom_query: null,
+    columns: null,
+    new_columns: 'add',
     ...no_rule,
   },
   secretPaths: (fields) =>

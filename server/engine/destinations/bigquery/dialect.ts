@@ -7,7 +7,7 @@ import { quoted, targetOf } from './config.ts';
 import type { BigQueryConfig } from './config.ts';
 import { bigQueryError } from './faults.ts';
 import { queryRows, runStatement } from './jobs.ts';
-import { newReceipts, newTable, requireColumns, textOf } from './table.ts';
+import { newReceipts, newTable, requireColumns, textOf, typeOf, whole_types } from './table.ts';
 
 type TextRow = Record<string, string | null>;
 
@@ -38,6 +38,18 @@ export function bigQueryDialect(dataset: Dataset): Dialect {
     checkTable: async (layout) => {
       requireColumns(dataset, layout, await findTable(dataset, target.table));
       return undefined;
+    },
+    typed: {
+      typeOf: (column) => typeOf(column, config.use_json_type === true),
+      add: async (columns) => {
+        const added = columns.map(
+          (column) =>
+            `ADD COLUMN IF NOT EXISTS ${quoted(column.name)} ` +
+            typeOf(column, config.use_json_type === true),
+        );
+        await runStatement(dataset, `ALTER TABLE ${target.quoted} ${added.join(', ')}`);
+      },
+      whole_types,
     },
     receipts: { create: () => createTable(dataset, receipts_table, newReceipts()) },
     textOf,

@@ -57,6 +57,18 @@ export function stageFields(columns: Column[]): Field[] {
   return columns.map((column) => ({ name: column.name, type: types[column.type][0] }));
 }
 
+/** The type of a column of a table that the export creates, in the spelling of SQL. */
+export function typeOf({ type }: Column, useJsonType: boolean): string {
+  return type === 'json' && useJsonType ? 'JSON' : (sql_names[types[type][0]] ?? types[type][0]);
+}
+
+const sql_names: Record<string, string> = { INTEGER: 'INT64', FLOAT: 'FLOAT64', BOOLEAN: 'BOOL' };
+
+/** Types that hold every value of a typed column whole. */
+export const whole_types = Object.fromEntries(
+  Object.entries(types).map(([type, names]) => [type, new RegExp(`^(?:${names.join('|')})$`)]),
+) as Record<ColumnType, RegExp>;
+
 /**
  * The table of an export: events with partitions by day of `timestamp`, merged rows are
  * clustered by their key.

@@ -5,7 +5,7 @@ import type { ClickHouseConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { clickHouseError } from './faults.ts';
-import { checkTable, findColumns, tableStatement } from './table.ts';
+import { checkTable, findColumns, tableStatement, typeOf, whole_types } from './table.ts';
 
 /** The words of ClickHouse, for a server. There are no sessions and no transactions. */
 export function clickHouseDialect(connection: Connection): Dialect {
@@ -25,6 +25,16 @@ export function clickHouseDialect(connection: Connection): Dialect {
     checkTable: async (layout, found) => {
       await checkTable(connection, layout, found);
       return undefined;
+    },
+    typed: {
+      typeOf: (column) => typeOf(column),
+      add: (columns) => {
+        const added = columns.map(
+          (column) => `ADD COLUMN IF NOT EXISTS ${identifier(column.name)} ${typeOf(column)}`,
+        );
+        return connection.command(`ALTER TABLE ${target.quoted} ${added.join(', ')}`);
+      },
+      whole_types,
     },
     receipts: {
       create: () =>

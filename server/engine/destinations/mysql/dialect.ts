@@ -7,7 +7,14 @@ import type { MySqlConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { mySqlError } from './faults.ts';
-import { checkTable, findColumns, requireInnoDb, tableStatement } from './table.ts';
+import {
+  checkTable,
+  findColumns,
+  requireInnoDb,
+  tableStatement,
+  typeOf,
+  whole_types,
+} from './table.ts';
 
 const own_table = 'ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
 
@@ -29,6 +36,16 @@ export function mySqlDialect(connection: Connection): Dialect {
     checkTable: async (layout, found) => {
       for (const table of [target.table, receipts_table]) await requireInnoDb(connection, table);
       return checkTable(connection, layout, found);
+    },
+    typed: {
+      typeOf,
+      add: async (columns) => {
+        const added = columns.map(
+          (column) => `ADD COLUMN ${quoted(column.name)} ${typeOf(column)}`,
+        );
+        await connection.run(`ALTER TABLE ${target.quoted} ${added.join(', ')}`);
+      },
+      whole_types,
     },
     receipts: {
       create: async () =>

@@ -22,6 +22,22 @@ const types: Record<ColumnType, string> = {
   boolean: 'boolean',
 };
 
+/** The type of a column of a table that the export creates. */
+export function typeOf({ type }: Column): string {
+  return types[type];
+}
+
+/** Types that hold every value of a typed column whole. */
+export const whole_types: Record<ColumnType, RegExp> = {
+  uuid: /^char\(36\)$/,
+  text: /^longtext$/,
+  json: /^longtext$/,
+  timestamp: /^datetime\(6\)$/,
+  integer: /^bigint(?:\(\d+\))?$/,
+  float: /^double$/,
+  boolean: /^(?:boolean|tinyint\(1\))$/,
+};
+
 /** An index of InnoDB holds 3,072 bytes of a key, four for a character. */
 function keyTextType(key: Column[]): string {
   const uuids = key.filter(({ type }) => type === 'uuid').length;
@@ -77,10 +93,10 @@ export async function tableStatement(
   const { key = [] } = mergeOf(layout) ?? {};
   const isKey = (column: Column) => key.includes(column.name);
   const key_text_type = keyTextType(layout.columns.filter(isKey));
-  const typeOf = (column: Column) =>
-    isKey(column) && column.type === 'text' ? key_text_type : types[column.type];
+  const typeIn = (column: Column) =>
+    isKey(column) && column.type === 'text' ? key_text_type : typeOf(column);
   const columns = layout.columns.map(
-    (column) => `${quoted(column.name)} ${typeOf(column)}${isKey(column) ? ' NOT NULL' : ''}`,
+    (column) => `${quoted(column.name)} ${typeIn(column)}${isKey(column) ? ' NOT NULL' : ''}`,
   );
   if (key.length > 0) columns.push(`PRIMARY KEY (${key.map(quoted).join(', ')})`);
   const found = await connection.rows<{ name: string }>(
@@ -129,7 +145,7 @@ export async function checkTable(
 ): Promise<string | undefined> {
   // Names of columns have no letter case in MySQL.
   const warning = requireFitting(connection.target.name, layout.columns, found, {
-    typeOf: ({ type }) => types[type],
+    typeOf,
     folds_case: true,
     has_number_booleans: true,
   });

@@ -16,6 +16,8 @@ import {
   lockTable,
   requireSchema,
   tableStatement,
+  typeOf,
+  whole_types,
 } from './table.ts';
 import { beginTransaction } from './transaction.ts';
 
@@ -33,6 +35,16 @@ export function postgresDialect(connection: Connection, config: PostgresConfig):
     createTable: (layout) => createTable(connection, tableStatement(target.quoted, layout)),
     lockTable: () => lockTable(connection, target.quoted),
     checkTable: (layout, found) => checkTable(connection, target, layout, found),
+    typed: {
+      typeOf,
+      add: async (columns) => {
+        const added = columns.map(
+          (column) => `ADD COLUMN IF NOT EXISTS ${quoted(column.name)} ${typeOf(column)}`,
+        );
+        await connection.rows(`ALTER TABLE ${target.quoted} ${added.join(', ')}`);
+      },
+      whole_types,
+    },
     receipts: {
       create: () =>
         createTable(

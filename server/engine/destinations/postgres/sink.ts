@@ -2,12 +2,15 @@ import { randomUUID } from 'node:crypto';
 import type { Delivery, DestinationDeps, Sink } from '../../model/destination/destination.ts';
 import { inTransactions } from '../sql_tables/in_transactions.ts';
 import type { TransactionalDelivery } from '../sql_tables/in_transactions.ts';
+import type { Dialect } from '../sql_tables/dialect.ts';
 import { isMerged } from '../sql_tables/layout.ts';
 import { postgresAnswer } from '../sql_tables/postgres_commit.ts';
 import { connect } from '../sql_tables/postgres_connection.ts';
+import type { Connection } from '../sql_tables/postgres_connection.ts';
 import { eraseRows, prepareTables } from '../sql_tables/prepare.ts';
 import { findReceipt, writeReceipt } from '../sql_tables/receipts.ts';
 import { rejectedTable } from '../sql_tables/rejected/rejected_table.ts';
+import { RetryableError } from '../../model/destination/errors.ts';
 import { withFaults } from '../../model/destination/faults.ts';
 import { postgresError } from '../sql_tables/postgres_faults.ts';
 import { openStagedSink, requireRecords } from '../sql_tables/staged_sink.ts';
@@ -45,17 +48,14 @@ export async function openPostgresSink(
   const stage = stageOf(config, delivery, randomUUID());
   /** Places of the slices in the stage. */
   const staged = new Map<number, StagedSlice>();
+  const held = { connection, dialect, delivery };
   const work: TransactionalDelivery = {
     name: targetOf(config).name,
     delivery,
-    begin: async () => {
-      await beginTransaction(connection);
-      await lockDelivery(connection, delivery);
-      return (await findReceipt(dialect, delivery.delivery_id)) !== undefined;
-    },
+    begin: () => begin(held),
     end: (statement) => connection.end(statement),
     answerOf: (error) => postgresAnswer(connection, error),
-    prepare: async () => void (await prepareTables(dialect, delivery, deps.warn)),
+    prepare: () => prepare(held, deps.warn),
     takeOver: async (outcomes) => {
       const surviving = await takeStageOver(connection, stage, outcomes);
       if (surviving.length > 0)
@@ -92,4 +92,26 @@ export async function openPostgresSink(
     close: () => connection.close(),
   };
   return openStagedSink(inTransactions(work), postgresError, deps.log);
+}
+
+type Held = { connection: Connection; dialect: Dialect; delivery: Delivery };
+
+async function begin({ connection, dialect, delivery }: Held): Promise<boolean> {
+  await beginTransaction(connection);
+  await lockDelivery(connection, delivery);
+  return (await findReceipt(dialect, delivery.delivery_id)) !== undefined;
+}
+
+/** The lock of ALTER keeps readers out: it ends at once, and not with the delivery. */
+async function prepare(held: Held, warn: DestinationDeps['warn']): Promise<void> {
+  const { connection, dialect, delivery } = held;
+  const { is_altered } = await prepareTables(dialect, delivery, warn);
+  if (!is_altered) return;
+  await connection.end('COMMIT');
+  if (await begin(held))
+    throw new RetryableError(
+      'slice_lost',
+      'Another attempt showed the delivery while the table got new columns; Sluice looks again.',
+    );
+  await prepareTables(dialect, delivery);
 }

@@ -20,9 +20,25 @@ const types: Record<ColumnType, string> = {
   boolean: 'boolean',
 };
 
+/** The type of a column of a table that the export creates. */
+export function typeOf({ type }: Layout['columns'][number]): string {
+  return types[type];
+}
+
+/** Types that hold every value of a typed column whole. */
+export const whole_types: Record<ColumnType, RegExp> = {
+  uuid: /^text$/,
+  text: /^(?:text|character varying)$/,
+  integer: /^(?:bigint|numeric)$/,
+  float: /^(?:double precision|numeric)$/,
+  boolean: /^boolean$/,
+  timestamp: /^timestamp(?:\(6\))? with time zone$/,
+  json: /^(?:jsonb?|text)$/,
+};
+
 /** The statement that creates the table of an export, with a primary key to merge rows by. */
 export function tableStatement(target: string, layout: Layout): string {
-  const columns = layout.columns.map((column) => `${quoted(column.name)} ${types[column.type]}`);
+  const columns = layout.columns.map((column) => `${quoted(column.name)} ${typeOf(column)}`);
   const merge = mergeOf(layout);
   if (merge !== undefined) columns.push(`PRIMARY KEY (${merge.key.map(quoted).join(', ')})`);
   return `CREATE TABLE IF NOT EXISTS ${target} (${columns.join(', ')})`;
@@ -102,7 +118,7 @@ export async function checkTable(
 ): Promise<string | undefined> {
   await checkKind(connection, target, name);
   const warning = requireFitting(name, layout.columns, found, {
-    typeOf: ({ type }) => types[type],
+    typeOf,
     folds_case: false,
     has_number_booleans: false,
   });

@@ -18,6 +18,7 @@ import {
   textOf,
   typeOf,
   varchar_bytes_max,
+  whole_types,
 } from './table.ts';
 
 const batch_rows = 200;
@@ -43,6 +44,18 @@ export function redshiftDialect(connection: Connection, config: RedshiftConfig):
       requireNoneMissing(target.name, missing);
       requireFilledKeys(target.name, layout, found);
       return undefined;
+    },
+    typed: {
+      typeOf: (column) => typeOf(config, column),
+      // One column for each statement.
+      add: async (columns) => {
+        for (const column of columns)
+          await connection.rows(
+            `ALTER TABLE ${target.quoted} ADD COLUMN ${quoted(column.name)} ` +
+              typeOf(config, column),
+          );
+      },
+      whole_types,
     },
     receipts: {
       create: () => createTable(connection, receiptsStatement(target.receipts)),

@@ -27,6 +27,17 @@ export function typeOf(config: RedshiftConfig, { type }: Column): string {
   return config.properties_data_type === 'super' ? 'super' : types.text;
 }
 
+/** Types that hold every value of a typed column whole, as far as Redshift can. */
+export const whole_types: Record<ColumnType, RegExp> = {
+  uuid: /^character varying/,
+  text: /^character varying\(65535\)$/,
+  json: /^(?:super|character varying\(65535\))$/,
+  timestamp: /^timestamp with time zone$/,
+  integer: /^bigint$/,
+  float: /^double precision$/,
+  boolean: /^boolean$/,
+};
+
 // Redshift has no such columns, but keeps PostgreSQL's names of them to itself.
 const system_columns = new Set(['oid', 'tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);
 /** One less than a table can have: that of the slices has one more, for the number of the write. */

@@ -14,6 +14,8 @@ import {
   rejectedStatement,
   tableStatement,
   textExpression,
+  typeOf,
+  whole_types,
 } from './table.ts';
 
 const page_characters = 4_000_000;
@@ -38,6 +40,17 @@ export function snowflakeDialect(connection: Connection): Dialect {
     checkTable: async (layout, found) => {
       await checkTable(connection, layout, found);
       return undefined;
+    },
+    typed: {
+      typeOf,
+      add: async (columns) => {
+        for (const column of columns)
+          await connection.rows(
+            `ALTER TABLE ${target.quoted} ADD COLUMN IF NOT EXISTS ${quoted(column.name)} ` +
+              typeOf(column),
+          );
+      },
+      whole_types,
     },
     receipts: {
       create: async () => void (await connection.rows(receiptsStatement(target.receipts))),

@@ -18,6 +18,22 @@ const types: Record<ColumnType, string> = {
   boolean: 'BOOLEAN',
 };
 
+/** The type of a column of a table that the export creates. */
+export function typeOf({ type }: Column): string {
+  return types[type];
+}
+
+/** Types, as the information schema names them, that hold every value of a typed column whole. */
+export const whole_types: Record<ColumnType, RegExp> = {
+  uuid: /^TEXT$/,
+  text: /^TEXT$/,
+  json: /^(?:VARIANT|TEXT)$/,
+  timestamp: /^TIMESTAMP_/,
+  integer: /^NUMBER$/,
+  float: /^FLOAT$/,
+  boolean: /^BOOLEAN$/,
+};
+
 /**
  * A table's columns, each with its type as the information schema names it (`TEXT`, `VARIANT`,
  * `NUMBER`).

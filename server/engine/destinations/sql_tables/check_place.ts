@@ -7,6 +7,7 @@ import type { Dialect } from './dialect.ts';
 import type { FoundColumn } from './fitting.ts';
 import type { Layout } from './layout.ts';
 import { textsQuery } from './prepare.ts';
+import { newColumns, requireTypedColumns } from './typed_columns.ts';
 import { changedValues, testedLayout } from './sample_row.ts';
 import type { SampleRow } from './sample_row.ts';
 
@@ -103,13 +104,26 @@ export function scratchName(): string {
 
 /** Looks at the table of the export, which is not created; `found` is undefined where it misses. */
 export async function lookAtTable(
-  { target, findColumns, checkTable }: Dialect,
+  { target, findColumns, checkTable, typed }: Dialect,
   row: Pick<Layout, 'columns' | 'merge'>,
 ): Promise<{ found: FoundColumn[] | undefined; told: string }> {
   const found = await findColumns(target.table);
   if (found === undefined)
     return { found, told: `${target.name} is missing; the first delivery creates it.` };
-  const warning = await checkTable(testedLayout(row), found);
+  const lacking = newColumns(row, found);
+  const layout = testedLayout({
+    ...row,
+    columns: row.columns.filter((column) => !lacking.includes(column)),
+  });
+  const warning = await checkTable(layout, found);
+  requireTypedColumns({ target, typed }, layout, found);
+  if (lacking.length > 0)
+    return {
+      found,
+      told:
+        `${target.name} gets the columns ${lacking.map(({ name }) => name).join(', ')} with ` +
+        'the first delivery.',
+    };
   return { found, told: warning ?? `${target.name} can take the columns of the export.` };
 }
 

@@ -31,6 +31,7 @@ export type Dialect = {
    * where a column changes values.
    */
   checkTable(layout: Layout, found: FoundColumn[]): Promise<string | undefined>;
+  typed: TypedWords;
   receipts: ReceiptWords;
   /** Left out: no rows are set aside. */
   rejected?: RejectedWords;
@@ -43,6 +44,16 @@ export type Dialect = {
   /** Makes the rows of a query of texts ready to be read, once or twice, in bounded memory. */
   openTexts(query: string, columns: number): Promise<() => AsyncIterable<ValueRow>>;
   close(): Promise<void>;
+};
+
+/** The columns of a project's schema. */
+type TypedWords = {
+  /** The type of a column that takes null. */
+  typeOf(column: Layout['columns'][number]): string;
+  /** Adds such columns to the table; one that is there by now is left as it is. */
+  add(columns: Layout['columns']): Promise<void>;
+  /** The types, as `findColumns` names them, that hold every value whole. */
+  whole_types: Record<Layout['columns'][number]['type'], RegExp>;
 };
 
 /** The table of receipts. */

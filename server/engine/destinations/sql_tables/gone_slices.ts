@@ -1,7 +1,7 @@
 import { canonicalValue } from '../contents/canonical.ts';
 import { openRowDigest } from '../contents/digest.ts';
 import type { RowDigest } from '../contents/digest.ts';
-import type { DeliveredSlices } from '../../model/destination/destination.ts';
+import type { DeliveredSlices, Delivery } from '../../model/destination/destination.ts';
 import type { Difference } from '../../model/destination/difference.ts';
 import type {
   ContentSource,
@@ -47,7 +47,7 @@ export function openGoneSlices(
     source.note(`${told}, and their contents could not be compared.`, { is_unproven: true });
     return passing;
   }
-  const slices = slicesOf(gone, source, () => openRowDigest(columns));
+  const slices = slicesOf(gone, source, (names) => digestOf(columns, names));
   const undigested = slices.filter(({ contents }) => contents.digest === undefined).length;
   source.note(
     undigested === 0
@@ -73,10 +73,23 @@ export function openGoneSlices(
   };
 }
 
-function slicesOf(gone: DeliveredSlices[], source: ContentSource, open: () => RowDigest): Gone[] {
-  return gone.flatMap(({ delivery: { delivery_id } }) =>
-    source.contents(delivery_id).slices.map((contents) => ({ delivery_id, contents, sum: open() })),
-  );
+function slicesOf(
+  gone: DeliveredSlices[],
+  source: ContentSource,
+  open: (columns: string[]) => RowDigest,
+): Gone[] {
+  return gone.flatMap(({ delivery: { delivery_id } }) => {
+    const { slices, columns } = source.contents(delivery_id);
+    return slices.map((contents) => ({ delivery_id, contents, sum: open(columns) }));
+  });
+}
+
+/** The digest of rows of a table by those of its columns that a delivery had, in its order. */
+function digestOf(columns: Delivery['columns'], names: string[]): RowDigest {
+  const places = names.map((name) => columns.findIndex((column) => column.name === name));
+  if (places.includes(-1)) return openRowDigest(columns);
+  const digest = openRowDigest(places.map((place) => columns[place]!));
+  return { ...digest, add: (row) => digest.add(places.map((place) => row[place] ?? null)) };
 }
 
 /**

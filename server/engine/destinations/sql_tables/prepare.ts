@@ -7,18 +7,20 @@ import type { Layout } from './layout.ts';
 import { receiptsOf, receipts_table } from './receipts.ts';
 import { requireRejectedTable } from './rejected/rejected_table.ts';
 import { rejectedName } from './target.ts';
+import { addNewColumns, requireTypedColumns } from './typed_columns.ts';
 
 /**
  * Creates the table, that of the receipts and, for a delivery that sets rows aside, that of the
- * rejected rows where they are missing, and refuses what cannot take the export before anything is
- * written. A table that is there is not created again: even IF NOT EXISTS needs the right to create
- * one. Gives the columns of the table, and a warning where one changes values.
+ * rejected rows where they are missing, adds new typed columns, and refuses what cannot take the
+ * export before anything is written. A table that is there is not created again: even IF NOT EXISTS
+ * needs the right to create one. Gives the columns of the table, whether some were added, and a
+ * warning where one changes values.
  */
 export async function prepareTables(
   dialect: Dialect,
   delivery: Layout & Pick<Delivery, 'batch_export_id' | 'rejects'>,
   warn?: DestinationDeps['warn'],
-): Promise<{ found: FoundColumn[]; warning: string | undefined }> {
+): Promise<{ found: FoundColumn[]; is_altered: boolean; warning: string | undefined }> {
   const { target, findColumns, receipts, rejected } = dialect;
   await dialect.requireSchema?.();
   let found = await findColumns(target.table);
@@ -29,19 +31,22 @@ export async function prepareTables(
   }
   if ((await findColumns(receipts_table)) === undefined) await receipts.create();
   else if (is_new && warn !== undefined) await tellOfLostTable(dialect, delivery, warn);
+  const is_altered = await addNewColumns(dialect, delivery, found ?? []);
+  if (is_altered) found = await findColumns(target.table);
   if (dialect.lockTable !== undefined) {
     await dialect.lockTable();
     found = await findColumns(target.table);
   }
   const warning = await dialect.checkTable(delivery, found ?? []);
   if (warning !== undefined) warn?.(warning);
+  requireTypedColumns(dialect, delivery, found ?? []);
   if (rejected !== undefined && delivery.rejects !== undefined) {
     const table = rejectedName(target.table);
     if ((await findColumns(table)) === undefined) await rejected.create();
     await rejected.requireKind?.();
     requireRejectedTable(rejectedName(target.name), (await findColumns(table)) ?? []);
   }
-  return { found: found ?? [], warning };
+  return { found: found ?? [], is_altered, warning };
 }
 
 /**

@@ -25,6 +25,7 @@ import { cutSlicesOnce } from '../source/recent_cuts.ts';
 import { isFirstReading, openAttempt, readingOf, say } from './attempt.ts';
 import type { Attempt, WatchedAttempt } from './attempt.ts';
 import { requireKeys } from './require_keys.ts';
+import { countUnfit, sayNewColumns, sayUnfit } from './unfit_values.ts';
 import { writeSlices } from './write_slices.ts';
 import { cleanUp, abandonAttempt } from './clean_up.ts';
 import { endCancelled, inDoubt, settle } from './settle_failure.ts';
@@ -101,6 +102,7 @@ async function deliver(attempt: Attempt, onStall: (isStalled: boolean) => void):
   );
   await sayRemoved(attempt);
   await sayLarge(attempt);
+  await sayNewColumns(attempt);
   requireWhole(run, total);
   clock.enter(slices.length === 0 ? 'committed' : 'sent');
   if (slices.length === 0 && run.replaces === null) {
@@ -111,14 +113,21 @@ async function deliver(attempt: Attempt, onStall: (isStalled: boolean) => void):
   }
   const watch = new StallWatch(engine, run, attempt.signal, onStall);
   const watched = { ...attempt, signal: watch.signal, watch };
+  const unfit = countUnfit(attempt, watch.signal);
+  // It is awaited after the rows, whose own error comes first.
+  unfit.catch(() => undefined);
   try {
-    await settingAside(watched, total, (chosen) => open(chosen, slices));
+    await settingAside(watched, total, (chosen) => open(chosen, slices, unfit));
   } finally {
     await watch.close();
   }
 }
 
-async function open(attempt: WatchedAttempt, slices: StoredSlice[]): Promise<void> {
+async function open(
+  attempt: WatchedAttempt,
+  slices: StoredSlice[],
+  unfit: ReturnType<typeof countUnfit>,
+): Promise<void> {
   const { engine, definition, config, delivery, watch } = attempt;
   if (slices.length > 0)
     await watch.during('looking for rows without a key', () => requireKeys(attempt));
@@ -130,7 +139,7 @@ async function open(attempt: WatchedAttempt, slices: StoredSlice[]): Promise<voi
     definition.open(config, delivery, deps),
   );
   try {
-    await deliverTo(attempt, sink, slices);
+    await deliverTo(attempt, sink, slices, unfit);
   } finally {
     await watch.during('closing the delivery', () => sink.close());
   }
@@ -180,6 +189,7 @@ async function deliverTo(
   attempt: WatchedAttempt,
   sink: Sink,
   slices: StoredSlice[],
+  unfit: ReturnType<typeof countUnfit>,
 ): Promise<void> {
   const { engine, run, clock, watch } = attempt;
   // The delivery to replace stays visible all the time; a repeated attempt shows all finished
@@ -192,6 +202,7 @@ async function deliverTo(
     return complete(attempt);
   if (run.replaces !== null) await requireReplaceable(attempt, run.replaces, sink);
   const outcomes = await writeSlices(attempt, sink, slices);
+  await sayUnfit(attempt, await unfit);
   const text =
     run.committing_at !== null && run.receipt !== null && sameOutcomes(run.receipt, outcomes)
       ? run.receipt

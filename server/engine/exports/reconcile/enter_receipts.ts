@@ -98,6 +98,7 @@ async function complete(
       records_total_count = ${receipt.source_records}, records_completed = ${receipt.records},
       records_rejected = ${receipt.rejected_records ?? 0}, bytes_completed = ${receipt.bytes},
       "cursor" = ${String(receipt.slices.length)},
+      schema_number = ${receipt.schema_number ?? null}::integer,
       selection = ${JSON.stringify(receipt.selection)}, attempt = greatest(attempt, 1),
       started_at = coalesce(started_at, ${receipt.created_at}), finished_at = ${receipt.created_at},
       committing_at = ${receipt.created_at}, cancel_requested_at = NULL, latest_error = NULL,

@@ -94,7 +94,12 @@ function isOfShape(
   definition: DestinationDefinition,
 ): boolean {
   const { include_events, exclude_events } = eventFilterOf(row.destination_config);
-  const columns = columnsOf(row, definition.column_set).map(({ name, type }) => [name, type]);
+  // A receipt has those typed columns that there were at its time.
+  const typed = new Set((row.typed_columns ?? []).map(({ column }) => column));
+  const isOwn = ({ name }: { name: string }) => !typed.has(name);
+  const columns = columnsOf(row, definition.column_set)
+    .filter(isOwn)
+    .map(({ name, type }) => [name, type]);
   const shape = (...parts: unknown[]) => JSON.stringify(parts);
   return (
     shape(row.model, include_events, exclude_events, columns) ===
@@ -102,7 +107,7 @@ function isOfShape(
       receipt.model,
       receipt.include_events,
       receipt.exclude_events,
-      receipt.columns.map(({ name, type }) => [name, type]),
+      receipt.columns.filter(isOwn).map(({ name, type }) => [name, type]),
     )
   );
 }

@@ -5,6 +5,7 @@ import type { DestinationDefinition } from '../../model/destination/destination.
 import { findDestination } from '../../destinations/index.ts';
 import type { Engine } from '../engine.ts';
 import { writeRunLog } from '../../model/run_log.ts';
+import { all_columns } from '../../model/schema/run_columns.ts';
 import { waitingSentence } from '../runs/hold_until_reconciled.ts';
 import { assume } from './assume.ts';
 import type { Assumption } from './assume.ts';
@@ -48,7 +49,7 @@ export async function reconcileAll(
   const rows = await engine.db.rows<WaitingExport>(sql`
     SELECT export.id, export.name, export.team_id, export.revision, export.model,
       export.custom_query, export.write_rule, export.destination_type, export.destination_config,
-      export.destination_secrets, export.timezone, export.planned_until,
+      export.destination_secrets, export.timezone, export.planned_until, ${all_columns},
         waiting.taken_at, waiting.goes_on
     FROM reconciliations waiting JOIN batch_exports export ON export.id = waiting.batch_export_id
     WHERE export.deleted_at IS NULL AND (${only ?? null}::uuid IS NULL OR export.id = ${only})

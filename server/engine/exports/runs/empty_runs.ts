@@ -7,6 +7,7 @@ import type { Look } from './count_windows.ts';
 import { countEnded, endRuns } from './end_runs.ts';
 import type { Ending } from './end_runs.ts';
 import type { ClaimedRun } from '../../model/run.ts';
+import { no_typed_fields } from '../../model/schema/run_columns.ts';
 
 /**
  * Few enough that the locks of one turn are short, many enough that thousands are done in seconds.
@@ -79,7 +80,8 @@ async function listUnseen(tx: Transaction, lane: number): Promise<ClaimedRun[]> 
       run.data_interval_start, run.data_interval_end,
       run.selection, run.records_total_count, run.cancel_requested_at, run.committing_at,
         run.receipt, run.backfill_id, run.team_id, run.is_small, run.break_offs,
-      export.model, export.custom_query, export.write_rule, export.destination_type,
+      export.model, export.custom_query, export.write_rule, ${no_typed_fields},
+        export.destination_type,
         export.destination_config, export.destination_secrets, export.timezone,
       export.revision AS export_revision, export.deleted_at IS NOT NULL AS is_deleted,
       run.steps, run.replaces, NULL AS rejection

@@ -18,6 +18,7 @@ export function beginCounts(metrics: Metrics): void {
     metrics.events_taken.inc({ outcome }, 0);
   for (const { type: destination } of destinations) {
     metrics.records_exported.inc({ destination }, 0);
+    metrics.values_unfit.inc({ destination }, 0);
     for (const status of Object.keys(ends)) metrics.runs_finished.inc({ status, destination }, 0);
   }
 }

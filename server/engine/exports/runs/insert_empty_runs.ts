@@ -51,8 +51,9 @@ export function openReceipts(
   try {
     // Each run is signed under its own names.
     const names = { id: '', delivery_id: '', data_interval_start: '', data_interval_end: '' };
-    // Without rows nothing is merged.
-    const unwritten = { batch_export_id: of.id, attempt: 0, write_rule: null };
+    // Without rows nothing is merged, and no column is filled.
+    const columns = { schema_number: null, typed_columns: null, known_columns: null };
+    const unwritten = { batch_export_id: of.id, attempt: 0, write_rule: null, ...columns };
     order = openOrder(engine, { ...of, ...names, ...unwritten });
   } catch (error) {
     engine.log.info({ err: error, backfill_id }, 'runs without rows are left to workers');

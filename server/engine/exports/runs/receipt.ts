@@ -29,6 +29,8 @@ export type Receipt = {
   rejected_records?: number;
   bytes: number;
   encoding: Encoding;
+  /** The number of the schema that has the typed columns. */
+  schema_number?: number;
   columns: { name: string; type: string; nullable: boolean }[];
   /**
    * `digest` is over the contents of a slice's rows, whatever their order and spelling (see

@@ -9,7 +9,9 @@ import { loadConfig } from '../../model/destination/stored_config.ts';
 import type { StoredConfig } from '../../model/destination/stored_config.ts';
 import { findDestination } from '../../destinations/index.ts';
 import type { Engine } from '../engine.ts';
+import type { Column } from '../../model/models/column.ts';
 import { eventFilterOf } from '../../model/models/event_filter.ts';
+import type { TypedColumn } from '../../model/schema/typed_relation.ts';
 import { mergeIn } from '../../model/destination/write_mode.ts';
 import { columnsOf } from '../source/source_query.ts';
 import { createReceipt, signReceipt } from './receipt.ts';
@@ -33,6 +35,9 @@ type OrderedRun = Pick<
   | 'model'
   | 'custom_query'
   | 'write_rule'
+  | 'schema_number'
+  | 'typed_columns'
+  | 'known_columns'
   | 'data_interval_start'
   | 'data_interval_end'
   | 'timezone'
@@ -62,10 +67,33 @@ export function openOrder(engine: Pick<Engine, 'secrets'>, run: OrderedRun): Ord
     data_interval_start: run.data_interval_start,
     data_interval_end: run.data_interval_end,
     timezone: run.timezone,
-    columns: columnsOf(run, definition.column_set),
+    columns: withNewColumns(
+      columnsOf(run, definition.column_set),
+      run.typed_columns,
+      run.known_columns,
+    ),
+    ...(run.schema_number === null ? {} : { schema_number: run.schema_number }),
     ...mergeIn(run.write_rule),
   };
   return { definition, config: openConfig(engine, run.batch_export_id, run), delivery };
+}
+
+/**
+ * Marks the columns of a schema. A table may lack those that no delivery of the revision has filled
+ * yet: they are not among the `known` ones.
+ */
+export function withNewColumns(
+  columns: Column[],
+  typed_columns: TypedColumn[] | null,
+  known_columns: string[] | null = null,
+): Column[] {
+  const typed = new Set((typed_columns ?? []).map(({ column }) => column));
+  const known = new Set(known_columns);
+  return columns.map((column) =>
+    typed.has(column.name)
+      ? { ...column, typed: known.has(column.name) ? 'known' : 'new' }
+      : column,
+  );
 }
 
 /**

@@ -6,6 +6,12 @@ import { eventFilterOf } from '../../model/models/event_filter.ts';
 import { fromStored } from '../../model/ledger/rectangles.ts';
 import type { StoredRectangle } from '../../model/ledger/rectangles.ts';
 import type { Column } from '../../model/models/column.ts';
+import {
+  typed_settings,
+  typedRelation,
+  withTypedColumns,
+} from '../../model/schema/typed_relation.ts';
+import type { TypedColumn } from '../../model/schema/typed_relation.ts';
 import { models } from '../../model/models/index.ts';
 import { ForeignNodeError, gateRelation } from '../../query/gate/check_by_engine.ts';
 import { queryRelation, resolveQuery } from '../../query/query.ts';
@@ -24,6 +30,8 @@ export type Source = {
   model: ModelName;
   selection: StoredRectangle[];
   custom_query: string | null;
+  /** The columns that properties have of their own; left out or null: properties are JSON. */
+  typed_columns?: TypedColumn[] | null;
   /** Says in `include_events` and `exclude_events` which events are read. */
   destination_config: Record<string, unknown> | null;
   /** ISO 8601; what `now()` is in a query. */
@@ -54,12 +62,14 @@ export type SourceQuery = {
  * Throws `query_failed` for a query that is not understood any more.
  */
 export function columnsOf(
-  source: Pick<Source, 'model' | 'custom_query'>,
+  source: Pick<Source, 'model' | 'custom_query' | 'typed_columns'>,
   columnSet: ColumnSet,
 ): Column[] {
-  return source.custom_query === null
-    ? models[source.model].columns[columnSet]
-    : columnsOfQuery(understood(source.custom_query, source.model));
+  if (source.custom_query !== null)
+    return columnsOfQuery(understood(source.custom_query, source.model));
+  const own = models[source.model].columns[columnSet];
+  const typed = source.typed_columns ?? undefined;
+  return typed === undefined ? own : withTypedColumns(own, typed);
 }
 
 /**
@@ -71,15 +81,18 @@ export async function openSourceQuery(store: QueryStore, source: Source): Promis
   const { relation, order, key, settings: own = {} } = models[source.model];
   const selection = fromStored(source.selection);
   const event_filter = eventFilterOf(source.destination_config);
-  if (source.custom_query === null)
+  const typed = source.typed_columns ?? undefined;
+  if (source.custom_query === null) {
+    const rows = relation(source.team_id, selection, event_filter);
     return {
       team_id: source.team_id,
-      ...relation(source.team_id, selection, event_filter),
+      ...(typed === undefined ? rows : typedRelation(rows, typed)),
       order,
       key,
-      settings: own,
+      settings: typed === undefined ? own : { ...own, ...typed_settings },
       query: undefined,
     };
+  }
   const query = understood(source.custom_query, source.model);
   const printed = queryRelation(query, {
     team_id: source.team_id,

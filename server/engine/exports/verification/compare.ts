@@ -8,6 +8,10 @@ import type { Difference } from '../../model/destination/difference.ts';
 import { fromStored } from '../../model/ledger/rectangles.ts';
 import { earliestOf, findRemoved, removedSentence } from '../../model/ledger/removed.ts';
 import type { Removed } from '../../model/ledger/removed.ts';
+import type { Column } from '../../model/models/column.ts';
+import { findColumnsAt } from '../../model/schema/run_columns.ts';
+import { emptyColumn } from '../../model/schema/typed_relation.ts';
+import type { TypedColumn } from '../../model/schema/typed_relation.ts';
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';
 import { listSlices } from '../runs/progress.ts';
@@ -64,6 +68,7 @@ export async function compareDeliveries(
 ): Promise<void> {
   const { engine, row, definition } = comparing;
   const delivered: DeliveredSlices[] = [];
+  const columnsAt = await findColumnsAt(engine.db, row, numbersOf(runs));
   const known = new Map<string, KnownDelivery>();
   for (const run of runs) {
     const receipt = readReceipt(run.receipt, engine.secrets.public_key);
@@ -72,10 +77,14 @@ export async function compareDeliveries(
       continue;
     }
     const slices = await listSlices(engine, run.id);
-    known.set(run.delivery_id, { receipt, slices });
+    const typed_columns =
+      run.schema_number === null ? null : (columnsAt.get(run.schema_number) ?? []);
+    known.set(run.delivery_id, { receipt, slices, typed_columns });
     comparison.records += receipt.records;
     const outcomes = slices.flatMap((slice) => (slice.outcome === null ? [] : [slice.outcome]));
-    const delivery = deliveryOf(row, { ...run, run_id: run.id }, definition);
+    // A table has the columns of all its deliveries, a file those of its own.
+    const laid_out = definition.column_set === 'tables' ? row : { ...row, typed_columns };
+    const delivery = deliveryOf(laid_out, { ...run, run_id: run.id }, definition);
     if (outcomes.length > 0) delivered.push({ delivery, outcomes, manifest: run.receipt });
   }
   comparison.deliveries += delivered.length;
@@ -83,6 +92,10 @@ export async function compareDeliveries(
   if (definition.shows_as_written === true) comparison.is_unproven = true;
   // Without a delivery nothing was created at the destination that could be missing there.
   else if (delivered.length > 0) await readAgain(comparing, comparison, delivered, known);
+}
+
+function numbersOf(runs: DeliveryRun[]): number[] {
+  return runs.map(({ schema_number }) => schema_number).filter((number) => number !== null);
 }
 
 function unsignedReceipt({ id, delivery_id }: DeliveryRun): Difference {
@@ -102,7 +115,7 @@ async function readAgain(
   const timer = openStallTimer(stall_milliseconds, 'Nothing moved for an hour.');
   const ending = AbortSignal.any([timer.signal, signal]);
   const source = openContentSource(engine, row, known, {
-    columns: columnsOf(row, definition.column_set),
+    columns: (typed_columns) => columnsIn(row, typed_columns, definition),
     removed,
     signal: ending,
     note: (sentence, given) => {
@@ -122,6 +135,20 @@ async function readAgain(
   } finally {
     timer.end();
   }
+}
+
+/** The columns as a delivery of these typed columns filled them; a table may have more. */
+function columnsIn(
+  row: LookedAtExport,
+  typed_columns: TypedColumn[] | null,
+  { column_set }: DestinationDefinition,
+): Column[] {
+  const own = columnsOf({ ...row, typed_columns }, column_set);
+  if (column_set === 'files' || row.typed_columns === null) return own;
+  const filled = new Set(own.map(({ name }) => name));
+  return columnsOf(row, column_set).map((column) =>
+    filled.has(column.name) ? column : emptyColumn(column),
+  );
 }
 
 /** Lists the deliveries whose source rows are gone, and how they are judged. */

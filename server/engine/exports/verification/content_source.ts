@@ -6,6 +6,7 @@ import { fromStored } from '../../model/ledger/rectangles.ts';
 import { mayLackEvents, reachesRemoved } from '../../model/ledger/removed.ts';
 import type { Removed } from '../../model/ledger/removed.ts';
 import type { Column } from '../../model/models/column.ts';
+import type { TypedColumn } from '../../model/schema/typed_relation.ts';
 import { openSourceQuery } from '../source/source_query.ts';
 import type { SourceQuery, Source } from '../source/source_query.ts';
 import type { Receipt } from '../runs/receipt.ts';
@@ -13,10 +14,16 @@ import type { StoredSlice } from '../../model/run.ts';
 import { countRecords, streamSlice } from '../source/source.ts';
 
 /** A delivery as the server has kept it. */
-export type KnownDelivery = { receipt: Receipt; slices: StoredSlice[] };
+export type KnownDelivery = {
+  receipt: Receipt;
+  slices: StoredSlice[];
+  /** Those of its run. */
+  typed_columns: TypedColumn[] | null;
+};
 
 type Reader = Pick<ContentSource, 'note' | 'onRow'> & {
-  columns: Column[];
+  /** The columns to compare of a delivery with these typed columns. */
+  columns(typed_columns: TypedColumn[] | null): Column[];
   /** The rows of the project that retention has removed. */
   removed: Removed | undefined;
   signal: AbortSignal;
@@ -38,43 +45,54 @@ export function openContentSource(
     return found;
   };
   const readingOf = (deliveryId: string): Promise<SourceQuery> => {
-    const { selection, data_interval_end } = deliveryOf(deliveryId).receipt;
-    return openSourceQuery(engine, { ...row, selection, data_interval_end });
+    const { receipt, typed_columns } = deliveryOf(deliveryId);
+    const { selection, data_interval_end } = receipt;
+    return openSourceQuery(engine, { ...row, typed_columns, selection, data_interval_end });
   };
   return {
     rows: async function* (deliveryId, number): AsyncGenerator<ValueRow> {
       const reading = await readingOf(deliveryId);
-      for (const slice of deliveryOf(deliveryId).slices)
+      const { slices, typed_columns } = deliveryOf(deliveryId);
+      for (const slice of slices)
         if (number === undefined || slice.number === number)
           yield* readCsv(
-            await streamSlice(engine, reading, slice, columns, content_encoding, signal),
+            await streamSlice(
+              engine,
+              reading,
+              slice,
+              columns(typed_columns),
+              content_encoding,
+              signal,
+            ),
           );
     },
     isWhole: async (deliveryId) =>
       !mayMisjudge(row, deliveryOf(deliveryId), removed) &&
       (await countRecords(engine, await readingOf(deliveryId), signal)) ===
         deliveryOf(deliveryId).receipt.source_records,
-    contents: (deliveryId) => {
-      const { receipt, slices } = deliveryOf(deliveryId);
-      // Slices that were put together after a restore have no digest of their own.
-      const isCutSo = slices.length === receipt.slices.length;
-      const signed = new Map(
-        isCutSo ? receipt.slices.map((slice) => [slice.number, slice] as const) : [],
-      );
-      return {
-        selection: receipt.selection,
-        slices: slices.map(({ number, records, inserted_from, inserted_to }) => ({
-          number,
-          // Without those that the destination refused.
-          records: signed.get(number)?.records ?? records,
-          inserted_from,
-          inserted_to,
-          digest: signed.get(number)?.digest,
-        })),
-      };
-    },
+    contents: (deliveryId) => contentsOf(deliveryOf(deliveryId)),
     note,
     onRow,
+  };
+}
+
+function contentsOf({ receipt, slices }: KnownDelivery): ReturnType<ContentSource['contents']> {
+  // Slices that were put together after a restore have no digest of their own.
+  const isCutSo = slices.length === receipt.slices.length;
+  const signed = new Map(
+    isCutSo ? receipt.slices.map((slice) => [slice.number, slice] as const) : [],
+  );
+  return {
+    selection: receipt.selection,
+    columns: receipt.columns.map(({ name }) => name),
+    slices: slices.map(({ number, records, inserted_from, inserted_to }) => ({
+      number,
+      // Without those that the destination refused.
+      records: signed.get(number)?.records ?? records,
+      inserted_from,
+      inserted_to,
+      digest: signed.get(number)?.digest,
+    })),
   };
 }
 

@@ -14,6 +14,8 @@ export type DeliveryRun = {
   selects_by: BackfillBy;
   selection: StoredRectangle[];
   records: number;
+  /** The schema number of its columns; null: properties are JSON. */
+  schema_number: number | null;
   receipt: string;
 };
 
@@ -62,6 +64,7 @@ export function listDeliveries(
   const { data_interval_start = null, delivery_id = null } = after ?? {};
   return db.rows<DeliveryRun>(sql`
     SELECT r.id, r.delivery_id, r.data_interval_start, r.data_interval_end, r.selection, r.receipt,
+      r.schema_number,
       coalesce(r.records_completed, 0) AS records,
       coalesce(own.selects_by, first.selects_by, CASE WHEN r.is_make_up
         AND r.selection -> 0 -> 'event_from' <> 'null' THEN 'timestamp' END, 'inserted_at')

@@ -14,6 +14,7 @@ import { openConfig } from '../runs/run_input.ts';
 import { listSlices, releaseDelivery } from '../runs/progress.ts';
 import { columnsOf } from '../source/source_query.ts';
 import type { WriteRule } from '../../model/destination/write_mode.ts';
+import type { TypedColumn } from '../../model/schema/typed_relation.ts';
 import type { ModelName } from '../../model/models/model.ts';
 
 /** The export whose deliveries are looked for. */
@@ -25,6 +26,8 @@ export type LookedAtExport = {
   model: ModelName;
   custom_query: string | null;
   write_rule: WriteRule | null;
+  /** The columns that its table can have by its deliveries; null: properties are JSON. */
+  typed_columns: TypedColumn[] | null;
   destination_type: string;
   destination_config: Record<string, unknown> | null;
   destination_secrets: Buffer | null;

@@ -4,6 +4,7 @@ import { findDestination } from '../../destinations/index.ts';
 import { KnownError, NonRetryableError } from '../../model/destination/errors.ts';
 import type { DestinationDefinition } from '../../model/destination/destination.ts';
 import type { Difference } from '../../model/destination/difference.ts';
+import { delivered_columns } from '../../model/schema/run_columns.ts';
 import { listUncertain } from '../../model/ledger/uncertain.ts';
 import type { Engine } from '../engine.ts';
 import { compareDeliveries, newComparison, rowsSentence } from './compare.ts';
@@ -54,7 +55,8 @@ export async function verifyExports(
 ): Promise<Finding[]> {
   const rows = await engine.db.rows<LookedAtExport>(sql`
     SELECT id, name, team_id, model, custom_query, write_rule, revision, destination_type,
-      destination_config, destination_secrets, timezone FROM batch_exports
+      destination_config, destination_secrets, timezone, ${delivered_columns}
+    FROM batch_exports export
     WHERE deleted_at IS NULL AND (${exportId ?? null}::uuid IS NULL OR id = ${exportId ?? null})
       ORDER BY created_at`);
   const findings: Finding[] = [];

@@ -5,6 +5,7 @@ import { databaseInstant } from '../../../platform/postgres/instant.ts';
 import { NonRetryableError } from '../../model/destination/errors.ts';
 import type { DestinationDefinition } from '../../model/destination/destination.ts';
 import { listUncertain } from '../../model/ledger/uncertain.ts';
+import { delivered_columns } from '../../model/schema/run_columns.ts';
 import { row_tables } from '../../model/removals/delete_rows.ts';
 import type { Engine } from '../engine.ts';
 import { compareDeliveries, newComparison } from './compare.ts';
@@ -56,7 +57,8 @@ export async function workVerifications(engine: Engine, signal: AbortSignal): Pr
 async function workPart(engine: Engine, one: Verification, signal: AbortSignal): Promise<void> {
   const row = await engine.db.row<LookedAtExport>(sql`
     SELECT id, name, team_id, model, custom_query, write_rule, revision, destination_type,
-      destination_config, destination_secrets, timezone FROM batch_exports
+      destination_config, destination_secrets, timezone, ${delivered_columns}
+    FROM batch_exports export
     WHERE id = ${one.batch_export_id} AND revision = ${one.revision} AND deleted_at IS NULL`);
   if (row === undefined)
     return fail(engine, one, 'The export was changed or deleted: verify it again.');
@@ -152,7 +154,7 @@ async function listDoubts({ db }: Engine, id: string): Promise<Judged[]> {
     detail:
       'Its run ended during the commit, so the rows may be there or not: retry the run to find ' +
       'out.',
-    run: { ...one, id: one.run_id, selects_by: 'inserted_at', receipt: '' },
+    run: { ...one, id: one.run_id, selects_by: 'inserted_at', schema_number: null, receipt: '' },
   }));
 }
 

@@ -3,6 +3,7 @@ import type { Database, Queryable, Transaction } from '../../../platform/postgre
 import { break_offs_alone } from '../runs/worker_crashes.ts';
 import { remembered_attempts_max } from '../../model/run.ts';
 import type { ClaimedRun } from '../../model/run.ts';
+import { schema_number, typed_fields } from '../../model/schema/run_columns.ts';
 
 /** Bounds on concurrent runs over all workers: of one project, and against one host. */
 export type RunBounds = { project_runs_max: number; host_runs_max: number };
@@ -255,13 +256,16 @@ async function claimAll(
           'waited_ms', floor(extract(epoch FROM now() - waiting.waits_since) * 1000)::bigint,
           'counted_ms', NULL, 'read_ms', NULL, 'sent_ms', NULL, 'committed_ms', NULL),
       model = now.model, custom_query = now.custom_query, write_rule = now.write_rule,
-        destination_type = now.destination_type, destination_config = now.destination_config,
+        schema_number = now.schema_number, destination_type = now.destination_type, destination_config = now.destination_config,
         destination_secrets = now.destination_secrets
     FROM waiting JOIN batch_exports export ON export.id = waiting.batch_export_id, LATERAL (
       -- The export as it is now, with fresh credentials, unless it has moved on to another
       -- revision since this run began.
       -- Once the slices are cut the compression stays, so that all of them have the same.
-      SELECT export.model, export.custom_query, export.write_rule, export.destination_type, CASE
+      -- The columns stay once the run has begun, for the same reason.
+      SELECT export.model, export.custom_query, export.write_rule,
+        CASE WHEN own.destination_type IS NULL THEN ${schema_number} ELSE own.schema_number END
+          AS schema_number, export.destination_type, CASE
         WHEN own.records_total_count IS NOT NULL AND own.destination_config ? 'compression'
           THEN export.destination_config || jsonb_build_object('compression',
             own.destination_config -> 'compression')
@@ -269,8 +273,8 @@ async function claimAll(
         export.destination_secrets FROM batch_export_runs own
       WHERE own.id = waiting.id AND (own.revision = export.revision OR own.destination_type IS NULL)
       UNION ALL
-      SELECT own.model, own.custom_query, own.write_rule, own.destination_type,
-        own.destination_config, own.destination_secrets FROM batch_export_runs own
+      SELECT own.model, own.custom_query, own.write_rule, own.schema_number,
+        own.destination_type, own.destination_config, own.destination_secrets FROM batch_export_runs own
       WHERE own.id = waiting.id AND own.revision <> export.revision
         AND own.destination_type IS NOT NULL) now
     WHERE run.id = waiting.id
@@ -278,8 +282,8 @@ async function claimAll(
       run.break_offs, run.is_small, run.data_interval_start, run.data_interval_end,
       run.selection, run.records_total_count, run.cancel_requested_at, run.committing_at,
         run.receipt, run.backfill_id,
-      run.team_id, run.model, run.custom_query, run.write_rule, run.destination_type,
-        run.destination_config, run.destination_secrets, run.steps, run.replaces,
+      run.team_id, run.model, run.custom_query, run.write_rule, ${typed_fields},
+        run.destination_type, run.destination_config, run.destination_secrets, run.steps, run.replaces,
       jsonb_build_object('rejected_rows', export.rejected_rows, 'rejected_rows_max',
         export.rejected_rows_max, 'rejected_percent_max', export.rejected_percent_max)
         AS rejection, export.timezone, export.revision AS export_revision,

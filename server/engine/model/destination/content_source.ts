@@ -29,8 +29,15 @@ export type ContentSource = {
    * their digests only.
    */
   isWhole(delivery_id: string): Promise<boolean>;
-  /** The rectangles of event time and insertion time that a delivery covers, and its slices. */
-  contents(delivery_id: string): { selection: StoredRectangle[]; slices: SliceContents[] };
+  /**
+   * The rectangles of event time and insertion time that a delivery covers, the names of its
+   * columns, and its slices.
+   */
+  contents(delivery_id: string): {
+    selection: StoredRectangle[];
+    columns: string[];
+    slices: SliceContents[];
+  };
   /**
    * Tells the reader a sentence that is no difference; `is_unproven` where it says that something
    * was not compared.

@@ -36,6 +36,8 @@ export type Delivery = {
   /** The zone of the export, as `Europe/Berlin`; the same while names depend on it. */
   timezone: string;
   columns: Column[];
+  /** The number of the project's schema that has the typed columns; left out: there are none. */
+  schema_number?: number;
   /** The columns by which rows are merged; null: they are appended; left out: the model decides. */
   merge?: MergeKeys | null;
   /**

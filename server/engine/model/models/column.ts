@@ -18,6 +18,11 @@ export type Column = {
    * where it is that of the model's key.
    */
   is_calculated?: boolean;
+  /**
+   * There for a column of a project's schema, which a table must hold whole. A `new` one is added
+   * to a table that lacks it; no delivery has filled it yet.
+   */
+  typed?: 'new' | 'known';
 };
 
 /** The default columns of a destination: those of files or those of database tables. */

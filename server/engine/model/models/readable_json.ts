@@ -14,27 +14,33 @@ export function readableJson(document: string): string {
 
 /** Returns the same with the numbers of every document as strings with a mark, as written. */
 export function withMarkedNumbers(document: string): string {
-  const numbers =
-    `replaceRegexpAll(${document}, ` +
-    `'("(?:[^"\\\\\\\\]|\\\\\\\\.)*")|(-?[0-9]+(?:[.][0-9]+)?(?:[eE][+-]?[0-9]+)?)', ` +
-    `'\\\\1\\x01\\\\2\\x01')`;
-  const quoted =
-    `replaceRegexpAll(replaceAll(${numbers}, '\\x01\\x01', ''), '\\x01([^\\x01]*)\\x01', ` +
-    `'"${mark}\\\\1"')`;
+  const quoted = exactDocument(document);
   const aside =
     `replaceRegexpAll(replaceAll(${quoted}, '\\\\\\\\', '\\x01'), ` +
     `'\\\\\\\\u([dD][89abAB][0-9a-fA-F]{2})\\\\\\\\u([dD][c-fC-F][0-9a-fA-F]{2})', ` +
     `'\\x02\\\\1\\x02\\\\2')`;
   const half = `'\\\\\\\\u[dD][89a-fA-F][0-9a-fA-F]{2}', '\\\\\\\\ufffd'`;
   const lone = `replaceRegexpAll(${aside}, ${half})`;
+  return `concat(' ', replaceAll(replaceAll(${lone}, ` + `'\\x02', '\\\\u'), '\\x01', '\\\\\\\\'))`;
+}
+
+/**
+ * Returns ClickHouse's text of a JSON document whose numbers are strings behind a mark, so that
+ * none loses a digit. `exactValue` takes the mark out of what is extracted from it.
+ */
+export function exactDocument(document: string): string {
+  const numbers =
+    `replaceRegexpAll(${document}, ` +
+    `'("(?:[^"\\\\\\\\]|\\\\\\\\.)*")|(-?[0-9]+(?:[.][0-9]+)?(?:[eE][+-]?[0-9]+)?)', ` +
+    `'\\\\1\\x01\\\\2\\x01')`;
   return (
-    `concat(' ', replaceAll(replaceAll(${lone}, ` +
-    `'\\x02', '\\\\u'), '\\x01', '\\\\\\\\'))`
+    `replaceRegexpAll(replaceAll(${numbers}, '\\x01\\x01', ''), '\\x01([^\\x01]*)\\x01', ` +
+    `'"${mark}\\\\1"')`
   );
 }
 
 /** Numbers of a document that was made readable, as they were. */
-function withNumbers(extracted: string): string {
+export function exactValue(extracted: string): string {
   return (
     `replaceRegexpAll(replaceAll(${extracted}, '\\x01\\x02\\x01', ''), ` +
     `'"\\\\\\\\u0001\\\\\\\\u0002\\\\\\\\u0001([^"]*)"', '\\\\1')`
@@ -48,7 +54,7 @@ function withNumbers(extracted: string): string {
  */
 export function extractText(readable: string, path: string[]): string {
   const extracted = `JSONExtract(${[readable, ...path].join(', ')}, 'Nullable(String)')`;
-  return `if(startsWith(${readable}, ' '), ${withNumbers(extracted)}, ${extracted})`;
+  return `if(startsWith(${readable}, ' '), ${exactValue(extracted)}, ${extracted})`;
 }
 
 /**
@@ -65,7 +71,7 @@ export function extractValue(
   const found = `${extract}(${document}, ${key})`;
   const careful =
     type === 'json'
-      ? withNumbers(`JSONExtractRaw(${readableJson(document)}, ${key})`)
+      ? exactValue(`JSONExtractRaw(${readableJson(document)}, ${key})`)
       : `ifNull(${extractText(readableJson(document), [key])}, '')`;
   return `if(${found} = '' AND ${mayHave} AND NOT isValidJSON(${document}), ${careful}, ${found})`;
 }
@@ -83,5 +89,5 @@ export function hasValue(
   return is_string
     ? `(JSONType(${readable}, ${key}) = 'String' AND ` +
         `JSONExtractString(${readable}, ${key}) = ${value})`
-    : `${withNumbers(`JSONExtractRaw(${readable}, ${key})`)} = ${value}`;
+    : `${exactValue(`JSONExtractRaw(${readable}, ${key})`)} = ${value}`;
 }

@@ -13,11 +13,7 @@ type Named = { property: string; column: string };
  * of ours and no reserved word. A name that another column has gets the type behind it, or a
  * number: `known` are all columns that the source ever had.
  */
-export function columnName(
-  property: string,
-  type: PropertyType,
-  known: readonly Named[],
-): string {
+export function columnName(property: string, type: PropertyType, known: readonly Named[]): string {
   const taken = new Set(known.map(({ column }) => column));
   const base = `p_${snakeCase(property)}`;
   const isRetyped = known.some((one) => one.property === property);

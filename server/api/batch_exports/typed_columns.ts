@@ -1,0 +1,136 @@
+import sql from 'sql-template-tag';
+import { Type } from 'typebox';
+import { isTypable } from '../../engine/model/schema/typed_relation.ts';
+import type { TypedColumn } from '../../engine/model/schema/typed_relation.ts';
+import type { ModelName } from '../../engine/model/models/model.ts';
+import { isFields } from '../../platform/fields.ts';
+import type { Fields } from '../../platform/fields.ts';
+import type { Violation } from '../../platform/http/errors.ts';
+import { nullable } from '../../platform/nullable.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+
+/** The treatment of properties that come into the schema of the project later. */
+export const new_columns_modes = ['add', 'wait'] as const;
+
+const columns = nullable(
+  Type.Enum(['typed'], {
+    description:
+      'How properties are exported. Null: as one column of JSON. `typed`: each property of the ' +
+      "project's schema is a column of its own, and `properties_rest` has the others and every " +
+      'value that does not fit (docs/typed_columns.md). Only for `events` and `persons`, without ' +
+      'a query. A change starts the export anew.',
+  }),
+);
+const new_columns = Type.Enum([...new_columns_modes], {
+  description:
+    'Treatment of properties that come into the schema later. `add` (default): the next run ' +
+    'has them, and adds their columns to the table. `wait`: they stay in `properties_rest` until ' +
+    'somebody sets `schema_number`. Used with `columns` `typed`.',
+});
+const schema_number = nullable(
+  Type.Integer({
+    minimum: 0,
+    description:
+      "With `new_columns` `wait`: the number of the project's schema whose columns are exported, " +
+      'by default the newest one at that moment. Null otherwise.',
+  }),
+);
+
+/** The fields of an export that say which columns its properties have, as answers have them. */
+export const typed_answers = { columns, new_columns, schema_number };
+
+/** The fields that a configuration has too. */
+export const typed_settings = {
+  columns: Type.Optional(columns),
+  new_columns: Type.Optional(new_columns),
+};
+
+/** The rest of what a body may have. */
+export const typed_inputs = { schema_number: Type.Optional(schema_number) };
+
+/** The fields as they are stored. */
+export type TypedFields = {
+  columns: 'typed' | null;
+  new_columns: (typeof new_columns_modes)[number];
+  schema_number: number | null;
+};
+
+/** The fields of an export that says nothing of them. */
+export const no_typed_fields: TypedFields = {
+  columns: null,
+  new_columns: 'add',
+  schema_number: null,
+};
+
+/** The newest schema of an export's project. */
+export type NewestSchema = { schema_number: number; events: TypedColumn[]; persons: TypedColumn[] };
+
+/** The newest schema of a project `p` as JSON. */
+export const newest_schema = sql`jsonb_build_object('schema_number', p.schema_number,
+  'events', schema_columns_at(p.id, 'events', p.schema_number),
+  'persons', schema_columns_at(p.id, 'persons', p.schema_number))`;
+
+/** The newest schema of a project; the empty one where there is no such project. */
+export async function findNewestSchema(db: Queryable, team_id: number): Promise<NewestSchema> {
+  const row = await db.row<{ schema: NewestSchema }>(
+    sql`SELECT ${newest_schema} AS schema FROM projects p WHERE p.id = ${team_id}`,
+  );
+  return row?.schema ?? { schema_number: 0, events: [], persons: [] };
+}
+
+/**
+ * Finds the fields after a body was applied, and what is wrong with them. Fields that are absent
+ * stay as they are; the number is the newest one where the columns begin to wait.
+ */
+export function checkTypedFields(
+  raw: unknown,
+  { model, custom_query }: { model: ModelName; custom_query: string | null },
+  newest: NewestSchema,
+  before: TypedFields = no_typed_fields,
+): { fields: TypedFields; violations: Violation[] } {
+  const sent: Fields = isFields(raw) ? raw : {};
+  const columns =
+    sent['columns'] === null ? null : sent['columns'] === 'typed' ? 'typed' : before.columns;
+  const new_columns =
+    new_columns_modes.find((mode) => mode === sent['new_columns']) ?? before.new_columns;
+  const waits = columns !== null && new_columns === 'wait';
+  const number = sent['schema_number'] ?? undefined;
+  const schema_number = waits
+    ? Number.isSafeInteger(number)
+      ? (number as number)
+      : (before.schema_number ?? newest.schema_number)
+    : null;
+  const violations: Violation[] = [];
+  if (columns !== null && !(isTypable(model) && custom_query === null))
+    violations.push({
+      attr: 'columns',
+      code: 'invalid_choice',
+      detail:
+        custom_query === null
+          ? 'Only the models "events" and "persons" have typed columns: send null, or one of them.'
+          : 'The columns of a query are what it selects: send null, or no `custom_query`.',
+    });
+  if (number !== undefined && number !== before.schema_number && !waits)
+    violations.push({
+      attr: 'schema_number',
+      code: 'invalid_input',
+      detail: 'It counts only with `columns` "typed" and `new_columns` "wait": send null.',
+    });
+  if (schema_number !== null && schema_number > newest.schema_number)
+    violations.push({
+      attr: 'schema_number',
+      code: 'max_value',
+      detail: `The newest schema of the project has the number ${newest.schema_number}.`,
+    });
+  return { fields: { columns, new_columns, schema_number }, violations };
+}
+
+/** The columns of the newest schema that an export with these fields may name. */
+export function typedOf(
+  { columns }: TypedFields,
+  model: ModelName,
+  newest: NewestSchema,
+): TypedColumn[] | null {
+  if (columns === null || !isTypable(model)) return null;
+  return model === 'events' ? newest.events : newest.persons;
+}

@@ -1,0 +1,69 @@
+import { NonRetryableError } from '../../model/destination/errors.ts';
+import type { Dialect } from './dialect.ts';
+import type { FoundColumn } from './fitting.ts';
+import { keyColumns } from './layout.ts';
+import type { Layout } from './layout.ts';
+
+type Column = Layout['columns'][number];
+
+/** The typed columns that a table lacks and no delivery has filled yet: it gets them. */
+export function newColumns({ columns }: Pick<Layout, 'columns'>, found: FoundColumn[]): Column[] {
+  const names = new Set(found.map(({ name }) => name.toLowerCase()));
+  return columns.filter(({ name, typed }) => typed === 'new' && !names.has(name.toLowerCase()));
+}
+
+/**
+ * Adds the typed columns that the table lacks, and returns whether it lacked any. Nothing else of a
+ * table is ever altered. Throws `columns_missing` where the user may not.
+ */
+export async function addNewColumns(
+  dialect: Dialect,
+  layout: Pick<Layout, 'columns'>,
+  found: FoundColumn[],
+): Promise<boolean> {
+  const lacking = newColumns(layout, found);
+  if (lacking.length === 0) return false;
+  const { name } = dialect.target;
+  const names = lacking
+    .map((column) => `${column.name} ${dialect.typed.typeOf(column)}`)
+    .join(', ');
+  try {
+    await dialect.typed.add(lacking);
+  } catch (error) {
+    const known = dialect.explained(error);
+    if (!(known instanceof NonRetryableError)) throw error;
+    throw new NonRetryableError(
+      'columns_missing',
+      `The table ${name} lacks the columns ${names}, and Sluice could not add them: ` +
+        `${known.message} Add them yourself, or let the user alter the table.`,
+      { cause: error },
+    );
+  }
+  return true;
+}
+
+/**
+ * Refuses a table in which a typed column has another type or takes no null: values would be
+ * changed, or refused in the middle of a delivery.
+ */
+export function requireTypedColumns(
+  { target, typed }: Pick<Dialect, 'target' | 'typed'>,
+  layout: Layout,
+  found: FoundColumn[],
+): void {
+  const byName = new Map(found.map((column) => [column.name.toLowerCase(), column]));
+  const keys = keyColumns(layout);
+  const faults = layout.columns.flatMap((column) => {
+    const there = byName.get(column.name.toLowerCase());
+    if (column.typed === undefined || there === undefined || keys.includes(column.name)) return [];
+    if (!typed.whole_types[column.type].test(there.type))
+      return [`${column.name} is ${there.type} and must be ${typed.typeOf(column)}`];
+    return there.takes_no_null === true ? [`${column.name} must take NULL`] : [];
+  });
+  if (faults.length === 0) return;
+  throw new NonRetryableError(
+    'table_unsuitable',
+    `The table ${target.name} cannot hold the typed columns whole: ${faults.join('; ')}. Change ` +
+      'them back, or export to another table.',
+  );
+}
