@@ -50,7 +50,8 @@ export function CataloguePage() {
                 </Empty>
               ) : (
                 <Rows
-                  columns={['Event', '30 days', 'In 30 days', 'In all', 'Properties', 'Last seen']}
+                  columns={['Event', 'By day', '30 days', 'All', 'Properties', 'Last seen']}
+                  numbers={['30 days', 'All', 'Properties']}
                 >
                   {results.map((one) => (
                     <EventRow key={one.event} project_id={project_id} event={one} />
@@ -81,13 +82,13 @@ function EventRow({ project_id, event: one }: { project_id: string; event: Catal
           <bdi>{event}</bdi>
         </Link>
       </Table.Th>
-      <Table.Td data-label="30 days">
+      <Table.Td data-label="By day">
         <Bars by_day={by_day} />
       </Table.Td>
-      <Table.Td data-label="In 30 days" className="number">
+      <Table.Td data-label="30 days" className="number">
         {events_30_days.toLocaleString('en')}
       </Table.Td>
-      <Table.Td data-label="In all" className="number">
+      <Table.Td data-label="All" className="number">
         {events.toLocaleString('en')}
       </Table.Td>
       <Table.Td data-label="Properties" className="number">

@@ -40,7 +40,7 @@ export function ColumnSection({
               property, so that tables at destinations stay right.
             </Empty>
           ) : (
-            <Rows columns={['Property', 'State', 'Column', 'Type', 'Values', '']}>
+            <Rows columns={['Property', 'State', 'Column', 'Type', 'Values', 'Actions']}>
               {results.map((one) => (
                 <ColumnRow key={one.id} project_id={project_id} page={page} column={one} />
               ))}
@@ -74,7 +74,7 @@ function ColumnRow({ project_id, page, column: one }: Given) {
       <Table.Td data-label="Values">
         <Fit values={values} misfits={misfits} />
       </Table.Td>
-      <Table.Td>
+      <Table.Td data-label="Actions">
         <Actions project_id={project_id} page={page} column={one} />
       </Table.Td>
     </Table.Tr>

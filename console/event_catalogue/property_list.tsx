@@ -40,7 +40,10 @@ export function PropertyList({
             {count === 0 ? (
               <Nothing is_narrowed={search.search !== undefined} of={of} />
             ) : (
-              <Rows columns={['Property', 'Types', 'Events', 'Share', 'First seen', 'Last seen']}>
+              <Rows
+                columns={['Property', 'Types', 'Events', 'Share', 'First seen', 'Last seen']}
+                numbers={['Events', 'Share']}
+              >
                 {results.map((one) => (
                   <PropertyRow key={one.property} property={one} />
                 ))}

@@ -139,7 +139,7 @@ function ProposalRow({
       <Table.Td data-label="Type">
         <span className="type_choice">
           {other_types.length === 0 ? (
-            type
+            <span className="type_word">{type}</span>
           ) : (
             <NativeSelect
               size="xs"

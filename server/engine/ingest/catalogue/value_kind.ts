@@ -32,7 +32,7 @@ const mark = '"\\\\u0001\\\\u0002\\\\u0001';
 const mark_length = 19;
 const instant =
   '^"(19|2[0-2])[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]' +
-  '([.][0-9]{1,6})?(Z|[-+][0-9]{2}:?[0-9]{2})"$';
+  '([.][0-9]{1,6})?(Z|[-+][01][0-9]:[0-5][0-9])"$';
 
 /**
  * Returns ClickHouse text of the properties of a document: an array of pairs of name and value as
