@@ -28,6 +28,7 @@ import type { DestinationType, DestinationTypes } from '../server/api/destinatio
 import type { Domain, DomainCreate, DomainPatch, ProviderFields, ProviderMetadata } from '../server/api/domains/schema.ts';
 import type { GivenLink, GivenMetadata, GivenProvider, NewSetupLink, Setup, SetupLink, SetupLinkCreate } from '../server/api/domains/setup_links/schema.ts';
 import type { CopiesQuery, Erasure, ErasureCopy, ErasurePreview, NewErasure } from '../server/api/erasures/schema.ts';
+import type { CatalogueEventQuery, CatalogueEvents, CatalogueProperties, CataloguePropertyQuery } from '../server/api/event_catalogue/schema.ts';
 import type { EventCounts, EventCountsQuery, EventsBody, EventsTaken, NewestEvents, NewestQuery } from '../server/api/events/schema.ts';
 import type { FileDownload, NewFileDownload } from '../server/api/file_downloads/schema.ts';
 import type { IngestionWarning, IngestionWarningQuery } from '../server/api/ingestion_warnings/schema.ts';
@@ -44,6 +45,7 @@ import type { CatalogueItem, Plugin, PluginWithDifferences, PluginWithSource } f
 import type { Project, ProjectCreate, ProjectPatch, ProjectPut } from '../server/api/projects/schema.ts';
 import type { QueryLanguage, QueryToValidate, QueryValidation } from '../server/api/query/schema.ts';
 import type { Retention, RetentionQuery } from '../server/api/retention/schema.ts';
+import type { NewSchemaColumn, SchemaColumn, SchemaColumnQuery, SchemaColumns, SchemaFreeze, SchemaFrozen, SchemaProposals } from '../server/api/schema_columns/schema.ts';
 import type { Directory, DirectoryPatch, DirectoryPut, Group, GroupPatch, GroupPut, NewToken, Token, TokenCreate } from '../server/api/scim/schema.ts';
 import type { OrganizationSecurity, SecurityPatch } from '../server/api/security/schema.ts';
 import type { SecurityEvent, SecurityEventQuery } from '../server/api/security_events/schema.ts';
@@ -79,6 +81,7 @@ export type Operations = {
   'DELETE /api/projects/:project_id/file_downloads/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/projects/:project_id/notice_targets/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/projects/:project_id/plugin_configs/:id/': [{ validate_only?: boolean }, undefined, undefined];
+  'DELETE /api/projects/:project_id/schema_columns/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/projects/:project_id/write_keys/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/sessions/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/sessions/:id/': [{ validate_only?: boolean }, undefined, undefined];
@@ -197,6 +200,8 @@ export type Operations = {
   'GET /api/projects/:project_id/erasures/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Erasure>>];
   'GET /api/projects/:project_id/erasures/:id/': [undefined, undefined, Static<typeof Erasure>];
   'GET /api/projects/:project_id/erasures/:id/copies/': [Static<typeof CopiesQuery>, undefined, Listed<Static<typeof ErasureCopy>>];
+  'GET /api/projects/:project_id/event_catalogue/': [Static<typeof CatalogueEventQuery>, undefined, Static<typeof CatalogueEvents>];
+  'GET /api/projects/:project_id/event_catalogue/properties/': [Static<typeof CataloguePropertyQuery>, undefined, Static<typeof CatalogueProperties>];
   'GET /api/projects/:project_id/events/': [Static<typeof NewestQuery>, undefined, Static<typeof NewestEvents>];
   'GET /api/projects/:project_id/events/counts/': [Static<typeof EventCountsQuery>, undefined, Static<typeof EventCounts>];
   'GET /api/projects/:project_id/file_downloads/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof FileDownload>>];
@@ -217,6 +222,9 @@ export type Operations = {
   'GET /api/projects/:project_id/refused_events/': [Static<typeof RefusedEventsQuery>, undefined, Listed<Static<typeof RefusedEvent>>];
   'GET /api/projects/:project_id/refused_events/:id/': [undefined, undefined, Static<typeof RefusedEventContent>];
   'GET /api/projects/:project_id/retention/': [Static<typeof RetentionQuery>, undefined, Static<typeof Retention>];
+  'GET /api/projects/:project_id/schema_columns/': [Static<typeof SchemaColumnQuery>, undefined, Static<typeof SchemaColumns>];
+  'GET /api/projects/:project_id/schema_columns/:id/': [undefined, undefined, Static<typeof SchemaColumn>];
+  'GET /api/projects/:project_id/schema_columns/proposals/': [{ limit?: number; offset?: number }, undefined, Static<typeof SchemaProposals>];
   'GET /api/projects/:project_id/site_apps/': [undefined, undefined, Static<typeof SiteScript>];
   'GET /api/projects/:project_id/write_keys/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof WriteKey>>];
   'GET /api/projects/:project_id/write_keys/:id/': [undefined, undefined, Static<typeof WriteKey>];
@@ -351,6 +359,8 @@ export type Operations = {
   'POST /api/projects/:project_id/query/validate/': [{ validate_only?: boolean }, Static<typeof QueryToValidate>, Static<typeof QueryValidation>];
   'POST /api/projects/:project_id/refused_events/:id/resend/': [{ validate_only?: boolean }, Static<typeof ResendOne>, Static<typeof ResentEvent>];
   'POST /api/projects/:project_id/refused_events/resend/': [{ validate_only?: boolean }, Static<typeof ResendSeveral>, Static<typeof ResentEvents>];
+  'POST /api/projects/:project_id/schema_columns/': [{ validate_only?: boolean }, Static<typeof NewSchemaColumn>, Static<typeof SchemaColumn>];
+  'POST /api/projects/:project_id/schema_columns/freeze/': [{ validate_only?: boolean }, Static<typeof SchemaFreeze>, Static<typeof SchemaFrozen>];
   'POST /api/projects/:project_id/site_apps/rotate/': [{ validate_only?: boolean }, undefined, Static<typeof SiteScript>];
   'POST /api/projects/:project_id/write_keys/': [{ validate_only?: boolean }, Static<typeof WriteKeyCreate>, Static<typeof NewWriteKey>];
   'POST /api/projects/:project_id/write_keys/:id/roll/': [{ validate_only?: boolean }, Static<typeof WriteKeyRoll>, Static<typeof NewWriteKey>];

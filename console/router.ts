@@ -21,6 +21,12 @@ import { connection_route, connections_route } from './connections/routes.ts';
 import { domain_route, domains_route, setup_route } from './domains/routes.ts';
 import { erasure_route, erasures_route } from './erasures/routes.ts';
 import { downloads_route } from './file_downloads/routes.ts';
+import {
+  catalogue_event_route,
+  catalogue_properties_route,
+  catalogue_route,
+  catalogue_schema_route,
+} from './event_catalogue/routes.ts';
 import { events_route } from './events/routes.ts';
 import { invite_route } from './invites/routes.ts';
 import { members_route } from './members/routes.ts';
@@ -80,6 +86,10 @@ const routes = root_route.addChildren([
       ]),
       find_route,
       events_route,
+      catalogue_route,
+      catalogue_properties_route,
+      catalogue_event_route,
+      catalogue_schema_route,
       notice_targets_route,
       notice_target_route,
       plugins_route,

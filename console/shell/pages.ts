@@ -7,6 +7,7 @@ import {
   IconEraser,
   IconFileCode,
   IconKey,
+  IconListDetails,
   IconLock,
   IconPlug,
   IconSearch,
@@ -30,6 +31,12 @@ export const project_pages = [
     also: ['project key', 'SDK', 'capture'],
     to: '/projects/$project_id/events',
     icon: IconActivity,
+  },
+  {
+    label: 'Event catalogue',
+    also: ['properties', 'schema', 'types', 'typed columns', 'tracking plan'],
+    to: '/projects/$project_id/event_catalogue',
+    icon: IconListDetails,
   },
   {
     label: 'Find a record',

@@ -6,6 +6,8 @@ import { workErasures } from '../engine/privacy/erasures/work.ts';
 import { judgeFreshness } from '../engine/exports/health/freshness.ts';
 import { noteStates } from '../engine/exports/health/state.ts';
 import { sendDueNotices } from '../engine/notices/send.ts';
+import { countEvents } from '../engine/ingest/catalogue/count_events.ts';
+import { sweepDays } from '../engine/ingest/catalogue/store.ts';
 import { sweepRefusedEvents } from '../engine/ingest/warnings/refused_event_store.ts';
 import { sweepWarnings } from '../engine/ingest/warnings/store.ts';
 import { sweepNotices } from '../engine/notices/sweep.ts';
@@ -85,6 +87,11 @@ export function choresOf(deps: Deps): Chore[] {
       name: 'background migrations of the analytics store',
       interval_ms: 2_000,
       work: (signal) => workBackgroundMigrations(deps, signal),
+    },
+    {
+      name: 'counting of events for their catalogue',
+      interval_ms: 5_000,
+      work: (signal) => countEvents(deps, signal),
     },
     {
       name: 'sending of mails',
@@ -249,6 +256,11 @@ function removalsOf(deps: Deps): Chore[] {
       name: 'removal of old ingestion warnings and refused events',
       interval_ms: 3_600_000,
       work: () => sweepWarned(deps),
+    },
+    {
+      name: 'removal of the counts of days that the event catalogue no longer shows',
+      interval_ms: 3_600_000,
+      work: () => sweepDays(deps.db, deps.clock.now()),
     },
     {
       name: 'removal of the salts of days that are over',

@@ -10,6 +10,7 @@ import { consoleRoutes } from './console/routes.ts';
 import { destinationRoutes } from './destinations/routes.ts';
 import { domainRoutes } from './domains/routes.ts';
 import { erasureRoutes } from './erasures/routes.ts';
+import { eventCatalogueRoutes } from './event_catalogue/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { ingestionWarningRoutes } from './ingestion_warnings/routes.ts';
 import { instanceRoutes } from './instance/routes.ts';
@@ -26,6 +27,7 @@ import { projectRoutes } from './projects/routes.ts';
 import { queryRoutes } from './query/routes.ts';
 import { retentionRoutes } from './retention/routes.ts';
 import { scimRoutes } from './scim/routes.ts';
+import { schemaColumnRoutes } from './schema_columns/routes.ts';
 import { securityRoutes } from './security/routes.ts';
 import { securityEventRoutes } from './security_events/routes.ts';
 import { serviceKeyRoutes } from './service_keys/routes.ts';
@@ -51,6 +53,8 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   scimRoutes,
   erasureRoutes,
   eventRoutes,
+  eventCatalogueRoutes,
+  schemaColumnRoutes,
   captureRoutes,
   writeKeyRoutes,
   ingestionWarningRoutes,

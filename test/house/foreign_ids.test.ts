@@ -92,6 +92,7 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
         end_at: '2026-01-02T00:00:00Z',
       })
     ).id,
+    schema_columns: (await post(`${project}schema_columns/`, { property: 'one', type: 'text' })).id,
     refused_events: await newRefusedEvent(harness.deps.db, home.project.id),
     write_keys: (await post(`${project}write_keys/`, { name: 'One' })).id,
     plugin_configs: String((await post(`${project}plugin_configs/`, { plugin: written.id })).id),

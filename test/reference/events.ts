@@ -1,3 +1,4 @@
+import { countEvents } from '../../server/engine/ingest/catalogue/count_events.ts';
 import { sharedRefusedEvents } from '../../server/engine/ingest/warnings/refused_events.ts';
 import { sharedWarnings } from '../../server/engine/ingest/warnings/warnings.ts';
 import { eventually } from '../eventually.ts';
@@ -22,9 +23,31 @@ export async function tellEvents(world: StoryWorld): Promise<void> {
   });
   await ask('GET', `${project}events/counts/?interval=day`);
   await ask('GET', `${project}retention/?retention=days&retention_days=90`);
+  await catalogue(world);
   await writeKeys(world);
   await warnings(world);
   await erasures(world);
+}
+
+async function catalogue({ ask, harness, project }: StoryWorld): Promise<void> {
+  const bought = { event: 'bought', distinct_id: 'ada@example.com' };
+  await ask('POST', `${project}events/`, {
+    events: Array.from({ length: 10 }, (_, number) => ({
+      ...bought,
+      timestamp: `2026-03-02T08:4${number}:00Z`,
+      properties: { total: number + 0.5, coupon: number === 0 ? 7 : 'SPRING' },
+    })),
+  });
+  await countEvents(harness.deps, new AbortController().signal);
+  await ask('GET', `${project}event_catalogue/`);
+  await ask('GET', `${project}event_catalogue/properties/?event=bought`);
+  const base = `${project}schema_columns/`;
+  await ask('GET', `${base}proposals/`);
+  await ask('POST', `${base}freeze/`, { properties: [{ property: 'total' }] });
+  const { id } = await ask('POST', base, { property: 'plan', type: 'text', source: 'person' });
+  await ask('GET', base);
+  await ask('GET', `${base}${id}/`);
+  await ask('DELETE', `${base}${id}/`);
 }
 
 async function writeKeys({ ask, project }: StoryWorld): Promise<void> {

@@ -53,7 +53,8 @@ export function Filters({
   );
 }
 
-function SearchField({ value, set }: { value: string; set: (text: string) => void }) {
+/** A search by name, asked for after a short rest of the keys. */
+export function SearchField({ value, set }: { value: string; set: (text: string) => void }) {
   const [typed, setTyped] = useState(value);
   useEffect(() => {
     if (typed === value) return undefined;

@@ -30,6 +30,7 @@ function everything(email: string) {
         name: 'Web',
         timezone: 'Europe/Berlin',
         write_keys: { site: { name: 'Site' } },
+        schema_columns: { total: { property: 'total', type: 'float' } },
         batch_exports: {
           rows: {
             name: 'Rows',

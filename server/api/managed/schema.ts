@@ -8,6 +8,7 @@ export const kind_names = [
   'organization',
   'project',
   'write_key',
+  'schema_column',
   'connection',
   'batch_export',
   'notice_target',

@@ -125,6 +125,16 @@ export const groups: ApiReference['groups'] = [
         description: 'Send events with a personal API key, and look at the newest ones.',
       },
       {
+        name: 'event_catalogue',
+        label: 'Event catalogue',
+        description: 'Which events and properties came in, how many, and of which types.',
+      },
+      {
+        name: 'schema_columns',
+        label: 'Schema',
+        description: 'Properties that are columns of exports, each with one type, and proposals.',
+      },
+      {
         name: 'write_keys',
         label: 'Write keys',
         description: 'Public keys that send events to a project and can do nothing else.',

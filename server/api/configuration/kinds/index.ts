@@ -9,6 +9,7 @@ import { organization } from './organization.ts';
 import { plugin } from './plugin.ts';
 import { plugin_config } from './plugin_config.ts';
 import { project } from './project.ts';
+import { schema_column } from './schema_column.ts';
 import { write_key } from './write_key.ts';
 
 /**
@@ -19,6 +20,7 @@ export const kinds: readonly Kind[] = [
   organization,
   project,
   write_key,
+  schema_column,
   connection,
   batch_export,
   notice_target,

@@ -9,6 +9,11 @@ const mark = '\\\\\\\\u0001\\\\\\\\u0002\\\\\\\\u0001';
  * numbers are. Values are taken out of it by `extractText`.
  */
 export function readableJson(document: string): string {
+  return `if(isValidJSON(${document}), ${document}, ${withMarkedNumbers(document)})`;
+}
+
+/** Returns the same with the numbers of every document as strings with a mark, as written. */
+export function withMarkedNumbers(document: string): string {
   const quoted = exactDocument(document);
   const aside =
     `replaceRegexpAll(replaceAll(${quoted}, '\\\\\\\\', '\\x01'), ` +
@@ -16,10 +21,7 @@ export function readableJson(document: string): string {
     `'\\x02\\\\1\\x02\\\\2')`;
   const half = `'\\\\\\\\u[dD][89a-fA-F][0-9a-fA-F]{2}', '\\\\\\\\ufffd'`;
   const lone = `replaceRegexpAll(${aside}, ${half})`;
-  return (
-    `if(isValidJSON(${document}), ${document}, concat(' ', replaceAll(replaceAll(${lone}, ` +
-    `'\\x02', '\\\\u'), '\\x01', '\\\\\\\\')))`
-  );
+  return `concat(' ', replaceAll(replaceAll(${lone}, ` + `'\\x02', '\\\\u'), '\\x01', '\\\\\\\\'))`;
 }
 
 /**

@@ -21,6 +21,9 @@ export const scrubbed_tables = [
   'batch_export_runs',
   'batch_export_slices',
   'batch_exports',
+  'event_catalogue',
+  'event_catalogue_days',
+  'event_catalogue_properties',
   'ingestion_warnings',
   'notices',
   'plugin_cache',
@@ -36,7 +39,7 @@ const keysOf = (named: PlaceText[]) => named.map(({ key }) => key);
 
 /** All of a project's but the warnings, which are known by more than their text. */
 export function scrubPlaces(team_id: number): ScrubPlace[] {
-  return [...ofExports(team_id), ...ofPlugins(team_id)];
+  return [...ofExports(team_id), ...ofCatalogue(team_id), ...ofPlugins(team_id)];
 }
 
 function ofExports(team_id: number): ScrubPlace[] {
@@ -83,6 +86,22 @@ function ofExports(team_id: number): ScrubPlace[] {
         WHERE (run_id, number) IN (SELECT * FROM unnest(${idsOf(named)}::uuid[],
           ${keysOf(named).map(Number)}::integer[]))`,
     },
+  ];
+}
+
+/** The names of events and properties: seldom does one name a person. */
+function ofCatalogue(team_id: number): ScrubPlace[] {
+  const place = (table: string, name: 'event' | 'property'): ScrubPlace => ({
+    texts: sql`SELECT DISTINCT 0 AS id, ${raw(name)} AS key, ${raw(name)} AS text
+      FROM ${raw(table)} WHERE team_id = ${team_id}`,
+    scrub: (named) => sql`DELETE FROM ${raw(table)} WHERE team_id = ${team_id}
+      AND ${raw(name)} = ANY (${keysOf(named)}::text[])`,
+  });
+  return [
+    place('event_catalogue', 'event'),
+    place('event_catalogue_days', 'event'),
+    place('event_catalogue_properties', 'event'),
+    place('event_catalogue_properties', 'property'),
   ];
 }
 

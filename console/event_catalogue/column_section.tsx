@@ -1,0 +1,124 @@
+import { useQuery } from '@tanstack/react-query';
+import type { SchemaColumn } from '../../server/api/schema_columns/schema.ts';
+import { ActButton } from '../batch_exports/act_button.tsx';
+import { StateMark } from '../batch_exports/state_mark.tsx';
+import { ManagedMark } from '../configuration/managed_mark.tsx';
+import { Form } from '../form/form.tsx';
+import { Empty } from '../page/empty.tsx';
+import { Pages } from '../page/pages.tsx';
+import { Rows } from '../page/rows.tsx';
+import { useDone } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
+import { Fit } from './fit.tsx';
+import {
+  columnPath,
+  createPath,
+  schemaColumns,
+  schemaProposals,
+  stateOf,
+} from './schema_columns.ts';
+
+/** Shows the columns of the schema, and what can be done with them. */
+export function ColumnSection({
+  project_id,
+  page,
+  go,
+}: {
+  project_id: string;
+  page: number;
+  go: (page: number) => void;
+}) {
+  const query = useQuery(schemaColumns(project_id, page));
+  return (
+    <Shown query={query}>
+      {({ count, results }) => (
+        <>
+          {count === 0 ? (
+            <Empty title="No columns yet">
+              Columns that you freeze are listed here. Their names are never given to another
+              property, so that tables at destinations stay right.
+            </Empty>
+          ) : (
+            <Rows columns={['Property', 'State', 'Column', 'Type', 'Values', 'Actions']}>
+              {results.map((one) => (
+                <ColumnRow key={one.id} project_id={project_id} page={page} column={one} />
+              ))}
+            </Rows>
+          )}
+          <Pages count={count} page={page} go={go} />
+        </>
+      )}
+    </Shown>
+  );
+}
+
+type Given = { project_id: string; page: number; column: SchemaColumn };
+
+function ColumnRow({ project_id, page, column: one }: Given) {
+  const { property, column, type, source, values, misfits, managed_by } = one;
+  return (
+    <Table.Tr>
+      <Table.Th scope="row">
+        <bdi>{property}</bdi>
+        {source === 'person' && <span className="muted"> of persons</span>}
+        <ManagedMark by={managed_by} />
+      </Table.Th>
+      <Table.Td data-label="State">
+        <StateMark state={stateOf(one)} />
+      </Table.Td>
+      <Table.Td data-label="Column" className="long">
+        <code>{column}</code>
+      </Table.Td>
+      <Table.Td data-label="Type">{type}</Table.Td>
+      <Table.Td data-label="Values">
+        <Fit values={values} misfits={misfits} />
+      </Table.Td>
+      <Table.Td data-label="Actions">
+        <Actions project_id={project_id} page={page} column={one} />
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+function Actions({ project_id, page, column: one }: Given) {
+  const { id, property, column, source, is_filled, other_types } = one;
+  const done = useDone();
+  const changed = [schemaColumns(project_id, page), schemaProposals(project_id)];
+  const add = (type: SchemaColumn['type'], label: string) => (
+    <ActButton
+      path={createPath(project_id)}
+      body={{ property, type, source }}
+      label={label}
+      about={property}
+      done={async (created) => {
+        await done(`${created.column} is frozen.`, ...changed);
+        return '';
+      }}
+    />
+  );
+  if (!is_filled) return add(one.type, 'Freeze again');
+  const [wider] = other_types;
+  return (
+    <span className="type_choice">
+      {wider !== undefined && add(wider, `Add as ${wider}`)}
+      <Form
+        method="DELETE"
+        path={columnPath(project_id, id)}
+        part={id}
+        done={() => done(`${column} is removed from the schema.`, ...changed)}
+        tone="danger"
+        button="Remove"
+        about={property}
+        asks={() => ({
+          title: `Remove the column ${column}?`,
+          text:
+            'Exports leave it empty from their next run on, and its values go into the rest ' +
+            'column. Tables keep the column. You can freeze it again.',
+          button: 'Remove the column',
+          keep: 'Keep the column',
+        })}
+      />
+    </span>
+  );
+}

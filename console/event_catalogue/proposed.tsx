@@ -1,0 +1,27 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { counted } from '../page/quantities.ts';
+import { schemaProposals } from './schema_columns.ts';
+import './catalogue.css';
+
+/** Says how many properties could be columns, with the way to them; nothing without any. */
+export function Proposed({ project_id }: { project_id: string }) {
+  const { data } = useQuery(schemaProposals(project_id));
+  if (data === undefined || data.count === 0) return undefined;
+  return (
+    <div className="panel proposals">
+      <p>
+        <strong>{propertiesProposed(data.count)}.</strong> Frozen ones are columns of exports with
+        typed columns.
+      </p>
+      <Link to="/projects/$project_id/event_catalogue/schema" params={{ project_id }}>
+        Look at the types
+      </Link>
+    </div>
+  );
+}
+
+/** The number of proposals: `1 property proposed`, `14 properties proposed`. */
+export function propertiesProposed(count: number): string {
+  return `${counted(count, 'property')} proposed`;
+}

@@ -1,0 +1,53 @@
+import type { SchemaColumn } from '../../server/api/schema_columns/schema.ts';
+import type { State } from '../batch_exports/state.ts';
+import { pageQuery } from '../http/page_number.ts';
+import { pathTo } from '../http/path.ts';
+import { reading } from '../http/reading.ts';
+
+const base = '/api/projects/:project_id/schema_columns/';
+
+/** A page of the columns of a project's schema. */
+export function schemaColumns(project_id: string, page: number) {
+  return reading(pathTo(base, { project_id }, pageQuery(page)));
+}
+
+/** The first properties that the catalogue proposes as columns. */
+export function schemaProposals(project_id: string) {
+  const query = pageQuery(1);
+  return reading(
+    pathTo('/api/projects/:project_id/schema_columns/proposals/', { project_id }, query),
+  );
+}
+
+/** The way to freeze properties. */
+export function freezePath(project_id: string) {
+  return pathTo('/api/projects/:project_id/schema_columns/freeze/', { project_id });
+}
+
+/** The way to give one property a column. */
+export function createPath(project_id: string) {
+  return pathTo(base, { project_id });
+}
+
+/** A column in the API. */
+export function columnPath(project_id: string, id: string) {
+  return pathTo('/api/projects/:project_id/schema_columns/:id/', { project_id, id });
+}
+
+/** The state of a column, or of what could be one. */
+export function stateOf(column: Pick<SchemaColumn, 'is_filled'> | 'proposed'): State {
+  if (column === 'proposed') return { word: 'Proposed', tone: 'muted', shape: 'dashes' };
+  return column.is_filled
+    ? { word: 'Frozen', tone: 'good', shape: 'check' }
+    : { word: 'Removed', tone: 'muted', shape: 'stop' };
+}
+
+/** How many values of a property fit its type, as a sentence; null where nothing is counted. */
+export function fitWords(values: number | null, misfits: number | null): string | null {
+  if (values === null || misfits === null) return null;
+  if (values === 0) return 'No values yet';
+  const all = values.toLocaleString('en');
+  if (misfits === 0) return values === 1 ? 'The only value fits' : `All ${all} values fit`;
+  const verb = misfits === 1 ? 'does' : 'do';
+  return `${misfits.toLocaleString('en')} of ${all} values ${verb} not fit`;
+}

@@ -1,0 +1,165 @@
+import { NativeSelect } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, getRouteApi } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { SchemaProposal } from '../../server/api/schema_columns/schema.ts';
+import { ActButton } from '../batch_exports/act_button.tsx';
+import { StateMark } from '../batch_exports/state_mark.tsx';
+import { pathOf } from '../http/reading.ts';
+import { Empty } from '../page/empty.tsx';
+import { Page } from '../page/page.tsx';
+import { counted } from '../page/quantities.ts';
+import { Rows } from '../page/rows.tsx';
+import { Section, useDone } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
+import { ColumnSection } from './column_section.tsx';
+import { propertiesProposed } from './proposed.tsx';
+import { Fit } from './fit.tsx';
+import { freezePath, schemaColumns, schemaProposals, stateOf } from './schema_columns.ts';
+import { CatalogueTabs } from './tabs.tsx';
+import './catalogue.css';
+
+const route = getRouteApi('/signed_in/projects/$project_id/event_catalogue/schema');
+
+/** Shows the properties that could be columns of exports, and those that are. */
+export function SchemaPage() {
+  const { project_id } = route.useParams();
+  const { page = 1 } = route.useSearch();
+  const navigate = route.useNavigate();
+  const list = schemaColumns(project_id, page);
+  return (
+    <Page title="Event catalogue" part="Schema" request={pathOf(list)}>
+      <CatalogueTabs project_id={project_id} />
+      <Section title="Proposed" is_wide>
+        <Proposals project_id={project_id} page={page} />
+      </Section>
+      <Section title="Columns" is_wide>
+        <ColumnSection
+          project_id={project_id}
+          page={page}
+          go={(to) => void navigate({ search: to === 1 ? {} : { page: to } })}
+        />
+      </Section>
+    </Page>
+  );
+}
+
+function Proposals({ project_id, page }: { project_id: string; page: number }) {
+  const list = schemaProposals(project_id);
+  const query = useQuery(list);
+  const done = useDone();
+  const frozen = async (names: string[]) => {
+    await done(`${counted(names.length, 'column')} frozen.`, list, schemaColumns(project_id, page));
+    return '';
+  };
+  return (
+    <Shown query={query}>
+      {({ count, results }) =>
+        count === 0 ? (
+          <Empty
+            title="Nothing is proposed"
+            way={
+              <Link to="/projects/$project_id/events" params={{ project_id }}>
+                Send events
+              </Link>
+            }
+          >
+            Sluice proposes a type for a property after ten values of it came in. A frozen property
+            is a column in exports with typed columns, and keeps its type.
+          </Empty>
+        ) : (
+          <>
+            <div className="proposals">
+              <p className="lead">{propertiesProposed(count)}</p>
+              <ActButton
+                path={freezePath(project_id)}
+                label="Freeze all"
+                done={({ frozen: names }) => frozen(names)}
+                size="compact-sm"
+                is_primary
+              />
+            </div>
+            <p className="muted">
+              A frozen property is a column in exports with typed columns. The column keeps its type
+              and its name. Values that do not fit stay whole in the rest column.
+            </p>
+            <Rows columns={['Property', 'State', 'Column', 'Values', 'Type']}>
+              {results.map((one) => (
+                <ProposalRow
+                  key={one.property}
+                  project_id={project_id}
+                  proposal={one}
+                  frozen={frozen}
+                />
+              ))}
+            </Rows>
+            {count > results.length && (
+              <p className="muted">
+                The first {results.length} are shown. The others follow once these are frozen.
+              </p>
+            )}
+          </>
+        )
+      }
+    </Shown>
+  );
+}
+
+function ProposalRow({
+  project_id,
+  proposal,
+  frozen,
+}: {
+  project_id: string;
+  proposal: SchemaProposal;
+  frozen: (names: string[]) => Promise<string>;
+}) {
+  const { property, column, values, misfits, namesakes, other_types } = proposal;
+  const [type, setType] = useState(proposal.type);
+  return (
+    <Table.Tr>
+      <Table.Th scope="row">
+        <bdi>{property}</bdi>
+      </Table.Th>
+      <Table.Td data-label="State">
+        <StateMark state={stateOf('proposed')} />
+      </Table.Td>
+      <Table.Td data-label="Column" className="long">
+        {column === null ? 'None: the schema is full' : <code>{column}</code>}
+        {namesakes.length > 0 && (
+          <div className="muted">
+            Not the same as <bdi>{namesakes.join(', ')}</bdi>
+          </div>
+        )}
+      </Table.Td>
+      <Table.Td data-label="Values">
+        <Fit values={values} misfits={misfits} />
+      </Table.Td>
+      <Table.Td data-label="Type">
+        <span className="type_choice">
+          {other_types.length === 0 ? (
+            <span className="type_word">{type}</span>
+          ) : (
+            <NativeSelect
+              size="xs"
+              aria-label={`Type of ${property}`}
+              value={type}
+              onChange={({ currentTarget: { value } }) => setType(value as typeof type)}
+              data={[proposal.type, ...other_types]}
+            />
+          )}
+          {column !== null && (
+            <ActButton
+              path={freezePath(project_id)}
+              body={{ properties: [{ property, type }] }}
+              label="Freeze"
+              about={property}
+              done={({ frozen: names }) => frozen(names)}
+            />
+          )}
+        </span>
+      </Table.Td>
+    </Table.Tr>
+  );
+}

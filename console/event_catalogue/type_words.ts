@@ -1,0 +1,35 @@
+import type { CatalogueProperty } from '../../server/api/event_catalogue/schema.ts';
+
+type Kind = CatalogueProperty['types'][number]['type'];
+
+/** The kinds of JSON values, as people say them. */
+const kind_words: Record<Kind, string> = {
+  null: 'null',
+  boolean: 'true or false',
+  integer: 'integer',
+  long_integer: 'long integer',
+  float: 'decimal',
+  large_number: 'huge number',
+  timestamp: 'date and time',
+  text: 'text',
+  object: 'object',
+  array: 'list',
+};
+
+/** The kinds of a property's values, each with its share if there are several. */
+export function typeWords({ events, types }: Pick<CatalogueProperty, 'events' | 'types'>): {
+  word: string;
+  share: string | undefined;
+}[] {
+  return types.map((one) => ({
+    word: kind_words[one.type],
+    share: types.length === 1 ? undefined : percent(one.events / events),
+  }));
+}
+
+/** A share as a percentage; what is not quite all or nothing does not read as that. */
+export function percent(share: number): string {
+  if (share > 0 && share < 0.01) return '< 1 %';
+  if (share < 1 && share > 0.99) return '> 99 %';
+  return `${Math.round(share * 100)} %`;
+}

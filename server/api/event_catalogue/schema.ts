@@ -1,0 +1,123 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { value_kinds } from '../../engine/ingest/catalogue/value_kind.ts';
+import { PageQuery, pageOf } from '../../platform/http/lists/pagination.ts';
+import { nullable } from '../../platform/nullable.ts';
+import { instant } from '../../platform/http/schemas.ts';
+
+/** Days of `by_day`. */
+export const days_shown = 30;
+
+const first_seen_at = instant('When the first of them happened, or came in if that was before.');
+const last_seen_at = instant('When the last of them happened, or came in if that was before.');
+
+/** An event of the catalogue. */
+export const CatalogueEvent = Type.Object(
+  {
+    event: Type.String({ description: 'Its name.' }),
+    events: Type.Integer({ description: 'How many came in.' }),
+    events_7_days: Type.Integer({ description: 'How many of the last 7 days, with today (UTC).' }),
+    events_30_days: Type.Integer({ description: 'How many of the last 30 days.' }),
+    by_day: Type.Array(Type.Integer(), {
+      description: `How many of each of the last ${days_shown} days, the oldest first.`,
+    }),
+    properties: Type.Integer({ description: 'How many properties it has.' }),
+    first_seen_at,
+    last_seen_at,
+  },
+  { title: 'CatalogueEvent' },
+);
+export type CatalogueEvent = Static<typeof CatalogueEvent>;
+
+/** A property of the catalogue. */
+export const CatalogueProperty = Type.Object(
+  {
+    property: Type.String({ description: 'Its name.' }),
+    events: Type.Integer({ description: 'How many events have it.' }),
+    share: Type.Number({ description: 'The share of all events that have it: 0 to 1.' }),
+    types: Type.Array(
+      Type.Object({
+        type: Type.Enum([...value_kinds]),
+        events: Type.Integer({ description: 'How many events have such a value.' }),
+      }),
+      {
+        description:
+          'The types of its values, the most frequent first. `long_integer`: whole numbers beyond ' +
+          '2^53. `large_number`: numbers beyond 64 bits. `timestamp`: texts with date, time and ' +
+          'zone.',
+      },
+    ),
+    first_seen_at,
+    last_seen_at,
+  },
+  { title: 'CatalogueProperty' },
+);
+export type CatalogueProperty = Static<typeof CatalogueProperty>;
+
+const progress = {
+  counted_until: nullable(
+    instant('Events that were inserted before are counted; null: none is counted yet.'),
+  ),
+  is_counting: Type.Boolean({ description: 'True if events wait to be counted.' }),
+};
+
+/** A page of events, with what has no row. */
+export const CatalogueEvents = Type.Object(
+  {
+    ...pageOf(CatalogueEvent).properties,
+    ...progress,
+    other_events: Type.Integer({
+      description: 'Events that have no row, because the catalogue is full.',
+    }),
+    other_values: Type.Integer({
+      description: 'Values of properties that have no row, because the catalogue is full.',
+    }),
+  },
+  { title: 'CatalogueEventList' },
+);
+
+/** A page of properties. */
+export const CatalogueProperties = Type.Object(
+  {
+    ...pageOf(CatalogueProperty).properties,
+    ...progress,
+    events: Type.Integer({ description: 'How many events there are of that name, or in all.' }),
+  },
+  { title: 'CataloguePropertyList' },
+);
+
+const search = Type.Optional(
+  Type.String({
+    maxLength: 400,
+    description: 'Only names with this text, whatever the case of its letters.',
+  }),
+);
+const upOrDown = <Name extends string>(names: readonly Name[]) =>
+  names.flatMap((name): (Name | `-${Name}`)[] => [name, `-${name}`]);
+const ordering = <Name extends string>(names: readonly Name[], usual: string) =>
+  Type.Optional(
+    Type.Enum(upOrDown(names), {
+      description: `Field to order by; "-" before it for the greatest first. Default \`${usual}\`.`,
+    }),
+  );
+
+/** The query parameters of the list of events. */
+export const CatalogueEventQuery = Type.Object({
+  ...PageQuery.properties,
+  event: Type.Optional(Type.String({ maxLength: 400, description: 'Only the event of this name.' })),
+  search,
+  ordering: ordering(
+    ['event', 'events', 'events_7_days', 'events_30_days', 'first_seen_at', 'last_seen_at'],
+    '-events_30_days',
+  ),
+});
+
+/** The query parameters of the list of properties. */
+export const CataloguePropertyQuery = Type.Object({
+  ...PageQuery.properties,
+  event: Type.Optional(
+    Type.String({ maxLength: 400, description: 'Only properties of this event; default of all.' }),
+  ),
+  search,
+  ordering: ordering(['property', 'events', 'first_seen_at', 'last_seen_at'], '-events'),
+});

@@ -1,0 +1,144 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { property_types } from '../../engine/model/schema/property_type.ts';
+import { property_characters_max, property_sources } from '../../engine/model/schema/store.ts';
+import { PageQuery, pageOf } from '../../platform/http/lists/pagination.ts';
+import { nullable } from '../../platform/nullable.ts';
+import { instant } from '../../platform/http/schemas.ts';
+import { ManagedBy } from '../managed/schema.ts';
+
+const type = Type.Enum([...property_types], {
+  description:
+    'The JSON values that the column takes; all others go into the rest column as they are. ' +
+    '`timestamp`: texts with date, time and zone. `json`: every value.',
+});
+const source = Type.Enum([...property_sources], {
+  description: 'Whose property it is: of events or of persons.',
+});
+const property = Type.String({
+  minLength: 1,
+  maxLength: property_characters_max,
+  description: 'Name of the property.',
+});
+const counts = {
+  values: nullable(
+    Type.Integer({
+      description: 'Values of the property that came in, without null; null: not counted.',
+    }),
+  ),
+  misfits: nullable(
+    Type.Integer({ description: 'How many of them do not fit the type; null: not counted.' }),
+  ),
+  other_types: Type.Array(Type.Enum([...property_types]), {
+    description:
+      'Types that take more of these values, and `timestamp` if all of them are dates with time ' +
+      'and zone.',
+  }),
+};
+
+/** A column of the schema. */
+export const SchemaColumn = Type.Object(
+  {
+    id: Type.String({ description: 'Project, source and column, with dots between them.' }),
+    source,
+    property,
+    type,
+    column: Type.String({
+      description: 'Its name at destinations, never given to another property or type.',
+    }),
+    is_filled: Type.Boolean({
+      description: 'False: it was removed, and its values go into the rest column.',
+    }),
+    added_in: Type.Integer({ description: 'The number of the schema that had it first.' }),
+    ...counts,
+    created_at: instant('When it was frozen first.'),
+    managed_by: ManagedBy,
+  },
+  { title: 'SchemaColumn' },
+);
+export type SchemaColumn = Static<typeof SchemaColumn>;
+
+/** A type that the catalogue proposes for a property without a column. */
+export const SchemaProposal = Type.Object(
+  {
+    source,
+    property,
+    type,
+    column: nullable(
+      Type.String({ description: 'The name of its column; null: the schema is full.' }),
+    ),
+    ...counts,
+    namesakes: Type.Array(Type.String(), {
+      description: 'Properties with a column that differ only in how they are written.',
+    }),
+  },
+  { title: 'SchemaProposal' },
+);
+export type SchemaProposal = Static<typeof SchemaProposal>;
+
+const schema_number = Type.Integer({
+  description: 'The number of the schema; every change of it adds one.',
+});
+
+/** A page of columns. */
+export const SchemaColumns = Type.Object(
+  { ...pageOf(SchemaColumn).properties, schema_number },
+  { title: 'SchemaColumnList' },
+);
+
+/** A page of proposals. */
+export const SchemaProposals = pageOf(SchemaProposal);
+
+/** The query parameters of the list of columns. */
+export const SchemaColumnQuery = Type.Object({
+  ...PageQuery.properties,
+  source: Type.Optional(source),
+  is_filled: Type.Optional(
+    Type.Boolean({ description: 'True: without those that were removed. False: only these.' }),
+  ),
+});
+
+/** The body of POST. */
+export const NewSchemaColumn = Type.Object({
+  property,
+  type,
+  source: Type.Optional(
+    Type.Enum([...property_sources], { description: 'Default `event`: a property of events.' }),
+  ),
+});
+export type NewSchemaColumn = Static<typeof NewSchemaColumn>;
+
+/** Most properties of one request to freeze them. */
+export const frozen_at_once_max = 500;
+
+/** The body of `freeze/`. */
+export const SchemaFreeze = Type.Object({
+  properties: Type.Optional(
+    Type.Array(
+      Type.Object({
+        property,
+        type: Type.Optional(
+          Type.Enum([...property_types], { description: 'Default: the one that is proposed.' }),
+        ),
+      }),
+      {
+        minItems: 1,
+        maxItems: frozen_at_once_max,
+        description: 'Properties of events; default all that are proposed.',
+      },
+    ),
+  ),
+});
+export type SchemaFreeze = Static<typeof SchemaFreeze>;
+
+/** The answer of `freeze/`. */
+export const SchemaFrozen = Type.Object(
+  {
+    schema_number,
+    frozen: Type.Array(Type.String(), { description: 'The columns that came in, by name.' }),
+    left_out: Type.Array(Type.String(), {
+      description: 'Properties that have no column because the schema is full.',
+    }),
+  },
+  { title: 'SchemaFrozen' },
+);

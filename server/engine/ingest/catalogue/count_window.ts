@@ -1,0 +1,116 @@
+import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
+import { kindOf, pairsOf } from './value_kind.ts';
+import type { ValueKind } from './value_kind.ts';
+
+/** A window has at most so many events, and bytes of properties unless one batch has more. */
+const window_max = { events: 20_000, bytes: 32 * 1024 * 1024 };
+/** Properties of one event that are looked at. */
+const pairs_max = 1_000;
+/** Different names of a window that the store tells apart; further ones are left out. */
+const groups_max = 50_000;
+const question_seconds_max = 60;
+
+/** Insertions of a project, in milliseconds: from the first instant up to the last one, half open. */
+export type Window = { team_id: number; from: number; to: number };
+
+/** Events of a name and a day; instants in milliseconds. An event is seen when it happened, and not
+ * after it came in. */
+export type EventCount = {
+  event: string;
+  day: string;
+  events: number;
+  first: number;
+  last: number;
+};
+
+/** Events of a name that have a property with a value of this kind. */
+export type PropertyCount = {
+  event: string;
+  property: string;
+  kind: ValueKind;
+  events: number;
+  first: number;
+  last: number;
+};
+
+/** What came in within a window. */
+export type WindowCounts = {
+  window: Window;
+  /** All events, also those that `events` has no row for. */
+  total: number;
+  events: EventCount[];
+  properties: PropertyCount[];
+};
+
+const within = `team_id = {team_id:Int64}
+  AND inserted_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
+  AND inserted_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC')`;
+const seen = 'toUnixTimestamp64Milli(least(timestamp, inserted_at))';
+
+/**
+ * Counts the events of the window, or of a first part of it if it is long: whole batches, at least
+ * one. It takes one thread of the store. Rows below `to` must be final, and the replica must have
+ * them.
+ */
+export async function countWindow(
+  clickhouse: ClickHouse,
+  asked: Window,
+  signal: AbortSignal,
+  most = window_max,
+): Promise<WindowCounts> {
+  const rows = <Row>(query: string, window: Window) =>
+    clickhouse.rows<Row>({
+      query,
+      query_params: window,
+      clickhouse_settings: {
+        max_threads: 1,
+        max_execution_time: question_seconds_max,
+        max_rows_to_group_by: String(groups_max),
+        group_by_overflow_mode: 'any',
+      },
+      abort_signal: AbortSignal.any([
+        signal,
+        AbortSignal.timeout((question_seconds_max + 1) * 1_000),
+      ]),
+    });
+  const [bound] = await rows<{ to: number; total: number }>(boundedBy(most), asked);
+  const { to, total } = bound!;
+  const window = { ...asked, to: total === 0 ? asked.to : Math.min(asked.to, to) };
+  if (total === 0) return { window, total, events: [], properties: [] };
+  return {
+    window,
+    total,
+    events: await rows<EventCount>(events, window),
+    properties: await rows<PropertyCount>(properties, window),
+  };
+}
+
+// The batches that fit, else the first one. The last batch of the limit may be cut off, and then it
+// is beyond the bound.
+const boundedBy = (most: typeof window_max) => `
+  SELECT toUInt32(countIf(fits) AS fitting) AS fitting_batches,
+    toUnixTimestamp64Milli(if(fitting = 0, min(inserted_at), maxIf(inserted_at, fits))) + 1 AS to,
+    toUInt32(if(fitting = 0, argMin(events, inserted_at), sumIf(events, fits))) AS total
+  FROM (
+    SELECT inserted_at, events, sum(events) OVER upwards <= ${most.events}
+      AND sum(bytes) OVER upwards <= ${most.bytes} AS fits
+    FROM (
+      SELECT inserted_at, count() AS events, sum(length(properties)) AS bytes
+      FROM (SELECT inserted_at, properties FROM events WHERE ${within}
+        ORDER BY team_id, inserted_at LIMIT ${most.events + 1})
+      GROUP BY inserted_at)
+    WINDOW upwards AS (ORDER BY inserted_at))`;
+
+const events = `
+  SELECT event, toString(toDate(fromUnixTimestamp64Milli(seen, 'UTC'))) AS day,
+    toUInt32(count()) AS events, min(seen) AS first, max(seen) AS last
+  FROM (SELECT event, ${seen} AS seen FROM events WHERE ${within})
+  GROUP BY event, day`;
+
+const properties = `
+  SELECT event, property, kind, toUInt32(count()) AS events, min(seen) AS first, max(seen) AS last
+  FROM (
+    SELECT event, seen, pair.1 AS property, ${kindOf('pair.2')} AS kind
+    FROM (SELECT event, ${seen} AS seen, arrayJoin(${pairsOf('properties', pairs_max)}) AS pair
+      FROM events WHERE ${within}))
+  GROUP BY event, property, kind`;

@@ -1,0 +1,79 @@
+import { widens } from '../../model/schema/property_type.ts';
+import type { PropertyType } from '../../model/schema/property_type.ts';
+import type { ValueKind } from './value_kind.ts';
+
+/** Fewer values say nothing of a type, least of all one. */
+export const proposed_values_min = 10;
+/** A type other than `json` is proposed only if so large a share of the values fits it. */
+const fitting_share_min = 0.9;
+
+/** How many values of a property are of each kind. */
+export type KindCounts = Partial<Record<ValueKind, number>>;
+
+/** A type for a property: of `values`, `misfits` would go into the rest column. */
+export type Proposal = { type: PropertyType; values: number; misfits: number };
+
+/** The kinds whose values a column of the type keeps as they are. */
+const fitting: Record<PropertyType, readonly ValueKind[]> = {
+  boolean: ['boolean'],
+  integer: ['integer', 'long_integer'],
+  float: ['integer', 'float'],
+  timestamp: ['timestamp'],
+  text: ['text', 'timestamp'],
+  json: [
+    'boolean',
+    'integer',
+    'long_integer',
+    'float',
+    'large_number',
+    'timestamp',
+    'text',
+    'object',
+    'array',
+  ],
+};
+
+/** Returns how many values a column has to take: all but null, which no type takes. */
+export function valuesOf(kinds: KindCounts): number {
+  return sum(kinds, fitting.json);
+}
+
+/** Returns how many of the values a column of the type leaves to the rest column. */
+export function misfitsOf(type: PropertyType, kinds: KindCounts): number {
+  return valuesOf(kinds) - sum(kinds, fitting[type]);
+}
+
+/**
+ * Returns the type that the values of a property speak for; undefined while there are too few. A
+ * number is an integer only if all numbers were: 10 and 10.0 are one number to their sender. What
+ * only looks like another type is text: "true", "007", dates. Lists, objects and mixtures are JSON.
+ * Pure.
+ */
+export function propose(kinds: KindCounts): Proposal | undefined {
+  const values = valuesOf(kinds);
+  if (values < proposed_values_min) return undefined;
+  const number = sum(kinds, ['float', 'large_number']) > 0 ? 'float' : 'integer';
+  const best = (['boolean', number, 'text'] as const)
+    .map((type) => ({ type, misfits: misfitsOf(type, kinds) }))
+    .toSorted((one, other) => one.misfits - other.misfits)[0]!;
+  return values - best.misfits >= values * fitting_share_min
+    ? { ...best, values }
+    : { type: 'json', values, misfits: 0 };
+}
+
+/**
+ * Returns the types that a person may choose in place of one: those that take more of the values,
+ * and dates where all texts are.
+ */
+export function otherTypes(type: PropertyType, kinds: KindCounts): PropertyType[] {
+  const misfits = misfitsOf(type, kinds);
+  const are_dates = type === 'text' && (kinds.timestamp ?? 0) > 0 && kinds.text === undefined;
+  const wider = (['float', 'text', 'json'] as const).filter(
+    (other) => widens(type, other) && misfitsOf(other, kinds) < misfits,
+  );
+  return [...(are_dates ? (['timestamp'] as const) : []), ...wider];
+}
+
+function sum(kinds: KindCounts, wanted: readonly ValueKind[]): number {
+  return wanted.reduce((total, kind) => total + (kinds[kind] ?? 0), 0);
+}
