@@ -67,7 +67,7 @@ export function commitRoutes(app: FastifyInstance, deps: Deps): void {
       if (held === undefined) throw noTable(from);
       requireCommits(held);
       const namespace = await holdNamespace(tx, team_id, to.levels);
-      // The keys of its files are those of its namespace.
+      // Its namespace has the keys of its files.
       if (namespace.batch_export_id !== held.storage_id)
         throw badRequest('The namespaces have their files in different places.');
       await renameTable(tx, held, namespace, to.name);

@@ -128,7 +128,7 @@ async function placeOf(
   };
 }
 
-/** The properties after the change, and what clients are told of it. Throws 400, 403 and 422. */
+/** The properties after the change, and the answer to the client. Throws 400, 403 and 422. */
 function changed(request: FastifyRequest, before: Record<string, string>) {
   const sent = exactBody(request);
   const removals = textListAt(sent['removals'] ?? [], 'removals');

@@ -107,6 +107,8 @@ function sign(
   const secret: string | Buffer = `AWS4${place.aws_secret_access_key}`;
   const signing_key = scope.reduce<string | Buffer>((by, part) => hmac(by, part), secret);
   const signature = hmac(signing_key, text).toString('hex');
+  // Clients name the host themselves.
+  if (!given.some(([name]) => name === 'host')) sent.delete('host');
   return {
     ...Object.fromEntries(sent),
     authorization: [
