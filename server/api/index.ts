@@ -12,6 +12,7 @@ import { domainRoutes } from './domains/routes.ts';
 import { erasureRoutes } from './erasures/routes.ts';
 import { eventCatalogueRoutes } from './event_catalogue/routes.ts';
 import { eventRoutes } from './events/routes.ts';
+import { icebergRoutes } from './iceberg/routes.ts';
 import { ingestionWarningRoutes } from './ingestion_warnings/routes.ts';
 import { instanceRoutes } from './instance/routes.ts';
 import { fileDownloadRoutes } from './file_downloads/routes.ts';
@@ -45,6 +46,7 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   batchExportRoutes,
   destinationRoutes,
   fileDownloadRoutes,
+  icebergRoutes,
   noticeTargetRoutes,
   noticeDeliveryRoutes,
   queryRoutes,
