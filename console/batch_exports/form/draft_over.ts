@@ -37,10 +37,7 @@ function storedTexts(base: Base | undefined, zone: string): Record<string, strin
   return shownTexts(draftOf(base, zone), base?.destination.config ?? {});
 }
 
-function shownTexts(
-  { type, typed: _, is_query, allow_empty, ...texts }: Draft,
-  config: object,
-) {
+function shownTexts({ type, typed: _, is_query, allow_empty, ...texts }: Draft, config: object) {
   const of_config = Object.entries(config).map(([key, value]: [string, unknown]) => [
     `destination__config__${key}`,
     typeof value === 'string' ? value : textOf(value),
