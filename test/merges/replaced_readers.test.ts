@@ -232,18 +232,14 @@ test(
     }),
 );
 
-test('ClickHouse: readers, a view and a long query', () =>
-  withScene(
-    openClickHouseStore,
-    async ({ store, place, table: name, session, batch_export_id }) => {
-      const table = `${String(place.config['database'])}.${name}`;
-      await session.rows(`SELECT 1`);
-      const long = session.rows<Seen>(
-        `SELECT revision AS generation, count() AS count FROM ${table}
+test('ClickHouse: readers and a long query', () =>
+  withScene(openClickHouseStore, async (scene) => {
+    const table = `${String(scene.place.config['database'])}.${scene.table}`;
+    const long = scene.session.rows<Seen>(
+      `SELECT revision AS generation, count() AS count FROM ${table}
         WHERE sleepEachRow(0.001) = 0 GROUP BY revision SETTINGS max_block_size = 100`,
-      );
-      const looks = await playReaders(scene, [table]);
-      assert.ok(looks > generations, `${looks} looks`);
-      assert.equal(generationIn('long', await long), 1);
-    },
-  ));
+    );
+    const looks = await playReaders(scene, [table]);
+    assert.ok(looks > generations, `${looks} looks`);
+    assert.equal(generationIn('long', await long), 1);
+  }));
