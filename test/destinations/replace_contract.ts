@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import type { TestContext } from 'node:test';
 import type { Delivery, SliceOutcome } from '../../server/engine/model/destination/destination.ts';
 import { isLasting } from '../factories/batch_exports/deliveries.ts';
 import { manifestText } from './destination_world.ts';
@@ -8,15 +9,17 @@ import type { Config, Contract } from './destination_world.ts';
 
 const instants = ['2026-01-01T01:00:00.000Z', '2026-01-01T02:00:00.000Z'] as const;
 
+/** A place, and the export whose generations go there. */
+type Scene = { contract: Contract; config: Config; generation(at: string): Delivery };
+
 /**
  * Registers the tests of deliveries that replace a table, for destinations of tables. Generations
  * of one export follow each other; an older one comes late; one is empty; others write there too.
  */
 export function testReplacing(contract: Contract): void {
-  const { under } = contract;
-  if (under.definition.column_set !== 'tables') return;
-  test('a generation takes the place of the table, and never that of a later one', async (context) => {
-    const config = await under.configure();
+  if (contract.under.definition.column_set !== 'tables') return;
+  test('a generation takes the place of a table, and never that of a later one', async (context) => {
+    const config = await contract.under.configure();
     const { batch_export_id } = contract.delivery();
     const generation = (at: string): Delivery => ({
       ...contract.delivery(),
@@ -24,55 +27,70 @@ export function testReplacing(contract: Contract): void {
       merge: null,
       generation: at,
     });
-    const first = generation(instants[0]);
-    const whole = contract.expected();
-    await context.test('the first one creates the table', async () => {
-      await contract.deliver(config, { ...contract.delivery(), batch_export_id });
-      await deliver(contract, config, first, [0, 1]);
-      assert.deepEqual(await contract.readBack(config), whole);
-    });
-    const second = generation(instants[1]);
-    const part = whole.filter(({ uuid }) => isOfSecond(contract, uuid));
-    await context.test('the next one leaves its rows alone, and its receipt', async () => {
-      await deliver(contract, config, second, [1]);
-      assert.deepEqual(await contract.readBack(config), part);
-      assert.deepEqual(await receiptsAt(contract, config, second), [second.delivery_id]);
-      assert.deepEqual(await under.leftovers(config), []);
-    });
-    await context.test('a repeat of its commit changes nothing', async () => {
-      const sink = await contract.open(config, { ...second, run_id: randomUUID(), attempt: 2 });
-      assert.equal(await sink.isCommitted(), true);
-      await sink.close();
-      assert.deepEqual(await contract.readBack(config), part);
-    });
-    await context.test('an older one is refused at its commit', async () => {
-      const late = generation(instants[0]);
-      await assert.rejects(deliver(contract, config, late, [0, 1]), isLasting('superseded'));
-      assert.deepEqual(await contract.readBack(config), part);
-      assert.deepEqual(await receiptsAt(contract, config, second), [second.delivery_id]);
-      assert.deepEqual(await under.leftovers(config), []);
-    });
-    await context.test('one that breaks off is followed by the next attempt', async () => {
-      const next = generation(instants[1]);
-      const dead = await contract.open(config, next);
-      const outcomes = [await contract.write(dead, config, 0)];
-      await dead.close();
-      await deliver(contract, config, { ...next, attempt: 2 }, [0, 1], outcomes);
-      assert.deepEqual(await contract.readBack(config), whole);
-    });
-    await context.test('one without rows empties the table', async () => {
-      const empty = generation(instants[1]);
-      await deliver(contract, config, empty, []);
-      assert.deepEqual(await contract.readBack(config), []);
-      assert.deepEqual(await receiptsAt(contract, config, empty), [empty.delivery_id]);
-    });
-    await context.test('rows of another export are not lost', async () => {
-      await contract.deliver(config, contract.delivery());
-      const next = generation(instants[1]);
-      await assert.rejects(deliver(contract, config, next, [1]), isLasting('table_shared'));
-      assert.deepEqual(await contract.readBack(config), whole);
-      assert.deepEqual(await under.leftovers(config), []);
-    });
+    await contract.deliver(config, { ...contract.delivery(), batch_export_id });
+    const scene = { contract, config, generation };
+    await followEachOther(context, scene);
+    await endOtherwise(context, scene);
+  });
+}
+
+async function followEachOther(context: TestContext, scene: Scene): Promise<void> {
+  const { contract, config, generation } = scene;
+  const { under } = contract;
+  const whole = contract.expected();
+  await context.test('the first one takes the place of appended rows', async () => {
+    await deliver(contract, config, generation(instants[0]), [0, 1]);
+    assert.deepEqual(await contract.readBack(config), whole);
+  });
+  const second = generation(instants[1]);
+  const part = whole.filter(({ uuid }) => isOfSecond(contract, uuid));
+  const assertSecond = async () => {
+    assert.deepEqual(await contract.readBack(config), part);
+    assert.deepEqual(await receiptsAt(contract, config, second), [second.delivery_id]);
+    assert.deepEqual(await under.leftovers(config), []);
+  };
+  await context.test('the next one leaves its rows alone, and its receipt', async () => {
+    await deliver(contract, config, second, [1]);
+    await assertSecond();
+  });
+  await context.test('a repeat of its commit changes nothing', async () => {
+    const sink = await contract.open(config, { ...second, run_id: randomUUID(), attempt: 2 });
+    assert.equal(await sink.isCommitted(), true);
+    await sink.close();
+    await assertSecond();
+  });
+  await context.test('an older one is refused at its commit', async () => {
+    const late = generation(instants[0]);
+    await assert.rejects(deliver(contract, config, late, [0, 1]), isLasting('superseded'));
+    await assertSecond();
+  });
+}
+
+async function endOtherwise(
+  context: TestContext,
+  { contract, config, generation }: Scene,
+): Promise<void> {
+  const whole = contract.expected();
+  await context.test('one that breaks off is followed by the next attempt', async () => {
+    const next = generation(instants[1]);
+    const dead = await contract.open(config, next);
+    const outcomes = [await contract.write(dead, config, 0)];
+    await dead.close();
+    await deliver(contract, config, { ...next, attempt: 2 }, [0, 1], outcomes);
+    assert.deepEqual(await contract.readBack(config), whole);
+  });
+  await context.test('one without rows empties the table', async () => {
+    const empty = generation(instants[1]);
+    await deliver(contract, config, empty, []);
+    assert.deepEqual(await contract.readBack(config), []);
+    assert.deepEqual(await receiptsAt(contract, config, empty), [empty.delivery_id]);
+  });
+  await context.test('rows of another export are not lost', async () => {
+    await contract.deliver(config, contract.delivery());
+    const next = generation(instants[1]);
+    await assert.rejects(deliver(contract, config, next, [1]), isLasting('table_shared'));
+    assert.deepEqual(await contract.readBack(config), whole);
+    assert.deepEqual(await contract.under.leftovers(config), []);
   });
 }
 

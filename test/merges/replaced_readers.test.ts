@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import type { Dialect } from '../../server/engine/destinations/sql_tables/dialect.ts';
 import type { ValueRow } from '../../server/engine/model/destination/content_source.ts';
+import { RetryableError } from '../../server/engine/model/destination/errors.ts';
 import { freshDelivery, isLasting } from '../factories/batch_exports/deliveries.ts';
 import { inDepth } from '../depth.ts';
 import { mariaDbMissing } from '../servers/databases/mariadb_server.ts';
@@ -11,7 +12,7 @@ import { columns } from './model.ts';
 import { openClickHouseStore, openMySqlStore, openPostgresStore } from './stores.ts';
 import type { MergePlace, MergeStore } from './stores.ts';
 
-const generations = inDepth(12, 200);
+const generations = inDepth(8, 200);
 const rows_least = 2_000;
 
 /** The rows of a generation all say so in `revision`, and each generation has one more. */
@@ -55,6 +56,23 @@ async function replace(
   }
 }
 
+const attempts_max = 8;
+
+/** As the engine tries it: again after a fault that passes, and no more where it is too late. */
+async function replaceInTime(
+  place: MergePlace,
+  batch_export_id: string,
+  number: number,
+): Promise<void> {
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      return await replace(place, batch_export_id, number);
+    } catch (error) {
+      if (isLasting('superseded')(error)) return;
+      if (!(error instanceof RetryableError) || attempt === attempts_max) throw error;
+    }
+}
+
 type Seen = { generation: number | string; count: number | string };
 
 /** Fails unless the rows are those of one generation, all of them; gives its number. */
@@ -69,37 +87,47 @@ function generationIn(where: string, seen: Seen[]): number {
 const looking = (relation: string) =>
   `SELECT revision AS generation, count(*) AS count FROM ${relation} GROUP BY revision`;
 
+type Scene = {
+  store: MergeStore;
+  place: MergePlace;
+  /** The table as statements name it. */
+  table: string;
+  session: Dialect;
+  batch_export_id: string;
+};
+
 /**
- * Replaces a table again and again while readers look at these relations. Each must see one whole
- * generation, and none older than before. Gives the number of looks.
+ * Replaces a table again and again, by two generations at a time, while readers look at these
+ * relations. Each must see one whole generation, and none older than before. Gives the number of
+ * looks.
  */
-async function playReaders(
-  store: MergeStore,
-  place: MergePlace,
-  batch_export_id: string,
-  relations: string[],
-): Promise<number> {
+async function playReaders(scene: Scene, relations: string[]): Promise<number> {
+  const { store, place, batch_export_id, session } = scene;
   let is_over = false;
   let looks = 0;
   const follow = async (relation: string) => {
-    const session = await place.speak();
+    const own = await place.speak();
     let latest = 0;
     try {
       while (!is_over) {
-        const seen = await session.rows<Seen>(looking(relation));
+        const seen = await own.rows<Seen>(looking(relation));
         const generation = generationIn(`${store.name}, ${relation}`, seen);
         assert.ok(generation >= latest, `${store.name}: ${generation} after ${latest}`);
         latest = generation;
         looks += 1;
       }
     } finally {
-      await session.close();
+      await own.close();
     }
   };
   const readers = Promise.all(relations.map(follow));
   try {
-    for (let number = 2; number <= generations; number += 1)
-      await replace(place, batch_export_id, number);
+    for (let number = 2; number <= generations; number += 2) {
+      const rivals = [number + 1, number].map((one) => replaceInTime(place, batch_export_id, one));
+      await Promise.all(rivals);
+      const seen = await session.rows<Seen>(looking(relations[0]!));
+      assert.equal(generationIn(store.name, seen), number + 1);
+    }
     // An older one is refused, however late it comes.
     await assert.rejects(replace(place, batch_export_id, 2), isLasting('superseded'));
   } finally {
@@ -108,16 +136,6 @@ async function playReaders(
   }
   return looks;
 }
-
-type Scene = {
-  store: MergeStore;
-  place: MergePlace;
-  /** The table as statements name it. */
-  table: string;
-  session: Dialect;
-  /** A session with an open transaction that has looked at the first generation. */
-  batch_export_id: string;
-};
 
 async function withScene(
   openStore: () => Promise<MergeStore>,
@@ -139,7 +157,8 @@ async function withScene(
 }
 
 test('PostgreSQL: readers, a view, a grant, a foreign key and a long transaction', () =>
-  withScene(openPostgresStore, async ({ store, place, table, session, batch_export_id }) => {
+  withScene(openPostgresStore, async (scene) => {
+    const { place, table, session, batch_export_id } = scene;
     const run = <Row extends Record<string, unknown>>(statement: string) =>
       session.rows<Row>(statement);
     await run(`CREATE VIEW ${table}_view AS SELECT * FROM ${table}`);
@@ -153,7 +172,7 @@ test('PostgreSQL: readers, a view, a grant, a foreign key and a long transaction
       await long.rows('BEGIN ISOLATION LEVEL REPEATABLE READ');
       await long.rows(`SELECT 1 FROM ${table} LIMIT 1`);
       const relations = [table, `${table}_view`];
-      const looks = await playReaders(store, place, batch_export_id, relations);
+      const looks = await playReaders(scene, relations);
       assert.ok(looks > generations, `${looks} looks`);
       assert.equal(generationIn('long', await long.rows<Seen>(looking(table))), 1);
     } finally {
@@ -166,7 +185,7 @@ test('PostgreSQL: readers, a view, a grant, a foreign key and a long transaction
     const cascading = `REFERENCES ${table} (number) ON DELETE CASCADE`;
     await run(`CREATE TABLE ${table}_cascading (number bigint ${cascading})`);
     await assert.rejects(
-      replace(place, batch_export_id, generations + 1),
+      replace(place, batch_export_id, generations + 2),
       isLasting('table_unsuitable'),
     );
     await run(`DROP TABLE ${table}_cascading, ${table}_of`);
@@ -177,7 +196,8 @@ test(
   'MariaDB: readers, a view, a grant, a foreign key and a long transaction',
   { skip: mariaDbMissing ?? false },
   () =>
-    withScene(openMySqlStore, async ({ store, place, table: name, session, batch_export_id }) => {
+    withScene(openMySqlStore, async (scene) => {
+      const { store, place, table: name, session, batch_export_id } = scene;
       const table = `warehouse.${name}`;
       const run = <Row extends Record<string, unknown>>(statement: string) =>
         session.rows<Row>(statement);
@@ -192,7 +212,7 @@ test(
       try {
         await long.rows('START TRANSACTION WITH CONSISTENT SNAPSHOT');
         const relations = [table, `${table}_view`];
-        const looks = await playReaders(store, place, batch_export_id, relations);
+        const looks = await playReaders(scene, relations);
         assert.ok(looks > generations, `${looks} looks`);
         assert.equal(generationIn('long', await long.rows<Seen>(looking(table))), 1);
       } finally {
@@ -205,25 +225,21 @@ test(
       await run(`CREATE TABLE ${table}_of (number bigint,
         FOREIGN KEY (number) REFERENCES ${table} (number)) ENGINE = InnoDB`);
       await assert.rejects(
-        replace(place, batch_export_id, generations + 1),
+        replace(place, batch_export_id, generations + 2),
         isLasting('table_unsuitable'),
       );
       await run(`DROP TABLE ${table}_of`);
     }),
 );
 
-test('ClickHouse: readers, a view and a long query', () =>
-  withScene(
-    openClickHouseStore,
-    async ({ store, place, table: name, session, batch_export_id }) => {
-      const table = `${String(place.config['database'])}.${name}`;
-      await session.rows(`SELECT 1`);
-      const long = session.rows<Seen>(
-        `SELECT revision AS generation, count() AS count FROM ${table}
+test('ClickHouse: readers and a long query', () =>
+  withScene(openClickHouseStore, async (scene) => {
+    const table = `${String(scene.place.config['database'])}.${scene.table}`;
+    const long = scene.session.rows<Seen>(
+      `SELECT revision AS generation, count() AS count FROM ${table}
         WHERE sleepEachRow(0.001) = 0 GROUP BY revision SETTINGS max_block_size = 100`,
-      );
-      const looks = await playReaders(store, place, batch_export_id, [table]);
-      assert.ok(looks > generations, `${looks} looks`);
-      assert.equal(generationIn('long', await long), 1);
-    },
-  ));
+    );
+    const looks = await playReaders(scene, [table]);
+    assert.ok(looks > generations, `${looks} looks`);
+    assert.equal(generationIn('long', await long), 1);
+  }));

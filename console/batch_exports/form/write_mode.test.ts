@@ -24,6 +24,11 @@ test('keys are names in their order, and are sent only with a merge', () => {
   assert.deepEqual(sent(merged), ['merge', ['uuid', 'event'], ['inserted_at']]);
   assert.deepEqual(sent({ ...merged, mode: 'append' }), ['append', null, null]);
   assert.deepEqual(sent({ ...merged, mode: '' }), [null, null, null]);
+  const bodies = (['append', 'replace'] as const).map(
+    (mode) =>
+      bodyOf({ ...merged, mode, allow_empty: true }, undefined, undefined, 'UTC').allow_empty,
+  );
+  assert.deepEqual(bodies, [undefined, true]);
 });
 
 test('of a stored export only the changed key is sent', () => {

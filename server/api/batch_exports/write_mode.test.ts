@@ -52,6 +52,9 @@ test('an export says how its rows go into the table, under either name', async (
     ],
     [{ destination, incremental_mode: 'APPEND' }, [null, 'APPEND', null, null]],
     [{ mode: 'append' }, ['append', 'APPEND', null, null]],
+    [{ destination, mode: 'replace' }, ['replace', null, null, null]],
+    [{ destination, mode: 'replace', model: 'persons' }, ['replace', null, null, null]],
+    [{ destination, mode: 'replace', allow_empty: true }, ['replace', null, null, null]],
     [{ destination, model: 'persons', mode: 'append' }, ['append', 'APPEND', null, null]],
     [{ destination, model: 'persons', incremental_mode: 'MERGE' }, [null, 'MERGE', ...person_keys]],
     [
@@ -87,7 +90,13 @@ test('a wrong rule is refused by its field, with what to do', async () => {
     ],
     [{ ...merging, mode: 'append' }, 'primary_key', /send null/],
     [{ ...merging, incremental_mode: 'APPEND' }, 'incremental_mode', /send "MERGE"/],
-    [{ destination, mode: 'replace' }, 'mode', /merge/],
+    [{ destination, mode: 'replace', primary_key: ['event'] }, 'primary_key', /no row is merged/],
+    [
+      { destination, mode: 'append', allow_empty: true },
+      'allow_empty',
+      /Only with `mode` "replace"/,
+    ],
+    [{ destination, mode: 'overwrite' }, 'mode', /merge/],
   ];
   for (const [body, attr, detail] of cases) {
     const whole = { name: 'New', interval: 'hour', ...body };
@@ -102,14 +111,15 @@ test('a wrong rule is refused by its field, with what to do', async () => {
     }
   }
   const file = { type: 'File', config: { prefix: 'x' } };
-  const files = await home.ask('POST', projectBase(home), {
-    name: 'New',
-    interval: 'hour',
-    ...merging,
-    destination: file,
-  });
-  assert.deepEqual([files.status, files.body.attr], [400, 'mode'], files.text);
-  assert.match(files.body.detail, /File cannot merge rows.*Postgres/);
+  for (const [mode, body] of [
+    ['merge', merging],
+    ['replace', { mode: 'replace' }],
+  ] as const) {
+    const whole = { name: 'New', interval: 'hour', ...body, destination: file };
+    const files = await home.ask('POST', projectBase(home), whole);
+    assert.deepEqual([files.status, files.body.attr], [400, 'mode'], files.text);
+    assert.match(files.body.detail, new RegExp(`File cannot ${mode} rows.*Postgres`));
+  }
 });
 
 test('a changed key or version starts a revision, and a query keeps its key', async () => {
@@ -126,8 +136,9 @@ test('a changed key or version starts a revision, and a query keeps its key', as
       await effect({ primary_key: ['event'] }),
       await effect({ mode: 'append', primary_key: null, version_key: null }),
       await effect({ mode: null }),
+      await effect({ mode: 'replace' }),
     ],
-    [false, true, true, true],
+    [false, true, true, true, true],
   );
   const gone = await home.ask('PATCH', url, {
     custom_query: 'SELECT event, inserted_at FROM events',
@@ -135,4 +146,7 @@ test('a changed key or version starts a revision, and a query keeps its key', as
   assert.deepEqual([gone.status, gone.body.attr], [400, 'primary_key'], gone.text);
   const appended = await home.ask('PATCH', url, { mode: 'append' });
   assert.deepEqual(rule(appended.body), ['append', 'APPEND', null, null], appended.text);
+  const replaced = await home.ask('PATCH', url, { mode: 'replace' });
+  assert.deepEqual([replaced.body.mode, replaced.body.allow_empty], ['replace', false]);
+  assert.equal(await effect({ allow_empty: true }), false);
 });

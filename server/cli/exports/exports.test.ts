@@ -123,6 +123,30 @@ test('a day and a week of an export turn when the options say', async () => {
   }
 });
 
+test('the way of rows into a table is an option', async () => {
+  const place = ['user=u', 'password=p', 'host=h', 'database=d'];
+  const to = ['--to', 'postgres', '--every', 'day', '-c', ...place];
+  const shown = async (name: string, ...words: string[]) => {
+    await run('exports', 'create', name, ...to, ...words);
+    return JSON.parse(await run('exports', 'show', name, '--json'));
+  };
+  const merged = await shown(
+    'merged',
+    '--mode',
+    'merge',
+    '--primary-key',
+    'uuid',
+    'event',
+    '--version-key',
+    'inserted_at',
+  );
+  assert.deepEqual([merged.mode, merged.primary_key], ['merge', ['uuid', 'event']]);
+  const replaced = await shown('replaced', '--mode', 'replace', '--allow-empty');
+  assert.deepEqual([replaced.mode, replaced.allow_empty], ['replace', true]);
+  const [, told] = await refused('exports', 'create', 'x', ...to, '--mode', 'overwrite');
+  assert.match(told, /mode: /);
+});
+
 test('a destination that fails its test creates nothing', async () => {
   const words = ['-c', 'url=http://127.0.0.1:9/', '--every', 'hour'];
   const [code, said] = await refused('exports', 'create', 'x', '--to', 'http', ...words, '--test');

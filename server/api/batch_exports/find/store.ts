@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 import type { StoredSlice } from '../../../engine/model/run.ts';
 import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
@@ -183,15 +184,13 @@ export function findSelectingRun(
   { id, revision }: SearchedExport,
   { happened_us, inserted_us }: StoredRecord,
 ): Promise<SelectingRun | undefined> {
-  const runs = (at_us: number) => sql`
+  const runs = (near: Sql) => sql`
     SELECT r.id, r.status, r.latest_error, r.delivery_id, r.backfill_id AS backfill,
       r.data_interval_start, r.data_interval_end, r.created_at,
       r.committing_at IS NOT NULL AS has_begun_to_commit, r.receipt IS NOT NULL AS has_receipt,
-      side.inserted_to
-    FROM (SELECT '1970-01-01Z'::timestamptz + ${at_us}::bigint * interval '1 microsecond' AS at) own
-    JOIN batch_export_runs r ON r.batch_export_id = ${id} AND r.revision = ${revision}
-      AND r.data_interval_start <= own.at AND r.data_interval_end > own.at
-      AND r.data_interval_start > own.at - make_interval(days => ${run_days_max})
+      coalesce(r.generation = 'stands', false) AS stands, side.inserted_to
+    FROM (SELECT * FROM batch_export_runs r WHERE r.batch_export_id = ${id}
+      AND r.revision = ${revision} AND ${near}) r
     CROSS JOIN LATERAL (
       SELECT max(s.inserted_to) AS inserted_to, count(*) AS sides
       FROM jsonb_to_recordset(r.selection) s (event_from bigint, event_to bigint,
@@ -201,12 +200,20 @@ export function findSelectingRun(
         AND (s.event_from IS NULL OR s.event_from * 1000 <= ${happened_us}::bigint)
         AND (s.event_to IS NULL OR s.event_to * 1000 > ${happened_us}::bigint)) side
     WHERE side.sides > 0`;
+  const around = (at_us: number) => {
+    const at = sql`('1970-01-01Z'::timestamptz + ${at_us}::bigint * interval '1 microsecond')`;
+    return runs(sql`r.data_interval_start <= ${at} AND r.data_interval_end > ${at}
+      AND r.data_interval_start > ${at} - make_interval(days => ${run_days_max})`);
+  };
+  // A generation has rows of all earlier intervals too.
+  const standing = runs(sql`r.generation = 'stands'`);
   return db.row<SelectingRun>(sql`
     SELECT id, status, latest_error, delivery_id, backfill, data_interval_start, data_interval_end,
       has_begun_to_commit, has_receipt, inserted_to
-    FROM (${runs(inserted_us)} UNION ALL ${runs(happened_us ?? inserted_us)}) run
-    ORDER BY status = 'Completed' DESC, status IN ('Starting', 'Running') DESC, created_at DESC
-    LIMIT 1`);
+    FROM (${around(inserted_us)} UNION ALL ${around(happened_us ?? inserted_us)}
+      UNION ALL ${standing}) run
+    ORDER BY stands DESC, status = 'Completed' DESC, status IN ('Starting', 'Running') DESC,
+      created_at DESC LIMIT 1`);
 }
 
 /** The slices of a run, in order. */

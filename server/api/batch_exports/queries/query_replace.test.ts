@@ -176,13 +176,19 @@ test('another mode begins a revision, and its first run replaces what was append
   assert.deepEqual((await get('earlier_deliveries/')).body, { ranges: [] });
 });
 
-test('a replaced table is no proof for retention, and does not hold rows back', async () => {
+test('an event is found in the newest run, and the table is no proof for retention', async () => {
   const { harness } = exporting;
   const home = await harness.newOrganization();
   await exporting.insert(home, [at(0, 'a')]);
   const { destination } = await placeOf();
   const { id } = await exporting.scheduled(home, { mode: 'replace', destination }, 1);
   await exporting.runAll(id);
+  await exporting.extend(id, 2);
+  const [, newest] = await exporting.runAll(id);
+  const url = `/api/projects/${home.project.id}/find/?distinct_id=d&day=2026-01-01`;
+  const found = await home.ask('GET', url);
+  const [shown] = found.body.records[0].exports;
+  assert.deepEqual([shown.state, shown.run], ['delivered', newest!.id], found.text);
   const facts = await readFacts(harness.deps.db, home.project.id);
   const [one] = facts.exports;
   assert.deepEqual([facts.exports.length, proves(one!)], [1, false]);

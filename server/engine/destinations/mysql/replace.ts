@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto';
 import { NonRetryableError, RetryableError } from '../../model/destination/errors.ts';
+import type { Dialect } from '../sql_tables/dialect.ts';
+import { isGeneration, openReplacing } from '../sql_tables/generations.ts';
+import type { TransactionalDelivery } from '../sql_tables/in_transactions.ts';
+import { writeReceipt } from '../sql_tables/receipts.ts';
 import type { Connection } from './connection.ts';
+import { moveStage } from './stage.ts';
+import type { Stage } from './stage.ts';
 
 const lock_seconds_max = 60;
 
@@ -31,7 +37,7 @@ export async function unlockReplacing(connection: Connection): Promise<void> {
  * Refuses a table that foreign keys point to, which InnoDB checks with each row that is deleted,
  * also for rows that come again in the same transaction.
  */
-export async function requireUnreferenced(connection: Connection): Promise<void> {
+async function requireUnreferenced(connection: Connection): Promise<void> {
   const { config, target } = connection;
   const [found] = await connection.rows<{ name: string; of: string }>(
     `SELECT CONSTRAINT_NAME AS name, TABLE_NAME AS \`of\`
@@ -45,4 +51,35 @@ export async function requireUnreferenced(connection: Connection): Promise<void>
     `The foreign key ${found.name} of ${found.of} points to ${target.name}, so its rows cannot ` +
       'be replaced. Drop the key, or export to another table.',
   );
+}
+
+/**
+ * The steps that show a delivery: beside the rows of the table, or in the place of them. `lock`
+ * waits for other sessions, outside of the transaction, which it opens again.
+ */
+export function showing(
+  dialect: Dialect,
+  stage: Stage,
+  lock: () => Promise<void>,
+): Pick<TransactionalDelivery, 'move' | 'clear' | 'writeReceipt'> {
+  const { connection, delivery } = stage;
+  const replacing = openReplacing(dialect, delivery);
+  const clear = async () => {
+    if (!isGeneration(delivery)) return;
+    await lock();
+    await replacing.find();
+    await requireUnreferenced(connection);
+    await replacing.clear();
+  };
+  return {
+    clear,
+    move: async (outcomes) => {
+      await clear();
+      await moveStage(stage, outcomes);
+    },
+    writeReceipt: async (records, manifest, is_repeat) => {
+      await replacing.removeReceipts();
+      await writeReceipt(dialect, delivery, { records, text: manifest.text, is_repeat });
+    },
+  };
 }

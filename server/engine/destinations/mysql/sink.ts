@@ -10,10 +10,10 @@ import type {
 } from '../../model/destination/destination.ts';
 import type { CommitAnswer } from '../sql_tables/commit.ts';
 import type { Dialect } from '../sql_tables/dialect.ts';
-import { isGeneration, openReplacing } from '../sql_tables/generations.ts';
+import { isGeneration } from '../sql_tables/generations.ts';
 import { inTransactions } from '../sql_tables/in_transactions.ts';
 import { eraseRows, prepareTables } from '../sql_tables/prepare.ts';
-import { findReceipt, writeReceipt } from '../sql_tables/receipts.ts';
+import { findReceipt } from '../sql_tables/receipts.ts';
 import { rejectedTable } from '../sql_tables/rejected/rejected_table.ts';
 import { openStagedSink, requireCame } from '../sql_tables/staged_sink.ts';
 import type { MySqlConfig } from './config.ts';
@@ -23,9 +23,9 @@ import { mySqlDialect } from './dialect.ts';
 import { mySqlError } from './faults.ts';
 import { withFaults } from '../../model/destination/faults.ts';
 import { valueLists } from './rows.ts';
-import { dropStages, createStage, moveStage, stageOf, stageSlice, takeStageOver } from './stage.ts';
+import { dropStages, createStage, stageOf, stageSlice, takeStageOver } from './stage.ts';
 import type { Stage } from './stage.ts';
-import { lockReplacing, requireUnreferenced, unlockReplacing } from './replace.ts';
+import { lockReplacing, showing, unlockReplacing } from './replace.ts';
 import { insertStatement } from './table.ts';
 
 /** One attempt at a delivery. `is_open` is true while a transaction is. */
@@ -63,14 +63,6 @@ export async function openMySqlSink(
     is_open: false,
   };
   const { dialect, stage } = session;
-  const replacing = openReplacing(dialect, delivery);
-  const clear = async () => {
-    if (!isGeneration(delivery)) return;
-    await outside(() => lockReplacing(connection));
-    await replacing.find();
-    await requireUnreferenced(connection);
-    await replacing.clear();
-  };
   const outside = <Result>(work: () => Promise<Result>) => outsideTransaction(session, work);
   return openStagedSink(
     inTransactions({
@@ -91,15 +83,7 @@ export async function openMySqlSink(
           ...insertStatement(connection.target.quoted, delivery),
           row: '',
         }),
-      move: async (outcomes) => {
-        await clear();
-        await moveStage(stage, outcomes);
-      },
-      clear,
-      writeReceipt: async (records, manifest, is_repeat) => {
-        await replacing.removeReceipts();
-        await writeReceipt(dialect, delivery, { records, text: manifest.text, is_repeat });
-      },
+      ...showing(dialect, stage, () => outside(() => lockReplacing(connection))),
       erase: (keys) => eraseRows(dialect, delivery, keys),
       rejected: rejectedTable(dialect, delivery),
       answerOf: answerOfCommit,

@@ -3,13 +3,13 @@ import type { Delivery, DestinationDeps, Sink } from '../../model/destination/de
 import { inTransactions } from '../sql_tables/in_transactions.ts';
 import type { TransactionalDelivery } from '../sql_tables/in_transactions.ts';
 import type { Dialect } from '../sql_tables/dialect.ts';
-import { isGeneration, openReplacing } from '../sql_tables/generations.ts';
+import { isGeneration } from '../sql_tables/generations.ts';
 import { isMerged } from '../sql_tables/layout.ts';
 import { postgresAnswer } from '../sql_tables/postgres_commit.ts';
 import { connect } from '../sql_tables/postgres_connection.ts';
 import type { Connection } from '../sql_tables/postgres_connection.ts';
 import { eraseRows, prepareTables } from '../sql_tables/prepare.ts';
-import { findReceipt, writeReceipt } from '../sql_tables/receipts.ts';
+import { findReceipt } from '../sql_tables/receipts.ts';
 import { rejectedTable } from '../sql_tables/rejected/rejected_table.ts';
 import { RetryableError } from '../../model/destination/errors.ts';
 import { withFaults } from '../../model/destination/faults.ts';
@@ -25,14 +25,13 @@ import {
   dropStage,
   listStaged,
   createStage,
-  moveStage,
   stageOf,
   stageSlice,
   takeStageOver,
 } from './stage.ts';
 import type { StagedSlice } from './stage.ts';
-import { replaceRows, requireNoCascade } from './replace.ts';
-import { beginTransaction, endMove, lockDelivery, lockReplacing } from './transaction.ts';
+import { showing } from './replace.ts';
+import { beginTransaction, endMove, lockDelivery } from './transaction.ts';
 
 /**
  * Opens an attempt at a delivery. A second session moves staged rows into the table, in one
@@ -51,12 +50,6 @@ export async function openPostgresSink(
   /** Places of the slices in the stage. */
   const staged = new Map<number, StagedSlice>();
   const held = { connection, dialect, delivery };
-  const replacing = openReplacing(dialect, delivery);
-  const beginReplacing = async () => {
-    await lockReplacing(connection, stage.target);
-    await replacing.find();
-    await requireNoCascade(connection, dialect.target);
-  };
   const work: TransactionalDelivery = {
     name: targetOf(config).name,
     delivery,
@@ -88,20 +81,7 @@ export async function openPostgresSink(
     },
     insert: async (slice, bytes) =>
       requireRecords(slice, await copyRows(connection, stage.target, delivery, bytes)),
-    move: async () => {
-      if (!isGeneration(delivery)) return moveStage(connection, stage);
-      await beginReplacing();
-      await replaceRows(connection, stage);
-    },
-    clear: async () => {
-      if (!isGeneration(delivery)) return;
-      await beginReplacing();
-      await replacing.clear();
-    },
-    writeReceipt: async (records, manifest, is_repeat) => {
-      await replacing.removeReceipts();
-      await writeReceipt(dialect, delivery, { records, text: manifest.text, is_repeat });
-    },
+    ...showing(connection, dialect, stage),
     erase: (keys) => eraseRows(dialect, delivery, keys),
     rejected: rejectedTable(dialect, delivery),
     dropStage: async () => {

@@ -12,7 +12,8 @@ import type { Rectangle } from '../../model/ledger/rectangles.ts';
 export async function beginLacking(tx: Transaction, id: string, revision: number): Promise<void> {
   const { rows } = (await tx.row<{ rows: number }>(sql`
     SELECT coalesce(sum(records_completed), 0)::bigint AS rows FROM batch_export_runs
-    WHERE batch_export_id = ${id} AND revision = ${revision} AND status = 'Completed'`))!;
+    WHERE batch_export_id = ${id} AND revision = ${revision} AND status = 'Completed'
+      AND generation IS DISTINCT FROM 'replaced'`))!;
   if (rows === 0) return;
   const { from, until } = spanOf(await earlierAreas(tx, id, revision + 1));
   // Rows that were lacking before still are, with those of the revision that ends.

@@ -1,4 +1,5 @@
 import type { DestinationDefinition } from '../../model/destination/destination.ts';
+import { fromStored, isHistory } from '../../model/ledger/rectangles.ts';
 import { columnsOf } from '../../exports/source/source_query.ts';
 import { keyColumn } from '../../destinations/sql_tables/layout.ts';
 import type { ShownDelivery } from './shown_delivery.ts';
@@ -21,5 +22,7 @@ export function whyByHand(
   } catch {
     return 'The query of the export is no longer valid.';
   }
-  return 'The rows have no key that identifies them in the table.';
+  return isHistory(fromStored(delivery.selection))
+    ? 'The next run of the export writes the table without these rows. To have it now, start one.'
+    : 'The rows have no key that identifies them in the table.';
 }
