@@ -3,36 +3,35 @@
 -- group: its time, its uuid as a number, and the properties that it sets, each with its JSON text.
 -- Both are made of the event, so neither an insert nor `SELECT *` has them. ClickHouse's reader
 -- prints `1.0` as `1` and gives up a document with a number beyond 64 bits, so it gets numbers as
--- texts with a mark. As a type or a key `1.0` is `1`. The projection has all that a
--- group is made of, and next to nothing of other events. The background migrations go through older
--- rows.
+-- texts with a mark. As a type or a key `1.0` is `1`. Arrays that are empty for other events keep
+-- these cheap. The projection has all that a group is made of, and next to nothing of other events.
+-- The background migrations go through older rows.
 ALTER TABLE events
   ADD COLUMN IF NOT EXISTS group_id String MATERIALIZED
-    if(event != '$groupidentify', '', arrayMap(named ->
+    arrayMap(document -> arrayMap(named ->
         if(lengthUTF8(named[1]) BETWEEN 1 AND 100 AND position(named[1], ':') = 0
           AND position(named[1], '\0') = 0 AND lengthUTF8(named[2]) BETWEEN 1 AND 300
           AND position(named[2], '\0') = 0, concat(named[1], ':', named[2]), ''),
-      [arrayMap(document -> arrayMap(name -> arrayMap(sent ->
-            if(startsWith(sent, '\x01\x02\x01'),
-              replaceRegexpOne(substring(sent, 4), '[.]0+$', ''), sent),
+        [arrayMap(name -> arrayMap(sent -> if(startsWith(sent, '\x01\x02\x01'),
+            replaceRegexpOne(substring(sent, 4), '[.]0+$', ''), sent),
           [if(JSONType(document, name) = 'String', JSONExtractString(document, name), '')])[1],
-        ['$group_type', '$group_key']),
-      [replaceAll(replaceRegexpAll(replaceAll(replaceRegexpAll(
-          if(event = '$groupidentify', properties, ''),
+        ['$group_type', '$group_key'])])[1],
+      arrayMap(given -> replaceAll(replaceRegexpAll(replaceAll(replaceRegexpAll(given,
           '("(?:[^"\\\\]|\\\\.)*")|(-?[0-9]+(?:[.][0-9]+)?(?:[eE][+-]?[0-9]+)?)', '\\1\x03\\2\x03'),
-        '\x03\x03', ''), '\x03([^\x03]*)\x03', '"\x03\\1"'), '\x03', '\\u0001\\u0002\\u0001')])[1]])[1])
+          '\x03\x03', ''), '\x03([^\x03]*)\x03', '"\x03\\1"'), '\x03', '\\u0001\\u0002\\u0001'),
+        arrayFilter(one -> one != '', [if(event = '$groupidentify', properties, '')])))[1]
     CODEC(ZSTD(1)),
   ADD COLUMN IF NOT EXISTS group_call Tuple(DateTime64(6, 'UTC'), UInt128,
     Array(Tuple(String, String))) MATERIALIZED
     tuple(if(group_id = '', toDateTime64(0, 6, 'UTC'), timestamp),
       if(group_id = '', toUInt128(0), toUInt128(uuid)),
-      arrayMap(one -> (one.1, replaceRegexpAll(one.2,
-          '"\\\\u0001\\\\u0002\\\\u0001([^"]*)"', '\\1')),
-        JSONExtractKeysAndValuesRaw(replaceAll(replaceRegexpAll(replaceAll(replaceRegexpAll(
-          if(group_id = '', '', properties),
+      arrayMap(given -> arrayMap(one -> (one.1, replaceRegexpAll(one.2,
+          '"\\\\u0001\\\\u0002\\\\u0001([^"]*)"', '\\1')), JSONExtractKeysAndValuesRaw(
+        replaceAll(replaceRegexpAll(replaceAll(replaceRegexpAll(given,
           '("(?:[^"\\\\]|\\\\.)*")|(-?[0-9]+(?:[.][0-9]+)?(?:[eE][+-]?[0-9]+)?)', '\\1\x03\\2\x03'),
-        '\x03\x03', ''), '\x03([^\x03]*)\x03', '"\x03\\1"'), '\x03', '\\u0001\\u0002\\u0001'),
-        '$group_set')))
+          '\x03\x03', ''), '\x03([^\x03]*)\x03', '"\x03\\1"'), '\x03', '\\u0001\\u0002\\u0001'),
+        '$group_set')),
+        arrayFilter(one -> one != '', [if(group_id = '', '', properties)]))[1])
     CODEC(ZSTD(1));
 
 ALTER TABLE events ADD PROJECTION IF NOT EXISTS groups (

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
 import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
 import { migrateClickHouse } from '../../server/platform/clickhouse/migrate.ts';
+import { calls_of_group } from './works_groups.ts';
 import type { QueryRun } from '../../server/engine/query/query.ts';
 
 // The project whose queries are tested, and the one whose rows no query may ever see.
@@ -128,24 +129,7 @@ const events: EventRow[] = [
     timestamp: '2024-01-20 00:00:00',
     inserted_at: '2024-02-01 00:00:00',
   },
-  {
-    n: 10,
-    event: '$groupidentify',
-    distinct_id: 'd4',
-    properties:
-      '{"$group_type":"company","$group_key":"acme","$group_set":{"plan":"pro","seats":5.0}}',
-    timestamp: '2024-01-12 10:00:00',
-    inserted_at: '2024-01-12 10:00:01',
-  },
-  {
-    n: 11,
-    event: '$groupidentify',
-    distinct_id: 'd4',
-    properties:
-      '{"$group_type":"company","$group_key":"acme","$group_set":{"plan":"free","city":"Bonn"}}',
-    timestamp: '2024-01-11 10:00:00',
-    inserted_at: '2024-01-13 10:00:00',
-  },
+  ...calls_of_group,
 ];
 
 const persons: PersonRow[] = [
@@ -276,12 +260,12 @@ function personRow({ n, is_deleted = 0, ...row }: PersonRow) {
  */
 function foreignEvent({ n, inserted_at }: EventRow) {
   const id = `ffffffff-0000-7000-8000-${digits(n)}`;
-  const properties = `{"plan":"foreign","price":864209${n},"$browser":"foreign","currency":"foreign","n":864209,"ok":true,"secret":"foreign"}`;
-  const timestamp = `2031-0${n}-01 00:00:00.777777`;
+  const properties = `{"plan":"foreign","price":864209${n},"$browser":"foreign","currency":"foreign","n":864209,"ok":true,"secret":"foreign","$group_type":"foreign","$group_key":"foreign"}`;
+  const timestamp = `2031-${String(n).padStart(2, '0')}-01 00:00:00.777777`;
   return {
     team_id: other_project,
     uuid: id,
-    event: `foreign ${n}`,
+    event: n < 10 ? `foreign ${n}` : '$groupidentify',
     distinct_id: `foreign_${n}`,
     person_id: id,
     properties,

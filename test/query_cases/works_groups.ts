@@ -1,5 +1,27 @@
 import type { WorkingQuery } from './works_values.ts';
 
+/** The events of the project's group. */
+export const calls_of_group = [
+  {
+    n: 10,
+    event: '$groupidentify',
+    distinct_id: 'd4',
+    properties:
+      '{"$group_type":"company","$group_key":"acme","$group_set":{"plan":"pro","seats":5.0}}',
+    timestamp: '2024-01-12 10:00:00',
+    inserted_at: '2024-01-12 10:00:01',
+  },
+  {
+    n: 11,
+    event: '$groupidentify',
+    distinct_id: 'd4',
+    properties:
+      '{"$group_type":"company","$group_key":"acme","$group_set":{"plan":"free","city":"Bonn"}}',
+    timestamp: '2024-01-11 10:00:00',
+    inserted_at: '2024-01-13 10:00:00',
+  },
+];
+
 /** For an export of groups: the project has one, of two calls of which the earlier came late. */
 export const working_groups: WorkingQuery[] = [
   [

@@ -6,8 +6,6 @@ import type { TestOrganization } from '../../../../test/harness.ts';
 import { openPostgresServer } from '../../../../test/servers/databases/postgres_destination.ts';
 import { listRemovals } from '../../../cli/removals.ts';
 import { verifyExports } from '../../exports/verification/verify_exports.ts';
-import { every_event } from '../../model/models/event_filter.ts';
-import { groups } from '../../model/models/groups.ts';
 import { retainRows } from './look.ts';
 import { removeDecided } from './remove.ts';
 import { aroundTests } from '../../../../test/around_tests.ts';
@@ -111,48 +109,6 @@ test('rows that fill a month are removed with it, for several projects together'
   assert.equal(await retain(), 2);
   assert.deepEqual(await mutations(), before);
   for (const home of homes) assert.deepEqual(await namesOf(home), {});
-});
-
-test('events that a group is made of stay, and no others of it', async () => {
-  const home = await exporting.harness.newOrganization();
-  const call = (day: number, set: object) => ({
-    event: '$groupidentify',
-    at: `2025-06-${String(day).padStart(2, '0')}T00:00:00Z`,
-    properties: { $group_type: 'company', $group_key: 'acme', $group_set: set, day },
-  });
-  await exporting.insert(home, [
-    call(1, { plan: 'free' }),
-    call(2, { plan: 'team', name: 'Acme' }),
-    call(3, { plan: 'pro' }),
-    call(4, { plan: 'pro' }),
-    { ...call(5, {}), properties: { $group_type: 'company', $group_key: '', day: 5 } },
-    { event: 'other', at: '2025-06-06T00:00:00Z' },
-  ]);
-  const { clickhouse } = exporting.harness.deps;
-  const everything = {
-    event_from: -Infinity,
-    event_to: Infinity,
-    inserted_from: -Infinity,
-    inserted_to: Infinity,
-  };
-  const { text, parameters } = groups.relation(home.project.id, [everything], every_event);
-  const made = () => clickhouse.rows({ query: `SELECT * FROM ${text}`, query_params: parameters });
-  const before = await made();
-  assert.equal(before.length, 1);
-  await keep(home, 'days', 7);
-  assert.equal(await retain(), 1);
-  const left = await clickhouse.rows<{ day: string }>({
-    query: `SELECT JSONExtractString(properties, 'day') AS day FROM events
-      WHERE team_id = {team_id:Int64} ORDER BY day`,
-    query_params: { team_id: home.project.id },
-  });
-  assert.deepEqual(
-    left.map(({ day }) => day),
-    ['1', '2', '4'],
-  );
-  assert.deepEqual(await made(), before);
-  const { body } = await request(home, 'GET', 'retention/');
-  assert.deepEqual([body.events.rows, body.removals[0].events], [0, 3]);
 });
 
 test('a change of mind within the hour removes nothing', async () => {
