@@ -8,7 +8,11 @@ import { literal } from '../server/platform/clickhouse/quote.ts';
 import { selectFor } from '../server/engine/destinations/formats/select.ts';
 import type { Column } from '../server/engine/model/models/column.ts';
 import { events } from '../server/engine/model/models/events.ts';
-import { typedRelation, withTypedColumns } from '../server/engine/model/schema/typed_relation.ts';
+import {
+  typed_settings,
+  typedRelation,
+  withTypedColumns,
+} from '../server/engine/model/schema/typed_relation.ts';
 import type { TypedColumn } from '../server/engine/model/schema/typed_relation.ts';
 import { readOptions } from '../scripts/options.ts';
 
@@ -16,7 +20,7 @@ const { events: count } = readOptions({ events: 1_000_000 });
 const rounds = 5;
 
 const properties: [property: string, type: TypedColumn['type'], json: string][] = [
-  ['amount', 'float', "toString(number % 10007 / 100)"],
+  ['amount', 'float', 'toString(number % 10007 / 100)'],
   ['quantity', 'integer', 'toString(number % 17)'],
   ['is_trial', 'boolean', "if(number % 3 = 0, 'true', 'false')"],
   ['plan', 'text', `concat('"', ['free', 'pro', 'team'][number % 3 + 1], '"')`],
@@ -25,13 +29,21 @@ const properties: [property: string, type: TypedColumn['type'], json: string][] 
   ['$os', 'text', `concat('"', ['Windows', 'Mac OS X', 'Linux'][number % 3 + 1], '"')`],
   ['$device_id', 'text', `concat('"', toString(generateUUIDv4(number % 50000)), '"')`],
   ['$session_id', 'text', `concat('"', toString(generateUUIDv4(number)), '"')`],
-  ['$current_url', 'text', `concat('"https://shop.example/products/', toString(number % 5000), '?ref=mail"')`],
+  [
+    '$current_url',
+    'text',
+    `concat('"https://shop.example/products/', toString(number % 5000), '?ref=mail"')`,
+  ],
   ['$pathname', 'text', `concat('"/products/', toString(number % 5000), '"')`],
   ['$referrer', 'text', `'"https://search.example/"'`],
   ['$screen_height', 'integer', 'toString(700 + number % 900)'],
   ['$screen_width', 'integer', 'toString(1000 + number % 2000)'],
   ['$lib_version', 'text', `'"1.298.0"'`],
-  ['items', 'json', `concat('[{"sku":"A-', toString(number % 999), '","n":', toString(number % 5), '}]')`],
+  [
+    'items',
+    'json',
+    `concat('[{"sku":"A-', toString(number % 999), '","n":', toString(number % 5), '}]')`,
+  ],
 ];
 const typed = properties.map(([property, type]): TypedColumn => {
   return { property, type, column: `p_${property.replace('$', '')}` };
@@ -48,7 +60,7 @@ const timed = async (text: string): Promise<number> => {
 
 function written(relation: string, columns: Column[], file: string): string {
   const select = selectFor({ format: 'Parquet', compression: 'zstd' }, columns);
-  const settings = Object.entries(select.settings).map(
+  const settings = Object.entries({ ...select.settings, ...typed_settings }).map(
     ([name, value]) => `${name} = ${typeof value === 'number' ? value : literal(value)}`,
   );
   return `SELECT ${select.expressions} FROM ${relation} INTO OUTFILE ${literal(file)} TRUNCATE
