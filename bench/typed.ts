@@ -8,7 +8,11 @@ import { literal } from '../server/platform/clickhouse/quote.ts';
 import { selectFor } from '../server/engine/destinations/formats/select.ts';
 import type { Column } from '../server/engine/model/models/column.ts';
 import { events } from '../server/engine/model/models/events.ts';
-import { typedRelation, withTypedColumns } from '../server/engine/model/schema/typed_relation.ts';
+import {
+  typed_settings,
+  typedRelation,
+  withTypedColumns,
+} from '../server/engine/model/schema/typed_relation.ts';
 import type { TypedColumn } from '../server/engine/model/schema/typed_relation.ts';
 import { readOptions } from '../scripts/options.ts';
 
@@ -56,7 +60,7 @@ const timed = async (text: string): Promise<number> => {
 
 function written(relation: string, columns: Column[], file: string): string {
   const select = selectFor({ format: 'Parquet', compression: 'zstd' }, columns);
-  const settings = Object.entries(select.settings).map(
+  const settings = Object.entries({ ...select.settings, ...typed_settings }).map(
     ([name, value]) => `${name} = ${typeof value === 'number' ? value : literal(value)}`,
   );
   return `SELECT ${select.expressions} FROM ${relation} INTO OUTFILE ${literal(file)} TRUNCATE

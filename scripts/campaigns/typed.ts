@@ -1,12 +1,20 @@
 // Sends events whose values do not fit the types of their columns through typed exports to
 // PostgreSQL, ClickHouse, MariaDB, Parquet, JSON lines and CSV. In each place columns and rest must
-// be what was sent, value for value: npm run typed [-- --seed 7 --conflicts 10000]
-import { playConflicts } from '../../test/typed/campaign.ts';
+// be what was sent, value for value: npm run typed [-- --seed 7 --conflicts 10000]. With --data
+// <folder> it sends real events to Parquet instead, with a schema learnt from each kind of them.
+import { makeConflicts, playTyped } from '../../test/typed/campaign.ts';
+import { readRealData } from '../../test/typed/real_data.ts';
 import { anySeed, readOptions } from '../options.ts';
 
-const { seed, conflicts } = readOptions({ seed: anySeed(), conflicts: 10_000 });
-console.log(`${conflicts} values that do not fit, seed ${seed}`);
+const { seed, conflicts, data } = readOptions({ seed: anySeed(), conflicts: 10_000, data: '' });
+const say = (line: string) => console.log(line);
 const began = performance.now();
-const compared = await playConflicts({ seed, conflicts, say: (line) => console.log(line) });
+let compared = 0;
+if (data === '') {
+  const sent = makeConflicts(seed, conflicts);
+  compared = await playTyped(sent, { where: `seed ${seed}`, say });
+} else
+  for (const { kind, ...sent } of await readRealData(data))
+    compared += await playTyped(sent, { where: kind, only: 'Parquet', say });
 const seconds = Math.round((performance.now() - began) / 1000);
-console.log(`seed ${seed}: ${compared} values compared, none changed or lost; ${seconds} s`);
+console.log(`${compared} values compared, none changed or lost; ${seconds} s`);

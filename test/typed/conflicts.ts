@@ -97,9 +97,9 @@ function anyValue(random: Random): string {
   }
 }
 
-/** The properties of an event as JSON text, and how many of them no column takes. */
-export function anyProperties(random: Random): { text: string; unfit: number } {
-  let unfit = 0;
+/** The properties of an event as JSON text, and the names of those that no column takes. */
+export function anyProperties(random: Random): { text: string; unfit: string[] } {
+  const unfit: string[] = [];
   const parts: string[] = [];
   const space = () => random.one(['', '', ' ']);
   const add = (name: string, value: string) =>
@@ -108,7 +108,7 @@ export function anyProperties(random: Random): { text: string; unfit: number } {
     if (random.next() < 0.3) continue;
     const value = anyValue(random);
     add(property, value);
-    if (value !== 'null' && !takes(type, value)) unfit += 1;
+    if (value !== 'null' && !takes(type, value)) unfit.push(property);
   }
   for (let more = random.between(0, 3); more > 0; more -= 1) add(`other ${more}`, anyValue(random));
   return { text: `{${parts.join(',')}}`, unfit };

@@ -57,6 +57,8 @@ test('a copy sends what the other export has, but for its secrets and its start'
     rejected_rows_max: 7,
     rejected_percent_max: 3,
     custom_query: null,
+    columns: null,
+    new_columns: 'add',
     connection_id: null,
     destination: { type: 'Postgres', config: copied },
   });

@@ -62,3 +62,25 @@ test('a schedule is sent as the API has it, and only what was changed of it', ()
   assert.deepEqual(sent({ offset_time: '6:15' }, stored).slice(3), [undefined, 15]);
   assert.deepEqual(sent({ timezone: '' }, stored).slice(0, 2), [undefined, null]);
 });
+
+test('typed columns are sent for what has some, with the schema that was accepted', () => {
+  const stored = {
+    destination: { type: 'NoOp', config: {} },
+    custom_query: null,
+    model: 'events',
+    columns: 'typed',
+    new_columns: 'wait',
+    schema_number: 7,
+  } as unknown as Base;
+  const sent = (changes: object) =>
+    bodyOf({ ...draftOf(stored, 'UTC'), ...changes }, stored, undefined, 'UTC');
+  assert.deepEqual(sent({}), {});
+  assert.deepEqual(sent({ schema_number: '8' }), { schema_number: 8 });
+  assert.deepEqual(sent({ columns: '' }), { columns: null, new_columns: 'add' });
+  assert.deepEqual(sent({ new_columns: 'add' }), { new_columns: 'add' });
+  assert.deepEqual(sent({ model: 'sessions' }), {
+    model: 'sessions',
+    columns: null,
+    new_columns: 'add',
+  });
+});

@@ -40,6 +40,11 @@ export type Draft = {
   version_key: string;
   allow_empty: boolean;
   is_query: boolean;
+  /** Are properties columns of their own, or one column of JSON? */
+  columns: '' | 'typed';
+  new_columns: BatchExport['new_columns'];
+  /** The schema whose columns were accepted, for an export that waits. */
+  schema_number: string;
   custom_query: string;
   type: string;
   /** The connection that the rest of the config comes from; empty: none. */
@@ -62,6 +67,9 @@ export const shown_keys = [
   'rejected_rows_max',
   'rejected_percent_max',
   'custom_query',
+  'columns',
+  'new_columns',
+  'schema_number',
   'mode',
   'primary_key',
   'version_key',
@@ -77,6 +85,17 @@ export const rejected_choices: Record<BatchExport['rejected_rows'], string> = {
   stop: 'Stop the run',
   set_aside: 'Set the row aside and deliver the others',
 };
+
+/** The choices for properties that come into the schema later, with their labels. */
+export const new_columns_choices: Record<BatchExport['new_columns'], string> = {
+  add: 'Add their columns',
+  wait: 'Wait until somebody accepts them',
+};
+
+/** Can the properties of this model be columns? */
+export function isTypable({ model, is_query }: Pick<Draft, 'model' | 'is_query'>): boolean {
+  return !is_query && (model === 'events' || model === 'persons');
+}
 
 /** An answer has the keys of the model too, which nobody has chosen. */
 function keysIn(base: Base | undefined, key: 'primary_key' | 'version_key'): string {
@@ -105,6 +124,9 @@ export function draftOf(base: Base | undefined, zone: string): Draft {
     version_key: keysIn(base, 'version_key'),
     allow_empty: base?.allow_empty ?? false,
     is_query: base !== undefined && base.custom_query !== null,
+    columns: base?.columns ?? '',
+    new_columns: base?.new_columns ?? 'add',
+    schema_number: base?.schema_number?.toString() ?? '',
     custom_query: base?.custom_query ?? '',
     type: base?.destination.type ?? '',
     connection_id: base?.connection_id ?? '',
@@ -168,9 +190,19 @@ function saidOf(draft: Draft, zone: string): Said {
     rejected_rows_max: numberOf(draft.rejected_rows_max),
     rejected_percent_max: numberOf(draft.rejected_percent_max),
     custom_query: is_query ? custom_query : null,
+    ...columnsOf(draft),
     ...rule,
     connection_id: connection_id === '' ? null : connection_id,
   };
+}
+
+/** The columns of properties; a model or a query that has none is sent without them. */
+function columnsOf(draft: Draft): Pick<Said, 'columns' | 'new_columns' | 'schema_number'> {
+  const { columns, new_columns, schema_number } = draft;
+  if (columns === '' || !isTypable(draft)) return { columns: null, new_columns: 'add' };
+  const isAccepted = new_columns === 'wait' && schema_number.trim() !== '';
+  const accepted = isAccepted ? { schema_number: numberOf(schema_number) } : {};
+  return { columns, new_columns, ...accepted };
 }
 
 /** The time at which days and weeks turn; one that is none is sent as typed: the API reports it. */

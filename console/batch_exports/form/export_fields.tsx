@@ -6,7 +6,7 @@ import { FilterFields, filter_keys } from '../../destinations/config_fields.tsx'
 import { QueryField } from '../../queries/query_field.tsx';
 import { ChoiceOf, TextOf } from './plain_fields.tsx';
 import { DestinationFields } from './destination_fields.tsx';
-import { model_choices, storedConfig } from './draft.ts';
+import { isTypable, model_choices, new_columns_choices, storedConfig } from './draft.ts';
 import type { Base, Draft } from './draft.ts';
 import { WhenFields } from './when_fields.tsx';
 import { WriteModeFields } from './write_mode_fields.tsx';
@@ -66,6 +66,43 @@ function Group({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
+/** Fields for the columns of properties. The first rows beside the form show them. */
+function PropertyFields({ draft, change }: Pick<Given, 'draft' | 'change'>) {
+  const { columns, new_columns, schema_number } = draft;
+  return (
+    <>
+      <ChoiceOf
+        name="columns"
+        label="Properties"
+        value={columns}
+        data={[
+          { value: '', label: 'One column of JSON' },
+          { value: 'typed', label: 'Typed columns, by the schema of the project' },
+        ]}
+        set={(value) => change({ columns: value === 'typed' ? value : '' })}
+      />
+      {columns === 'typed' && (
+        <ChoiceOf
+          name="new_columns"
+          label="New properties"
+          value={new_columns}
+          data={Object.entries(new_columns_choices).map(([value, label]) => ({ value, label }))}
+          set={(value) => change({ new_columns: value === 'wait' ? value : 'add' })}
+        />
+      )}
+      {columns === 'typed' && new_columns === 'wait' && (
+        <TextOf
+          name="schema_number"
+          label="Accepted schema"
+          hint="The number of the schema whose columns are exported. If empty: the newest one."
+          value={schema_number}
+          set={(text) => change({ schema_number: text })}
+        />
+      )}
+    </>
+  );
+}
+
 function ContentFields({ project_id, draft, change }: Given) {
   const { model, is_query, custom_query } = draft;
   return (
@@ -88,6 +125,7 @@ function ContentFields({ project_id, draft, change }: Given) {
           { value: 'query', label: 'Columns of a query' },
         ]}
       />
+      {isTypable(draft) && <PropertyFields draft={draft} change={change} />}
       {is_query && (
         <QueryField
           project_id={project_id}

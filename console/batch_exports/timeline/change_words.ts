@@ -13,6 +13,7 @@ const mask = '********';
 /** Names of an export's own fields, as its form has them. */
 const labels: Record<string, string> = {
   allow_empty: 'Allow an empty result',
+  columns: 'Properties',
   connection_id: 'Connection',
   custom_query: 'Query',
   'destination.type': 'Destination',
@@ -23,6 +24,7 @@ const labels: Record<string, string> = {
   mode: 'Rows in the table',
   model: 'Model',
   name: 'Name',
+  new_columns: 'New properties',
   offset_day: 'Day of the week',
   offset_hour: 'Hour',
   offset_minute: 'Minute',
@@ -31,6 +33,7 @@ const labels: Record<string, string> = {
   rejected_percent_max: 'Maximum refused rows (percent of a run)',
   rejected_rows: 'If the destination refuses a row',
   rejected_rows_max: 'Maximum refused rows',
+  schema_number: 'Accepted schema',
   start_at: 'Start',
   timezone: 'Time zone',
   version_key: 'Version',

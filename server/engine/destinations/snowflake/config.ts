@@ -48,7 +48,8 @@ export const snowflake_config = Type.Object(
     table_name: defaultText(
       'events',
       name_characters_max,
-      'The exact name. Sluice creates the table if it does not exist, and never alters it.',
+      'The exact name. Sluice creates the table if it does not exist, and alters it only to add ' +
+        'typed columns.',
     ),
     host: optionalText(
       300,

@@ -5,7 +5,8 @@ import { violation } from '../../model/destination/violation.ts';
 
 /** The key of the table, whose name has so many characters at most. */
 export function tableKey(maxLength: number) {
-  const description = 'Sluice creates the table if it does not exist, and never alters it.';
+  const description =
+    'Sluice creates the table if it does not exist, and alters it only to add typed columns.';
   return defaultText('events', maxLength, description);
 }
 

@@ -12,8 +12,15 @@ export type TypedColumn = { property: string; type: PropertyType; column: string
 /** The column of what no other column has: JSON text of an object. */
 export const rest_column = 'properties_rest';
 
-/** Settings with which such a relation is asked: many columns make a long text. */
-export const typed_settings = { max_query_size: 16_000_000, max_ast_elements: 1_000_000 };
+/**
+ * Settings with which such a relation is asked. Many columns make a long text. The store does not
+ * merge the levels: it would compute what several conditions need once for each of them.
+ */
+export const typed_settings = {
+  max_query_size: 16_000_000,
+  max_ast_elements: 1_000_000,
+  query_plan_merge_expressions: 0,
+};
 
 /** The models whose `properties` can be columns. */
 export function isTypable(model: ModelName): boolean {
@@ -72,17 +79,22 @@ export function typedRelation(relation: QueryText, typed: readonly TypedColumn[]
     ({ property, type, column }) =>
       `${fittingValue(type, raw.get(property)!)} AS ${identifier(column)}`,
   );
-  const level = (text: string, list: string[]) => `(SELECT *, ${list.join(', ')} FROM ${text})`;
-  const cut = level(relation.text, [`${document} AS sluice_document`]);
-  const pairs = level(cut, [`${pairsOf('sluice_document')} AS sluice_pairs`]);
-  const lookups = level(pairs, [
-    'arrayMap(pair -> pair.1, sluice_pairs) AS sluice_names',
-    `${valuesOf('sluice_pairs')} AS sluice_values`,
-  ]);
-  const known = raws.length === 0 ? lookups : level(lookups, raws);
-  const fitted = values.length === 0 ? known : level(known, values);
-  const rest = level(fitted, [`${restOf(typed)} AS ${rest_column}`]);
-  return { text: rest, parameters: relation.parameters };
+  // Levels, so that each part is computed once however often the next one names it.
+  const levels = [
+    [`${document} AS sluice_document`],
+    ['JSONExtractKeysAndValuesRaw(sluice_document) AS sluice_pairs'],
+    ['sluice_pairs.1 AS sluice_names', `${texts} AS sluice_texts`],
+    ['length(arrayDistinct(sluice_names)) < length(sluice_names) AS sluice_has_doubled'],
+    [`${lookups} AS sluice_values`],
+    raws,
+    values,
+    [`${takenOf(typed)} AS sluice_taken`],
+    [`${rest} AS ${rest_column}`],
+  ];
+  const text = levels
+    .filter((list) => list.length > 0)
+    .reduce((from, list) => `(SELECT *, ${list.join(', ')} FROM ${from})`, relation.text);
+  return { text, parameters: relation.parameters };
 }
 
 /**
@@ -117,27 +129,32 @@ const document = `multiIf(
     trimLeft(properties),
   isValidJSON(${exactDocument('properties')}), concat(' ', ${exactDocument('properties')}), '')`;
 
-/** Names and JSON texts of values; none without a document. */
-function pairsOf(text: string): string {
-  const exact = `arrayMap(pair -> (pair.1, ${exactValue('pair.2')}), JSONExtractKeysAndValuesRaw(
-    ${text}))`;
-  return `if(startsWith(${text}, ' '), ${exact}, JSONExtractKeysAndValuesRaw(${text}))`;
-}
+// What few rows need is made of arrays that are empty in the others: a condition alone does not keep
+// the store from computing it for all.
 
-function valuesOf(pairs: string): string {
-  return `if(length(sluice_names) = length(arrayDistinct(sluice_names)),
-    arrayMap(pair -> pair.2, ${pairs}),
-    arrayMap(pair -> if(countEqual(sluice_names, pair.1) > 1, ${doubled}, pair.2), ${pairs}))`;
-}
+const isMarked = `startsWith(sluice_document, ' ')`;
+/** The JSON texts of the values, in the order of the names. */
+const texts = `if(${isMarked}, arrayMap(text -> ${exactValue('text')},
+  if(${isMarked}, sluice_pairs.2, [])), sluice_pairs.2)`;
 
-function restOf(typed: readonly TypedColumn[]): string {
+/** The same where columns are filled from. */
+const lookups = `if(sluice_has_doubled, arrayMap(
+  (name, text) -> if(countEqual(sluice_names, name) > 1, ${doubled}, text),
+  if(sluice_has_doubled, sluice_names, []), if(sluice_has_doubled, sluice_texts, [])),
+  sluice_texts)`;
+
+/** The properties that have their value in a column. */
+function takenOf(typed: readonly TypedColumn[]): string {
   const properties = [...new Set(typed.map(({ property }) => property))];
-  if (properties.length === 0) return 'properties';
+  if (properties.length === 0) return 'emptyArrayString()';
   const names = properties.map(literal).join(', ');
   const are = properties.map((property) => isTaken(typed, property)).join(', ');
-  const taken = `arrayFilter((name, is) -> is, [${names}], [${are}])`;
-  const left = `arrayFilter(pair -> NOT has(${taken}, pair.1), sluice_pairs)`;
-  const texts = `arrayMap(pair -> concat(toJSONString(pair.1), ':', pair.2), ${left})`;
-  return `if(sluice_document = '', properties,
-    concat('{', arrayStringConcat(${texts}, ','), '}'))`;
+  return `arrayFilter((name, is) -> is, [${names}], [${are}])`;
 }
+
+// Outside of any condition: inside one, the store would compute each column for each name.
+const rest = `concat(if(sluice_document = '', properties, '{'), arrayStringConcat(arrayMap(
+  (name, text) -> concat(toJSONString(name), ':', text),
+  arrayFilter(name -> NOT has(sluice_taken, name), sluice_names),
+  arrayFilter((text, name) -> NOT has(sluice_taken, name), sluice_texts, sluice_names)), ','),
+  if(sluice_document = '', '', '}'))`;
