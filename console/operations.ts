@@ -30,6 +30,7 @@ import type { GivenLink, GivenMetadata, GivenProvider, NewSetupLink, Setup, Setu
 import type { CopiesQuery, Erasure, ErasureCopy, ErasurePreview, NewErasure } from '../server/api/erasures/schema.ts';
 import type { EventCounts, EventCountsQuery, EventsBody, EventsTaken, NewestEvents, NewestQuery } from '../server/api/events/schema.ts';
 import type { FileDownload, NewFileDownload } from '../server/api/file_downloads/schema.ts';
+import type { IngestionRule, IngestionRuleOrder, IngestionRulePatch, IngestionRulePut, OrderedRules, RuleCounts, RuleCountsQuery, TriedEvent, TriedOutcome } from '../server/api/ingestion_rules/schema.ts';
 import type { IngestionWarning, IngestionWarningQuery } from '../server/api/ingestion_warnings/schema.ts';
 import type { Instance } from '../server/api/instance/schema.ts';
 import type { Acceptance, Accepted, BulkAnswer, BulkBody, Invite, InviteWithLink, NewInvite, ShownInvite, ShownQuery } from '../server/api/invites/schema.ts';
@@ -38,6 +39,7 @@ import type { DeliveriesQuery, NoticeDelivery, NoticeDeliveryRecord } from '../s
 import type { NewNoticeTarget, NoticeTarget, NoticeTargetCreate, NoticeTargetPatch, NoticeTargetTest } from '../server/api/notice_targets/schema.ts';
 import type { Organization, OrganizationCreate, OrganizationPatch } from '../server/api/organizations/schema.ts';
 import type { CreateOptions, NewPasskey, Passkey, PasskeyCreate, PasskeyPatch, PasskeyPut, PasskeySignIn, ShowOptions } from '../server/api/passkeys/schema.ts';
+import type { PlannedEvent, PlannedEventPatch, PlannedEventPut } from '../server/api/planned_events/schema.ts';
 import type { PluginConfig, PluginConfigCreate, PluginConfigPatch, PluginJob, PluginJobStart, PluginLogEntry, PluginLogQuery, PluginMetric } from '../server/api/plugin_configs/schema.ts';
 import type { PluginTryOut, PluginTryOutResult } from '../server/api/plugin_configs/try_out/schema.ts';
 import type { CatalogueItem, Plugin, PluginWithDifferences, PluginWithSource } from '../server/api/plugins/schema.ts';
@@ -77,7 +79,9 @@ export type Operations = {
   'DELETE /api/projects/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/projects/:project_id/batch_exports/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/projects/:project_id/file_downloads/:id/': [{ validate_only?: boolean }, undefined, undefined];
+  'DELETE /api/projects/:project_id/ingestion_rules/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/projects/:project_id/notice_targets/:id/': [{ validate_only?: boolean }, undefined, undefined];
+  'DELETE /api/projects/:project_id/planned_events/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/projects/:project_id/plugin_configs/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/projects/:project_id/write_keys/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/sessions/': [{ validate_only?: boolean }, undefined, undefined];
@@ -203,12 +207,17 @@ export type Operations = {
   'GET /api/projects/:project_id/file_downloads/:id/': [undefined, undefined, Static<typeof FileDownload>];
   'GET /api/projects/:project_id/file_downloads/:id/download/:part/': [undefined, undefined, unknown];
   'GET /api/projects/:project_id/find/': [Static<typeof FindQuery>, undefined, Static<typeof Found>];
+  'GET /api/projects/:project_id/ingestion_rules/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof IngestionRule>>];
+  'GET /api/projects/:project_id/ingestion_rules/:id/': [undefined, undefined, Static<typeof IngestionRule>];
+  'GET /api/projects/:project_id/ingestion_rules/counts/': [Static<typeof RuleCountsQuery>, undefined, Static<typeof RuleCounts>];
   'GET /api/projects/:project_id/ingestion_warnings/': [Static<typeof IngestionWarningQuery>, undefined, Listed<Static<typeof IngestionWarning>>];
   'GET /api/projects/:project_id/notice_deliveries/': [Static<typeof DeliveriesQuery>, undefined, Listed<Static<typeof NoticeDelivery>>];
   'GET /api/projects/:project_id/notice_deliveries/:id/': [undefined, undefined, Static<typeof NoticeDeliveryRecord>];
   'GET /api/projects/:project_id/notice_targets/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof NoticeTarget>>];
   'GET /api/projects/:project_id/notice_targets/:id/': [undefined, undefined, Static<typeof NoticeTarget>];
   'GET /api/projects/:project_id/overview/': [Static<typeof OverviewQuery>, undefined, Static<typeof Overview>];
+  'GET /api/projects/:project_id/planned_events/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof PlannedEvent>>];
+  'GET /api/projects/:project_id/planned_events/:id/': [undefined, undefined, Static<typeof PlannedEvent>];
   'GET /api/projects/:project_id/plugin_configs/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof PluginConfig>>];
   'GET /api/projects/:project_id/plugin_configs/:id/': [undefined, undefined, Static<typeof PluginConfig>];
   'GET /api/projects/:project_id/plugin_configs/:id/logs/': [Static<typeof PluginLogQuery>, undefined, Listed<Static<typeof PluginLogEntry>>];
@@ -250,7 +259,9 @@ export type Operations = {
   'PATCH /api/personal_api_keys/:id/': [{ validate_only?: boolean }, Static<typeof ApiKeyPatch>, Static<typeof ApiKey>];
   'PATCH /api/projects/:id/': [{ validate_only?: boolean }, Static<typeof ProjectPatch>, Static<typeof Project>];
   'PATCH /api/projects/:project_id/batch_exports/:id/': [{ validate_only?: boolean }, Static<typeof BatchExportPatch>, Static<typeof BatchExport>];
+  'PATCH /api/projects/:project_id/ingestion_rules/:id/': [{ validate_only?: boolean }, Static<typeof IngestionRulePatch>, Static<typeof IngestionRule>];
   'PATCH /api/projects/:project_id/notice_targets/:id/': [{ validate_only?: boolean }, Static<typeof NoticeTargetPatch>, Static<typeof NoticeTarget>];
+  'PATCH /api/projects/:project_id/planned_events/:id/': [{ validate_only?: boolean }, Static<typeof PlannedEventPatch>, Static<typeof PlannedEvent>];
   'PATCH /api/projects/:project_id/plugin_configs/:id/': [{ validate_only?: boolean }, Static<typeof PluginConfigPatch>, Static<typeof PluginConfig>];
   'PATCH /api/projects/:project_id/write_keys/:id/': [{ validate_only?: boolean }, Static<typeof WriteKeyPatch>, Static<typeof WriteKey>];
   'PATCH /api/users/@me/': [{ validate_only?: boolean }, Static<typeof AccountPatch>, Static<typeof Account>];
@@ -341,9 +352,13 @@ export type Operations = {
   'POST /api/projects/:project_id/erasures/preview/': [{ validate_only?: boolean }, Static<typeof NewErasure>, Static<typeof ErasurePreview>];
   'POST /api/projects/:project_id/events/': [{ validate_only?: boolean }, Static<typeof EventsBody>, Static<typeof EventsTaken>];
   'POST /api/projects/:project_id/file_downloads/': [{ validate_only?: boolean }, Static<typeof NewFileDownload>, Static<typeof FileDownload>];
+  'POST /api/projects/:project_id/ingestion_rules/': [{ validate_only?: boolean }, Static<typeof IngestionRulePut>, Static<typeof IngestionRule>];
+  'POST /api/projects/:project_id/ingestion_rules/order/': [{ validate_only?: boolean }, Static<typeof IngestionRuleOrder>, Static<typeof OrderedRules>];
+  'POST /api/projects/:project_id/ingestion_rules/try/': [{ validate_only?: boolean }, Static<typeof TriedEvent>, Static<typeof TriedOutcome>];
   'POST /api/projects/:project_id/notice_deliveries/:id/send/': [{ validate_only?: boolean }, undefined, Static<typeof NoticeDeliveryRecord>];
   'POST /api/projects/:project_id/notice_targets/': [{ validate_only?: boolean }, Static<typeof NoticeTargetCreate>, Static<typeof NewNoticeTarget>];
   'POST /api/projects/:project_id/notice_targets/:id/test/': [{ validate_only?: boolean }, undefined, Static<typeof NoticeTargetTest>];
+  'POST /api/projects/:project_id/planned_events/': [{ validate_only?: boolean }, Static<typeof PlannedEventPut>, Static<typeof PlannedEvent>];
   'POST /api/projects/:project_id/plugin_configs/': [{ validate_only?: boolean }, Static<typeof PluginConfigCreate>, Static<typeof PluginConfig>];
   'POST /api/projects/:project_id/plugin_configs/:id/accept_version/': [{ validate_only?: boolean }, Record<string, unknown>, Static<typeof PluginConfig>];
   'POST /api/projects/:project_id/plugin_configs/:id/jobs/': [{ validate_only?: boolean }, Static<typeof PluginJobStart>, Static<typeof PluginJob>];
@@ -395,7 +410,9 @@ export type Operations = {
   'PUT /api/personal_api_keys/:id/': [{ validate_only?: boolean }, Static<typeof ApiKeyPut>, Static<typeof ApiKey>];
   'PUT /api/projects/:id/': [{ validate_only?: boolean }, Static<typeof ProjectPut>, Static<typeof Project>];
   'PUT /api/projects/:project_id/batch_exports/:id/': [{ validate_only?: boolean }, { name: string; destination: { type: 'S3'; config: { bucket_name: string; region: string; aws_access_key_id?: string; aws_secret_access_key?: string; aws_role_arn?: string | null; aws_external_id?: string | null; prefix: string; file_format?: 'JSONLines' | 'Parquet' | 'CSV'; compression?: 'gzip' | 'brotli' | 'zstd' | 'lz4' | 'snappy' | null; max_file_size_mb?: number | null; encryption?: 'AES256' | 'aws:kms' | null; kms_key_id?: string | null; endpoint_url?: string | null; use_virtual_style_addressing?: boolean; include_events?: (string)[] | null; exclude_events?: (string)[] | null } } | { type: 'AzureBlob'; config: { account_name?: string | null; account_key?: string | null; sas_token?: string | null; connection_string?: string | null; container_name: string; prefix: string; file_format?: 'JSONLines' | 'Parquet' | 'CSV'; compression?: 'gzip' | 'brotli' | 'zstd' | 'lz4' | 'snappy' | null; max_file_size_mb?: number | null; endpoint_url?: string | null; include_events?: (string)[] | null; exclude_events?: (string)[] | null } } | { type: 'GCS'; config: { bucket_name: string; service_account_json: string; prefix: string; file_format?: 'JSONLines' | 'Parquet' | 'CSV'; compression?: 'gzip' | 'brotli' | 'zstd' | 'lz4' | 'snappy' | null; max_file_size_mb?: number | null; endpoint_url?: string | null; include_events?: (string)[] | null; exclude_events?: (string)[] | null } } | { type: 'Postgres'; config: { host: string; port?: number; database: string; user: string; password: string; schema?: string; table_name?: string; require_tls?: boolean; has_self_signed_cert?: boolean; ssh_host?: string | null; ssh_port?: number; ssh_user?: string | null; ssh_password?: string | null; ssh_private_key?: string | null; ssh_private_key_passphrase?: string | null; ssh_host_key?: string | null; include_events?: (string)[] | null; exclude_events?: (string)[] | null } } | { type: 'Redshift'; config: { host: string; port?: number; database: string; user: string; password: string; schema?: string; table_name?: string; properties_data_type?: 'varchar' | 'super'; mode?: 'INSERT' | 'COPY'; bucket_name?: string | null; region?: string | null; prefix?: string | null; aws_access_key_id?: string | null; aws_secret_access_key?: string | null; aws_role_arn?: string | null; aws_external_id?: string | null; iam_role?: string | null; endpoint_url?: string | null; require_tls?: boolean; has_self_signed_cert?: boolean; ssh_host?: string | null; ssh_port?: number; ssh_user?: string | null; ssh_password?: string | null; ssh_private_key?: string | null; ssh_private_key_passphrase?: string | null; ssh_host_key?: string | null; include_events?: (string)[] | null; exclude_events?: (string)[] | null } } | { type: 'Snowflake'; config: { account: string; user: string; authentication_type?: 'password' | 'keypair'; password?: string | null; private_key?: string | null; private_key_passphrase?: string | null; role?: string | null; warehouse: string; database: string; schema: string; table_name?: string; host?: string | null; include_events?: (string)[] | null; exclude_events?: (string)[] | null } } | { type: 'BigQuery'; config: { project_id: string; dataset_id: string; table_id?: string; client_email: string; private_key: string; private_key_id: string; token_uri: string; use_json_type?: boolean; include_events?: (string)[] | null; exclude_events?: (string)[] | null } } | { type: 'ClickHouse'; config: { url: string; database?: string; user?: string; password: string; table_name?: string; has_self_signed_cert?: boolean; include_events?: (string)[] | null; exclude_events?: (string)[] | null } } | { type: 'MySQL'; config: { host: string; port?: number; database: string; user: string; password: string; table_name?: string; require_tls?: boolean; has_self_signed_cert?: boolean; ssh_host?: string | null; ssh_port?: number; ssh_user?: string | null; ssh_password?: string | null; ssh_private_key?: string | null; ssh_private_key_passphrase?: string | null; ssh_host_key?: string | null; include_events?: (string)[] | null; exclude_events?: (string)[] | null } } | { type: 'HTTP'; config: { url: string; token?: string; headers?: Record<string, string>; body_format?: 'JSONLines' | 'JSONArray' | 'Batch'; compression?: 'gzip' | 'brotli' | 'zstd' | null; max_request_records?: number; max_request_size_mb?: number; signing_secret?: string; include_events?: (string)[] | null; exclude_events?: (string)[] | null } } | { type: 'File'; config: { prefix: string; file_format?: 'JSONLines' | 'Parquet' | 'CSV'; compression?: 'gzip' | 'brotli' | 'zstd' | 'lz4' | 'snappy' | null; max_file_size_mb?: number | null; include_events?: (string)[] | null; exclude_events?: (string)[] | null } } | { type: 'NoOp'; config: { arg?: string; include_events?: (string)[] | null; exclude_events?: (string)[] | null } }; interval: 'every minute' | 'every 5 minutes' | 'every 15 minutes' | 'hour' | 'day' | 'week'; model?: 'events' | 'persons' | 'person_distinct_ids' | 'sessions'; paused?: boolean; last_paused_at?: string | null; start_at?: string | null; end_at?: string | null; freshness_seconds?: number | null; rejected_rows?: 'stop' | 'set_aside'; rejected_rows_max?: number; rejected_percent_max?: number; custom_query?: string | null; connection_id?: string | null; timezone?: string | null; offset_day?: number | null; offset_hour?: number | null; offset_minute?: number | null; mode?: 'append' | 'merge' | null; primary_key?: (string)[] | null; version_key?: (string)[] | null; hogql_query?: string | null; incremental_mode?: 'APPEND' | 'MERGE' | null }, Static<typeof BatchExport>];
+  'PUT /api/projects/:project_id/ingestion_rules/:id/': [{ validate_only?: boolean }, Static<typeof IngestionRulePut>, Static<typeof IngestionRule>];
   'PUT /api/projects/:project_id/notice_targets/:id/': [{ validate_only?: boolean }, Static<typeof NoticeTargetPatch>, Static<typeof NoticeTarget>];
+  'PUT /api/projects/:project_id/planned_events/:id/': [{ validate_only?: boolean }, Static<typeof PlannedEventPut>, Static<typeof PlannedEvent>];
   'PUT /api/projects/:project_id/plugin_configs/:id/': [{ validate_only?: boolean }, Static<typeof PluginConfigPatch>, Static<typeof PluginConfig>];
   'PUT /api/projects/:project_id/write_keys/:id/': [{ validate_only?: boolean }, Static<typeof WriteKeyPut>, Static<typeof WriteKey>];
   'PUT /api/users/@me/': [{ validate_only?: boolean }, Static<typeof AccountPatch>, Static<typeof Account>];

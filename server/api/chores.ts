@@ -6,6 +6,7 @@ import { workErasures } from '../engine/privacy/erasures/work.ts';
 import { judgeFreshness } from '../engine/exports/health/freshness.ts';
 import { noteStates } from '../engine/exports/health/state.ts';
 import { sendDueNotices } from '../engine/notices/send.ts';
+import { sweepRuleCounts } from '../engine/ingest/rules/rule_counts.ts';
 import { sweepRefusedEvents } from '../engine/ingest/warnings/refused_event_store.ts';
 import { sweepWarnings } from '../engine/ingest/warnings/store.ts';
 import { sweepNotices } from '../engine/notices/sweep.ts';
@@ -167,6 +168,7 @@ async function sweepExports(deps: Deps, signal: AbortSignal | undefined): Promis
 
 async function sweepWarned({ db, clock, config }: Deps): Promise<void> {
   await sweepWarnings(db, clock.now());
+  await sweepRuleCounts(db, clock.now());
   await sweepRefusedEvents(db, config.refused_events_days, clock.now());
 }
 

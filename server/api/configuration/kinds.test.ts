@@ -30,6 +30,16 @@ function everything(email: string) {
         name: 'Web',
         timezone: 'Europe/Berlin',
         write_keys: { site: { name: 'Site' } },
+        ingestion_rules: {
+          mails: { name: 'Mails', action: 'hash_property', property: 'email', target: 'any' },
+        },
+        planned_events: {
+          paid: {
+            event: 'order paid',
+            mode: 'refuse',
+            properties: [{ name: 'total', type: 'number', required: true }],
+          },
+        },
         batch_exports: {
           rows: {
             name: 'Rows',

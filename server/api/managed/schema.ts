@@ -8,6 +8,8 @@ export const kind_names = [
   'organization',
   'project',
   'write_key',
+  'ingestion_rule',
+  'planned_event',
   'connection',
   'batch_export',
   'notice_target',
