@@ -22,6 +22,7 @@ import { domain_route, domains_route, setup_route } from './domains/routes.ts';
 import { erasure_route, erasures_route } from './erasures/routes.ts';
 import { downloads_route } from './file_downloads/routes.ts';
 import { events_route } from './events/routes.ts';
+import { ingestion_rule_route, ingestion_rules_route } from './ingestion_rules/routes.ts';
 import { invite_route } from './invites/routes.ts';
 import { members_route } from './members/routes.ts';
 import { notice_target_route, notice_targets_route } from './notice_targets/routes.ts';
@@ -31,6 +32,7 @@ import {
   organization_route,
   organization_settings_route,
 } from './organizations/routes.ts';
+import { planned_event_route, planned_events_route } from './planned_events/routes.ts';
 import { plugin_code_route, plugin_route, plugins_route } from './plugins/routes.ts';
 import { project_index_route, project_route, project_settings_route } from './projects/routes.ts';
 import { security_route } from './security/routes.ts';
@@ -80,6 +82,10 @@ const routes = root_route.addChildren([
       ]),
       find_route,
       events_route,
+      ingestion_rules_route,
+      ingestion_rule_route,
+      planned_events_route,
+      planned_event_route,
       notice_targets_route,
       notice_target_route,
       plugins_route,

@@ -6,7 +6,9 @@ import {
   IconDownload,
   IconEraser,
   IconFileCode,
+  IconFilter,
   IconKey,
+  IconListCheck,
   IconLock,
   IconPlug,
   IconSearch,
@@ -30,6 +32,18 @@ export const project_pages = [
     also: ['project key', 'SDK', 'capture'],
     to: '/projects/$project_id/events',
     icon: IconActivity,
+  },
+  {
+    label: 'Ingestion rules',
+    also: ['drop', 'hash', 'rename', 'filter', 'personal data', 'user agent'],
+    to: '/projects/$project_id/ingestion_rules',
+    icon: IconFilter,
+  },
+  {
+    label: 'Tracking plan',
+    also: ['schema', 'required properties', 'types', 'planned events'],
+    to: '/projects/$project_id/tracking_plan',
+    icon: IconListCheck,
   },
   {
     label: 'Find a record',
