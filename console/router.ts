@@ -28,6 +28,7 @@ import {
   catalogue_schema_route,
 } from './event_catalogue/routes.ts';
 import { events_route } from './events/routes.ts';
+import { ingestion_rule_route, ingestion_rules_route } from './ingestion_rules/routes.ts';
 import { invite_route } from './invites/routes.ts';
 import { members_route } from './members/routes.ts';
 import { notice_target_route, notice_targets_route } from './notice_targets/routes.ts';
@@ -37,6 +38,7 @@ import {
   organization_route,
   organization_settings_route,
 } from './organizations/routes.ts';
+import { planned_event_route, planned_events_route } from './planned_events/routes.ts';
 import { plugin_code_route, plugin_route, plugins_route } from './plugins/routes.ts';
 import { project_index_route, project_route, project_settings_route } from './projects/routes.ts';
 import { security_route } from './security/routes.ts';
@@ -90,6 +92,10 @@ const routes = root_route.addChildren([
       catalogue_properties_route,
       catalogue_event_route,
       catalogue_schema_route,
+      ingestion_rules_route,
+      ingestion_rule_route,
+      planned_events_route,
+      planned_event_route,
       notice_targets_route,
       notice_target_route,
       plugins_route,

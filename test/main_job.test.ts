@@ -120,7 +120,7 @@ test('acknowledged events survive a kill -9 at once, and are exported once', asy
   killed_at = new Date();
   assert.deepEqual(answer, {
     status: 200,
-    body: { taken: events_sent, duplicates: 0, refused: 0, rejected: 0, errors: [] },
+    body: { taken: events_sent, duplicates: 0, refused: 0, dropped: 0, rejected: 0, errors: [] },
   });
   server = await startServer(['start'], environment);
 

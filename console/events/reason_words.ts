@@ -27,6 +27,8 @@ export const reason_words: Record<IngestionWarningRow['reason'], string> = {
   merged_properties_too_large:
     'The persons were merged without some properties of the other person.',
   null_characters_replaced: 'Null characters were replaced.',
+  off_plan: 'It differs from the tracking plan.',
+  off_plan_refused: 'It differs from the tracking plan.',
   person_too_large: 'The person would become too large, and stays unchanged.',
   properties_ignored: 'The properties are not an object and were left out.',
   request_put_off: 'The server asked the sender to send the whole request again.',

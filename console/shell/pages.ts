@@ -6,7 +6,9 @@ import {
   IconDownload,
   IconEraser,
   IconFileCode,
+  IconFilter,
   IconKey,
+  IconListCheck,
   IconListDetails,
   IconLock,
   IconPlug,
@@ -37,6 +39,18 @@ export const project_pages = [
     also: ['properties', 'schema', 'types', 'typed columns', 'tracking plan'],
     to: '/projects/$project_id/event_catalogue',
     icon: IconListDetails,
+  },
+  {
+    label: 'Ingestion rules',
+    also: ['drop', 'hash', 'rename', 'filter', 'personal data', 'user agent'],
+    to: '/projects/$project_id/ingestion_rules',
+    icon: IconFilter,
+  },
+  {
+    label: 'Tracking plan',
+    also: ['schema', 'required properties', 'types', 'planned events'],
+    to: '/projects/$project_id/tracking_plan',
+    icon: IconListCheck,
   },
   {
     label: 'Find a record',

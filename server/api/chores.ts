@@ -9,6 +9,7 @@ import { noteStates } from '../engine/exports/health/state.ts';
 import { sendDueNotices } from '../engine/notices/send.ts';
 import { countEvents } from '../engine/ingest/catalogue/count_events.ts';
 import { sweepDays } from '../engine/ingest/catalogue/store.ts';
+import { sweepRuleCounts } from '../engine/ingest/rules/rule_counts.ts';
 import { sweepRefusedEvents } from '../engine/ingest/warnings/refused_event_store.ts';
 import { sweepWarnings } from '../engine/ingest/warnings/store.ts';
 import { sweepNotices } from '../engine/notices/sweep.ts';
@@ -175,6 +176,7 @@ async function sweepExports(deps: Deps, signal: AbortSignal | undefined): Promis
 
 async function sweepWarned({ db, clock, config }: Deps): Promise<void> {
   await sweepWarnings(db, clock.now());
+  await sweepRuleCounts(db, clock.now());
   await sweepRefusedEvents(db, config.refused_events_days, clock.now());
 }
 

@@ -13,6 +13,7 @@ import { erasureRoutes } from './erasures/routes.ts';
 import { eventCatalogueRoutes } from './event_catalogue/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { icebergRoutes } from './iceberg/routes.ts';
+import { ingestionRuleRoutes } from './ingestion_rules/routes.ts';
 import { ingestionWarningRoutes } from './ingestion_warnings/routes.ts';
 import { instanceRoutes } from './instance/routes.ts';
 import { fileDownloadRoutes } from './file_downloads/routes.ts';
@@ -22,6 +23,7 @@ import { memberRoutes } from './members/routes.ts';
 import { noticeDeliveryRoutes } from './notice_deliveries/routes.ts';
 import { noticeTargetRoutes } from './notice_targets/routes.ts';
 import { organizationRoutes } from './organizations/routes.ts';
+import { plannedEventRoutes } from './planned_events/routes.ts';
 import { pluginConfigRoutes } from './plugin_configs/routes.ts';
 import { pluginRoutes } from './plugins/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
@@ -60,6 +62,8 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   captureRoutes,
   writeKeyRoutes,
   ingestionWarningRoutes,
+  ingestionRuleRoutes,
+  plannedEventRoutes,
   retentionRoutes,
   pluginRoutes,
   pluginConfigRoutes,

@@ -4,6 +4,7 @@ import { totpSealContext } from '../api/users/store.ts';
 import { connectionContext, secretsContext } from '../engine/model/destination/stored_config.ts';
 import { criteriaContext } from '../engine/privacy/erasures/criteria.ts';
 import { secretContext } from '../engine/notices/outbox.ts';
+import { hashKeyContext } from '../engine/ingest/rules/find_intake.ts';
 import { urlContext } from '../engine/notices/webhook_url.ts';
 import { pluginConfigContext } from '../engine/plugins/stored_config.ts';
 import { responseContext } from '../platform/http/idempotency.ts';
@@ -43,6 +44,7 @@ export const sealed_fields: readonly SealedField[] = [
     field: 'config_secrets',
     context: (id) => pluginConfigContext(Number(id)),
   },
+  { table: 'ingestion_rule_sets', id: 'team_id', field: 'hash_key', context: hashKeyContext },
   { table: 'configuration_plans', id: 'id', field: 'request_sealed', context: planContext },
   { table: 'erasures', id: 'id', field: 'criteria_sealed', context: criteriaContext },
   { table: 'mails', id: 'id', field: 'message_sealed', context: mailContext },

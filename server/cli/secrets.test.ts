@@ -83,6 +83,17 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
     body: { distinct_ids: ['nobody'] },
   });
   assert.ok(erasure.status < 300, erasure.text);
+  const rules = `/api/projects/${home.project.id}/ingestion_rules/`;
+  const hashing = { name: 'Mails', action: 'hash_property', property: 'email' };
+  const rule = await harness.request('POST', rules, { key: home.key, body: hashing });
+  assert.equal(rule.status, 201, rule.text);
+  const event = '{"event":"a","distinct_id":"ada","properties":{"email":"ada@example.com"}}';
+  const hashedMail = async () => {
+    const tried = await harness.request('POST', `${rules}try/`, { key: home.key, body: { event } });
+    return JSON.parse(tried.body.event).properties.email as string;
+  };
+  const mail = await hashedMail();
+  assert.match(mail, /^[0-9a-f]{64}$/);
   const created = await newExportOnce();
   await newExportOnce(await newServiceKey(harness, home));
   await sealIn('users', 'totp_secret', home.user.id, 'JBSWY3DPEHPK3PXP');
@@ -118,6 +129,7 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
     ))!;
     assert.equal(readReceipt(receipt, secrets.public_key)?.records, 1, `${phase}: receipt`);
     assert.deepEqual((await verifyActivity(db, secrets)).faults, [], `${phase}: log`);
+    assert.equal(await hashedMail(), mail, `${phase}: hash of a rule`);
     for (const { table, id, field, owner, context } of sealed_fields) {
       const rows = await db.rows<{ owner: string; envelope: Buffer }>(
         sql`SELECT ${raw(owner ?? id)}::text AS owner, ${raw(field)} AS envelope FROM ${raw(table)}

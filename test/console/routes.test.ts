@@ -46,6 +46,22 @@ const signed_in: Record<string, Look> = {
   export_notices_route: { path: `${one_export}/notices`, heading: export_name },
   export_settings_route: { path: `${one_export}/settings`, heading: export_name },
   events_route: { path: '/projects/$project_id/events', heading: 'Events' },
+  ingestion_rules_route: {
+    path: '/projects/$project_id/ingestion_rules',
+    heading: 'Ingestion rules',
+  },
+  ingestion_rule_route: {
+    path: '/projects/$project_id/ingestion_rules/$rule_id',
+    heading: 'Hash mails',
+  },
+  planned_events_route: {
+    path: '/projects/$project_id/tracking_plan',
+    heading: 'Tracking plan',
+  },
+  planned_event_route: {
+    path: '/projects/$project_id/tracking_plan/$planned_event_id',
+    heading: 'order paid',
+  },
   project_settings_route: { path: '/projects/$project_id/settings', heading: 'Project settings' },
   members_route: { path: '/organizations/$organization_id/members', heading: 'Members' },
   activity_route: { path: '/organizations/$organization_id/activity', heading: 'Activity' },
@@ -128,6 +144,14 @@ const world = openConsole({
       $target_id: await create(`/api/projects/${home.project.id}/notice_targets/`, {
         type: 'email',
         address: 'on-call@example.com',
+      }),
+      $rule_id: await create(`/api/projects/${home.project.id}/ingestion_rules/`, {
+        name: 'Hash mails',
+        action: 'hash_property',
+        property: 'email',
+      }),
+      $planned_event_id: await create(`/api/projects/${home.project.id}/planned_events/`, {
+        event: 'order paid',
       }),
       $erasure_id: await create(`/api/projects/${home.project.id}/erasures/`, {
         distinct_ids: ['ada'],

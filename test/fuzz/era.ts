@@ -118,6 +118,12 @@ async function furnish(
   await create(`${organization}notice_targets/`, { type: 'email', address: 'a@example.com' });
   const config = { host: 'db.example.com', database: 'd', user: 'u', password: 'p' };
   await create(`${organization}connections/`, { name: 'x', type: 'Postgres', config });
+  await create(`/api/projects/${home.project.id}/ingestion_rules/`, {
+    name: 'x',
+    action: 'drop_property',
+    property: 'x',
+  });
+  await create(`/api/projects/${home.project.id}/planned_events/`, { event: 'x' });
   await create(`${organization}domains/`, { domain: `d${home.project.id}.example.com` });
   await create(`${organization}invites/`, { target_email: `i${home.project.id}@example.com` });
   await create('/api/personal_api_keys/', { label: 'fuzz', scopes: ['*'] });

@@ -94,6 +94,14 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
     ).id,
     schema_columns: (await post(`${project}schema_columns/`, { property: 'one', type: 'text' })).id,
     refused_events: await newRefusedEvent(harness.deps.db, home.project.id),
+    ingestion_rules: (
+      await post(`${project}ingestion_rules/`, {
+        name: 'One',
+        action: 'drop_event',
+        events: ['noise'],
+      })
+    ).id,
+    planned_events: (await post(`${project}planned_events/`, { event: 'one' })).id,
     write_keys: (await post(`${project}write_keys/`, { name: 'One' })).id,
     plugin_configs: String((await post(`${project}plugin_configs/`, { plugin: written.id })).id),
     personal_api_keys: (await post('/api/personal_api_keys/', { label: 'One', scopes: ['*'] })).id,

@@ -124,6 +124,22 @@ async function records(): Promise<[route: string, path: string, ...more: object[
       await created(`/api/projects/${home.project.id}/write_keys/`, { name: 'One' }),
     ],
     [
+      `${within[1]}ingestion_rules/:id/`,
+      await created(`${project}ingestion_rules/`, {
+        name: 'One',
+        action: 'set_property',
+        property: 'env',
+        value: 1.5,
+      }),
+    ],
+    [
+      `${within[1]}planned_events/:id/`,
+      await created(`${project}planned_events/`, {
+        event: 'one',
+        properties: [{ name: 'total', type: 'number', required: true }],
+      }),
+    ],
+    [
       `${within[0]}service_keys/:id/`,
       await created(`${organization}service_keys/`, { name: 'One', scopes: ['project:read'] }),
     ],

@@ -60,7 +60,8 @@ const api_order = [
   'site_apps plugin_configs plugins',
   'notice_deliveries notice_targets file_downloads iceberg batch_exports destinations',
   'erasures retention query',
-  'schema_columns event_catalogue capture events ingestion_warnings write_keys',
+  'schema_columns event_catalogue capture events ingestion_warnings planned_events',
+  'ingestion_rules write_keys',
   'scim single_sign_on invites account members sessions',
   'security security_events activity service_keys domains organizations projects',
   'api_keys passkeys users deactivation managed',
@@ -74,7 +75,7 @@ function nounOf(path: string): string | undefined {
 /** The folders of the console, the uppermost first, below the list of pages. */
 const console_order = [
   'users security plugins notice_targets members invites',
-  'event_catalogue events file_downloads erasures domains',
+  'event_catalogue events planned_events ingestion_rules file_downloads erasures domains',
   'batch_exports queries connections destinations',
   'api_keys activity organizations projects write_keys configuration',
   'security_events sessions shell',

@@ -25,6 +25,8 @@ export async function tellEvents(world: StoryWorld): Promise<void> {
   await ask('GET', `${project}retention/?retention=days&retention_days=90`);
   await catalogue(world);
   await writeKeys(world);
+  await ingestionRules(world);
+  await plannedEvents(world);
   await warnings(world);
   await erasures(world);
 }
@@ -60,6 +62,46 @@ async function writeKeys({ ask, project }: StoryWorld): Promise<void> {
   await ask('PUT', one, { name: 'Web shop' });
   await ask('POST', `${one}roll/`, { overlap_seconds: 86_400 });
   await ask('DELETE', one);
+}
+
+async function ingestionRules({ ask, project }: StoryWorld): Promise<void> {
+  const base = `${project}ingestion_rules/`;
+  const { id } = await ask('POST', base, {
+    name: 'Hash mail addresses',
+    action: 'hash_property',
+    property: 'email',
+  });
+  const { id: other } = await ask('POST', base, {
+    name: 'Drop debug events',
+    action: 'drop_event',
+    events: ['debug*'],
+  });
+  await ask('GET', base);
+  await ask('GET', `${base}${id}/`);
+  await ask('PATCH', `${base}${id}/`, { events: ['signed up'] });
+  await ask('PUT', `${base}${id}/`, { name: 'Hash mails', action: 'hash_property' });
+  await ask('POST', `${base}order/`, { ids: [other, id] });
+  const event = {
+    event: 'signed up',
+    distinct_id: 'ada',
+    properties: { email: 'ada@example.com' },
+  };
+  await ask('POST', `${base}try/`, { event: JSON.stringify(event) });
+  await ask('GET', `${base}counts/`);
+  for (const one of [id, other]) await ask('DELETE', `${base}${one}/`);
+}
+
+async function plannedEvents({ ask, project }: StoryWorld): Promise<void> {
+  const base = `${project}planned_events/`;
+  const { id } = await ask('POST', base, {
+    event: 'order paid',
+    properties: [{ name: 'total', type: 'number', required: true }],
+  });
+  await ask('GET', base);
+  await ask('GET', `${base}${id}/`);
+  await ask('PATCH', `${base}${id}/`, { mode: 'refuse' });
+  await ask('PUT', `${base}${id}/`, { event: 'order paid', mode: 'warn' });
+  await ask('DELETE', `${base}${id}/`);
 }
 
 async function warnings({ ask, harness, home, project }: StoryWorld): Promise<void> {

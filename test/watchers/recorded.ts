@@ -32,6 +32,7 @@ export const not_recorded: Record<string, string> = {
   'POST /api/projects/:project_id/batch_exports/:id/preview/': reads,
   'POST /api/projects/:project_id/batch_exports/:id/effect/': reads,
   'POST /api/projects/:project_id/erasures/preview/': reads,
+  'POST /api/projects/:project_id/ingestion_rules/try/': 'Looks at a text and stores nothing.',
   'POST /api/projects/:project_id/notice_targets/:id/test/': 'Sends one notice and stores nothing.',
   'POST /api/organizations/:organization_id/notice_targets/:id/test/':
     'Sends one notice and stores nothing.',

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts';
+import { sharedIngestion } from '../../engine/ingest/one_ingestion.ts';
 import { sharedRefusedEvents } from '../../engine/ingest/warnings/refused_events.ts';
 import type { RefusedEvent } from '../../engine/ingest/warnings/refused_event.ts';
 import { sharedWarnings } from '../../engine/ingest/warnings/warnings.ts';
@@ -26,6 +27,11 @@ export type Refusals = {
 export function openRefusals(deps: Deps, findAccess: WriteAccessFinder): Refusals {
   const warnings = sharedWarnings(deps);
   const kept = sharedRefusedEvents(deps);
+  const { intakeOf } = sharedIngestion(deps);
+  const keepUnread = async (refused: Parameters<typeof kept.keep>[0]) => {
+    // It may have what the rules of the project take out.
+    if ((await intakeOf(refused.team_id))?.hides !== true) kept.keep(refused);
+  };
   const noted = new WeakSet<object>();
   const add = (team_id: number, sent: Sent, { status, message }: ApiError) =>
     warnings.note({
@@ -51,7 +57,8 @@ export function openRefusals(deps: Deps, findAccess: WriteAccessFinder): Refusal
       const { key, bytes } = error instanceof UnreadError ? error.body : {};
       const noteOf = (team: number) => {
         add(team, sent, error);
-        if (bytes !== undefined) kept.keep(unreadRequest(team, sent, error, bytes));
+        if (bytes !== undefined)
+          keepUnread(unreadRequest(team, sent, error, bytes)).catch(() => undefined);
       };
       ofShownKey(sent, noteOf, key);
     },

@@ -1,6 +1,7 @@
 import type { Deps } from '../../deps.ts';
 import type { ReadEvent } from '../../engine/ingest/parse/event.ts';
 import { sharedIngestion } from '../../engine/ingest/one_ingestion.ts';
+import type { IntakeFinder } from '../../engine/ingest/rules/find_intake.ts';
 import { takeReads } from '../../engine/ingest/stream.ts';
 import type { Taken } from '../../engine/ingest/stream.ts';
 import { sharedRefusedEvents } from '../../engine/ingest/warnings/refused_events.ts';
@@ -44,16 +45,19 @@ export function openTake(deps: Deps, gate: Gate): TakeSent {
   const { metrics } = deps;
   const { limits, refusals } = gate;
   const saltOf = openVisitorSalts(deps.db);
+  const { intakeOf } = ingestion;
   const kept = sharedRefusedEvents(deps);
   const takeMessage = async (message: OpenedMessage, sent: Sent): Promise<Answer> => {
-    const traffic = await admitted(message, sent, { ...gate, saltOf });
+    const traffic = await admitted(message, sent, { ...gate, saltOf, intakeOf });
     const { team_id } = traffic;
     const { protocol: from } = message;
-    const judged = judge(message, traffic, (one, reason) =>
-      kept.keep(refusedEvent(one, { team_id, reason, protocol: from, path: sent.path })),
-    );
+    const judged = judge(message, traffic, (one, reason) => {
+      // As it was sent it has what the project's rules take out.
+      if (traffic.intake?.hides === true) return;
+      kept.keep(refusedEvent(one, { team_id, reason, protocol: from, path: sent.path }));
+    });
     const taken = await takeReads(ingestion, team_id, judged.reads);
-    for (const outcome of ['taken', 'duplicates', 'rejected'] as const)
+    for (const outcome of ['taken', 'duplicates', 'dropped', 'rejected'] as const)
       if (taken[outcome] > 0) metrics.events_taken.inc({ outcome }, taken[outcome]);
     if (taken.failure !== undefined) {
       message.drop();
@@ -62,8 +66,8 @@ export function openTake(deps: Deps, gate: Gate): TakeSent {
     }
     for (const [reason, { events, examples }] of judged.warnings) {
       metrics.ingestion_warnings.inc({ protocol: from, reason }, events);
-      // The code that skips a change to persons records it.
-      if (reason === 'person_too_large') continue;
+      // The code that stores the event records it.
+      if (reason === 'person_too_large' || reason === 'off_plan') continue;
       for (const [index, example] of examples.entries())
         warnings.note({
           team_id,
@@ -85,18 +89,21 @@ export function openTake(deps: Deps, gate: Gate): TakeSent {
     });
 }
 
+type Admission = Gate & { saltOf: VisitorSalts; intakeOf: IntakeFinder };
+
 /** The project of the message, once it may send; a message that may not is forgotten. */
 async function admitted(
   message: OpenedMessage,
   sent: Sent,
-  { limits, findAccess, refusals, saltOf }: Gate & { saltOf: VisitorSalts },
+  { limits, findAccess, refusals, saltOf, intakeOf }: Admission,
 ): Promise<Traffic> {
   let team_id: number | undefined;
   try {
     const access = await findAccess(message.key);
     team_id = access.team_id;
     limits.countProject(team_id);
-    return { ...access, ...sent.sender, visitor_salt: await saltOf(sent.received_ms) };
+    const visitor_salt = await saltOf(sent.received_ms);
+    return { ...access, ...sent.sender, visitor_salt, intake: await intakeOf(team_id) };
   } catch (error) {
     message.drop();
     throw noted(refusals, sent, error, team_id);
@@ -135,7 +142,8 @@ function judge(
       for (const reason of reasons) count(one, reason);
       // Whoever sent what the project drops is answered as if it were stored.
       const told = is_dropped === true ? [] : reasons;
-      const is_refused = is_dropped !== true && read.event === undefined;
+      const is_refused =
+        is_dropped !== true && read.event === undefined && read.dropped_by === undefined;
       verdicts.push({ uuid, is_refused, warnings: told });
       if (is_refused && one.content !== undefined) keep(one, reasons.at(-1)!);
       if (is_dropped !== true) wanted.push(read);

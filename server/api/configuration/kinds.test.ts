@@ -31,6 +31,16 @@ function everything(email: string) {
         timezone: 'Europe/Berlin',
         write_keys: { site: { name: 'Site' } },
         schema_columns: { total: { property: 'total', type: 'float' } },
+        ingestion_rules: {
+          mails: { name: 'Mails', action: 'hash_property', property: 'email', target: 'any' },
+        },
+        planned_events: {
+          paid: {
+            event: 'order paid',
+            mode: 'refuse',
+            properties: [{ name: 'total', type: 'number', required: true }],
+          },
+        },
         batch_exports: {
           rows: {
             name: 'Rows',

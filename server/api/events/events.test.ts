@@ -17,7 +17,7 @@ const packed = { 'content-encoding': 'gzip' };
 const pathOf = (owner: TestOrganization) => `/api/projects/${owner.project.id}/events/`;
 const post = (body: unknown, headers: Record<string, string> = {}, query = '') =>
   home.ask('POST', `${pathOf(home)}${query}`, body, headers);
-const nothing = { taken: 0, duplicates: 0, refused: 0, rejected: 0, errors: [] };
+const nothing = { taken: 0, duplicates: 0, refused: 0, dropped: 0, rejected: 0, errors: [] };
 
 async function rows<Row>(owner: TestOrganization, where = ''): Promise<Row[]> {
   return harness.deps.clickhouse.rows<Row>({

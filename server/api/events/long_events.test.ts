@@ -33,6 +33,7 @@ for (const [way, type, body] of [
       taken: events.length,
       duplicates: 0,
       refused: 0,
+      dropped: 0,
       rejected: 0,
       errors: [],
     });

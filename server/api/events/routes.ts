@@ -93,14 +93,14 @@ function takeRoute(app: FastifyInstance, deps: Deps, { room }: EventLimits): voi
       const place = room.enter(ownerOf(request));
       let taken: Answered;
       try {
-        const used = isValidateOnly(request) ? checkOnly : ingestion;
+        const used = isValidateOnly(request) ? checkOnly(ingestion) : ingestion;
         const sent = await eventsSent(request, place.hold);
         taken = await take(used, request.access.team_id!, sent, () => clock.now(), place.hold);
       } finally {
         place.leave();
       }
       if (!isValidateOnly(request)) {
-        for (const outcome of ['taken', 'duplicates', 'rejected'] as const)
+        for (const outcome of ['taken', 'duplicates', 'dropped', 'rejected'] as const)
           if (taken[outcome] > 0) metrics.events_taken.inc({ outcome }, taken[outcome]);
         warnOf(sharedWarnings(deps).note, request.access.team_id!, taken);
       }
@@ -184,7 +184,7 @@ function faultError({ fault, place }: FaultyList): ApiError {
 }
 
 function answer(result: Answered) {
-  const { taken, duplicates, refused, rejected } = result;
+  const { taken, duplicates, refused, dropped, rejected } = result;
   if (result.failure === 'project_gone') throw notFound();
   if (result.failure !== undefined) throw notStored(result);
   // No room for a line is no fault of the body.
@@ -200,9 +200,9 @@ function answer(result: Answered) {
     code,
     detail,
   }));
-  if (rejected > 0 && taken + duplicates + refused === 0)
+  if (rejected > 0 && taken + duplicates + refused + dropped === 0)
     throw invalidMany(errors.map(({ attr, code, detail }): Violation => ({ attr, code, detail })));
-  return { taken, duplicates, refused, rejected, errors };
+  return { taken, duplicates, refused, dropped, rejected, errors };
 }
 
 function placed(

@@ -123,6 +123,10 @@ export const EventsTaken = Type.Object(
       description:
         'Events of persons who were erased: they are not stored, and need not come again.',
     }),
+    dropped: Type.Integer({
+      minimum: 0,
+      description: 'Events that an ingestion rule of the project drops: they are not stored.',
+    }),
     rejected: Type.Integer({
       minimum: 0,
       description: 'Events that were not stored because something is wrong with them.',

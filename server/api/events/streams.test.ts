@@ -32,7 +32,7 @@ const heldBytes = () => {
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 };
-const nothing = { taken: 0, duplicates: 0, refused: 0, rejected: 0, errors: [] };
+const nothing = { taken: 0, duplicates: 0, refused: 0, dropped: 0, rejected: 0, errors: [] };
 
 test('a line over 20 MiB and an event over 10 MiB are refused, later ones are stored', async () => {
   const properties = { x: 'y'.repeat(10 * 1024 * 1024) };

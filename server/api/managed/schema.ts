@@ -9,6 +9,8 @@ export const kind_names = [
   'project',
   'write_key',
   'schema_column',
+  'ingestion_rule',
+  'planned_event',
   'connection',
   'batch_export',
   'notice_target',

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { instant, uuid } from '../../platform/http/schemas.ts';
+import { unplanned_fates } from '../../engine/ingest/rules/tracking_plan.ts';
 import { retentions } from '../../engine/privacy/retention/setting.ts';
 import { ManagedBy } from '../managed/schema.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
@@ -25,6 +26,20 @@ const traffic = {
   }),
 };
 
+const ingestion = {
+  unplanned_events: Type.Enum([...unplanned_fates], {
+    description:
+      'What becomes of events that the tracking plan (`planned_events/`) does not name: allowed ' +
+      '(default), stored with an ingestion warning, or refused. Names that begin with `$` belong ' +
+      'to SDKs and are always allowed.',
+  }),
+  fill_device_properties: Type.Boolean({
+    description:
+      'Fill `$browser`, `$browser_version`, `$os`, `$os_version` and `$device_type` from the ' +
+      'user agent of the event or its browser, where the SDK sent none. Default false.',
+  }),
+};
+
 const keeping = {
   retention: Type.Enum([...retentions], {
     description:
@@ -40,6 +55,7 @@ const keeping = {
 };
 
 const keeping_changes = Type.Partial(Type.Object(keeping)).properties;
+const ingestion_changes = Type.Partial(Type.Object(ingestion)).properties;
 const traffic_changes = Type.Partial(Type.Object(traffic)).properties;
 
 /** A project as every answer shows it. */
@@ -54,6 +70,7 @@ export const Project = Type.Object(
     }),
     timezone: Type.String({ description: 'The zone in which days and weeks of new exports turn.' }),
     ...traffic,
+    ...ingestion,
     ...keeping,
     created_at: instant(),
     updated_at: instant(),
@@ -93,12 +110,19 @@ export const ProjectCreate = Type.Object({
   ),
 });
 /** Body of PUT: what may be left out keeps its value. A project stays in its organization. */
-export const ProjectPut = Type.Object({ name, timezone, ...traffic_changes, ...keeping_changes });
+export const ProjectPut = Type.Object({
+  name,
+  timezone,
+  ...traffic_changes,
+  ...ingestion_changes,
+  ...keeping_changes,
+});
 /** Body of PATCH: only what is sent is changed. */
 export const ProjectPatch = Type.Object({
   name: Type.Optional(name),
   timezone,
   ...traffic_changes,
+  ...ingestion_changes,
   ...keeping_changes,
 });
 

@@ -13,8 +13,9 @@ import { managedBy } from '../managed/store.ts';
 import type { ProjectChanges, ProjectRow } from './schema.ts';
 
 const columns = sql`p.id, p.uuid, p.organization_id AS organization, p.name, p.api_token,
-  p.timezone, p.robot_events, p.internal_events, p.internal_addresses, p.retention,
-  p.retention_days, p.created_at, p.updated_at, ${managedBy('project', sql`p.id`)} AS managed_by`;
+  p.timezone, p.robot_events, p.internal_events, p.internal_addresses,
+  p.unplanned_events, p.fill_device_properties, p.retention, p.retention_days,
+  p.created_at, p.updated_at, ${managedBy('project', sql`p.id`)} AS managed_by`;
 
 /**
  * The source of `m`, which says where a caller is and with which level: memberships, or the service

@@ -145,6 +145,17 @@ export const groups: ApiReference['groups'] = [
         description: 'Events that were refused or changed on the way in.',
       },
       {
+        name: 'ingestion_rules',
+        label: 'Ingestion rules',
+        description:
+          'Drop, hash, rename or set properties before an event is stored, and count each change.',
+      },
+      {
+        name: 'planned_events',
+        label: 'Tracking plan',
+        description: 'The events that a project expects, with their properties and types.',
+      },
+      {
         name: 'refused_events',
         label: 'Refused events',
         description:

@@ -118,6 +118,8 @@ async function importSource(
       `${state.duplicates === 1 ? 'was' : 'were'} there already, ` +
       `${counted(state.rejected, 'line')} refused.`,
   );
+  if (state.dropped !== undefined)
+    terminal.say(`Ingestion rules of the project dropped ${counted(state.dropped, 'event')}.`);
   if (state.duplicates > 0)
     terminal.say('Events stored before stay unchanged, however their lines are read now.');
   complaints.rest(state.rejected);
@@ -139,6 +141,7 @@ async function sendAll(
     state.line = request.last_number;
     state.taken += sent.taken;
     state.duplicates += sent.duplicates;
+    if (sent.dropped > 0) state.dropped = (state.dropped ?? 0) + sent.dropped;
     state.rejected += sent.rejected + request.rejected;
     await kept.save();
   };
@@ -150,7 +153,7 @@ async function sendAll(
     target.signal.throwIfAborted();
     const sending =
       request.jsons.length === 0
-        ? Promise.resolve({ taken: 0, duplicates: 0, rejected: 0, refused: [] })
+        ? Promise.resolve({ taken: 0, duplicates: 0, dropped: 0, rejected: 0, refused: [] })
         : sendLines(target, request.jsons);
     underWay = sending.then((sent) => answer(request, sent));
     // Its failure is thrown where it is awaited.

@@ -8,7 +8,13 @@ import { parseJson } from '../../platform/parse_json.ts';
 export type Refused = { index: number; detail: string };
 
 /** The server's result for one request. */
-export type Sent = { taken: number; duplicates: number; rejected: number; refused: Refused[] };
+export type Sent = {
+  taken: number;
+  duplicates: number;
+  dropped: number;
+  rejected: number;
+  refused: Refused[];
+};
 
 /** The target of the events, and the limits of waiting. */
 export type SendTarget = {
@@ -32,6 +38,8 @@ type Answer = {
   duplicates?: number;
   /** Those of persons who were erased. */
   refused?: number;
+  /** Those that a rule of the project drops. */
+  dropped?: number;
   rejected?: number;
   detail?: string;
   errors?: { line?: number | null; attr?: string | null; detail: string }[];
@@ -77,7 +85,8 @@ export async function sendLines(target: SendTarget, lines: string[]): Promise<Se
 // Something in between, such as a proxy, may answer 200 or 400 by itself; lines are done with only
 // when the answer speaks of them.
 function accountedFor(answer: Answer, lines: number, target: SendTarget): Answer {
-  if ((answer.taken ?? 0) + (answer.duplicates ?? 0) + refusedOf(answer) === lines) return answer;
+  const { taken = 0, duplicates = 0, dropped = 0 } = answer;
+  if (taken + duplicates + dropped + refusedOf(answer) === lines) return answer;
   throw new UserError(
     `The import stopped: the answer of ${target.url} does not say what became of all ${lines} ` +
       'lines that were sent. Is it the address of the server? Run the same command again to go ' +
@@ -141,5 +150,6 @@ function sentOf(answer: Answer, rejected: number): Sent {
       detail: field === undefined ? detail : `${field}: ${detail}`,
     };
   });
-  return { taken: answer.taken ?? 0, duplicates: answer.duplicates ?? 0, rejected, refused };
+  const { taken = 0, duplicates = 0, dropped = 0 } = answer;
+  return { taken, duplicates, dropped, rejected, refused };
 }

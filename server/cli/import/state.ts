@@ -11,6 +11,8 @@ export type ImportState = {
   line: number;
   taken: number;
   duplicates: number;
+  /** Those that a rule of the project drops; missing where an older version began. */
+  dropped?: number;
   rejected: number;
 };
 

@@ -16,6 +16,7 @@ const searched = new Set([
   'users',
   'batch_exports',
   'connections',
+  'ingestion_rule_sets',
   'notice_targets',
   'plugins',
   'plugin_configs',

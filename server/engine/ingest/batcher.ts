@@ -1,7 +1,12 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { DiskRoom } from '../../platform/disk/disk_room.ts';
+import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { openSemaphore } from '../../platform/pacing/semaphore.ts';
 import type { Semaphore } from '../../platform/pacing/semaphore.ts';
+import { openIntakes } from './rules/find_intake.ts';
+import type { IntakeFinder } from './rules/find_intake.ts';
+import { sharedRuleCounts } from './rules/rule_counts.ts';
+import type { RuleCounts } from './rules/rule_counts.ts';
 import { sharedWarnings } from './warnings/warnings.ts';
 import type { IncomingEvent } from './parse/event.ts';
 import { flushEvents } from './flush.ts';
@@ -27,7 +32,11 @@ export type Ingestion = {
    * everything. Events of one project are stored in the order in which they were handed in.
    */
   add(teamId: number, events: IncomingEvent[]): Promise<{ stored: Promise<Stored> }>;
-  /** Waits until everything that was handed in has been flushed, and the warnings are stored. */
+  /** Finds the rules and the plan of a project, which apply before events are handed in. */
+  intakeOf: IntakeFinder;
+  /** Counts events that a rule dropped, which are not handed in. */
+  countDropped: RuleCounts['note'];
+  /** Waits until everything that was handed in has been flushed, and counts are stored. */
   drain(): Promise<void>;
 };
 
@@ -53,7 +62,8 @@ const default_limits: IngestionLimits = {
 };
 
 /** The parts that ingestion works with. */
-type IngestionDeps = Pick<FlushDeps, 'db' | 'clickhouse' | 'log' | 'secrets'> & {
+type IngestionDeps = Pick<FlushDeps, 'db' | 'clickhouse' | 'log'> & {
+  secrets: Pick<Secrets, 'hash' | 'open'>;
   clock: Clock;
   settle_seconds: number;
   /** The room on the disks of the stores; what came in before it was full is stored. */
@@ -63,13 +73,13 @@ type IngestionDeps = Pick<FlushDeps, 'db' | 'clickhouse' | 'log' | 'secrets'> & 
 function flushDepsOf(
   deps: IngestionDeps,
   { look_up_seconds_max, batch_bytes_max }: IngestionLimits,
-  warn: FlushDeps['warn'],
-  flushes: Semaphore,
+  { warn, count, flushes }: Pick<FlushDeps, 'warn' | 'count'> & { flushes: Semaphore },
 ): FlushDeps {
   return {
     ...deps,
     persons: openPersonStore(deps.clickhouse),
     warn,
+    count,
     // Events that make thousands of batches, as forced merges do, leave their turn to who waits.
     letOthers: () => {
       flushes.give(1);
@@ -110,11 +120,12 @@ export function openIngestion(
   deps: IngestionDeps,
   limits: Partial<IngestionLimits> = {},
 ): Ingestion {
-  const warnings = sharedWarnings(deps);
+  const [warnings, counts] = [sharedWarnings(deps), sharedRuleCounts(deps)];
   const bounds = { ...default_limits, ...limits };
   const room = openRoom(bounds.queue_bytes_max);
   const flushes = openSemaphore(bounds.flushes_max);
-  const flushDeps = flushDepsOf(deps, bounds, warnings.note, flushes);
+  const noting = { warn: warnings.note, count: counts.note, flushes };
+  const flushDeps = flushDepsOf(deps, bounds, noting);
   const queues = new Map<number, Group[]>();
   const flushers = new Set<Promise<void>>();
 
@@ -157,9 +168,11 @@ export function openIngestion(
       });
       return { stored };
     },
+    intakeOf: openIntakes(deps.db, deps.secrets),
+    countDropped: counts.note,
     drain: async () => {
       while (flushers.size > 0) await Promise.all(flushers);
-      await warnings.store();
+      await Promise.all([warnings.store(), counts.store()]);
     },
   };
 }

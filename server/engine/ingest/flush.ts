@@ -5,10 +5,12 @@ import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Database, Transaction } from '../../platform/postgres/database.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
+import type { RuleCounts } from './rules/rule_counts.ts';
 import type { NoteWarning } from './warnings/warning.ts';
 import { withoutErased } from './persons/erased_ids.ts';
 import type { IncomingEvent } from './parse/event.ts';
 import { findKnownUuids } from './known_uuids.ts';
+import { noteRules, warnOfDuplicates } from './note_stored.ts';
 import { clearBatch, lockForWriting, readState } from './lock.ts';
 import type { IngestionState } from './lock.ts';
 import { loadPersons } from './persons/load_persons.ts';
@@ -22,7 +24,8 @@ import { writeRows } from './write.ts';
 /**
  * The parts of a flush. `seconds_max` bounds the time in which the store may write a batch,
  * `look_up_seconds_max` the time for its look-ups, `bytes_max` the size of a batch as written,
- * `letOthers` is awaited between two batches, and `warn` records changes to an event.
+ * `letOthers` is awaited between two batches, `warn` records changes to an event, and `count` those
+ * that the project's rules made.
  */
 export type FlushDeps = {
   db: Database;
@@ -31,6 +34,7 @@ export type FlushDeps = {
   persons: PersonStore;
   secrets: Pick<Secrets, 'hash'>;
   warn: NoteWarning;
+  count: RuleCounts['note'];
   letOthers: () => Promise<void>;
   seconds_max: number;
   look_up_seconds_max: number;
@@ -162,28 +166,11 @@ async function writeBatch(
       written.map((person) => [person.distinct_id, person]),
     );
   for (const warning of rows.warnings) deps.warn(warning);
+  noteRules(deps, teamId, fresh.slice(0, rows.events.length));
   const next = fresh[rows.events.length];
   return {
     fates: next === undefined ? found.fates : found.fates.slice(0, allowed.indexOf(next)),
   };
-}
-
-/** Notes how many of the events were stored before, with the first of them. */
-function warnOfDuplicates(
-  { warn }: FlushDeps,
-  team_id: number,
-  events: IncomingEvent[],
-  fates: Fate[],
-): void {
-  const first = events[fates.indexOf('duplicate')];
-  if (first === undefined) return;
-  const { event, distinct_id, uuid } = first;
-  warn({
-    team_id,
-    reason: 'duplicate',
-    example: { event, distinct_id, uuid },
-    events: fates.filter((fate) => fate === 'duplicate').length,
-  });
 }
 
 /** Writes the rows, unless the state that they were made from is another by now. */

@@ -1,6 +1,9 @@
 import { openTurns } from '../../platform/pacing/turns.ts';
 import { aside_bytes_min, readLineAside, readListAside } from './parse/aside.ts';
 import type { Ingestion, Stored, TakeFailure } from './batcher.ts';
+import { openJudge } from './rules/intake.ts';
+import type { Intake } from './rules/intake.ts';
+import { tallyOf } from './rules/tally.ts';
 import type { EventProblem, IncomingEvent, ReadEvent } from './parse/event.ts';
 import { readEventList } from './parse/event_list.ts';
 import type { FaultyList } from './parse/event_list.ts';
@@ -23,6 +26,8 @@ export type Taken = {
   duplicates: number;
   /** Those of persons who were erased, which are not stored. */
   refused: number;
+  /** Those that a rule of their project dropped. */
+  dropped: number;
   rejected: number;
   problems: PlacedProblem[];
   /** Some events could not be stored; those that are counted as taken were. */
@@ -59,9 +64,11 @@ export async function takeLines(
   let lastLine = 0;
   try {
     for await (const lines of readLines(source, line_bytes_max, aside_bytes_min, hold)) {
+      // Again for each part: the rules may change while the stream goes on.
+      const intake = await ingestion.intakeOf(teamId);
       for (const line of lines) {
         lastLine = line.number;
-        const reading = readLine(line, nowMilliseconds());
+        const reading = readLine(line, nowMilliseconds(), intake);
         const read = reading instanceof Promise ? await reading : reading;
         const full = read === undefined ? undefined : taker.take(line.number, read);
         if (full !== undefined) await full;
@@ -81,9 +88,15 @@ export async function takeLines(
 function readLine(
   line: Line | LongLine,
   now: number,
+  intake: Intake | undefined,
 ): ReadEvent | undefined | Promise<ReadEvent | undefined> {
   if (line.problem !== undefined) return { problems: [lineProblem(line.problem)] };
-  return line.bytes === undefined ? parseEvent(line.text, now) : readLineAside(line.bytes, now);
+  if (line.bytes !== undefined) return readLineAside(line.bytes, now, intake);
+  return parseEvent(line.text, now, judgeOf(intake));
+}
+
+function judgeOf(intake: Intake | undefined) {
+  return intake === undefined ? undefined : openJudge(intake);
 }
 
 /** The outcome of a list of events. */
@@ -106,7 +119,8 @@ export async function takeList(
     const taken = await takeEvents(ingestion, teamId, list.values, nowMilliseconds);
     return { ...taken, is_list: list.is_list };
   }
-  const list = await readListAside(bytes, nowMilliseconds());
+  const intake = await ingestion.intakeOf(teamId);
+  const list = await readListAside(bytes, nowMilliseconds(), intake);
   if ('fault' in list) return list;
   return { ...(await takeReads(ingestion, teamId, list.reads)), is_list: list.is_list };
 }
@@ -145,8 +159,9 @@ export async function takeEvents(
 ): Promise<Taken> {
   const taker = openTaker(ingestion, teamId);
   const turn = openTurns();
+  const judge = judgeOf(await ingestion.intakeOf(teamId));
   for (const [index, value] of values.entries()) {
-    const full = taker.take(index, readEvent(value, nowMilliseconds()));
+    const full = taker.take(index, readEvent(value, nowMilliseconds(), judge));
     if (full !== undefined) await full;
     const pause = turn();
     if (pause !== undefined) await pause;
@@ -158,12 +173,16 @@ export async function takeEvents(
  * Takes everything and stores nothing, for requests that only want to know what is wrong with their
  * events.
  */
-export const checkOnly: Ingestion = {
-  add: async (_teamId, events) => ({
-    stored: Promise.resolve({ taken: events.length, duplicates: 0, refused: 0 }),
-  }),
-  drain: async () => {},
-};
+export function checkOnly({ intakeOf }: Pick<Ingestion, 'intakeOf'>): Ingestion {
+  return {
+    add: async (_teamId, events) => ({
+      stored: Promise.resolve({ taken: events.length, duplicates: 0, refused: 0 }),
+    }),
+    intakeOf,
+    countDropped: () => {},
+    drain: async () => {},
+  };
+}
 
 function lineProblem(problem: 'too_long' | 'not_utf8'): EventProblem {
   if (problem === 'too_long')
@@ -176,7 +195,9 @@ function lineProblem(problem: 'too_long' | 'not_utf8'): EventProblem {
 }
 
 function openTaker(ingestion: Ingestion, teamId: number) {
-  const result: Taken = { taken: 0, duplicates: 0, refused: 0, rejected: 0, problems: [] };
+  const counts = { taken: 0, duplicates: 0, refused: 0, dropped: 0, rejected: 0 };
+  const result: Taken = { ...counts, problems: [] };
+  const dropped_by: string[] = [];
   const waiting = new Set<Promise<void>>();
   let group: IncomingEvent[] = [];
   let groupBytes = 0;
@@ -201,6 +222,11 @@ function openTaker(ingestion: Ingestion, teamId: number) {
   return {
     /** Something to wait for once a group is full. */
     take: (position: number, read: ReadEvent): Promise<void> | undefined => {
+      if (read.dropped_by !== undefined) {
+        result.dropped += 1;
+        dropped_by.push(read.dropped_by);
+        return undefined;
+      }
       if (read.event === undefined) {
         result.rejected += 1;
         for (const problem of read.problems)
@@ -215,6 +241,10 @@ function openTaker(ingestion: Ingestion, teamId: number) {
     finish: async () => {
       if (group.length > 0 && result.failure === undefined) await send();
       await Promise.all(waiting);
+      // A request that failed comes again.
+      if (result.failure === undefined)
+        for (const [source, events] of tallyOf(dropped_by))
+          ingestion.countDropped(teamId, source, events);
       return result;
     },
   };

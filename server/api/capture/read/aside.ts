@@ -11,7 +11,7 @@ import { moduleBeside } from '../../../platform/processes/module_beside.ts';
 import { openThread, wholeBuffer } from '../../../platform/processes/thread.ts';
 import { isProtobuf } from '../opentelemetry/opentelemetry.ts';
 import { openMessage } from './message.ts';
-import type { Message } from './message.ts';
+import type { Message, SentAgain } from './message.ts';
 import type { Sent } from '../protocol.ts';
 import type { Read } from './read_draft.ts';
 import type { Traffic } from './traffic.ts';
@@ -21,7 +21,7 @@ import type { UnreadBody } from './unpack.ts';
 /** A question to the thread: to read a message, to continue with one, or to forget it. */
 export type AsideQuestion =
   | { kind: 'open'; message: number; bytes: Uint8Array; sent: Sent }
-  | { kind: 'more'; message: number; traffic: Traffic | undefined }
+  | { kind: 'more'; message: number; traffic: Traffic | SentAgain | undefined }
   | { kind: 'drop'; message: number };
 /**
  * The thread's answer, with the parts of an error. `gone` for a message that another thread had
@@ -50,7 +50,7 @@ const nothing = () => {};
  * that nobody will ask for.
  */
 export type OpenedMessage = Omit<Message, 'read'> & {
-  read(traffic?: Traffic): AsyncIterable<Read[]>;
+  read(traffic?: Traffic | SentAgain): AsyncIterable<Read[]>;
   drop(): void;
 };
 
@@ -62,7 +62,7 @@ export type OpenedMessage = Omit<Message, 'read'> & {
 export async function readMessage(bytes: Buffer, sent: Sent): Promise<OpenedMessage> {
   if (bytes.length < (isProtobuf(sent) ? protobuf_bytes_min : aside_bytes_min)) {
     const { read, ...message } = openMessage(bytes, sent);
-    const inTurns = (traffic: Traffic | undefined) => {
+    const inTurns = (traffic?: Traffic | SentAgain) => {
       const events = read(traffic);
       return eachPiece(async () => {
         const piece = nextPiece(events, ({ read: { event } }) => event?.bytes ?? 0);
@@ -79,13 +79,21 @@ export async function readMessage(bytes: Buffer, sent: Sent): Promise<OpenedMess
   if (reply.kind !== 'opened') throw new Error('The thread sent an unexpected answer.');
   const { protocol, key, length } = reply;
   const drop = () => thread.tell({ kind: 'drop', message });
-  const more = async (traffic: Traffic | undefined) => {
+  const more = async (traffic: Traffic | SentAgain | undefined) => {
     const piece = await thread.ask({ kind: 'more', message, traffic });
     if (piece.kind !== 'more') throw new Error('The rest of a message ended with its thread.');
     const reads = piece.reads.map((one) => ({ ...one, read: arrived(one.read) }));
     return { reads, is_last: piece.is_last };
   };
-  const read = (traffic?: Traffic) => eachPiece(() => more(traffic), drop);
+  const read = (traffic?: Traffic | SentAgain) => {
+    // The thread keeps it from the first time on, and rules can be long.
+    let untold = traffic;
+    return eachPiece(() => {
+      const told = untold;
+      untold = undefined;
+      return more(told);
+    }, drop);
+  };
   return { protocol, key, length, read, drop };
 }
 

@@ -5,7 +5,7 @@ import { ApiError } from '../../../platform/http/errors.ts';
 import { answerQuestions } from '../../../platform/processes/thread.ts';
 import type { AsideQuestion, AsideReply, CarriedPart } from './aside.ts';
 import { openMessage } from './message.ts';
-import type { Message } from './message.ts';
+import type { Message, SentAgain } from './message.ts';
 import type { Sent } from '../protocol.ts';
 import type { Read } from './read_draft.ts';
 import type { Traffic } from './traffic.ts';
@@ -28,7 +28,7 @@ function open(message: number, bytes: Uint8Array, sent: Sent): AsideReply {
   }
 }
 
-function more(message: number, traffic: Traffic | undefined): AsideReply {
+function more(message: number, traffic: Traffic | SentAgain | undefined): AsideReply {
   const known = messages.get(message);
   if (known === undefined) return { kind: 'gone' };
   const given = typeof known === 'function' ? known(traffic) : known;

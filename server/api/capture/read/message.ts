@@ -15,6 +15,8 @@ import { openDerivedUuids, openUuidsAgain } from './derived_uuid.ts';
 import { readDraft } from './read_draft.ts';
 import type { Read } from './read_draft.ts';
 import { skewOf } from './times.ts';
+import { openJudge } from '../../../engine/ingest/rules/intake.ts';
+import type { Intake } from '../../../engine/ingest/rules/intake.ts';
 import { openTraffic } from './traffic.ts';
 import { UnreadError, lz64, packedWithLz64, tooManyValues, unreadBody } from './unpack.ts';
 import { openVisitors } from './visitors.ts';
@@ -25,13 +27,16 @@ for (const protocol of protocols)
   for (const path of new Set(protocol.match.flatMap(({ paths }) => paths)))
     protocols_of_path.set(path, [...(protocols_of_path.get(path) ?? []), protocol]);
 
+/** The wishes of a project for an event that is sent again: its sender is not judged again. */
+export type SentAgain = { robot_events?: undefined; intake: Intake | undefined };
+
 /** A message that was read: whose it is, by which protocol, and its events, read one by one. */
 export type Message = {
   protocol: string;
   key: string;
   length: number;
   /** Its events, for a project that wants its traffic judged so. Called once. */
-  read(traffic?: Traffic): IteratorObject<Read<PlainEvent>>;
+  read(traffic?: Traffic | SentAgain): IteratorObject<Read<PlainEvent>>;
 };
 
 /**
@@ -63,8 +68,12 @@ function readMessage(bytes: Buffer, sent: Sent): Message {
     protocol: protocol.name,
     key,
     length,
-    read: (traffic) => {
+    read: (given) => {
+      const traffic = given?.robot_events === undefined ? undefined : given;
+      const intake = given?.intake;
       const before = {
+        intake: intake === undefined ? undefined : openJudge(intake),
+        user_agent: sent.sender.user_agent,
         judge: openTraffic(traffic),
         named: traffic === undefined ? undefined : openVisitors(traffic),
         derived: again === undefined ? openDerivedUuids(key) : openUuidsAgain(again),

@@ -6,9 +6,11 @@ import { createUuid, namespaceOf, nameUuid } from '../../../engine/ingest/parse/
 import { eventOf } from '../../../engine/ingest/parse/parse.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { isUuid } from '../../../platform/uuid.ts';
+import type { Judge } from '../../../engine/ingest/rules/intake.ts';
 import type { WarningReason } from '../../../engine/ingest/warnings/warning.ts';
 import type { Draft } from '../protocol.ts';
 import { exactInstant, future_ms_max, readNumber, readTime } from './times.ts';
+import { personAgentOf } from './traffic.ts';
 import type { Judged, TrafficJudge } from './traffic.ts';
 
 /** Longest event name and distinct id that are kept whole, in characters. */
@@ -49,6 +51,10 @@ export type Before = {
   derived?: ((draft: Draft) => string | undefined) | undefined;
   /** Gives the body by which a refused event would come alone. */
   alone?: ((draft: Draft) => string | undefined) | undefined;
+  /** Applies what the project wants of its events. */
+  intake?: Judge | undefined;
+  /** The user agent of the sender of the request. */
+  user_agent?: string | undefined;
 };
 
 /**
@@ -58,7 +64,7 @@ export type Before = {
 export function readDraft(
   as_sent: Draft,
   clocks: Clocks,
-  { judge, named, derived, alone }: Before = {},
+  { judge, named, derived, alone, intake, user_agent }: Before = {},
 ): Read<PlainEvent> {
   const judged = judge?.(as_sent.properties);
   const draft = named?.(as_sent) ?? as_sent;
@@ -72,8 +78,8 @@ export function readDraft(
   const uuid = uuidOf(draft, warn) ?? derived?.(as_sent);
   const name = shortText(draft.name, 'event_name_cut', warn)?.trim();
   const sent_uuid = typeof draft.uuid === 'string' ? draft.uuid : undefined;
-  const refuse = (reason: WarningReason): Read<PlainEvent> => ({
-    ...refusalOf(draft, reason, sent),
+  const refuse = (reason: WarningReason, detail?: string): Read<PlainEvent> => ({
+    ...refusalOf(draft, reason, sent, detail),
     warnings: [...warnings, reason],
     uuid: sent_uuid,
     content: judged?.fate === 'drop' ? undefined : alone?.(as_sent),
@@ -98,24 +104,36 @@ export function readDraft(
   const timestamp = timestampOf(draft, clocks, warn);
   const properties = marked(propertiesOf(draft, warn), judged);
   if (isTooDeep(properties)) return refuse('event_refused');
-  const read = eventOf({ event: name, distinct_id, timestamp, uuid: id, properties });
+  const parts = { event: name, distinct_id, timestamp, uuid: id, properties };
+  const read = eventOf(parts, intake, personAgentOf(properties, user_agent));
+  if (read.dropped_by !== undefined) return { read, warnings: [], uuid: sent_uuid };
+  if (read.is_off_plan === true) return refuse('off_plan_refused', read.problems[0]!.detail);
   const { size_bytes_max = event_size_bytes_max } = draft;
   if (read.event === undefined || read.event.bytes > size_bytes_max)
     return refuse('event_too_large');
   if (read.event.is_set_too_large) warn('person_too_large');
-  const { merge } = read.event;
-  // The other distinct id as events have it.
-  if (merge !== undefined) {
-    const other = shortText(merge.other, 'distinct_id_cut', warn) ?? '';
-    read.event.merge = { ...merge, other };
-  }
+  if (read.event.off_plan !== undefined) warn('off_plan');
+  cutMerge(read.event, warn);
   if (warnings.length === 0) return { read, warnings, uuid: sent_uuid };
   return { read, warnings, uuid: sent_uuid, told: { event: name, distinct_id, sent } };
 }
 
+/** Cuts the other distinct id of a merge as those of events are cut. */
+function cutMerge(event: PlainEvent, warn: Warn): void {
+  const { merge } = event;
+  if (merge === undefined) return;
+  event.merge = { ...merge, other: shortText(merge.other, 'distinct_id_cut', warn) ?? '' };
+}
+
 /** Returns the warning's facts about a refused event. */
-function refusalOf({ name, distinct_id }: Draft, reason: WarningReason, sent: Told['sent']) {
-  const detail = details[reason] ?? reason;
+function refusalOf(
+  { name, distinct_id }: Draft,
+  reason: WarningReason,
+  sent: Told['sent'],
+  given?: string,
+) {
+  const detail = given ?? details[reason] ?? reason;
+  if (given !== undefined) sent[reason] = given;
   return {
     read: { problems: [{ attr: null, code: 'invalid_input' as const, detail }] },
     told: { event: excerpt(name), distinct_id: excerpt(distinct_id), sent },

@@ -52,6 +52,7 @@ const wanted: Traffic = {
   user_agent: chrome,
   address: '192.0.2.1',
   team_id: 1,
+  intake: undefined,
   visitor_salt: '',
 };
 const cases: [says: string, properties: unknown, sender: Partial<Traffic>, judged?: string][] = [

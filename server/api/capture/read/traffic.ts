@@ -1,5 +1,6 @@
 import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
+import type { Intake } from '../../../engine/ingest/rules/intake.ts';
 import { openRanges } from '../../../platform/http/ip_ranges.ts';
 import type { EventFate, ProjectTraffic } from '../../projects/schema.ts';
 import type { Visit } from './visitors.ts';
@@ -7,7 +8,7 @@ import type { Visit } from './visitors.ts';
 /**
  * A project's wishes about robots and its own people, and the sender of the request. Plain data.
  */
-export type Traffic = ProjectTraffic & Visit;
+export type Traffic = ProjectTraffic & Visit & { intake: Intake | undefined };
 
 /** The kind of traffic of an event that is not kept unchanged, the reason, and its fate. */
 export type Judged = {
@@ -55,12 +56,12 @@ export function openTraffic(traffic: Traffic | undefined): TrafficJudge | undefi
   const { robot_events, internal_events, internal_addresses, user_agent, address } = traffic;
   if (robot_events === 'keep' && internal_events === 'keep') return undefined;
   const isInternal = openRanges(internal_addresses);
-  const sender = user_agent?.startsWith('Mozilla/') === true ? address : undefined;
+  const sender = isBrowser(user_agent) ? address : undefined;
   return (given) => {
     const properties = isJsonObject(given) ? given : {};
-    const context = isJsonObject(properties['context']) ? properties['context'] : {};
+    const context = contextOf(properties);
     if (robot_events !== 'keep') {
-      const agent = textOf(properties, agent_names) ?? textOf(context, ['userAgent']) ?? user_agent;
+      const agent = ownAgentOf(properties) ?? user_agent;
       if (agent !== undefined && isRobot(agent))
         return { kind: 'robot', by: agent, fate: robot_events };
     }
@@ -69,6 +70,32 @@ export function openTraffic(traffic: Traffic | undefined): TrafficJudge | undefi
     if (from === undefined || !isInternal(from)) return undefined;
     return { kind: 'internal', by: from, fate: internal_events };
   };
+}
+
+/** Programs of servers name themselves otherwise. */
+function isBrowser(user_agent: string | undefined): user_agent is string {
+  return user_agent?.startsWith('Mozilla/') === true;
+}
+
+/**
+ * The user agent of the person of an event: the event's own, else that of the request where a
+ * browser sent it for itself.
+ */
+export function personAgentOf(
+  properties: JsonObject,
+  user_agent: string | undefined,
+): string | undefined {
+  const { $lib = 'web' } = properties;
+  const of_request = $lib === 'web' && isBrowser(user_agent) ? user_agent : undefined;
+  return ownAgentOf(properties) ?? of_request;
+}
+
+function ownAgentOf(properties: JsonObject): string | undefined {
+  return textOf(properties, agent_names) ?? textOf(contextOf(properties), ['userAgent']);
+}
+
+function contextOf({ context }: JsonObject): JsonObject {
+  return isJsonObject(context) ? context : {};
 }
 
 function textOf(values: JsonObject, names: readonly string[]): string | undefined {

@@ -1,5 +1,6 @@
 import type { Deps } from '../../../deps.ts';
 import type { ReadEvent } from '../../../engine/ingest/parse/event.ts';
+import type { Intake } from '../../../engine/ingest/rules/intake.ts';
 import { sharedIngestion } from '../../../engine/ingest/one_ingestion.ts';
 import { takeReads } from '../../../engine/ingest/stream.ts';
 import { diskFull } from '../../../platform/http/disk_full.ts';
@@ -28,7 +29,9 @@ export async function sendAgain(deps: Deps, kept: KeptEvent): Promise<SentAgain>
     if (error instanceof ApiError && error.status === 400) return refused(error.message);
     throw error;
   }
-  const taken = await takeReads(sharedIngestion(deps), team_id, readsOf(message));
+  const ingestion = sharedIngestion(deps);
+  const intake = await ingestion.intakeOf(team_id);
+  const taken = await takeReads(ingestion, team_id, readsOf(message, intake));
   if (taken.failure === 'project_gone') throw notFound();
   if (taken.failure === 'disk_full') throw diskFull(taken.taken);
   if (taken.failure !== undefined) throw unavailable();
@@ -36,6 +39,8 @@ export async function sendAgain(deps: Deps, kept: KeptEvent): Promise<SentAgain>
   if (problem !== undefined) return refused(problem.detail);
   if (message.length === 0) return refused('There is no event in it.');
   await deleteRefusedEvent(deps.db, id);
+  if (taken.dropped > 0)
+    return refused('A rule of the project drops it, and it is kept no longer.');
   return taken.refused > 0
     ? refused('It is of a person who was erased, and is kept no longer.')
     : { id, outcome: 'stored', detail: null };
@@ -53,6 +58,9 @@ function sentOf({ id, path, received_at }: KeptEvent): Sent {
   };
 }
 
-async function* readsOf(message: OpenedMessage): AsyncGenerator<ReadEvent[]> {
-  for await (const some of message.read()) yield some.map(({ read }) => read);
+async function* readsOf(
+  message: OpenedMessage,
+  intake: Intake | undefined,
+): AsyncGenerator<ReadEvent[]> {
+  for await (const some of message.read({ intake })) yield some.map(({ read }) => read);
 }

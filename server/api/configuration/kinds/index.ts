@@ -1,11 +1,13 @@
 import { batch_export } from './batch_export.ts';
 import { connection } from './connection.ts';
 import { domain } from './domain.ts';
+import { ingestion_rule } from './ingestion_rule.ts';
 import { invite } from './invite.ts';
 import type { Kind } from './kind.ts';
 import { member } from './member.ts';
 import { notice_target } from './notice_target.ts';
 import { organization } from './organization.ts';
+import { planned_event } from './planned_event.ts';
 import { plugin } from './plugin.ts';
 import { plugin_config } from './plugin_config.ts';
 import { project } from './project.ts';
@@ -21,6 +23,8 @@ export const kinds: readonly Kind[] = [
   project,
   write_key,
   schema_column,
+  ingestion_rule,
+  planned_event,
   connection,
   batch_export,
   notice_target,

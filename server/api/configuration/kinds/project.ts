@@ -21,6 +21,8 @@ export const project: Kind = {
     robot_events: 'keep',
     internal_events: 'keep',
     internal_addresses: [],
+    unplanned_events: 'allow',
+    fill_device_properties: false,
     retention: 'forever',
     retention_days: 30,
   },

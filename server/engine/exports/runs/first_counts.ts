@@ -14,7 +14,7 @@ const ends: Record<RunEnd['status'], 0> = {
  * and of one that is not there yet it cannot say that it does not grow.
  */
 export function beginCounts(metrics: Metrics): void {
-  for (const outcome of ['taken', 'duplicates', 'rejected'])
+  for (const outcome of ['taken', 'duplicates', 'dropped', 'rejected'])
     metrics.events_taken.inc({ outcome }, 0);
   for (const { type: destination } of destinations) {
     metrics.records_exported.inc({ destination }, 0);

@@ -8,7 +8,8 @@ import { checkOnly, takeLines, takeList } from '../stream.ts';
 const now = Date.parse('2026-01-01T00:00:00Z');
 const event = { event: 'e', distinct_id: 'd' };
 const list = (text: string) => Buffer.from(`{"events":[${text}]}`);
-const take = (bytes: Buffer) => takeList(checkOnly, 1, bytes, () => now);
+const take = (bytes: Buffer) =>
+  takeList(checkOnly({ intakeOf: () => undefined }), 1, bytes, () => now);
 const long = ' '.repeat(aside_bytes_min);
 
 /** Processor milliseconds of this thread, which a busy machine does not change. */
@@ -41,6 +42,7 @@ test('a long list is read by the thread and says the same as a short one', async
     taken: 1,
     duplicates: 0,
     refused: 0,
+    dropped: 0,
     rejected: 0,
     problems: [],
     is_list: false,
@@ -115,11 +117,12 @@ test('long lines go to the thread, blank ones and the byte order mark are left o
   async function* source() {
     yield Buffer.from(lines.join('\n'));
   }
-  const taken = await takeLines(checkOnly, 1, source(), () => now);
+  const taken = await takeLines(checkOnly({ intakeOf: () => undefined }), 1, source(), () => now);
   assert.deepEqual(taken, {
     taken: 2,
     duplicates: 0,
     refused: 0,
+    dropped: 0,
     rejected: 1,
     problems: [
       {

@@ -3,6 +3,7 @@ import { openThread, wholeBuffer } from '../../../platform/processes/thread.ts';
 import { arrived } from './carried.ts';
 import type { CarriedRead } from './carried.ts';
 import type { ReadEvent } from './event.ts';
+import type { Intake } from '../rules/intake.ts';
 import type { FaultyList } from './event_list.ts';
 import { eachPiece } from './pieces.ts';
 import type { Piece } from './pieces.ts';
@@ -20,8 +21,8 @@ export const aside_memory_mb_max = 2_048;
  * it.
  */
 export type AsideQuestion =
-  | { kind: 'line'; bytes: Uint8Array; now: number }
-  | { kind: 'list'; list: number; bytes: Uint8Array; now: number }
+  | { kind: 'line'; bytes: Uint8Array; now: number; intake?: Intake | undefined }
+  | { kind: 'list'; list: number; bytes: Uint8Array; now: number; intake?: Intake | undefined }
   | { kind: 'more' | 'drop'; list: number };
 /** The thread's answer; `gone` for a list that another thread had before it ended. */
 export type AsideReply =
@@ -44,8 +45,9 @@ let last_list = 0;
 export async function readLineAside(
   bytes: Uint8Array,
   now: number,
+  intake?: Intake,
 ): Promise<ReadEvent | undefined> {
-  const reply = await thread.ask({ kind: 'line', bytes, now }, wholeBuffer(bytes));
+  const reply = await thread.ask({ kind: 'line', bytes, now, intake }, wholeBuffer(bytes));
   if (reply.kind !== 'line') throw new Error('The thread sent an unexpected answer.');
   return reply.read === undefined ? undefined : arrived(reply.read);
 }
@@ -58,10 +60,11 @@ export async function readLineAside(
 export async function readListAside(
   bytes: Uint8Array,
   now: number,
+  intake?: Intake,
 ): Promise<FaultyList | { is_list: boolean; reads: AsyncIterable<ReadEvent[]> }> {
   // Numbered here, so that no thread takes the list of another for its own.
   const list = (last_list += 1);
-  const reply = await thread.ask({ kind: 'list', list, bytes, now }, wholeBuffer(bytes));
+  const reply = await thread.ask({ kind: 'list', list, bytes, now, intake }, wholeBuffer(bytes));
   if (reply.kind !== 'list') throw new Error('The thread sent an unexpected answer.');
   if (reply.fault !== undefined) {
     const { kind: _list, ...fault } = reply;

@@ -6,11 +6,17 @@ import type { CarriedRead } from './carried.ts';
 import { holdsTooMuch, readEventList } from './event_list.ts';
 import { parseEvent, readEvent } from './parse.ts';
 import { nextPiece } from './pieces.ts';
+import { openJudge } from '../rules/intake.ts';
+import type { Intake, Judge } from '../rules/intake.ts';
 
 /** The lists that were read and not yet given. */
 const lists = new Map<number, Iterator<CarriedRead>>();
 
-function readLine(bytes: Uint8Array, now: number): CarriedRead | undefined {
+function readLine(
+  bytes: Uint8Array,
+  now: number,
+  judge: Judge | undefined,
+): CarriedRead | undefined {
   if (!isUtf8(bytes))
     return { problems: [{ attr: null, code: 'parse_error', detail: 'This line is not UTF-8.' }] };
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
@@ -24,23 +30,32 @@ function readLine(bytes: Uint8Array, now: number): CarriedRead | undefined {
         },
       ],
     };
-  return text.trim() === '' ? undefined : carried(parseEvent(text, now));
+  return text.trim() === '' ? undefined : carried(parseEvent(text, now, judge));
 }
 
-function openList(list: number, bytes: Uint8Array, now: number): AsideReply {
+function openList(
+  list: number,
+  bytes: Uint8Array,
+  now: number,
+  judge: Judge | undefined,
+): AsideReply {
   const opened = readEventList(bytes);
   if ('fault' in opened) return { kind: 'list', ...opened };
   const { values, is_list } = opened;
-  lists.set(list, readAll(values, now));
+  lists.set(list, readAll(values, now, judge));
   return { kind: 'list', is_list };
 }
 
-function* readAll(values: unknown[], now: number): Generator<CarriedRead> {
+function* readAll(
+  values: unknown[],
+  now: number,
+  judge: Judge | undefined,
+): Generator<CarriedRead> {
   for (const index of values.keys()) {
     const value = values[index];
     // An item that was handed over is no longer needed.
     values[index] = undefined;
-    yield carried(readEvent(value, now));
+    yield carried(readEvent(value, now, judge));
   }
 }
 
@@ -52,12 +67,19 @@ function more(list: number): AsideReply {
   return { kind: 'more', ...piece };
 }
 
+function judgeOf(intake: Intake | undefined): Judge | undefined {
+  return intake === undefined ? undefined : openJudge(intake);
+}
+
 function answer(question: AsideQuestion): AsideReply | undefined {
   switch (question.kind) {
     case 'line':
-      return { kind: 'line', read: readLine(question.bytes, question.now) };
+      return {
+        kind: 'line',
+        read: readLine(question.bytes, question.now, judgeOf(question.intake)),
+      };
     case 'list':
-      return openList(question.list, question.bytes, question.now);
+      return openList(question.list, question.bytes, question.now, judgeOf(question.intake));
     case 'more':
       return more(question.list);
     case 'drop':

@@ -1,4 +1,4 @@
-import type { EventProblem, LongEvent, PlainEvent, ReadEvent } from './event.ts';
+import type { LongEvent, PlainEvent, ReadEvent, UnreadEvent } from './event.ts';
 import { parseExact } from './exact_json.ts';
 import type { JsonObject } from './exact_json.ts';
 
@@ -16,7 +16,7 @@ type Carried<Event> = Omit<Event, 'set' | 'set_once'> & {
  */
 export type CarriedRead =
   | { event: Carried<PlainEvent> | Carried<LongEvent>; problems?: undefined }
-  | { event?: undefined; problems: EventProblem[] };
+  | UnreadEvent;
 
 /** Makes what was read ready for another thread. */
 export function carried(read: ReadEvent<PlainEvent>): CarriedRead {

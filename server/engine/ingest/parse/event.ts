@@ -45,6 +45,10 @@ type EventFields = {
    * unchanged.
    */
   is_set_too_large: boolean;
+  /** The sources of its changes on the way in: ids of rules, and `user_agent`. */
+  changed_by?: readonly string[] | undefined;
+  /** The difference from a tracking plan that lets it pass, for people. */
+  off_plan?: string | undefined;
   /**
    * About how much the event takes as a row, in bytes of UTF-8, without the person's properties.
    */
@@ -60,7 +64,18 @@ export type EventProblem = {
   detail: string;
 };
 
-/** Exactly one of the two: an event, or everything that is wrong with it. */
+/** An event, or why nothing is stored of it. */
 export type ReadEvent<Event extends IncomingEvent = IncomingEvent> =
-  | { event: Event; problems?: undefined }
-  | { event?: undefined; problems: EventProblem[] };
+  | { event: Event; problems?: undefined; is_off_plan?: undefined; dropped_by?: undefined }
+  | UnreadEvent;
+
+/** Everything that is wrong with an event, or the rule by which its project drops it. */
+export type UnreadEvent = {
+  event?: undefined;
+  /** Empty for one that a rule drops. */
+  problems: EventProblem[];
+  /** True if it is refused because it differs from the tracking plan. */
+  is_off_plan?: boolean;
+  /** The id of the rule. */
+  dropped_by?: string;
+};

@@ -6,6 +6,7 @@ import type { JsonObject } from './exact_json.ts';
 import { parseInstant, storeInstant } from './instant.ts';
 import { fitsPerson, values_max } from './person_size.ts';
 import { createUuid } from './create_uuid.ts';
+import type { Judge } from '../rules/intake.ts';
 import { findJsonFault } from '../../../platform/json_scan.ts';
 import { isUuid } from '../../../platform/uuid.ts';
 
@@ -21,7 +22,11 @@ const row_overhead_bytes = 400;
  * Reads one event from JSON text, such as a line of NDJSON; see `readEvent`. Text that is not JSON
  * is a problem too, never an exception.
  */
-export function parseEvent(text: string, nowMilliseconds: number): ReadEvent<PlainEvent> {
+export function parseEvent(
+  text: string,
+  nowMilliseconds: number,
+  judge?: Judge,
+): ReadEvent<PlainEvent> {
   let value: unknown;
   try {
     value = parseExact(text);
@@ -32,16 +37,20 @@ export function parseEvent(text: string, nowMilliseconds: number): ReadEvent<Pla
         : `This is not valid JSON from column ${findJsonFault(text)!.column} on.`;
     return { problems: [{ attr: null, code: 'parse_error', detail }] };
   }
-  return readEvent(value, nowMilliseconds);
+  return readEvent(value, nowMilliseconds, judge);
 }
 
 /**
  * Checks one parsed event and gives the row to store, or every violation. Unknown fields are
  * ignored; an absent `timestamp` is now, an absent `uuid` a new version 7; `$set` and `$set_once`
  * beside `properties` are merged into those inside, and win; `$unset` beside them stands for one
- * inside.
+ * inside. `judge` applies what its project wants of it.
  */
-export function readEvent(value: unknown, nowMilliseconds: number): ReadEvent<PlainEvent> {
+export function readEvent(
+  value: unknown,
+  nowMilliseconds: number,
+  judge?: Judge,
+): ReadEvent<PlainEvent> {
   if (!isJsonObject(value))
     return {
       problems: [{ attr: null, code: 'invalid_input', detail: 'An event must be a JSON object.' }],
@@ -53,7 +62,8 @@ export function readEvent(value: unknown, nowMilliseconds: number): ReadEvent<Pl
   const givenUuid = readUuid(value['uuid'], problems);
   const properties = readProperties(value, problems);
   if (problems.length > 0) return { problems };
-  return eventOf({ event, distinct_id: distinctId, timestamp, uuid: givenUuid, properties });
+  const parts = { event, distinct_id: distinctId, timestamp, uuid: givenUuid, properties };
+  return eventOf(parts, judge);
 }
 
 /** The parts of an event, each checked: `timestamp` is in the store's form. */
@@ -64,10 +74,20 @@ type EventParts = Pick<PlainEvent, 'event' | 'distinct_id' | 'timestamp'> & {
 
 /**
  * Creates the row to store from the parts of an event; an absent `uuid` becomes a new version 7.
- * The only possible fault is excessive size.
+ * The only possible fault is excessive size, or that the project's plan refuses it. What the
+ * project wants is done before anything else sees the properties, but who is merged with whom
+ * follows from what was sent.
  */
-export function eventOf(parts: EventParts): ReadEvent<PlainEvent> {
-  const { event, distinct_id, timestamp, uuid, properties } = parts;
+export function eventOf(
+  parts: EventParts,
+  judge?: Judge,
+  user_agent?: string,
+): ReadEvent<PlainEvent> {
+  const { event, distinct_id, timestamp, uuid } = parts;
+  const judged = judge?.(event, parts.properties, user_agent);
+  if (judged?.dropped_by !== undefined) return { problems: [], dropped_by: judged.dropped_by };
+  if (judged?.problem !== undefined) return { problems: [judged.problem], is_off_plan: true };
+  const { properties, changed_by, off_plan } = judged ?? { properties: parts.properties };
   const text = JSON.stringify(properties);
   const textBytes = Buffer.byteLength(text);
   if (textBytes > event_bytes_max)
@@ -96,8 +116,8 @@ export function eventOf(parts: EventParts): ReadEvent<PlainEvent> {
     set: is_set_too_large ? undefined : set,
     set_once: is_set_too_large ? undefined : set_once,
     unset: readUnset(properties['$unset']),
-    merge: readMergeAsk(event, properties),
-    group_fault: readGroupFault(event, properties),
+    merge: readMergeAsk(event, parts.properties),
+    group_fault: readGroupFault(event, parts.properties),
     is_set_too_large,
     bytes:
       row_overhead_bytes +
@@ -106,6 +126,8 @@ export function eventOf(parts: EventParts): ReadEvent<PlainEvent> {
       Buffer.byteLength(elements_chain) +
       textBytes,
   };
+  if (changed_by !== undefined && changed_by.length > 0) row.changed_by = changed_by;
+  if (off_plan !== undefined) row.off_plan = off_plan;
   return { event: row };
 }
 

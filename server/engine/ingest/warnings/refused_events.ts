@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Clock } from '../../../platform/clock.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import type { Logger } from '../../../platform/log.ts';
+import { openDelayed } from '../../../platform/pacing/delayed.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
 import { storeRefusedEvents } from './refused_event_store.ts';
 import type { RefusedEvent } from './refused_event.ts';
@@ -19,7 +20,6 @@ export const refused_content_bytes_max = 4 * 1024 * 1024;
 /** Bytes that wait to be stored, and the number of events. */
 const waiting_bytes_max = 32 * 1024 * 1024;
 const waiting_max = 10_000;
-const store_interval_ms = 1_000;
 
 type Parts = { db: Database; clock: Clock; log: Logger; config: { refused_events_days: number } };
 const opened = new WeakMap<Database, RefusedEvents>();
@@ -39,9 +39,7 @@ export function sharedRefusedEvents(parts: Parts): RefusedEvents {
 function openRefusedEvents({ db, clock, log, config }: Parts): RefusedEvents {
   let waiting: RefusedEvent[] = [];
   let waiting_bytes = 0;
-  let timer: NodeJS.Timeout | undefined;
-  let storing = Promise.resolve();
-  const send = async () => {
+  const delayed = openDelayed(async () => {
     const events = waiting;
     waiting = [];
     waiting_bytes = 0;
@@ -50,8 +48,7 @@ function openRefusedEvents({ db, clock, log, config }: Parts): RefusedEvents {
     } catch (error) {
       log.warn({ err: error, events: events.length }, 'refused events could not be kept');
     }
-  };
-  const store = () => (storing = storing.then(send));
+  });
   return {
     keep: (refused) => {
       const bytes = refused.content.length;
@@ -59,11 +56,8 @@ function openRefusedEvents({ db, clock, log, config }: Parts): RefusedEvents {
       if (waiting.length >= waiting_max || waiting_bytes + bytes > waiting_bytes_max) return;
       waiting_bytes += bytes;
       waiting.push({ ...refused, id: uuidv7(), received_at: isoInstant(clock.now()) });
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        void store();
-      }, store_interval_ms).unref();
+      delayed.plan();
     },
-    store,
+    store: delayed.store,
   };
 }

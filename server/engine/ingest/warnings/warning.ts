@@ -45,6 +45,8 @@ export const warning_reasons = {
   merged_properties_too_large: 'changed',
   null_characters_replaced: 'changed',
   person_too_large: 'changed',
+  off_plan: 'kept',
+  off_plan_refused: 'refused',
   properties_ignored: 'changed',
   request_put_off: 'put_off',
   request_refused: 'refused',

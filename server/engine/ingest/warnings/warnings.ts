@@ -1,6 +1,7 @@
 import type { Clock } from '../../../platform/clock.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import type { Logger } from '../../../platform/log.ts';
+import { openDelayed } from '../../../platform/pacing/delayed.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
 import { examples_max, storeWarnings } from './store.ts';
 import type { NoteWarning, PendingWarning, Warning, WarningExample } from './warning.ts';
@@ -14,7 +15,6 @@ export type Warnings = {
 
 type Parts = { db: Database; clock: Clock; log: Logger };
 
-const store_interval_ms = 1_000;
 const hour_ms = 3_600_000;
 /** Length of a text in an example. */
 const text_length_max = 200;
@@ -38,9 +38,7 @@ export function sharedWarnings(parts: Parts): Warnings {
 
 function openWarnings({ db, clock, log }: Parts): Warnings {
   const pending = openPending();
-  let timer: NodeJS.Timeout | undefined;
-  let storing = Promise.resolve();
-  const send = async () => {
+  const delayed = openDelayed(async () => {
     const { counts, forgotten } = pending.takeAll();
     if (forgotten > 0) log.warn({ events: forgotten }, 'ingestion warnings were not counted');
     try {
@@ -48,23 +46,15 @@ function openWarnings({ db, clock, log }: Parts): Warnings {
     } catch (error) {
       log.warn({ err: error }, 'ingestion warnings could not be stored; they are tried again');
       for (const count of counts) pending.add(count);
-      plan();
+      delayed.plan();
     }
-  };
-  // One statement at a time, so that what fails is not overtaken by what came later.
-  const store = () => (storing = storing.then(send));
-  const plan = () => {
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      void store();
-    }, store_interval_ms).unref();
-  };
+  });
   return {
     note: (warning) => {
       pending.note(warning, clock.now());
-      plan();
+      delayed.plan();
     },
-    store,
+    store: delayed.store,
   };
 }
 

@@ -1,0 +1,22 @@
+import { pathTo } from '../http/path.ts';
+import { reading } from '../http/reading.ts';
+
+/** The events of the tracking plan in the API. */
+export function plannedEventsPath(project_id: string, query?: { limit: number }) {
+  return pathTo('/api/projects/:project_id/planned_events/', { project_id }, query);
+}
+
+/** One of them. */
+export function plannedEventPath(project_id: string, id: string) {
+  return pathTo('/api/projects/:project_id/planned_events/:id/', { project_id, id });
+}
+
+/** All events of the plan by name: there are a thousand at most. */
+export function plannedEvents(project_id: string) {
+  return reading(plannedEventsPath(project_id, { limit: 1000 }));
+}
+
+/** One planned event. */
+export function plannedEvent(project_id: string, id: string) {
+  return reading(plannedEventPath(project_id, id));
+}

@@ -1,0 +1,175 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { rule_actions, rule_targets, rules_max } from '../../engine/ingest/rules/rule.ts';
+import { lineOfText } from '../../platform/line_of_text.ts';
+import { nullable } from '../../platform/nullable.ts';
+import { instant, uuid } from '../../platform/http/schemas.ts';
+import { queryInstant } from '../../platform/http/lists/query_instant.ts';
+import { ManagedBy } from '../managed/schema.ts';
+
+const property_length_max = 200;
+
+const fields = {
+  name: lineOfText({ minLength: 1, maxLength: 100, description: 'What the rule is for.' }),
+  events: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
+    maxItems: 100,
+    description:
+      'Names of events that the rule applies to. A `*` at the end stands for all names that ' +
+      'begin so. Empty (default): all events.',
+  }),
+  action: Type.Enum([...rule_actions], {
+    description:
+      '`drop_event` stores nothing of the event. The others change one property: ' +
+      '`drop_property`, `hash_property` (HMAC-SHA-256 with a key of the project), ' +
+      '`rename_property`, `set_property` (a constant).',
+  }),
+  property: nullable(
+    lineOfText({
+      minLength: 1,
+      maxLength: property_length_max,
+      description:
+        'Name of the property. To drop or hash, it may end with `*`, and `context.ip` reaches ' +
+        'into objects. Null for `drop_event`. `uuid`, `timestamp` and `distinct_id` cannot be ' +
+        'changed.',
+    }),
+  ),
+  target: Type.Enum([...rule_targets], {
+    description:
+      'Where the property is: of the `event` (`properties`), of the `person` (`$set`, ' +
+      '`$set_once`, and names in `$unset`), of a `group` (`$group_set`), or `any` of them. ' +
+      'Default `any`, for `set_property` `event`.',
+  }),
+  new_name: nullable(
+    lineOfText({
+      minLength: 1,
+      maxLength: property_length_max,
+      description:
+        'The new name of `rename_property`. If the event has it already, both properties stay.',
+    }),
+  ),
+  value: nullable(
+    Type.Unsafe<string | number | boolean>({
+      type: ['string', 'number', 'boolean'],
+      maxLength: 1_000,
+      description: 'The constant of `set_property`: text, a number, true or false.',
+    }),
+  ),
+  only_if_missing: Type.Boolean({
+    description:
+      'Of `set_property`: an event that has the property keeps its own value. Default false.',
+  }),
+  enabled: Type.Boolean({ description: 'False: the rule does nothing. Default true.' }),
+  position: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000,
+    description:
+      'Rules apply by ascending position, equal ones by age. Default: behind the last rule. ' +
+      '`order/` renumbers all.',
+  }),
+};
+
+/** A rule as every answer shows it. */
+export const IngestionRule = Type.Object(
+  {
+    id: uuid(),
+    ...fields,
+    name: Type.String(),
+    property: nullable(Type.String()),
+    new_name: nullable(Type.String()),
+    created_at: instant(),
+    updated_at: instant(),
+    managed_by: ManagedBy,
+  },
+  { title: 'IngestionRule' },
+);
+/** A rule's row as SELECT gives it. */
+export type IngestionRuleRow = Static<typeof IngestionRule>;
+
+const changes = Type.Partial(Type.Object(fields)).properties;
+/** Body of POST. */
+export const IngestionRuleCreate = Type.Object({
+  ...changes,
+  name: fields.name,
+  action: fields.action,
+});
+/** Body of PATCH: only what is sent is changed. */
+export const IngestionRulePatch = Type.Object(changes);
+/** Body of PUT: fields that are left out keep their value. */
+export const IngestionRulePut = IngestionRuleCreate;
+/** The fields that people decide. */
+export type IngestionRuleFields = Pick<IngestionRuleRow, keyof typeof fields>;
+
+/** Body of `order/`. */
+export const IngestionRuleOrder = Type.Object({
+  ids: Type.Array(uuid(), {
+    maxItems: rules_max,
+    description: 'The ids of all rules of the project, in their new order.',
+  }),
+});
+/** The rules in their new order. */
+export const OrderedRules = Type.Object(
+  { results: Type.Array(IngestionRule) },
+  { title: 'OrderedIngestionRules' },
+);
+
+/** Query of the counts. */
+export const RuleCountsQuery = Type.Object({
+  after: Type.Optional(
+    queryInstant('Only hours that begin at or after this instant; default a day before `before`.'),
+  ),
+  before: Type.Optional(queryInstant('Only hours that begin before this instant; default now.')),
+});
+/** Events that rules changed or dropped. */
+export const RuleCounts = Type.Object(
+  {
+    after: instant('The range that was counted.'),
+    before: instant('Its end (exclusive).'),
+    results: Type.Array(
+      Type.Object({
+        source: Type.String({
+          description:
+            'The id of a rule, which may be deleted by now, or `user_agent` for properties that ' +
+            'Sluice read from a user agent.',
+        }),
+        day: instant('The day (UTC).'),
+        events: Type.Integer({ description: 'Events that it changed or dropped.' }),
+      }),
+      { description: 'Newest day first.' },
+    ),
+  },
+  { title: 'IngestionRuleCounts' },
+);
+
+/** Body of `try/`. */
+export const TriedEvent = Type.Object({
+  event: Type.String({
+    minLength: 1,
+    maxLength: 100_000,
+    description: 'One event as JSON text, as `events/` takes it. Numbers stay as written.',
+  }),
+  user_agent: Type.Optional(
+    lineOfText({
+      maxLength: 1_000,
+      description: 'The `User-Agent` of the browser that would send it.',
+    }),
+  ),
+});
+/** The outcome that the event would have. */
+export const TriedOutcome = Type.Object(
+  {
+    outcome: Type.Enum(['stored', 'dropped', 'refused']),
+    event: nullable(
+      Type.String({ description: 'The stored event as JSON text; null: nothing is stored.' }),
+    ),
+    changed_by: Type.Array(Type.String(), {
+      description: 'Ids of the rules that change or drop it, and `user_agent`, in their order.',
+    }),
+    off_plan: nullable(
+      Type.String({ description: 'How it differs from the tracking plan; null: it does not.' }),
+    ),
+    problems: Type.Array(Type.Object({ attr: nullable(Type.String()), detail: Type.String() }), {
+      description: 'Why it is refused.',
+    }),
+  },
+  { title: 'TriedEvent' },
+);

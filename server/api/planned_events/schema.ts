@@ -1,0 +1,79 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import {
+  plan_modes,
+  planned_properties_max,
+  property_types,
+} from '../../engine/ingest/rules/tracking_plan.ts';
+import { lineOfText } from '../../platform/line_of_text.ts';
+import { instant, uuid } from '../../platform/http/schemas.ts';
+import { ManagedBy } from '../managed/schema.ts';
+
+const fields = {
+  event: lineOfText({ minLength: 1, maxLength: 200, description: 'Name of the event.' }),
+  description: Type.String({
+    trim: true,
+    maxLength: 2_000,
+    description: 'What it means, for people.',
+  }),
+  mode: Type.Enum([...plan_modes], {
+    description:
+      'What becomes of an event that is not as planned: `warn` (default) stores it and counts an ' +
+      'ingestion warning, `refuse` does not store it.',
+  }),
+  properties: Type.Array(
+    Type.Object({
+      name: lineOfText({ minLength: 1, maxLength: 200, description: 'Name of the property.' }),
+      type: Type.Enum([...property_types], {
+        description: 'The type of its value; `10.0` is an integer. Null is no value.',
+      }),
+      required: Type.Boolean({ description: 'The event must have a value for it.' }),
+    }),
+    { maxItems: planned_properties_max, description: 'The properties that it may have.' },
+  ),
+  other_properties: Type.Enum(['allow', 'report'], {
+    description:
+      'Properties that the plan does not name: allowed (default), or a difference from the plan. ' +
+      'Names that begin with `$` belong to SDKs and are always allowed.',
+  }),
+};
+
+/** A planned event as every answer shows it. */
+export const PlannedEvent = Type.Object(
+  {
+    id: uuid(),
+    ...fields,
+    event: Type.String(),
+    properties: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        type: Type.Enum([...property_types]),
+        required: Type.Boolean(),
+      }),
+    ),
+    created_at: instant(),
+    updated_at: instant(),
+    managed_by: ManagedBy,
+  },
+  { title: 'PlannedEvent' },
+);
+/** A planned event's row as SELECT gives it. */
+export type PlannedEventRow = Static<typeof PlannedEvent>;
+
+const changes = Type.Partial(Type.Object(fields)).properties;
+/** Body of POST. */
+export const PlannedEventCreate = Type.Object({ ...changes, event: fields.event });
+/** Body of PATCH: only what is sent is changed. */
+export const PlannedEventPatch = Type.Object(changes);
+/** Body of PUT: fields that are left out keep their value. */
+export const PlannedEventPut = PlannedEventCreate;
+/** The fields that people decide. */
+export type PlannedEventFields = Pick<PlannedEventRow, keyof typeof fields>;
+
+/** The fields that a new one has unless they are sent. */
+export const planned_event_defaults: Omit<PlannedEventFields, 'event'> = {
+  description: '',
+  mode: 'warn',
+  properties: [],
+  other_properties: 'allow',
+};

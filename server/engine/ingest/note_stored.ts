@@ -1,0 +1,33 @@
+import type { IncomingEvent } from './parse/event.ts';
+import type { RuleCounts } from './rules/rule_counts.ts';
+import { tallyOf } from './rules/tally.ts';
+import type { NoteWarning } from './warnings/warning.ts';
+
+type Noting = { warn: NoteWarning; count: RuleCounts['note'] };
+
+/** Notes what the project's rules and plan have to do with events that are stored by now. */
+export function noteRules({ count, warn }: Noting, team_id: number, stored: IncomingEvent[]): void {
+  for (const [source, events] of tallyOf(stored.flatMap(({ changed_by = [] }) => changed_by)))
+    count(team_id, source, events);
+  for (const { event, distinct_id, uuid, off_plan } of stored)
+    if (off_plan !== undefined)
+      warn({ team_id, reason: 'off_plan', example: { event, distinct_id, uuid, sent: off_plan } });
+}
+
+/** Notes how many of the events were stored before, with the first of them. */
+export function warnOfDuplicates(
+  { warn }: Pick<Noting, 'warn'>,
+  team_id: number,
+  events: IncomingEvent[],
+  fates: string[],
+): void {
+  const first = events[fates.indexOf('duplicate')];
+  if (first === undefined) return;
+  const { event, distinct_id, uuid } = first;
+  warn({
+    team_id,
+    reason: 'duplicate',
+    example: { event, distinct_id, uuid },
+    events: fates.filter((fate) => fate === 'duplicate').length,
+  });
+}
