@@ -25,7 +25,7 @@ const engine_doors: Record<string, string[]> = {
   notices: [],
   ingest: ['identities', 'warnings'],
   query: [],
-  destinations: ['object_store', 'formats', 'sql_tables', 'contents'],
+  destinations: ['object_store', 'lake', 'formats', 'sql_tables', 'contents'],
   model: ['removals', 'run.ts', 'run_log.ts', 'destination', 'models', 'ledger'],
 };
 const engine_order = Object.entries(engine_doors).flatMap(([door, parts]) => [
