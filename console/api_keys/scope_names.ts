@@ -17,6 +17,8 @@ const scope_names: Record<Scope | '*', string> = {
   'user:write': 'change your account',
   'activity_log:read': 'see the activity log',
   'event:write': 'send events',
+  'lake:read': 'read tables of the lake',
+  'lake:write': 'write tables of the lake',
   '*': 'all your rights',
 };
 

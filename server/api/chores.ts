@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { certifyDeletions } from '../engine/model/removals/certify_deletions.ts';
+import { sweepAnswers } from '../engine/model/lake_catalog/answers.ts';
 import { removeProjects } from '../engine/model/removals/remove_projects.ts';
 import { sweepNotes } from '../engine/privacy/erasures/certify.ts';
 import { workErasures } from '../engine/privacy/erasures/work.ts';
@@ -249,6 +250,11 @@ function removalsOf(deps: Deps): Chore[] {
       name: 'removal of old ingestion warnings and refused events',
       interval_ms: 3_600_000,
       work: () => sweepWarned(deps),
+    },
+    {
+      name: 'removal of old answers of the Iceberg catalog',
+      interval_ms: 600_000,
+      work: () => sweepAnswers(deps.db, deps.clock.now()),
     },
     {
       name: 'removal of the salts of days that are over',

@@ -11,6 +11,7 @@ import { destinationRoutes } from './destinations/routes.ts';
 import { domainRoutes } from './domains/routes.ts';
 import { erasureRoutes } from './erasures/routes.ts';
 import { eventRoutes } from './events/routes.ts';
+import { icebergRoutes } from './iceberg/routes.ts';
 import { ingestionWarningRoutes } from './ingestion_warnings/routes.ts';
 import { instanceRoutes } from './instance/routes.ts';
 import { fileDownloadRoutes } from './file_downloads/routes.ts';
@@ -43,6 +44,7 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   batchExportRoutes,
   destinationRoutes,
   fileDownloadRoutes,
+  icebergRoutes,
   noticeTargetRoutes,
   noticeDeliveryRoutes,
   queryRoutes,

@@ -20,13 +20,14 @@ const engine_doors: Record<string, string[]> = {
     'health',
     'planning',
     'source',
+    'lake_places',
     'engine.ts',
   ],
   notices: [],
   ingest: ['identities', 'warnings'],
   query: [],
   destinations: ['object_store', 'lake', 'formats', 'sql_tables', 'contents'],
-  model: ['removals', 'run.ts', 'run_log.ts', 'destination', 'models', 'ledger'],
+  model: ['removals', 'run.ts', 'run_log.ts', 'destination', 'models', 'ledger', 'lake_catalog'],
 };
 const engine_order = Object.entries(engine_doors).flatMap(([door, parts]) => [
   door,
@@ -48,7 +49,7 @@ function enginePart(path: string): string | undefined {
 const api_order = [
   'console mcp reference instance configuration',
   'site_apps plugin_configs plugins',
-  'notice_deliveries notice_targets file_downloads batch_exports destinations',
+  'notice_deliveries notice_targets file_downloads iceberg batch_exports destinations',
   'erasures retention query',
   'capture events ingestion_warnings write_keys',
   'scim single_sign_on invites account members sessions',

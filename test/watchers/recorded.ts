@@ -5,6 +5,7 @@ import type { Database } from '../../server/platform/postgres/database.ts';
 
 const tries = 'Tries a destination; what it writes there it takes away again.';
 const reads = 'Reads events and changes nothing.';
+const commits = 'Rows are the data of a project; the snapshots of a table tell of each commit.';
 
 const doors = protocols.flatMap(({ match, settings }) => [...match, ...settings]);
 const posted = protocols
@@ -37,6 +38,11 @@ export const not_recorded: Record<string, string> = {
   'POST /api/projects/:project_id/plugin_configs/try_out/': 'Runs code once and keeps nothing.',
   'POST /api/projects/:project_id/query/validate/': 'Looks at a text and stores nothing.',
   'POST /api/sessions/passkey/begin/': 'Gives a challenge and stores nothing.',
+  'POST /iceberg/v1/oauth/tokens': 'Gives a token and stores nothing.',
+  'POST /iceberg/v1/:project_id/namespaces/:namespace/tables/:table/metrics': 'Stores nothing.',
+  'POST /iceberg/v1/:project_id/namespaces/:namespace/tables/:table/sign':
+    'Signs a request and stores nothing.',
+  'POST /iceberg/v1/:project_id/transactions/commit': commits,
   'POST /mcp': 'Hands on what a tool asks to the routes, which record it.',
   'POST /api/organizations/:organization_id/batch_exports/test/': tries,
   'POST /api/organizations/:organization_id/batch_exports/:id/test/': tries,
@@ -70,6 +76,9 @@ const may_record_nothing: Record<string, string> = {
   'POST /api/organizations/:organization_id/pipeline_import_apps/:id/upgrade/':
     'The version is installed already.',
   'POST /api/organizations/:organization_id/configuration/apply/': 'The plan is empty.',
+  'POST /iceberg/v1/:project_id/namespaces/:namespace/tables/:table': commits,
+  'POST /iceberg/v1/:project_id/namespaces/:namespace/tables':
+    'The table is only prepared (stage-create).',
   'DELETE /api/organizations/:organization_id/members/:user__uuid/sessions/':
     'The member is signed in nowhere.',
   'POST /api/users/reset_password/':

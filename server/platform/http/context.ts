@@ -85,6 +85,10 @@ declare module 'fastify' {
     level?: 1 | 8 | 15;
     /** The caller must have signed in: a key is 403 here. */
     session?: boolean;
+    /** A key can also be shown as a token that it was exchanged for. */
+    takes_tokens?: boolean;
+    /** The route keeps the answers to an `Idempotency-Key` itself. */
+    keeps_answers?: boolean;
     /**
      * May a service key call it? Default: where the path holds an organization or a project
      * (`within`). Elsewhere, and where it is false, the caller must be a person.

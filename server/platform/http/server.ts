@@ -156,7 +156,7 @@ function conduct(
         `The route ${String(route.method)} ${route.url} documents no answer in schema.response.`,
       );
     route.onRequest = [guard(context, findAccess, app.limiter, route.url, { ...config, scope })];
-    if (route.method === 'POST') {
+    if (route.method === 'POST' && config.keeps_answers !== true) {
       route.preHandler = [async (request, reply) => claimIdempotencyKey(context, request, reply)];
       route.onSend = [
         async (request, reply, payload) => settleIdempotencyKey(context, request, reply, payload),

@@ -3,11 +3,9 @@ import { createRequire } from 'node:module';
 import type * as Sdk from '@aws-sdk/client-s3';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { textOf } from './config_rules.ts';
-import { request_attempts_max, request_timeout_milliseconds } from './object_store.ts';
 import type { S3Place } from './s3_place.ts';
 import { roleCredentials } from './s3_role.ts';
-
-const connect_timeout_milliseconds = 10_000;
+import { wayOf } from './s3_way.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -19,22 +17,7 @@ export function sdk(): typeof Sdk {
 /** A client that goes through the outbound guard. Each request is tried three times. */
 export function openClient(place: S3Place, outbound: Outbound): Sdk.S3Client {
   const endpoint = textOf(place.endpoint_url);
-  const accessKeyId = textOf(place.aws_access_key_id);
-  const secretAccessKey = textOf(place.aws_secret_access_key);
-  const way = {
-    ...(accessKeyId === undefined || secretAccessKey === undefined
-      ? {}
-      : { credentials: { accessKeyId, secretAccessKey } }),
-    maxAttempts: request_attempts_max,
-    retryMode: 'standard',
-    requestHandler: {
-      httpAgent: outbound.agents.http,
-      httpsAgent: outbound.agents.https,
-      connectionTimeout: connect_timeout_milliseconds,
-      requestTimeout: request_timeout_milliseconds,
-      throwOnRequestTimeout: true,
-    },
-  };
+  const way = wayOf(place, outbound);
   return new (sdk().S3Client)({
     ...way,
     region: place.region,

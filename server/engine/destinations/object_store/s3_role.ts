@@ -4,12 +4,12 @@ import type { S3ClientConfig } from '@aws-sdk/client-s3';
 import { NonRetryableError } from '../../model/destination/errors.ts';
 import { textOf } from './config_rules.ts';
 import { isWithoutKey } from './aws_role.ts';
+import type { Outbound } from '../../../platform/outbound/outbound.ts';
+import { wayOf } from './s3_way.ts';
+import type { Way } from './s3_way.ts';
 import type { S3Place } from './s3_place.ts';
 
 const require = createRequire(import.meta.url);
-
-/** The options that a client shares with that of the bucket: the way through the outbound guard. */
-type Way = Pick<S3ClientConfig, 'maxAttempts' | 'retryMode' | 'requestHandler' | 'credentials'>;
 
 /**
  * Credentials of the role that a place names, assumed by those of `way`. The SDK asks for them
@@ -20,13 +20,8 @@ export function roleCredentials(
   place: S3Place,
   way: Way,
 ): NonNullable<S3ClientConfig['credentials']> {
-  const { STSClient, AssumeRoleCommand } = require('@aws-sdk/client-sts') as typeof Sdk;
-  const endpoint = place.aws_roles?.sts_endpoint_url;
-  const client = new STSClient({
-    ...(way as Sdk.STSClientConfig),
-    region: place.region,
-    ...(endpoint === undefined ? {} : { endpoint }),
-  });
+  const { AssumeRoleCommand } = require('@aws-sdk/client-sts') as typeof Sdk;
+  const client = stsBy(place, way);
   const ExternalId = textOf(place.aws_external_id);
   const asked = new AssumeRoleCommand({
     RoleArn: place.aws_role_arn!,
@@ -45,6 +40,21 @@ export function roleCredentials(
       expiration: given!.Expiration!,
     };
   };
+}
+
+/** A client of the token service with the keys of a place, through the outbound guard. */
+export function openSts(place: S3Place, outbound: Outbound): Sdk.STSClient {
+  return stsBy(place, wayOf(place, outbound));
+}
+
+function stsBy({ region, aws_roles }: S3Place, way: Way): Sdk.STSClient {
+  const { STSClient } = require('@aws-sdk/client-sts') as typeof Sdk;
+  const endpoint = aws_roles?.sts_endpoint_url;
+  return new STSClient({
+    ...(way as Sdk.STSClientConfig),
+    region,
+    ...(endpoint === undefined ? {} : { endpoint }),
+  });
 }
 
 /** Explains a refusal of the token service, with what to do; other errors stay unchanged. */

@@ -6,6 +6,7 @@ import type { AccessFinder, Found, Target } from './access.ts';
 import { isServiceKey, isWellFormedApiKey } from './api_key.ts';
 import type { HttpContext } from '../context.ts';
 import { refuseCrossSite } from './cross_site.ts';
+import { isExchangedToken, openExchangedToken } from './exchanged_token.ts';
 import { notedAs, twoCredentials, unauthenticated, wrongAddress } from '../errors.ts';
 import { isInRanges } from '../ip_ranges.ts';
 import { judgeRefused } from './refused_credential.ts';
@@ -39,11 +40,11 @@ export async function authenticate(
   request: FastifyRequest,
   target: Target,
 ): Promise<Found> {
-  const shown = credentialOf(request);
+  const shown = credentialOf(context, request);
   if (shown.kind === 'session') refuseCrossSite(context, request);
   const found = shown.isWellFormed
     ? await findAccess(
-        { kind: shown.kind, hash: context.secrets.hash(shown.text) },
+        { kind: shown.kind, hash: shown.hash ?? context.secrets.hash(shown.text) },
         target,
         isoInstant(context.clock.now()),
       )
@@ -68,7 +69,7 @@ export async function authenticate(
  * The key in the `Authorization` header or the token in the session's cookie; throws 401 without
  * one and 400 with both.
  */
-function credentialOf(request: FastifyRequest): Shown {
+function credentialOf(context: HttpContext, request: FastifyRequest): Shown {
   const { authorization } = request.headers;
   const token = sessionTokenOf(request);
   if (authorization !== undefined && token !== undefined) throw twoCredentials();
@@ -80,8 +81,18 @@ function credentialOf(request: FastifyRequest): Shown {
       'not_authenticated',
       'Send a personal API key in the header "Authorization: Bearer <key>", or sign in.',
     );
+  if (isExchangedToken(key)) return exchanged(context, request, key);
   const kind = isServiceKey(key) ? 'service_key' : 'key';
   return { kind, text: key, isWellFormed: isWellFormedApiKey(key) };
+}
+
+/** The key that a token stands for, on the routes that take tokens. */
+function exchanged({ secrets, clock }: HttpContext, request: FastifyRequest, text: string): Shown {
+  const found =
+    request.routeOptions.config.takes_tokens === true
+      ? openExchangedToken(secrets, text, clock.now())
+      : undefined;
+  return { kind: 'key', ...found, text, isWellFormed: found !== undefined };
 }
 
 /** Does the request show a key or a session at all? */

@@ -8,8 +8,13 @@ import type { Credential, Found } from './access.ts';
 import { maskApiKey } from './api_key.ts';
 import { isWriteKey } from './write_key.ts';
 
-/** The credential that a request shows. */
-export type Shown = { kind: Credential['kind']; text: string; isWellFormed: boolean };
+/** The credential that a request shows; `hash` is that of the key behind an exchanged token. */
+export type Shown = {
+  kind: Credential['kind'];
+  text: string;
+  isWellFormed: boolean;
+  hash?: Buffer;
+};
 
 /**
  * Returns the event and the reason of a refused key or session for the security log. Its owner, if

@@ -8,6 +8,7 @@ const objects = {
   user: ['read', 'write'],
   activity_log: ['read'],
   event: ['write'],
+  lake: ['read', 'write'],
 } as const;
 
 type Objects = typeof objects;

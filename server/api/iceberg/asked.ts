@@ -1,0 +1,63 @@
+import type { FastifyRequest } from 'fastify';
+import { badRequest } from '../../engine/model/lake_catalog/refusal.ts';
+import type { Page } from '../../engine/model/lake_catalog/namespaces.ts';
+import { objectAt } from '../../engine/model/lake_catalog/fields.ts';
+import type { TableName } from '../../engine/model/lake_catalog/tables.ts';
+import { parseExactJson } from '../../platform/exact_json.ts';
+import type { Fields } from '../../platform/fields.ts';
+import { jsonBody, rawBody } from '../../platform/http/bodies/body.ts';
+
+const separator = '\u001F';
+const page_size_max = 10_000;
+const page_size_usual = 1_000;
+
+/** The body as an object, its whole numbers exact. Throws 400 and 415 as every route does. */
+export function exactBody(request: FastifyRequest): Fields {
+  // Its size, depth and texts are looked at first.
+  objectAt(jsonBody(request), 'The body');
+  return objectAt(parseExactJson(rawBody(request)?.toString('utf8') ?? '{}'), 'The body');
+}
+
+/** The levels of the namespace in the path. */
+export function levelsOf(request: FastifyRequest): string[] {
+  return split((request.params as { namespace: string }).namespace);
+}
+
+/** The table in the path. */
+export function tableOf(request: FastifyRequest): TableName {
+  return { levels: levelsOf(request), name: (request.params as { table: string }).table };
+}
+
+/** The levels of the namespace whose children are asked for; none for the top. */
+export function parentOf(request: FastifyRequest): string[] {
+  const { parent } = request.query as { parent?: unknown };
+  return typeof parent === 'string' && parent !== '' ? split(parent) : [];
+}
+
+const split = (text: string) => text.split(separator);
+
+/**
+ * The page that is asked for: all without `pageToken`, as the specification says. A token names the
+ * last entry of the page before.
+ */
+export function pageOf(request: FastifyRequest): Page {
+  const { pageToken: token, pageSize: size } = request.query as Record<string, unknown>;
+  if (token === undefined && size === undefined) return { after: null, size: null };
+  const number = size === undefined ? page_size_usual : Number(size);
+  if (!Number.isInteger(number) || number < 1) throw badRequest('pageSize must be at least 1.');
+  return {
+    after:
+      typeof token === 'string' && token !== ''
+        ? Buffer.from(token, 'base64url').toString('utf8')
+        : null,
+    size: Math.min(number, page_size_max),
+  };
+}
+
+/** The token of the page behind this one; null behind the last. */
+export function tokenAfter(names: readonly string[], { size }: Page): string | null {
+  const last = names.at(-1);
+  return size === null || last === undefined || names.length < size
+    ? null
+    : Buffer.from(last).toString('base64url');
+}

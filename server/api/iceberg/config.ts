@@ -1,0 +1,71 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import sql from 'sql-template-tag';
+import type { Deps } from '../../deps.ts';
+import { LakeRefused } from '../../engine/model/lake_catalog/refusal.ts';
+import type { Caller } from '../../platform/http/caller/access.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { listProjects } from '../projects/store.ts';
+import { lakeDoor } from './door.ts';
+
+const namespace = '/v1/{prefix}/namespaces/{namespace}';
+const table = `${namespace}/tables/{table}`;
+
+/** What the catalog offers, in the words of the specification. Views are not among it. */
+export const endpoints = [
+  'GET /v1/{prefix}/namespaces',
+  'POST /v1/{prefix}/namespaces',
+  `GET ${namespace}`,
+  `HEAD ${namespace}`,
+  `DELETE ${namespace}`,
+  `POST ${namespace}/properties`,
+  `GET ${namespace}/tables`,
+  `POST ${namespace}/tables`,
+  `POST ${namespace}/register`,
+  `GET ${table}`,
+  `HEAD ${table}`,
+  `POST ${table}`,
+  `DELETE ${table}`,
+  `GET ${table}/credentials`,
+  `POST ${table}/metrics`,
+  `POST ${table}/sign`,
+  'POST /v1/{prefix}/tables/rename',
+  'POST /v1/{prefix}/transactions/commit',
+];
+
+/** Registers `/iceberg/v1/config`, which a client asks first. */
+export function configRoute(app: FastifyInstance, { db }: Deps): void {
+  app.get(
+    '/iceberg/v1/config',
+    lakeDoor('lake:read', 200, { service_keys: true }),
+    async (request) => ({
+      defaults: {},
+      overrides: { prefix: String(await projectOf(db, request)) },
+      endpoints,
+      'idempotency-key-lifetime': 'PT24H',
+    }),
+  );
+}
+
+/** The project of the warehouse that the client names, else its oldest. Throws 404 for none. */
+async function projectOf(db: Queryable, { query, caller }: FastifyRequest): Promise<number> {
+  const { warehouse = '' } = query as { warehouse?: unknown };
+  const found = await findProject(db, caller, String(warehouse));
+  if (found !== undefined) return found.id;
+  throw new LakeRefused(
+    'NotFoundException',
+    warehouse === ''
+      ? 'The key reaches no project.'
+      : 'The key reaches no project of this id. The warehouse is the id of a project.',
+  );
+}
+
+async function findProject(
+  db: Queryable,
+  caller: Caller,
+  warehouse: string,
+): Promise<{ id: number } | undefined> {
+  if (warehouse !== '' && !/^[1-9]\d{0,9}$/.test(warehouse)) return undefined;
+  const seen = listProjects(caller).rows({ limit: 2_147_483_647, offset: 0 });
+  return db.row(sql`SELECT seen.id FROM (${seen}) seen
+    WHERE ${warehouse} = '' OR seen.id::text = ${warehouse} LIMIT 1`);
+}

@@ -1,0 +1,124 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { openLakePlace } from '../../engine/exports/lake_places/open_place.ts';
+import type { LakePlace, Rights } from '../../engine/exports/lake_places/lake_place.ts';
+import { findTableById, noTable, wholeMetadata } from '../../engine/model/lake_catalog/tables.ts';
+import type { LakeTable } from '../../engine/model/lake_catalog/tables.ts';
+import { satisfying } from '../../platform/http/caller/scopes.ts';
+import { etagOf, isKnown } from '../../platform/http/etag.ts';
+
+/** Half of the time that vended keys live. */
+const fresh_ms = 30 * 60_000;
+
+/** The parts of an answer about the files of a table. */
+export type Storage = {
+  config: Record<string, string>;
+  credentials: { prefix: string; config: Record<string, string> }[];
+};
+
+/** What the caller may do with the files of the table. */
+export function rightsOn({ caller }: FastifyRequest, table: LakeTable): Rights {
+  const writes = satisfying('lake:write');
+  return table.takes_commits && caller.scopes.some((one) => writes.has(one)) ? 'write' : 'read';
+}
+
+/**
+ * Sends a table, as a load, a creation and a commit answer it. The tag stands for the metadata
+ * file; with keys of the storage for half of their life too, so that a client that asks again has
+ * fresh ones.
+ */
+export async function sendTable(
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  table: LakeTable,
+): Promise<FastifyReply> {
+  const { snapshots } = request.query as { snapshots?: unknown };
+  const mode = snapshots === 'refs' ? 'refs' : 'all';
+  const delegation = delegationOf(request);
+  const rights = rightsOn(request, table);
+  const period = delegation.size === 0 ? 0 : Math.floor(deps.clock.now() / fresh_ms);
+  const said = [table.metadata_location, mode, rights, [...delegation].join(), period];
+  const tag = etagOf(JSON.stringify(said));
+  if (request.method === 'GET' && isKnown(request, tag))
+    return reply.code(304).header('etag', tag).send();
+  const storage = await storageOf(deps, table, rights, delegation);
+  const text = await wholeMetadata(deps.db, table, mode);
+  return reply
+    .code(200)
+    .type('application/json')
+    .header('etag', tag)
+    .send(tableText(table.metadata_location, text, storage));
+}
+
+/** Sends the table of an id; throws 404 where it is gone. */
+export async function sendTableById(
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  id: string,
+): Promise<FastifyReply> {
+  const table = await findTableById(deps.db, request.access.team_id!, id);
+  if (table === undefined) throw noTable({ levels: [], name: id });
+  return sendTable(deps, request, reply, table);
+}
+
+/** The text of an answer; without a location for a table that is only prepared. */
+export function tableText(
+  metadata_location: string | null,
+  metadata: string,
+  { config, credentials }: Storage,
+): string {
+  const location =
+    metadata_location === null ? '' : `"metadata-location":${JSON.stringify(metadata_location)},`;
+  const keys =
+    credentials.length === 0 ? '' : `,"storage-credentials":${JSON.stringify(credentials)}`;
+  return `{${location}"metadata":${metadata},"config":${JSON.stringify(config)}${keys}}`;
+}
+
+/** How the client wants to reach the files, from the header `X-Iceberg-Access-Delegation`. */
+export function delegationOf({ headers }: FastifyRequest): Set<string> {
+  const asked = headers['x-iceberg-access-delegation'];
+  const known = ['vended-credentials', 'remote-signing'];
+  return new Set(
+    (typeof asked === 'string' ? asked : '')
+      .split(',')
+      .map((one) => one.trim())
+      .filter((one) => known.includes(one)),
+  );
+}
+
+/** Keys or signatures for the files of a table, as the client wants and the place offers them. */
+export async function storageOf(
+  deps: Deps,
+  table: Pick<LakeTable, 'levels' | 'name' | 'location' | 'team_id' | 'storage_id'>,
+  rights: Rights,
+  delegation: ReadonlySet<string>,
+): Promise<Storage> {
+  const place = await openLakePlace(deps.engine, table.team_id, table.storage_id);
+  const grant = delegation.has('vended-credentials')
+    ? await place.grant(table.location, rights)
+    : undefined;
+  if (grant !== undefined)
+    return { config: { ...place.config, ...grant.config }, credentials: [grant] };
+  return {
+    config: { ...place.config, ...signerOf(deps, place, table, delegation) },
+    credentials: [],
+  };
+}
+
+function signerOf(
+  { config }: Deps,
+  { sign }: LakePlace,
+  { levels, name, team_id }: Pick<LakeTable, 'levels' | 'name' | 'team_id'>,
+  delegation: ReadonlySet<string>,
+): Record<string, string> {
+  if (sign === undefined || delegation.size === 0) return {};
+  const namespace = encodeURIComponent(levels.join('\u001F'));
+  return {
+    's3.remote-signing-enabled': 'true',
+    's3.signer': 'S3V4RestSigner',
+    's3.signer.uri': `${config.public_url.replace(/\/$/, '')}/iceberg`,
+    's3.signer.endpoint': `v1/${team_id}/namespaces/${namespace}/tables/${encodeURIComponent(name)}/sign`,
+  };
+}

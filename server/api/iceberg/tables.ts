@@ -1,0 +1,200 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { v4 as uuidv4 } from 'uuid';
+import type { Deps } from '../../deps.ts';
+import { openLakePlace } from '../../engine/exports/lake_places/open_place.ts';
+import { createTable, registerTable } from '../../engine/model/lake_catalog/commit.ts';
+import type { NewTablePlace } from '../../engine/model/lake_catalog/commit.ts';
+import { textOf } from '../../engine/model/lake_catalog/fields.ts';
+import { metadataText, newMetadata } from '../../engine/model/lake_catalog/metadata.ts';
+import type { NewTable } from '../../engine/model/lake_catalog/metadata.ts';
+import {
+  checkedName,
+  findNamespace,
+  holdNamespace,
+  noNamespace,
+} from '../../engine/model/lake_catalog/namespaces.ts';
+import type { Namespace } from '../../engine/model/lake_catalog/namespaces.ts';
+import { badRequest } from '../../engine/model/lake_catalog/refusal.ts';
+import {
+  dropTable,
+  findTable,
+  holdTable,
+  listTables,
+  noTable,
+  tableExists,
+} from '../../engine/model/lake_catalog/tables.ts';
+import type { LakeTable } from '../../engine/model/lake_catalog/tables.ts';
+import { writeExactJson } from '../../platform/exact_json.ts';
+import { exactBody, levelsOf, pageOf, tableOf, tokenAfter } from './asked.ts';
+import { changeLake, no_content } from './change.ts';
+import { requireCommits } from './commits.ts';
+import { lakeDoor, namespace_path, table_path, tables_path } from './door.ts';
+import { entryOf } from './entry.ts';
+import { isOwnFolder, locationBelow, tableLocation } from './locations.ts';
+import {
+  delegationOf,
+  rightsOn,
+  sendTable,
+  sendTableById,
+  storageOf,
+  tableText,
+} from './table_answer.ts';
+
+/** Registers the routes that read, create, register and drop tables. */
+export function tableRoutes(app: FastifyInstance, deps: Deps): void {
+  readRoutes(app, deps);
+  createRoutes(app, deps);
+  app.delete(table_path, lakeDoor('lake:write', 204), (request, reply) =>
+    changeLake(contextOf(deps), request, reply, async (tx, record, afterwards) => {
+      const name = tableOf(request);
+      const held = await holdTable(tx, request.access.team_id!, name);
+      if (held === undefined) throw noTable(name);
+      requireCommits(held);
+      await dropTable(tx, held);
+      record(entryOf('deleted', held));
+      const { purgeRequested: purge } = request.query as { purgeRequested?: unknown };
+      if (purge === 'true') afterwards(() => purgeFiles(deps, held));
+      return no_content;
+    }),
+  );
+}
+
+const contextOf = (deps: Deps) => ({
+  deps,
+  sendTable: (request: FastifyRequest, reply: FastifyReply, id: string) =>
+    sendTableById(deps, request, reply, id),
+});
+
+/** Removes the files of a dropped table where no other table can have any in its folder. */
+async function purgeFiles({ engine }: Deps, table: LakeTable): Promise<void> {
+  if (!isOwnFolder(table.location, table.metadata['table-uuid'])) return;
+  const place = await openLakePlace(engine, table.team_id, table.storage_id);
+  await place.removeAll(table.location);
+}
+
+function readRoutes(app: FastifyInstance, deps: Deps): void {
+  const get = async (request: FastifyRequest): Promise<LakeTable> => {
+    const name = tableOf(request);
+    const found = await findTable(deps.db, request.access.team_id!, name);
+    if (found === undefined) throw noTable(name);
+    return found;
+  };
+  app.head(table_path, lakeDoor('lake:read', 204), async (request, reply) => {
+    await get(request);
+    return reply.code(204).send();
+  });
+  app.get(table_path, lakeDoor('lake:read', 200), async (request, reply) =>
+    sendTable(deps, request, reply, await get(request)),
+  );
+  app.get(tables_path, lakeDoor('lake:read', 200), async (request) => {
+    const namespace = await getNamespace(deps, request);
+    const page = pageOf(request);
+    const found = await listTables(deps.db, namespace.id, page);
+    return {
+      identifiers: found.map(({ name }) => ({ namespace: namespace.levels, name })),
+      'next-page-token': tokenAfter(
+        found.map(({ name }) => name),
+        page,
+      ),
+    };
+  });
+  // Clients tell how long a query took; the catalog has no use for it.
+  app.post(`${table_path}/metrics`, lakeDoor('lake:read', 204), async (request, reply) => {
+    await get(request);
+    return reply.code(204).send();
+  });
+  app.get(`${table_path}/credentials`, lakeDoor('lake:read', 200), async (request) => {
+    const table = await get(request);
+    const rights = rightsOn(request, table);
+    const wanted = new Set(['vended-credentials']);
+    const { credentials } = await storageOf(deps, table, rights, wanted);
+    return { 'storage-credentials': credentials };
+  });
+}
+
+async function getNamespace({ db }: Deps, request: FastifyRequest): Promise<Namespace> {
+  const levels = levelsOf(request);
+  const found = await findNamespace(db, request.access.team_id!, levels);
+  if (found === undefined) throw noNamespace(levels);
+  return found;
+}
+
+function createRoutes(app: FastifyInstance, deps: Deps): void {
+  app.post(tables_path, lakeDoor('lake:write', 200), async (request, reply) => {
+    const sent = exactBody(request);
+    const namespace = await getNamespace(deps, request);
+    const name = checkedName(sent['name'], 'The name of a table');
+    const table_uuid = uuidv4();
+    const { location } = sent;
+    const asked: Omit<NewTable, 'now_ms'> = {
+      table_uuid,
+      location:
+        location === undefined || location === null
+          ? tableLocation(namespace.location, name, table_uuid)
+          : locationBelow(namespace.location, textOf(sent, 'location')),
+      schema: sent['schema'],
+      partition_spec: sent['partition-spec'],
+      write_order: sent['write-order'],
+      properties: sent['properties'] ?? {},
+    };
+    if (sent['stage-create'] === true) return stage(deps, request, reply, namespace, name, asked);
+    const { writeFile } = await placeOf(deps, request, namespace);
+    return changeLake(contextOf(deps), request, reply, async (tx, record) => {
+      const place = await newPlace(tx, request, name);
+      const surroundings = { writeFile, now_ms: deps.clock.now() };
+      const created = await createTable(tx, place, asked, surroundings);
+      record(entryOf('created', created));
+      return { status: 200, answer: null, table_id: created.id };
+    });
+  });
+
+  app.post(`${namespace_path}/register`, lakeDoor('lake:write', 200), async (request, reply) => {
+    const sent = exactBody(request);
+    const namespace = await getNamespace(deps, request);
+    const name = checkedName(sent['name'], 'The name of a table');
+    if (sent['overwrite'] === true) throw badRequest('register does not overwrite: drop it first.');
+    const uri = locationBelow(namespace.location, textOf(sent, 'metadata-location'));
+    const place = await placeOf(deps, request, namespace);
+    const text = await place.readFile(uri);
+    if (text === undefined) throw badRequest(`There is no file ${uri}.`);
+    return changeLake(contextOf(deps), request, reply, async (tx, record) => {
+      const to = await newPlace(tx, request, name);
+      const registered = await registerTable(tx, to, uri, text, deps.clock.now());
+      locationBelow(to.namespace.location, registered.location);
+      record(entryOf('created', registered));
+      return { status: 200, answer: null, table_id: registered.id };
+    });
+  });
+}
+
+const placeOf = ({ engine }: Deps, request: FastifyRequest, namespace: Namespace) =>
+  openLakePlace(engine, request.access.team_id!, namespace.batch_export_id);
+
+async function newPlace(
+  tx: Parameters<typeof holdNamespace>[0],
+  request: FastifyRequest,
+  name: string,
+): Promise<NewTablePlace> {
+  const { team_id } = request.access as { team_id: number };
+  const namespace = await holdNamespace(tx, team_id, levelsOf(request));
+  return { team_id, namespace, name, batch_export_id: null };
+}
+
+/** Answers a table that its first commit is to create; nothing is stored. */
+async function stage(
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { levels, batch_export_id: storage_id }: Namespace,
+  name: string,
+  asked: Omit<NewTable, 'now_ms'>,
+): Promise<FastifyReply> {
+  const { team_id } = request.access as { team_id: number };
+  if ((await findTable(deps.db, team_id, { levels, name })) !== undefined)
+    throw tableExists({ levels, name });
+  const metadata = newMetadata({ ...asked, now_ms: deps.clock.now() });
+  const table = { levels, name, location: asked.location, team_id, storage_id };
+  const storage = await storageOf(deps, table, 'write', delegationOf(request));
+  const text = metadataText(writeExactJson(metadata), '', '');
+  return reply.type('application/json').send(tableText(null, text, storage));
+}

@@ -1,0 +1,42 @@
+import sql from 'sql-template-tag';
+import { loadConfig } from '../../model/destination/stored_config.ts';
+import type { StoredConfig } from '../../model/destination/stored_config.ts';
+import { LakeRefused } from '../../model/lake_catalog/refusal.ts';
+import { placeOf } from '../../destinations/object_store/aws_role.ts';
+import type { S3Place } from '../../destinations/object_store/s3_place.ts';
+import type { Engine } from '../engine.ts';
+import { folderPlace } from './folder_place.ts';
+import { bucketPlace } from './bucket_place.ts';
+import type { LakePlace } from './lake_place.ts';
+
+type Stored = StoredConfig & { destination_type: string };
+
+/**
+ * Opens the place whose keys an export has (`storage_id`), or the project's part of the server's
+ * export folder. Throws 400 for an export of the project that has no place for files.
+ */
+export async function openLakePlace(
+  engine: Pick<Engine, 'db' | 'secrets' | 'outbound' | 'export_dir' | 'aws_roles' | 'log'>,
+  team_id: number,
+  storage_id: string | null,
+): Promise<LakePlace> {
+  if (storage_id === null) return folderPlace(engine.export_dir, team_id);
+  const stored = await engine.db.row<Stored>(sql`
+    SELECT destination_type, destination_config, destination_secrets FROM batch_exports
+    WHERE id = ${storage_id}::uuid AND team_id = ${team_id}`);
+  if (stored === undefined)
+    throw new LakeRefused('NotFoundException', `The project has no export ${storage_id}.`);
+  const config = loadConfig(engine.secrets, storage_id, stored);
+  if (isBucket(config)) return bucketPlace(placeOf(config, engine), engine);
+  if (typeof config['bucket_name'] === 'string' || typeof config['container_name'] === 'string')
+    throw new LakeRefused(
+      'UnsupportedOperationException',
+      `The export ${storage_id} writes to ${stored.destination_type}. The catalog writes files of ` +
+        'clients to S3 and to the export folder only.',
+    );
+  return folderPlace(engine.export_dir, team_id);
+}
+
+function isBucket(config: Record<string, unknown>): config is S3Place & { prefix?: string } {
+  return typeof config['bucket_name'] === 'string' && typeof config['region'] === 'string';
+}

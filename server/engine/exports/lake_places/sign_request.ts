@@ -1,0 +1,132 @@
+import { createHash, createHmac } from 'node:crypto';
+import type { S3Place } from '../../destinations/object_store/s3_place.ts';
+import { LakeRefused, badRequest } from '../../model/lake_catalog/refusal.ts';
+import type { Rights, Signable } from './lake_place.ts';
+
+const algorithm = 'AWS4-HMAC-SHA256';
+const reading = new Set(['GET', 'HEAD']);
+const writing = new Set([...reading, 'PUT', 'POST', 'DELETE']);
+/** Headers that a proxy on the way may change; they stay unsigned. */
+const unsigned = new Set([
+  'authorization',
+  'connection',
+  'expect',
+  'user-agent',
+  'x-amzn-trace-id',
+]);
+
+/**
+ * The headers of a request to S3 with its signature (SigV4) by the keys of the place. Throws 403
+ * for a request that reaches anything but the objects below `key`, or that writes without the right
+ * to.
+ */
+export function signedHeaders(
+  place: S3Place,
+  { key, rights }: { key: string; rights: Rights },
+  asked: Signable,
+  now: Date,
+): Record<string, string[]> {
+  const method = asked.method.toUpperCase();
+  if (!URL.canParse(asked.uri)) throw badRequest('uri must be a URL.');
+  const url = new URL(asked.uri);
+  const path = pathInBucket(place, url);
+  if (!(rights === 'write' ? writing : reading).has(method))
+    throw refused(`${method} needs the right to write the table.`);
+  if (!isOfTable(path, url, method, key))
+    throw refused('The request is not for a file of the table.');
+  return sign(place, { ...asked, method }, url, now);
+}
+
+/** The key in the bucket, for a URL of either style. Throws 403 for another host or bucket. */
+function pathInBucket(place: S3Place, url: URL): string {
+  const { bucket_name: bucket, region, endpoint_url } = place;
+  const home = new URL(endpoint_url || `https://s3.${region}.amazonaws.com`);
+  const hosts = endpoint_url ? [home.host] : [home.host, 's3.amazonaws.com'];
+  const path = decodeURIComponent(url.pathname);
+  const same_scheme = url.protocol === home.protocol || !endpoint_url;
+  if (same_scheme && hosts.some((host) => url.host === `${bucket}.${host}`)) return path.slice(1);
+  if (same_scheme && hosts.includes(url.host) && `${path}/`.startsWith(`/${bucket}/`))
+    return path.slice(bucket.length + 2);
+  throw refused('The request is not for the bucket of the table.');
+}
+
+function isOfTable(path: string, { searchParams }: URL, method: string, key: string): boolean {
+  if (path.split('/').some((part) => part === '..' || part === '.')) return false;
+  if (path.startsWith(`${key}/`)) return ![...searchParams.keys()].some((one) => one === 'acl');
+  // A list of names; everything else on the bucket as a whole is not of the table.
+  const prefix = searchParams.get('prefix') ?? '';
+  const plain = ['list-type', 'prefix', 'delimiter', 'max-keys', 'continuation-token'];
+  const others = ['encoding-type', 'fetch-owner', 'start-after', 'marker', 'x-id'];
+  return (
+    path === '' &&
+    method === 'GET' &&
+    `${prefix}/`.startsWith(`${key}/`) &&
+    [...searchParams.keys()].every((one) => plain.includes(one) || others.includes(one))
+  );
+}
+
+function sign(
+  place: S3Place,
+  { method, headers, region }: Signable,
+  url: URL,
+  now: Date,
+): Record<string, string[]> {
+  const at = now.toISOString().replaceAll(/[-:]|\.\d{3}/g, '');
+  const given = Object.entries(headers)
+    .map(([name, values]): [string, string[]] => [name.toLowerCase(), values])
+    .filter(([name]) => !unsigned.has(name));
+  const sent = new Map(given);
+  const body_hash = sent.get('x-amz-content-sha256')?.[0] ?? 'UNSIGNED-PAYLOAD';
+  sent.set('host', [url.host]);
+  sent.set('x-amz-date', [at]);
+  sent.set('x-amz-content-sha256', [body_hash]);
+  const names = [...sent.keys()].toSorted();
+  const canonical = [
+    method,
+    url.pathname
+      .split('/')
+      .map((part) => encoded(decodeURIComponent(part)))
+      .join('/'),
+    [...url.searchParams.entries()]
+      .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
+      .toSorted()
+      .join('&'),
+    ...names.map(
+      (name) =>
+        `${name}:${sent
+          .get(name)!
+          .map((one) => one.trim())
+          .join(',')}`,
+    ),
+    '',
+    names.join(';'),
+    body_hash,
+  ].join('\n');
+  const scope = [at.slice(0, 8), region || place.region, 's3', 'aws4_request'];
+  const text = [algorithm, at, scope.join('/'), sha256(canonical)].join('\n');
+  const secret: string | Buffer = `AWS4${place.aws_secret_access_key}`;
+  const signing_key = scope.reduce<string | Buffer>((by, part) => hmac(by, part), secret);
+  const signature = hmac(signing_key, text).toString('hex');
+  return {
+    ...Object.fromEntries(sent),
+    authorization: [
+      `${algorithm} Credential=${place.aws_access_key_id}/${scope.join('/')}, ` +
+        `SignedHeaders=${names.join(';')}, Signature=${signature}`,
+    ],
+  };
+}
+
+const hmac = (by: string | Buffer, text: string) => createHmac('sha256', by).update(text).digest();
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+/** RFC 3986, as AWS wants it: everything but unreserved characters. */
+function encoded(text: string): string {
+  return encodeURIComponent(text).replaceAll(
+    /[!'()*]/g,
+    (sign_) => `%${sign_.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+function refused(message: string): LakeRefused {
+  return new LakeRefused('ForbiddenException', message);
+}

@@ -1,0 +1,89 @@
+import { parseExactJson } from '../../../platform/exact_json.ts';
+import { isFields } from '../../../platform/fields.ts';
+import type { Fields } from '../../../platform/fields.ts';
+import { intOf, listOf, longOf, objectAt, textOf, textsAt } from './fields.ts';
+import { checkedSchema } from './fresh_schema.ts';
+import { format_versions } from './metadata.ts';
+import type { TableMetadata } from './metadata.ts';
+import { badRequest } from './refusal.ts';
+
+/** The metadata of a table that the updates of its first commit are still to make. */
+export function unmadeMetadata(
+  location: string,
+  updates: readonly unknown[],
+  now_ms: number,
+): TableMetadata {
+  const says = (action: string) => updates.some((one) => isFields(one) && one['action'] === action);
+  const uuid = updates.find((one) => isFields(one) && one['action'] === 'assign-uuid');
+  return {
+    'format-version': says('upgrade-format-version') ? 1 : 2,
+    'table-uuid': textOf(objectAt(uuid, 'assign-uuid'), 'uuid').toLowerCase(),
+    location,
+    'last-sequence-number': 0,
+    'last-updated-ms': now_ms,
+    'last-column-id': 0,
+    schemas: [],
+    'current-schema-id': 0,
+    'partition-specs': [],
+    'default-spec-id': 0,
+    'last-partition-id': 999,
+    'sort-orders': [],
+    'default-sort-order-id': 0,
+    properties: {},
+    refs: {},
+    'metadata-log': [],
+  };
+}
+
+/** The metadata, complete: unpartitioned and unsorted unless it says more. Throws 400 without a schema. */
+export function madeMetadata(metadata: TableMetadata): TableMetadata {
+  const { schemas, 'partition-specs': specs, 'sort-orders': orders } = metadata;
+  if (schemas.length === 0) throw badRequest('The commit gives the table no schema.');
+  return {
+    ...metadata,
+    'partition-specs': specs.length === 0 ? [{ 'spec-id': 0, fields: [] }] : specs,
+    'sort-orders': orders.length === 0 ? [{ 'order-id': 0, fields: [] }] : orders,
+  };
+}
+
+/** The parts of a metadata file; throws 400 for a text that is none. */
+export function readMetadata(text: string): {
+  metadata: TableMetadata;
+  snapshots: Fields[];
+  log: Fields[];
+} {
+  let parsed: unknown;
+  try {
+    parsed = parseExactJson(text);
+  } catch {
+    throw badRequest('The metadata file is not JSON.');
+  }
+  const { snapshots = [], 'snapshot-log': log = [], ...rest } = objectAt(parsed, 'Metadata');
+  if (!format_versions.includes(intOf(rest, 'format-version')))
+    throw badRequest(`The catalog offers format versions ${format_versions.join(', ')}.`);
+  textOf(rest, 'table-uuid');
+  textOf(rest, 'location');
+  for (const schema of listOf(rest, 'schemas')) checkedSchema(schema);
+  for (const name of ['partition-specs', 'sort-orders']) listOf(rest, name);
+  for (const name of ['last-column-id', 'current-schema-id', 'default-spec-id']) intOf(rest, name);
+  const refs = objectAt(rest['refs'] ?? {}, 'refs');
+  for (const ref of Object.values(refs)) longOf(objectAt(ref, 'refs'), 'snapshot-id');
+  const current = rest['current-snapshot-id'] ?? -1;
+  if (current === -1) delete rest['current-snapshot-id'];
+  const metadata = {
+    'last-sequence-number': 0,
+    'metadata-log': [],
+    ...rest,
+    properties: textsAt(rest['properties'] ?? {}, 'properties'),
+    refs:
+      current === -1 || Object.hasOwn(refs, 'main')
+        ? refs
+        : { ...refs, main: { 'snapshot-id': current, type: 'branch' } },
+  } as unknown as TableMetadata;
+  return { metadata, snapshots: objectsOf(snapshots), log: objectsOf(log) };
+}
+
+function objectsOf(list: unknown): Fields[] {
+  if (!Array.isArray(list)) throw badRequest('snapshots and snapshot-log must be lists.');
+  return list.map((one) => objectAt(one, 'A snapshot'));
+}

@@ -1,0 +1,39 @@
+/** The kinds of a refusal in the words of the Iceberg REST specification, with their status. */
+const statuses = {
+  BadRequestException: 400,
+  ForbiddenException: 403,
+  NotFoundException: 404,
+  NoSuchNamespaceException: 404,
+  NoSuchTableException: 404,
+  UnsupportedOperationException: 406,
+  AlreadyExistsException: 409,
+  CommitFailedException: 409,
+  NamespaceNotEmptyException: 409,
+  UnprocessableEntityException: 422,
+} as const;
+
+/**
+ * A request to the catalog that was refused: nothing of it was done. `message` is shown to the
+ * caller.
+ */
+export class LakeRefused extends Error {
+  readonly type: keyof typeof statuses;
+  constructor(type: keyof typeof statuses, message: string) {
+    super(message);
+    this.name = 'LakeRefused';
+    this.type = type;
+  }
+  get status(): number {
+    return statuses[this.type];
+  }
+}
+
+/** 400: the request does not say something that the catalog can do. */
+export function badRequest(message: string): LakeRefused {
+  return new LakeRefused('BadRequestException', message);
+}
+
+/** 409: the table has changed since the commit was prepared; nothing of the commit was applied. */
+export function commitFailed(message: string): LakeRefused {
+  return new LakeRefused('CommitFailedException', message);
+}

@@ -1,0 +1,82 @@
+import { intOf, isSame, longAt, objectAt, textOf } from './fields.ts';
+import type { Fields } from '../../../platform/fields.ts';
+import type { TableMetadata } from './metadata.ts';
+import { badRequest, commitFailed } from './refusal.ts';
+
+type Check = (requirement: Fields, table: TableMetadata) => void;
+
+type Counted =
+  | 'last-column-id'
+  | 'current-schema-id'
+  | 'last-partition-id'
+  | 'default-spec-id'
+  | 'default-sort-order-id';
+
+/** A check that a number of the table is the one that the writer has seen. */
+const sameNumber =
+  (asked: string, own: Counted): Check =>
+  (requirement, table) => {
+    const wanted = intOf(requirement, asked);
+    if (wanted !== table[own])
+      throw commitFailed(`${own} is ${table[own]}, and the commit expects ${wanted}.`);
+  };
+
+/** Every requirement of the specification that a table can meet, by its type. */
+const checks: Record<string, Check> = {
+  'assert-create': (_requirement, table) => {
+    throw commitFailed(`The table exists already, with the uuid ${table['table-uuid']}.`);
+  },
+  'assert-table-uuid': (requirement, table) => {
+    const wanted = textOf(requirement, 'uuid');
+    if (wanted.toLowerCase() !== table['table-uuid'].toLowerCase())
+      throw commitFailed(
+        `The table has the uuid ${table['table-uuid']}, and the commit expects ${wanted}: it was ` +
+          'dropped and created again.',
+      );
+  },
+  'assert-ref-snapshot-id': (requirement, table) => {
+    const name = textOf(requirement, 'ref');
+    const given = requirement['snapshot-id'] ?? null;
+    const wanted = given === null ? null : longAt(given, 'snapshot-id');
+    const ref = Object.hasOwn(table.refs, name) ? table.refs[name] : undefined;
+    const own = ref?.['snapshot-id'] ?? null;
+    if (!isSame(wanted, own))
+      throw commitFailed(
+        `${name} is at the snapshot ${String(own)}, and the commit expects ${String(wanted)}: ` +
+          'another commit came first.',
+      );
+  },
+  'assert-last-assigned-field-id': sameNumber('last-assigned-field-id', 'last-column-id'),
+  'assert-current-schema-id': sameNumber('current-schema-id', 'current-schema-id'),
+  'assert-last-assigned-partition-id': sameNumber(
+    'last-assigned-partition-id',
+    'last-partition-id',
+  ),
+  'assert-default-spec-id': sameNumber('default-spec-id', 'default-spec-id'),
+  'assert-default-sort-order-id': sameNumber('default-sort-order-id', 'default-sort-order-id'),
+};
+
+/** Returns true if the commit is to create the table. */
+export function asksToCreate(requirements: readonly unknown[]): boolean {
+  return requirements.some((one) => objectAt(one, 'A requirement')['type'] === 'assert-create');
+}
+
+/** Throws 400 unless the commit asks for a new table alone. */
+export function requireCreate(requirements: readonly unknown[]): void {
+  if (!asksToCreate(requirements) || requirements.length > 1)
+    throw badRequest('A commit that creates a table has the requirement assert-create alone.');
+}
+
+/**
+ * Throws 400 for a requirement that the catalog does not know, before any is compared, and then 409
+ * for the first that the table does not meet.
+ */
+export function checkRequirements(requirements: readonly unknown[], table: TableMetadata): void {
+  const known = requirements.map((one): [Check, Fields] => {
+    const requirement = objectAt(one, 'A requirement');
+    const type = textOf(requirement, 'type');
+    if (!Object.hasOwn(checks, type)) throw badRequest(`There is no requirement ${type}.`);
+    return [checks[type]!, requirement];
+  });
+  for (const [check, requirement] of known) check(requirement, table);
+}

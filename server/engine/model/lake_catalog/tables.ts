@@ -1,0 +1,225 @@
+import sql from 'sql-template-tag';
+import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
+import { parseExactJson, writeExactJson } from '../../../platform/exact_json.ts';
+import { isDatabaseError } from '../../../platform/postgres/database.ts';
+import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
+import { metadataText } from './metadata.ts';
+import type { TableMetadata } from './metadata.ts';
+import type { Namespace, Page } from './namespaces.ts';
+import { LakeRefused } from './refusal.ts';
+
+/** The name of a table: that of its namespace, and its own there. */
+export type TableName = { levels: string[]; name: string };
+
+/** A table of the catalog as it is stored. Its snapshots are rows of their own. */
+export type LakeTable = TableName & {
+  id: string;
+  team_id: number;
+  namespace_id: string;
+  /** The export that writes the table; null: its clients alone do. */
+  batch_export_id: string | null;
+  /** The export whose destination has the keys of the place; null: the export folder. */
+  storage_id: string | null;
+  location: string;
+  metadata_location: string;
+  version: number;
+  metadata: TableMetadata;
+  /** The URI below which the files of its namespace lie. */
+  namespace_location: string;
+  /** May clients commit? They may to a table that no export writes, and where it is allowed. */
+  takes_commits: boolean;
+};
+
+/** The property of a namespace that lets clients commit to tables which an export writes. */
+export const foreign_commits = 'sluice.foreign-commits';
+
+/**
+ * Writes the text as a new file of this URI and resolves once it is safe there. Called before the
+ * pointer moves, inside of the transaction.
+ */
+export type WriteFile = (uri: string, text: string) => Promise<void>;
+
+type Stored = Omit<LakeTable, 'metadata'> & { metadata: string };
+
+const columns = sql`t.id, t.team_id, t.namespace_id, t.batch_export_id, t.name, t.location,
+  t.metadata_location, t.version, t.metadata, n.levels, n.location AS namespace_location,
+  coalesce(t.batch_export_id, n.batch_export_id) AS storage_id,
+  t.batch_export_id IS NULL OR n.properties ->> ${foreign_commits} IS NOT DISTINCT FROM 'true'
+    AS takes_commits`;
+
+/** Finds a table of the project; undefined where there is none. */
+export function findTable(
+  db: Queryable,
+  team_id: number,
+  name: TableName,
+): Promise<LakeTable | undefined> {
+  return find(db, team_id, name, false);
+}
+
+/** As `findTable`, held until the transaction ends: nobody else commits meanwhile. */
+export function holdTable(
+  tx: Transaction,
+  team_id: number,
+  name: TableName,
+): Promise<LakeTable | undefined> {
+  return find(tx, team_id, name, true);
+}
+
+async function find(
+  db: Queryable,
+  team_id: number,
+  { levels, name }: TableName,
+  holds: boolean,
+): Promise<LakeTable | undefined> {
+  const row = await db.row<Stored>(sql`SELECT ${columns}
+    FROM lake_tables t JOIN lake_namespaces n ON n.id = t.namespace_id
+    WHERE n.team_id = ${team_id} AND n.levels = ${levels}::text[] AND t.name = ${name}
+    ${holds ? sql`FOR NO KEY UPDATE OF t` : sql``}`);
+  return row && read(row);
+}
+
+/** Finds a table of the project by its id; undefined where there is none. */
+export async function findTableById(
+  db: Queryable,
+  team_id: number,
+  id: string,
+): Promise<LakeTable | undefined> {
+  const row = await db.row<Stored>(sql`SELECT ${columns}
+    FROM lake_tables t JOIN lake_namespaces n ON n.id = t.namespace_id
+    WHERE t.team_id = ${team_id} AND t.id = ${id}::uuid`);
+  return row && read(row);
+}
+
+const read = (row: Stored): LakeTable => ({
+  ...row,
+  metadata: parseExactJson(row.metadata) as TableMetadata,
+});
+
+/** 404: the project has no such table. */
+export function noTable({ levels, name }: TableName): LakeRefused {
+  return new LakeRefused(
+    'NoSuchTableException',
+    `The table ${[...levels, name].join('.')} does not exist.`,
+  );
+}
+
+/** 409: a table of this name exists. */
+export function tableExists({ levels, name }: TableName): LakeRefused {
+  return new LakeRefused(
+    'AlreadyExistsException',
+    `The table ${[...levels, name].join('.')} exists already.`,
+  );
+}
+
+/** The URI of the metadata file of a version; each try has another. */
+export function metadataUri(location: string, version: number): string {
+  return `${location}/metadata/${String(version).padStart(5, '0')}-${uuidv4()}.metadata.json`;
+}
+
+/** A table to store, its metadata file written already. */
+export type NewRow = {
+  team_id: number;
+  namespace: Namespace;
+  name: string;
+  batch_export_id: string | null;
+  metadata_location: string;
+  version: number;
+  metadata: TableMetadata;
+};
+
+/** Stores a new table without snapshots. Throws 409 if there is one of the name. */
+export async function insertTable(tx: Transaction, row: NewRow): Promise<LakeTable> {
+  const { team_id, namespace, name, batch_export_id, metadata_location, version, metadata } = row;
+  const id = uuidv7();
+  const named = { levels: namespace.levels, name };
+  await tx
+    .run(
+      sql`INSERT INTO lake_tables (id, team_id, namespace_id, name, batch_export_id, location,
+          metadata_location, version, metadata)
+        VALUES (${id}, ${team_id}, ${namespace.id}::uuid, ${name}, ${batch_export_id}::uuid,
+          ${metadata.location}, ${metadata_location}, ${version}, ${writeExactJson(metadata)})`,
+    )
+    .catch((error: unknown) => {
+      if (isDatabaseError(error) && error.constraint === 'lake_tables_name_unique')
+        throw tableExists(named);
+      throw error;
+    });
+  return {
+    ...named,
+    id,
+    team_id,
+    namespace_id: namespace.id,
+    batch_export_id,
+    storage_id: batch_export_id ?? namespace.batch_export_id,
+    location: metadata.location,
+    metadata_location,
+    version,
+    metadata,
+    namespace_location: namespace.location,
+    takes_commits: batch_export_id === null || namespace.properties[foreign_commits] === 'true',
+  };
+}
+
+/** Moves the pointer of a held table onto a metadata file that is written. */
+export async function movePointer(
+  tx: Transaction,
+  table: LakeTable,
+  next: Pick<LakeTable, 'metadata_location' | 'version' | 'metadata'>,
+): Promise<LakeTable> {
+  await tx.run(sql`UPDATE lake_tables SET metadata_location = ${next.metadata_location},
+      version = ${next.version}, location = ${next.metadata.location},
+      metadata = ${writeExactJson(next.metadata)}, updated_at = now()
+    WHERE id = ${table.id}::uuid`);
+  return { ...table, ...next, location: next.metadata.location };
+}
+
+/** The whole metadata as it stands in the table's file; `refs`: only snapshots that have a name. */
+export async function wholeMetadata(
+  db: Queryable,
+  { id, metadata }: Pick<LakeTable, 'id' | 'metadata'>,
+  snapshots: 'all' | 'refs' = 'all',
+): Promise<string> {
+  const named = Object.values(metadata.refs).map((ref) => String(ref['snapshot-id']));
+  const wanted = snapshots === 'refs' ? sql`AND snapshot_id = ANY (${named}::bigint[])` : sql``;
+  const found = await db.row<{ snapshots: string | null; log: string | null }>(sql`
+    SELECT (SELECT string_agg(snapshot, ',' ORDER BY number) FROM lake_snapshots
+        WHERE table_id = ${id}::uuid ${wanted}) AS snapshots,
+      (SELECT string_agg(format('{"snapshot-id":%s,"timestamp-ms":%s}', snapshot_id, timestamp_ms),
+          ',' ORDER BY number) FROM lake_snapshot_log WHERE table_id = ${id}::uuid) AS log`);
+  return metadataText(writeExactJson(metadata), found?.snapshots ?? '', found?.log ?? '');
+}
+
+/** Removes a table from the catalog; its files stay. */
+export async function dropTable(tx: Transaction, { id }: LakeTable): Promise<void> {
+  await tx.run(sql`DELETE FROM lake_tables WHERE id = ${id}::uuid`);
+}
+
+/** Gives a held table another name. Throws 409 if there is one of that name. */
+export async function renameTable(
+  tx: Transaction,
+  { id }: LakeTable,
+  namespace: Namespace,
+  name: string,
+): Promise<void> {
+  await tx
+    .run(
+      sql`UPDATE lake_tables SET namespace_id = ${namespace.id}::uuid, name = ${name},
+        updated_at = now() WHERE id = ${id}::uuid`,
+    )
+    .catch((error: unknown) => {
+      if (isDatabaseError(error) && error.constraint === 'lake_tables_name_unique')
+        throw tableExists({ levels: namespace.levels, name });
+      throw error;
+    });
+}
+
+/** Lists the names of the tables of a namespace, in their order. */
+export function listTables(
+  db: Queryable,
+  namespace_id: string,
+  { after, size }: Page,
+): Promise<{ name: string }[]> {
+  return db.rows(sql`SELECT name FROM lake_tables
+    WHERE namespace_id = ${namespace_id}::uuid AND (${after}::text IS NULL OR name > ${after})
+    ORDER BY name LIMIT ${size}::bigint`);
+}
