@@ -7,6 +7,7 @@ import type { Type } from 'avsc';
 export type AvroSchema = { [key: string]: unknown };
 
 /** Longs are bigints on both sides: avsc's own refuse those beyond 2^53. */
+// oxlint-disable-next-line no-underscore-dangle -- avsc calls it so
 const long = avsc.types.LongType.__with({
   fromBuffer: (bytes: Buffer) => bytes.readBigInt64LE(),
   toBuffer: (value: bigint) => {

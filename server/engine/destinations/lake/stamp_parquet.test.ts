@@ -65,7 +65,7 @@ test('a stamped file has its ids, all its values, and says its size and hash', a
     statistics.column_sizes.map(([id]) => id),
     [...ids.values()],
   );
-  // Of instants and integers alone: no text of a row is in a manifest.
+  // Bounds of instants and integers alone: no text of a row is in a manifest.
   const micros = (instant: string) =>
     BigInt(Date.parse(`${instant.slice(0, 19)}Z`)) * 1_000n + BigInt(instant.slice(20, 26));
   const instants = contractRows.map(({ timestamp }) => timestamp).toSorted();
@@ -106,7 +106,7 @@ test('row groups are added up, and each begins where it says', async () => {
   assert.deepEqual([low, high], [1n, 119_999n]);
 });
 
-test('what is cut off, has an unknown column or is no Parquet fails, and hands nothing on', async () => {
+test('a file that is cut off, is no Parquet or has an unknown column fails', async () => {
   const file = smallParquet(pageOf(1), 1);
   const known = new Map([['text', 1]]);
   assert.equal((await stamped(file, 7, known)).statistics.value_counts[0]![1], 1);
