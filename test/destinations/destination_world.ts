@@ -40,6 +40,8 @@ export type DestinationUnderTest = {
   /** Called once before the tests. */
   start(): Promise<DestinationDeps>;
   stop(): Promise<void>;
+  /** The project and export of deliveries, if they have to exist. */
+  owner?(): Pick<Delivery, 'team_id' | 'batch_export_id'>;
   /** A right config to a fresh, empty place. */
   configure(): Promise<Config>;
   /** More right configs to the same place, for the secrets that the first has not. */
@@ -48,10 +50,7 @@ export type DestinationUnderTest = {
   planted_elsewhere?: readonly string[];
   /** All rows that a reader sees at the place, in order, in the form of `expectedRow`. */
   readBack(config: Config): Promise<Record<string, unknown>[]>;
-  /**
-   * Everything at the place that is not a row: temporary files, open uploads, tables; empty when
-   * nothing is left.
-   */
+  /** Everything at the place that is not a row: temporary files, open uploads, tables. */
   leftovers(config: Config): Promise<string[]>;
   /**
    * Returns configs that cannot work for this destination alone, each with the code of the error
@@ -102,7 +101,7 @@ export class Contract {
   readonly under: DestinationUnderTest;
   deps!: DestinationDeps;
   readonly planted = new PlantedConfigs();
-  /** The notes of the last comparison besides differences. */
+  /** Notes of the last comparison. */
   notes: string[] = [];
   /** Tells whether the source has lost the delivered rows. */
   is_source_gone = false;
@@ -126,7 +125,7 @@ export class Contract {
   }
 
   delivery(): Delivery {
-    return freshDelivery();
+    return freshDelivery(this.under.owner?.());
   }
 
   async open(config: Config, delivery: Delivery): Promise<Sink> {
@@ -191,7 +190,7 @@ export class Contract {
       { number, records: to - from },
       stage.pipeline(Readable.from([bytes.subarray(0, 100), bytes.subarray(100)])),
     );
-    return { number, ...written, ...stage.finish() };
+    return { number, ...stage.finish(), ...written };
   }
 
   /** Returns ClickHouse's bytes of rows that never change, asked once; each caller gets a copy. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { DeliveredSlices } from '../../server/engine/model/destination/destination.ts';
@@ -33,7 +34,8 @@ export async function verifyBoth(
     // After a restore: what is there of an export, and not known.
     const unknown = under.keeps_nothing === true ? [] : [first.manifest];
     assert.deepEqual(await contract.receipts(config, first.delivery, second.delivery), unknown);
-    assert.deepEqual(await contract.receipts(config, contract.delivery(), second.delivery), []);
+    const stranger = { ...contract.delivery(), batch_export_id: randomUUID() };
+    assert.deepEqual(await contract.receipts(config, stranger, second.delivery), []);
   });
   const skip = under.keeps_nothing === true;
   await context.test('verify names a manifest that is not the receipt', { skip }, async () => {

@@ -10,6 +10,7 @@ import { mySqlFaults, openClickHouseFaults, openRedshiftFaults } from './databas
 import { openEndpointFaults } from './endpoint_faults.ts';
 import { engineFaults } from './engine_faults.ts';
 import { fileFaults } from './file_faults.ts';
+import { icebergFaults } from './iceberg_faults.ts';
 import { Matrix, matrixMarkdown } from './matrix.ts';
 import type { FaultCase } from './matrix.ts';
 import { openObjectFaults } from './object_faults.ts';
@@ -57,6 +58,7 @@ before(async () => {
   for (const one of opened) if (one.status === 'rejected') throw one.reason;
   cases = [
     ...fileFaults(exporting.folder),
+    ...icebergFaults(exporting),
     ...worlds.flatMap((one) => one.cases),
     ...engineFaults(exporting),
   ];

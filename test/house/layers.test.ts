@@ -37,11 +37,12 @@ const layers: Layer[] = [
   },
   {
     files:
-      /^server\/engine\/destinations\/(?!(?:contents|formats|object_store|sql_tables)\/)(\w+)\//,
+      /^server\/engine\/destinations\/(?!(?:contents|formats|lake|object_store|sql_tables)\/)(\w+)\//,
     may_import: [
       /^server\/engine\/destinations\/$1\//,
-      /^server\/engine\/model\/destination\//,
+      /^server\/engine\/model\/(?:destination|lake_catalog)\//,
       /^server\/engine\/destinations\/formats\//,
+      /^server\/engine\/destinations\/lake\//,
       /^server\/engine\/destinations\/object_store\//,
       /^server\/engine\/destinations\/sql_tables\//,
       /^server\/platform\//,
@@ -72,7 +73,7 @@ const layers: Layer[] = [
       /^server\/engine\/destinations\/formats\//,
       /^server\/platform\//,
     ],
-    may_take_types_of: [],
+    may_take_types_of: [/^server\/engine\/destinations\/lake\//],
     advice:
       'What object stores share is a part of destinations: it knows what they know and none ' +
       'of them.',
@@ -86,7 +87,7 @@ const layers: Layer[] = [
   {
     files: /^server\/engine\//,
     may_import: [
-      /^server\/engine\/(?!destinations\/(?!(?:contents|formats|object_store|sql_tables)\/))/,
+      /^server\/engine\/(?!destinations\/(?!(?:contents|formats|lake|object_store|sql_tables)\/))/,
       /^server\/engine\/destinations\/index\.ts$/,
       /^server\/platform\//,
     ],

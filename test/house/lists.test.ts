@@ -37,7 +37,7 @@ test('every slice with routes is in server/api/index.ts', () => {
 });
 
 test('every destination is in destinations/index.ts, once, under its own type', () => {
-  const shared = ['contents', 'formats', 'object_store', 'sql_tables'];
+  const shared = ['contents', 'formats', 'lake', 'object_store', 'sql_tables'];
   const folders = foldersIn('server/engine/destinations').filter((name) => !shared.includes(name));
   assert.deepEqual(
     foldersListed('server/engine/destinations/index.ts').sort(),

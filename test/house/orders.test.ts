@@ -26,7 +26,7 @@ const engine_doors: Record<string, string[]> = {
   notices: [],
   ingest: ['catalogue', 'identities', 'warnings'],
   query: [],
-  destinations: ['object_store', 'formats', 'sql_tables', 'contents'],
+  destinations: ['object_store', 'lake', 'formats', 'sql_tables', 'contents'],
   model: [
     'removals',
     'run.ts',

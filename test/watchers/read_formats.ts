@@ -1,3 +1,4 @@
+import { zstdDecompressSync } from 'node:zlib';
 import { parquetReadObjects } from 'hyparquet';
 import type { Column } from '../../server/engine/model/models/column.ts';
 import { parseExact } from '../factories/batch_exports/contract_rows.ts';
@@ -59,7 +60,9 @@ export async function parseParquet(bytes: Buffer, columns: Column[]): Promise<Ro
     return `${seconds}${String(((instant % 1_000n) + 1_000n) % 1_000n).padStart(3, '0')}Z`;
   };
   const parsers = { timestampFromMicroseconds: raw };
-  const rows = await parquetReadObjects({ file: new Uint8Array(bytes).buffer, parsers });
+  const file = new Uint8Array(bytes).buffer;
+  const compressors = { ZSTD: (packed: Uint8Array) => zstdDecompressSync(packed) };
+  const rows = await parquetReadObjects({ file, parsers, compressors });
   return rows.map((row) =>
     Object.fromEntries(
       columns.map((column) => {

@@ -16,6 +16,7 @@ export const introductions: Record<string, Introduction> = {
   S3: { group: files, about: 'JSON, CSV or Parquet files in AWS S3 or a compatible store.' },
   AzureBlob: { group: files, about: 'JSON, CSV or Parquet files in an Azure container.' },
   GCS: { group: files, about: 'JSON, CSV or Parquet files in a Google Cloud bucket.' },
+  Iceberg: { group: files, about: 'Rows in a table that DuckDB, Spark and others read in place.' },
   Postgres: { group: databases, about: 'Rows in a table, all of a run in one transaction.' },
   Redshift: { group: warehouses, about: 'Rows in a table, by INSERT or by COPY from S3.' },
   Snowflake: { group: warehouses, about: 'Rows in a table, loaded through an internal stage.' },

@@ -2,14 +2,15 @@ import type { DestinationDefinition } from '../model/destination/destination.ts'
 import { azureblob } from './azureblob/azureblob.ts';
 import { bigquery } from './bigquery/bigquery.ts';
 import { clickhouse } from './clickhouse/clickhouse.ts';
-import { file } from './file/file.ts';
+import { file, file_place } from './file/file.ts';
 import { gcs } from './gcs/gcs.ts';
 import { http } from './http/http.ts';
+import { defineIceberg } from './iceberg/iceberg.ts';
 import { mysql } from './mysql/mysql.ts';
 import { noop } from './noop/noop.ts';
 import { postgres } from './postgres/postgres.ts';
 import { redshift } from './redshift/redshift.ts';
-import { s3 } from './s3/s3.ts';
+import { s3, s3_place } from './s3/s3.ts';
 import { snowflake } from './snowflake/snowflake.ts';
 
 /**
@@ -20,6 +21,7 @@ export const destinations: readonly DestinationDefinition[] = [
   s3,
   azureblob,
   gcs,
+  defineIceberg([file_place, s3_place]),
   postgres,
   redshift,
   snowflake,

@@ -50,8 +50,10 @@ export function destinationDeps(
   signal: AbortSignal,
   noteProgress: () => void = () => undefined,
 ): DestinationDeps {
-  const { clickhouse, log, outbound, export_dir, aws_roles } = engine;
+  const { clickhouse, db, clock, log, outbound, export_dir, aws_roles } = engine;
   return {
+    db,
+    clock,
     log,
     outbound,
     export_dir,

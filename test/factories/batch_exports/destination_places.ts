@@ -203,6 +203,23 @@ export const places_cases: PlacesCase[] = [
       { max_request_size_mb: 7 },
     ],
   },
+  {
+    type: 'Iceberg',
+    config: { storage: 'S3', table: 'events', ...bucket, ...role },
+    moves: [
+      ...other_bucket,
+      ...other_role,
+      { use_virtual_style_addressing: true },
+      { storage: 'File' },
+    ],
+    stays: [
+      { table: 'other' },
+      { namespace: 'other' },
+      { prefix: 'other' },
+      { encryption: 'aws:kms', kms_key_id: 'k' },
+    ],
+  },
+  { type: 'Iceberg', config: { storage: 'File', table: 'events' }, moves: [], stays: [] },
   { type: 'File', config: { prefix: '' }, moves: [], stays: file_changes },
   { type: 'NoOp', config: {}, moves: [], stays: [{ arg: 'other' }] },
 ];

@@ -85,11 +85,11 @@ function objectsOf(
     // Not the container's properties: signatures for a container may list, but not ask for these.
     find: async () =>
       void (await container.listBlobsFlat(options).byPage({ maxPageSize: 1 }).next()),
-    put: async (key, text) => {
+    put: async (key, content) => {
       const headers = { blobContentType: 'application/json' };
       await container
         .getBlockBlobClient(key)
-        .upload(text, Buffer.byteLength(text), { ...options, blobHTTPHeaders: headers });
+        .upload(content, Buffer.byteLength(content), { ...options, blobHTTPHeaders: headers });
     },
     read: (key) =>
       orUndefined(async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { openContent } from '../../../platform/folders.ts';
@@ -21,13 +21,14 @@ import {
 } from '../formats/file_config.ts';
 import { heldReceipts } from '../formats/held_receipts.ts';
 import type { ReceiptStore } from '../formats/held_receipts.ts';
-import { constantFolder } from '../formats/naming.ts';
+import { constantFolder, folderPart } from '../formats/naming.ts';
 import type { FileStore } from '../formats/file_store.ts';
 import { findForeignFiles } from '../formats/foreign_files.ts';
 import { compareFiles, verifyFiles } from '../formats/verify_files.ts';
+import type { LakePlace } from '../lake/place.ts';
 import { dotViolations } from '../object_store/config_rules.ts';
-import { fileError } from './faults.ts';
-import { filesBelow, findInside, createFolder, removeFolders } from './folder.ts';
+import { fileError, withFileErrors } from './faults.ts';
+import { createFolder, filesBelow, findInside, removeFolders, replaceFile } from './folder.ts';
 import { openFileSink } from './sink.ts';
 import { violation } from '../../model/destination/violation.ts';
 
@@ -66,6 +67,21 @@ export const file: DestinationDefinition<typeof config> = {
       findForeignFiles(storeOf(deps.export_dir), accounted),
   },
   receipts: (given, deps, wanted) => heldReceipts(storeOf(deps.export_dir), given.prefix, wanted),
+};
+
+/** A place for tables in the export folder. */
+export const file_place: LakePlace = {
+  definition: file,
+  openFiles: async (_config, { export_dir }) => ({
+    put: (name, content) =>
+      withFileErrors(async () => {
+        const folder = await createFolder(export_dir, folderPart(name));
+        await replaceFile(join(folder, basename(name)), content);
+      }),
+    read: (name) => withFileErrors(() => storeOf(export_dir).read(name)),
+  }),
+  folder: (team_id) => `lake/${team_id}`,
+  root: (_config, { export_dir }) => `file://${resolve(export_dir)}/`,
 };
 
 function violations(given: Config): ConfigViolation[] {

@@ -133,14 +133,14 @@ export async function moveInto(from: string, to: string): Promise<boolean> {
 }
 
 /**
- * Replaces a small file in one step: readers see the old text or the new one, and the new one
+ * Replaces a small file in one step: readers see the old content or the new one, and the new one
  * survives a loss of power.
  */
-export async function replaceFile(path: string, text: string): Promise<void> {
+export async function replaceFile(path: string, content: Buffer | string): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.tmp`);
   const handle = await open(temporary, 'w');
   try {
-    await handle.writeFile(text);
+    await handle.writeFile(content);
     await handle.sync();
   } finally {
     await handle.close();

@@ -39,13 +39,13 @@ function objectsOf(
     // Not the bucket's own record: the roles for objects may list, but not ask for that.
     find: async () =>
       void (await client.text({ method: 'GET', path: `${objects}?maxResults=1`, signal })),
-    put: async (key, text) => {
+    put: async (key, content) => {
       const path = `/upload${objects}?uploadType=media&name=${encodeURIComponent(key)}`;
       await client.text({
         method: 'POST',
         path,
         headers: { 'content-type': 'application/json' },
-        bytes: text,
+        bytes: content,
         signal,
       });
     },

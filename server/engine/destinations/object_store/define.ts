@@ -21,6 +21,7 @@ import { heldReceipts } from '../formats/held_receipts.ts';
 import { constantFolder } from '../formats/naming.ts';
 import { readStoredText } from '../formats/file_store.ts';
 import type { FileStore } from '../formats/file_store.ts';
+import type { SmallFiles } from '../lake/place.ts';
 import { findForeignFiles } from '../formats/foreign_files.ts';
 import { compareFiles, verifyFiles } from '../formats/verify_files.ts';
 import { withStoreFaults } from './faults.ts';
@@ -99,6 +100,15 @@ export function defineObjectStore<Schema extends TObject>({
         ),
       );
     },
+  };
+}
+
+/** Returns the small files of a store, for tables: written in one step, with explained errors. */
+export async function smallFiles(opening: Promise<ObjectStore>): Promise<SmallFiles> {
+  const store = await opening;
+  return {
+    put: (name, content) => withStoreFaults(store, () => store.put(name, content)),
+    read: reading(store),
   };
 }
 

@@ -37,7 +37,7 @@ export type ObjectStore = {
   /** Throws when there is no such bucket, or when the key may not look into it. */
   find(): Promise<void>;
   /** Writes a small object in one step, over an older one. */
-  put(key: string, text: string): Promise<void>;
+  put(key: string, content: Buffer | string): Promise<void>;
   /** The object's content, or undefined when there is none. */
   read(key: string): Promise<Readable | undefined>;
   /** Size in bytes and our own mark, or undefined when there is no such object. */
@@ -99,7 +99,7 @@ export function notingProgress(
   };
   return {
     ...store,
-    put: (key, text) => noted(store.put(key, text)),
+    put: (key, content) => noted(store.put(key, content)),
     describe: (key) => noted(store.describe(key)),
     remove: (key) => noted(store.remove(key)),
     startUpload: (key, facts) => noted(store.startUpload(key, facts)),

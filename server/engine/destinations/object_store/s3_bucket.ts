@@ -44,15 +44,15 @@ function objectsOf(
   const encryption = encryptionOf(place);
   return {
     find: async () => void (await client.send(new (sdk().HeadBucketCommand)(at), options)),
-    put: async (key, text) =>
-      void (await withDigest(text, (digest) =>
+    put: async (key, content) =>
+      void (await withDigest(content, (digest) =>
         client.send(
           new (sdk().PutObjectCommand)({
             ...at,
             ...encryption,
             ...digest,
             Key: key,
-            Body: text,
+            Body: content,
             ContentType: 'application/json',
           }),
           options,

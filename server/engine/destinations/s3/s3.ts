@@ -1,9 +1,15 @@
 import { NonRetryableError } from '../../model/destination/errors.ts';
-import type { DestinationDefinition } from '../../model/destination/destination.ts';
-import { defineObjectStore } from '../object_store/define.ts';
+import type {
+  DestinationDefinition,
+  DestinationDeps,
+} from '../../model/destination/destination.ts';
+import type { LakePlace } from '../lake/place.ts';
+import { defineObjectStore, smallFiles } from '../object_store/define.ts';
 import { openBucket } from '../object_store/s3_bucket.ts';
 import { isServersRole, isWithoutKey, placeOf } from '../object_store/aws_role.ts';
+import type { ObjectStore } from '../object_store/object_store.ts';
 import { no_environment_credentials, s3_config, s3Violations } from './config.ts';
+import type { S3Config } from './config.ts';
 
 /** Objects in a bucket of AWS S3 or of another store that speaks S3. */
 export const s3: DestinationDefinition<typeof s3_config> = defineObjectStore({
@@ -29,11 +35,20 @@ export const s3: DestinationDefinition<typeof s3_config> = defineObjectStore({
   ],
   only_with: [{ keys: ['kms_key_id'], key: 'encryption', values: ['aws:kms'] }],
   validate: s3Violations,
-  openStore: async (config, deps) => {
-    // The operator may have changed the setting since the export was created.
-    const isServersOwn = isWithoutKey(config) && !isServersRole(config);
-    if (isServersOwn && deps.has_environment_credentials !== true)
-      throw new NonRetryableError('authentication_failed', no_environment_credentials);
-    return openBucket(placeOf(config, deps), deps.outbound, deps.signal);
-  },
+  openStore,
 });
+
+/** A place for tables in a bucket. */
+export const s3_place: LakePlace = {
+  definition: s3,
+  openFiles: (config, deps) => smallFiles(openStore(config as S3Config, deps)),
+  root: ({ bucket_name }) => `s3://${String(bucket_name)}/`,
+};
+
+async function openStore(config: S3Config, deps: DestinationDeps): Promise<ObjectStore> {
+  // The operator may have changed the setting since the export was created.
+  const isServersOwn = isWithoutKey(config) && !isServersRole(config);
+  if (isServersOwn && deps.has_environment_credentials !== true)
+    throw new NonRetryableError('authentication_failed', no_environment_credentials);
+  return openBucket(placeOf(config, deps), deps.outbound, deps.signal);
+}

@@ -1,4 +1,4 @@
-import type { Sink, SliceOutcome } from '../../model/destination/destination.ts';
+import type { EndOfRun, Sink, SliceOutcome } from '../../model/destination/destination.ts';
 import sql from 'sql-template-tag';
 import { NonRetryableError } from '../../model/destination/errors.ts';
 import { break_offs_max, broke_off_message } from '../runs/worker_crashes.ts';
@@ -205,10 +205,12 @@ async function deliverTo(
     await watch.during('removing the delivery', () => sink.abort(outcomes));
     return endCancelled(engine, run);
   }
+  let has_ended = false;
+  const end: EndOfRun = (show) => complete(attempt, show).then(() => void (has_ended = true));
   await watch.during('showing the delivery', () =>
-    sink.commit(outcomes, { name: 'manifest', text }),
+    sink.commit(outcomes, { name: 'manifest', text }, end),
   );
-  await complete(attempt);
+  if (!has_ended) await complete(attempt);
 }
 
 /**
@@ -236,9 +238,9 @@ async function requireReplaceable(
     );
 }
 
-function complete({ engine, run, clock }: Attempt): Promise<void> {
+function complete({ engine, run, clock }: Attempt, show?: Parameters<EndOfRun>[0]): Promise<void> {
   clock.stop();
-  return endRun(engine, run, { status: 'Completed' });
+  return endRun(engine, run, { status: 'Completed' }, show);
 }
 
 function sameOutcomes(receipt: string, outcomes: SliceOutcome[]): boolean {
@@ -252,10 +254,7 @@ function sameOutcomes(receipt: string, outcomes: SliceOutcome[]): boolean {
   );
 }
 
-/**
- * Takes a delivery back that has not begun to commit: removes what is at the destination, then
- * records the end.
- */
+/** Takes a delivery back that has not begun to commit, then records the end. */
 async function cancel(attempt: Attempt): Promise<void> {
   await abandonAttempt(attempt);
   await endCancelled(attempt.engine, attempt.run);

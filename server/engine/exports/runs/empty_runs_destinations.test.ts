@@ -58,6 +58,7 @@ const unreachable: Record<string, Record<string, unknown>> = {
     endpoint_url: `https://${nowhere}`,
   },
   HTTP: { url: `https://${nowhere}/` },
+  Iceberg: { storage: 'File', table: 'events' },
   MySQL: login,
   NoOp: {},
   Postgres: login,
@@ -84,6 +85,7 @@ const unreachable: Record<string, Record<string, unknown>> = {
 test('an interval without rows opens no destination; one with a row does', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-nowhere-'));
   await writeFile(join(folder, 'not-a-folder'), '');
+  await writeFile(join(folder, 'lake'), '');
   const own = { ...engine, export_dir: folder };
   const work = async (run: string) =>
     executeRun(

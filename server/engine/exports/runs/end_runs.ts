@@ -39,10 +39,18 @@ type EndedRow = {
 
 /**
  * Ends a run of a worker, together with others that complete at the same time; throws
- * `LostRunError` where it is not in these hands any more.
+ * `LostRunError` where it is not in these hands any more. `show` is done in the transaction of the
+ * end, before it: so it stands or falls with it, and the export is not locked meanwhile.
  */
-export async function endRun(engine: Engine, run: ClaimedRun, end: RunEnd): Promise<void> {
-  await (end.status === 'Completed' ? completeRun(engine, run) : endAlone(engine, { run, end }));
+export async function endRun(
+  engine: Engine,
+  run: ClaimedRun,
+  end: RunEnd,
+  show?: (tx: Transaction) => Promise<void>,
+): Promise<void> {
+  await (end.status === 'Completed' && show === undefined
+    ? completeRun(engine, run)
+    : endAlone(engine, { run, end }, show));
   countEnded(engine, [{ run, end }]);
 }
 
@@ -59,9 +67,16 @@ const completeRun = batchCalls<Engine, ClaimedRun, true>({
   alone: (engine, run) => endAlone(engine, { run, end: completed }),
 });
 
-async function endAlone(engine: Engine, ending: Ending): Promise<true> {
-  const ended = await engine.db.transaction((tx) => endRuns(engine, tx, [ending], 'waits'));
-  if (ended.length === 0) throw new LostRunError();
+async function endAlone(
+  engine: Engine,
+  ending: Ending,
+  show?: (tx: Transaction) => Promise<void>,
+): Promise<true> {
+  await engine.db.transaction(async (tx) => {
+    await show?.(tx);
+    const ended = await endRuns(engine, tx, [ending], 'waits');
+    if (ended.length === 0) throw new LostRunError();
+  });
   return true;
 }
 

@@ -2,7 +2,9 @@
 import type { Readable } from 'node:stream';
 import type { Static, TObject } from 'typebox';
 import type { Logger } from '../../../platform/log.ts';
+import type { Clock } from '../../../platform/clock.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
+import type { Database, Transaction } from '../../../platform/postgres/database.ts';
 import type { AwsRoles } from './aws_roles.ts';
 import type { Encoding } from './encoding.ts';
 import type { Column, ColumnSet, TextRow } from '../models/column.ts';
@@ -94,6 +96,24 @@ export type SliceOutcome = {
 export type Manifest = { name: string; text: string };
 
 /**
+ * Records that the run has completed, in one transaction with what `show` does in it: both are
+ * there afterwards, or neither. Throws if the run is no longer in these hands.
+ */
+export type EndOfRun = (show: (tx: Transaction) => Promise<void>) => Promise<void>;
+
+/**
+ * A slice that was written. `refused` are set aside. `bytes` and `sha256` are those of what is
+ * stored, if that is not what was given.
+ */
+export type WrittenSlice = {
+  name: string;
+  state: Json;
+  refused?: RejectedRow[];
+  bytes?: number;
+  sha256?: string;
+};
+
+/**
  * An open delivery. Guarantees that each destination gives: nothing is visible to a reader before
  * `commit`; `commit` may be repeated; after `abort` nothing of this delivery is left; a dead
  * attempt's leftovers are found by the next `open` of the same delivery.
@@ -111,14 +131,17 @@ export type Sink = {
   recover(outcomes: SliceOutcome[]): Promise<SliceOutcome[]>;
   /**
    * Takes one slice's final bytes until they end, and makes them safe (flushed, acknowledged).
-   * Rejects when the stream does; then nothing of the slice counts. `refused` are set aside.
+   * Rejects when the stream does; then nothing of the slice counts.
    */
   write(
     slice: Slice,
     bytes: Readable,
-  ): Promise<{ name: string; state: Json; refused?: RejectedRow[] }>;
-  /** Shows all slices at once, the manifest last (or in the same transaction). */
-  commit(outcomes: SliceOutcome[], manifest: Manifest): Promise<void>;
+  ): Promise<WrittenSlice>;
+  /**
+   * Shows all slices at once, the manifest last (or in the same transaction). What lives in the
+   * control store is shown by `end`, which ends the run with it; otherwise the run ends afterwards.
+   */
+  commit(outcomes: SliceOutcome[], manifest: Manifest, end?: EndOfRun): Promise<void>;
   /** Removes everything that this delivery wrote and did not commit, if there is anything. */
   abort(outcomes: SliceOutcome[]): Promise<void>;
   /** Gives connections and file handles back; always called once. */
@@ -133,6 +156,9 @@ export type DestinationDeps = {
   log: Logger;
   /** The guard in front of every connection that leaves the server. */
   outbound: Outbound;
+  /** The control store, and the time there, for tables in our own catalog. */
+  db?: Database;
+  clock?: Clock;
   /** Absolute folder that the File destination may write under. */
   export_dir: string;
   /**

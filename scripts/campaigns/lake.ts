@@ -1,0 +1,234 @@
+// Exports generated rows of every type to an Iceberg table and lets DuckDB and PyIceberg (PyPI)
+// read it, by its metadata file and through our catalog: npm run lake [-- --python python3 --seed 1
+// --hours 3 --events 500]. Installs them into peers/lake/ once. Each must read the rows of the
+// source, value by value, after each commit and after a column was added. Exit code 1 otherwise.
+import { execFile, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import sql from 'sql-template-tag';
+import { openQueryHarness } from '../../test/factories/batch_exports/query_exports.ts';
+import { drawsOf, messageText } from '../../test/factories/events/generated_json.ts';
+import { root } from '../child.ts';
+import { readOptions } from '../options.ts';
+
+type Row = Record<string, string | number | boolean | null>;
+type Reading = { reader: string; version?: string; rows?: Row[]; error?: string; skipped?: string };
+
+const packages = [
+  'duckdb==1.5.5',
+  'duckdb-extensions==1.5.5',
+  'duckdb-extension-avro==1.5.5',
+  'duckdb-extension-httpfs==1.5.5',
+  'duckdb-extension-iceberg==1.5.5',
+  'pyiceberg==0.12.0',
+  'pyarrow==26.0.1',
+  'pytz==2026.6',
+];
+const run = promisify(execFile);
+const { python, seed, hours, events } = readOptions({
+  python: 'python3',
+  seed: 1,
+  hours: 3,
+  events: 500,
+});
+const exporting = await openQueryHarness();
+const peer = await startReaders();
+const draw = drawsOf(seed);
+const expected: Row[] = [];
+let [readings, values] = [0, 0];
+const faults: string[] = [];
+try {
+  const home = await exporting.harness.newOrganization();
+  await exporting.harness.app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = exporting.harness.app.server.address() as AddressInfo;
+  const catalog = {
+    uri: `http://127.0.0.1:${port}/iceberg`,
+    token: home.key,
+    warehouse: String(home.project.id),
+    table: 'sluice.all_events',
+  };
+  const first = await newExport('first', '');
+  for (let hour = 1; hour <= hours; hour += 1) {
+    await insert(hour, 'generated');
+    await deliver(first, hour);
+    await compare();
+  }
+  const wider = await newExport('later', ", toInt(properties.amount) + 0 AS added, 'x' AS fixed");
+  await insert(1, 'later');
+  await deliver(wider, 1);
+  await compare();
+  for (const fault of faults) console.log(`WRONG ${fault}`);
+  console.log(
+    `${packages.join(' ')}: ${readings} readings, ${values} values compared, seed ${seed}; ` +
+      `${faults.length} wrong`,
+  );
+  process.exitCode = faults.length === 0 ? 0 : 1;
+
+  /** An export of the events of one name, with more columns. */
+  async function newExport(name: 'first' | 'later', columns: string): Promise<string> {
+    const event = name === 'first' ? 'generated' : 'later';
+    const { id } = await exporting.scheduled(
+      home,
+      {
+        name,
+        destination: {
+          type: 'Iceberg',
+          config: { storage: 'File', prefix: 'lake', table: 'all_events' },
+        },
+        custom_query:
+          'SELECT uuid, event, distinct_id, properties, timestamp, properties.note AS note, ' +
+          'toInt(properties.amount) AS amount, toFloat(properties.ratio) AS ratio, ' +
+          `event = 'generated' AS is_first${columns} FROM events WHERE event = '${event}'`,
+      },
+      1,
+    );
+    return id;
+  }
+
+  async function insert(hour: number, event: string): Promise<void> {
+    const rows = Array.from({ length: events }, (_, n) => rowOf(hour, n, event));
+    const team_id = home.project.id;
+    await exporting.harness.deps.clickhouse.insert({
+      table: 'events',
+      format: 'JSONEachRow',
+      values: rows.map(({ uuid, distinct_id, properties, at }) => ({
+        team_id,
+        uuid,
+        event,
+        distinct_id,
+        person_id: crypto.randomUUID(),
+        properties,
+        person_properties: '{}',
+        elements_chain: '',
+        timestamp: at,
+        created_at: at,
+        inserted_at: at,
+      })),
+    });
+    expected.push(...rows.map(({ row }) => row));
+  }
+
+  async function deliver(id: string, hour: number): Promise<void> {
+    await exporting.extend(id, hour);
+    const failed = (await exporting.runAll(id)).find(({ status }) => status !== 'Completed');
+    if (failed !== undefined) throw new Error(`A run failed: ${failed.latest_error}`);
+  }
+
+  async function compare(): Promise<void> {
+    const table = await exporting.harness.deps.db.row<{ metadata_location: string }>(
+      sql`SELECT metadata_location FROM lake_tables WHERE team_id = ${home.project.id}`,
+    );
+    const metadata = fileURLToPath(table!.metadata_location);
+    for (const { reader, version, rows, error, skipped } of await peer.read({
+      metadata,
+      ...catalog,
+    })) {
+      if (skipped !== undefined) {
+        console.log(`${reader.padEnd(20)} skipped: ${skipped}`);
+        continue;
+      }
+      readings += 1;
+      console.log(`${reader.padEnd(20)} ${version ?? ''} ${error ?? `${rows!.length} rows`}`);
+      if (error !== undefined) faults.push(`${reader}: ${error}`);
+      else faults.push(...differences(rows!).map((one) => `${reader}: ${one}`));
+    }
+  }
+} finally {
+  await peer.stop();
+  await exporting.close();
+}
+
+/** A row as it is stored, and as a reader is to find it. */
+function rowOf(hour: number, n: number, event: string) {
+  const uuid = crypto.randomUUID();
+  const distinct_id = ['plain', 'ä "quoted" \\ text', '', '😀\n\t', 'NULL', "it's"][n % 6]!;
+  const amount = [
+    '0',
+    '-1',
+    '9223372036854775807',
+    '-9223372036854775808',
+    '9007199254740993',
+    null,
+  ][n % 6]!;
+  const ratio = [0.1, null, -1.5, 1e300, 5e-324, 123456.789][n % 6]!;
+  const note = n % 3 === 0 ? null : messageText(draw).slice(0, 2_000);
+  const properties = JSON.stringify({ amount, ratio, note });
+  const micros = String((n * 7_919) % 1_000_000).padStart(6, '0');
+  const at = `2026-01-01 0${hour - 1}:${String(n % 60).padStart(2, '0')}:30.${micros}`;
+  const instant = BigInt(Date.parse(`${at.slice(0, 19).replace(' ', 'T')}Z`)) * 1_000n;
+  const is_first = event === 'generated';
+  return {
+    uuid,
+    distinct_id,
+    properties,
+    at,
+    row: {
+      uuid,
+      event,
+      distinct_id,
+      properties,
+      timestamp: String(instant + BigInt(micros)),
+      note,
+      amount,
+      ratio,
+      is_first,
+      ...(is_first ? {} : { added: amount, fixed: 'x' }),
+    } as Row,
+  };
+}
+
+/** Names the values that differ, a few of them. A column that a file does not have is null. */
+function differences(rows: Row[]): string[] {
+  const found: string[] = [];
+  const known = new Map(rows.map((row) => [row['uuid'], row]));
+  if (rows.length !== expected.length || known.size !== expected.length)
+    found.push(`${rows.length} rows, ${known.size} different, instead of ${expected.length}`);
+  for (const row of expected) {
+    const read = known.get(row['uuid']);
+    if (read === undefined) found.push(`${String(row['uuid'])} is missing`);
+    else
+      for (const column of Object.keys(read)) {
+        values += 1;
+        if (read[column] !== (row[column] ?? null))
+          found.push(
+            `${column} of ${String(row['uuid'])} is ${JSON.stringify(read[column])} instead of ` +
+              JSON.stringify(row[column] ?? null),
+          );
+      }
+  }
+  return found.slice(0, 5);
+}
+
+/** The readers, in one process that reads a table when it is asked. */
+async function startReaders() {
+  const folder = join(root, 'peers', 'lake', 'venv');
+  const interpreter = join(folder, 'bin', 'python');
+  if (!existsSync(interpreter)) await run(python, ['-m', 'venv', folder]);
+  const quiet = ['--quiet', '--disable-pip-version-check'];
+  await run(interpreter, ['-m', 'pip', 'install', ...quiet, ...packages]);
+  const script = join(import.meta.dirname, 'lake', 'read.py');
+  const child = spawn(interpreter, [script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    read: async (asked: Record<string, string>) => {
+      child.stdin.write(`${JSON.stringify(asked)}\n`);
+      const found: Reading[] = [];
+      for (;;) {
+        const { value, done } = await lines.next();
+        if (done === true) throw new Error('The readers ended.');
+        const reading = JSON.parse(value) as Reading;
+        if (reading.reader === undefined) return found;
+        found.push(reading);
+      }
+    },
+    stop: async () => {
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.stdin.end();
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,126 @@
+import sql from 'sql-template-tag';
+import type {
+  DeliveredSlices,
+  DestinationDefinition,
+  DestinationDeps,
+} from '../../model/destination/destination.ts';
+import type { Difference } from '../../model/destination/difference.ts';
+import type { Config, LakePlace } from '../lake/place.ts';
+import {
+  configSchema,
+  dataConfig,
+  lakeFolder,
+  ownKeys,
+  placeConfig,
+  placeOf,
+  violations,
+} from './config.ts';
+import { openTableSink } from './sink.ts';
+import { compareListed, shownReceipts } from './verify.ts';
+import { openWorld } from './world.ts';
+
+type Keys = 'secrets' | 'where' | 'connection';
+
+/**
+ * Defines the destination of Iceberg tables in our own catalog, with their files in one of these
+ * places. Guarantee: whatever a place promises for files holds for those of tables.
+ */
+export function defineIceberg(places: readonly LakePlace[]): DestinationDefinition {
+  const definitions = places.map(({ definition }) => definition);
+  const keys = (name: Keys) => [
+    ...new Set(definitions.flatMap((definition) => definition[name] ?? [])),
+  ];
+  return {
+    type: 'Iceberg',
+    label: 'Iceberg',
+    config: configSchema(places),
+    secrets: keys('secrets'),
+    where: ['storage', ...keys('where')],
+    connection: keys('connection'),
+    only_with: onlyWith(places),
+    place: (config) => inPlace(places, config).definition.place?.(config) ?? '',
+    host: (config) => inPlace(places, config).definition.host?.(config),
+    column_set: 'files',
+    // The table changes with the end of the run, and whoever looks waits for a change in progress.
+    is_settled_by_abort: true,
+    validate: (config, rules) => violations(places, config, rules),
+    encoding: () => ({ format: 'Parquet', compression: 'zstd' }),
+    open: async (config, delivery, deps) => {
+      const { definition, world, data } = inPlace(places, config);
+      const { team_id } = delivery;
+      const files = await definition.open(data(team_id), delivery, deps);
+      return openTableSink(await world(team_id, deps), delivery, files);
+    },
+    check: (config, columns, deps) => {
+      const place = placeOf(places, config);
+      // A test knows no project: it writes to the folder above those of projects.
+      const folder = place.folder === undefined ? lakeFolder(place, config, 0) : 'lake';
+      return place.definition.check(placeConfig(place, config, folder), columns, deps);
+    },
+    verify: (config, delivered, source, deps) => {
+      const { definition, listed, data } = inPlace(places, config);
+      return listed(delivered, deps, (team_id) =>
+        definition.verify(data(team_id), delivered, source, deps),
+      );
+    },
+    verify_parts: {
+      compare: (config, delivered, source, deps) => {
+        const { definition, listed, data } = inPlace(places, config);
+        return listed(delivered, deps, (team_id) =>
+          definition.verify_parts!.compare(data(team_id), delivered, source, deps),
+        );
+      },
+      findForeign: (config, accounted, deps) => {
+        const place = placeOf(places, config);
+        const { findForeign } = place.definition.verify_parts!;
+        return findForeign(placeConfig(place, config, ''), accounted, deps);
+      },
+    },
+    receipts: async function* (config, deps, wanted) {
+      const team_id = await teamOf(deps, wanted.batch_export_id);
+      const { world } = inPlace(places, config);
+      if (team_id !== undefined) yield* shownReceipts(await world(team_id, deps), wanted);
+    },
+  };
+}
+
+function inPlace(places: readonly LakePlace[], config: Config) {
+  const place = placeOf(places, config);
+  const world = (team_id: number, deps: DestinationDeps) => openWorld(place, config, team_id, deps);
+  return {
+    definition: place.definition,
+    data: (team_id: number) => dataConfig(place, config, team_id),
+    world,
+    /** Lists differences of files, and of the table that names them. */
+    listed: async (
+      delivered: DeliveredSlices[],
+      deps: DestinationDeps,
+      compare: (team_id: number) => Promise<Difference[]>,
+    ): Promise<Difference[]> => {
+      const team_id = delivered[0]?.delivery.team_id;
+      if (team_id === undefined) return [];
+      const differences = await compare(team_id);
+      return [...differences, ...(await compareListed(await world(team_id, deps), delivered))];
+    },
+  };
+}
+
+/** The project of an export; undefined if it is gone. */
+async function teamOf({ db }: DestinationDeps, id: string): Promise<number | undefined> {
+  const row = await db?.row<{ team_id: number }>(
+    sql`SELECT team_id FROM batch_exports WHERE id = ${id}::uuid`,
+  );
+  return row?.team_id;
+}
+
+/** Keys of one place alone are asked for only with it. */
+function onlyWith(places: readonly LakePlace[]): DestinationDefinition['only_with'] {
+  const storages = new Map<string, string[]>();
+  for (const { definition } of places)
+    for (const key of ownKeys(definition))
+      storages.set(key, [...(storages.get(key) ?? []), definition.type]);
+  return [
+    ...[...storages].map(([key, values]) => ({ keys: [key], key: 'storage', values })),
+    ...places.flatMap(({ definition }) => definition.only_with ?? []),
+  ];
+}

@@ -1,0 +1,64 @@
+import { buffer } from 'node:stream/consumers';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/postgres/database.ts';
+import type { DestinationDeps } from '../../model/destination/destination.ts';
+import { tableFolder } from './config.ts';
+import type { Config, LakePlace, SmallFiles } from '../lake/place.ts';
+
+/** A table's place and the catalog that has it. */
+export type World = {
+  place: LakePlace;
+  config: Config;
+  deps: DestinationDeps;
+  /** The control store, in which our catalog lives. */
+  db: Database;
+  clock: Clock;
+  files: SmallFiles;
+  /** The URI of the place, with a slash at its end. */
+  root: string;
+  team_id: number;
+};
+
+/** Opens the place of a table; makes no request yet. */
+export async function openWorld(
+  place: LakePlace,
+  config: Config,
+  team_id: number,
+  deps: DestinationDeps,
+): Promise<World> {
+  const { db, clock } = deps;
+  if (db === undefined || clock === undefined) throw new Error('A table needs the control store.');
+  const root = place.root(config, deps);
+  const files = await place.openFiles(config, deps);
+  return { place, config, deps, db, clock, files, root, team_id };
+}
+
+/** The URI of the table, without a slash at its end. */
+export function locationOf({ place, config, root, team_id }: World): string {
+  return root + tableFolder(place, config, team_id);
+}
+
+/** Writes a new small file of the table by its URI. */
+export async function putFile(
+  { files, root }: Pick<World, 'files' | 'root'>,
+  uri: string,
+  content: Buffer | string,
+): Promise<void> {
+  await files.put(nameIn(root, uri), content);
+}
+
+/** Reads a file of the table by its URI. Throws if it is gone. */
+export async function readFile(
+  { files, root }: Pick<World, 'files' | 'root'>,
+  uri: string,
+): Promise<Buffer> {
+  const content = await files.read(nameIn(root, uri));
+  if (content === undefined) throw new Error(`The file ${uri} is gone.`);
+  return buffer(content);
+}
+
+/** A table that was created elsewhere may have files where the export has no keys. */
+function nameIn(root: string, uri: string): string {
+  if (!uri.startsWith(root)) throw new Error(`The file ${uri} lies outside of ${root}.`);
+  return uri.slice(root.length);
+}

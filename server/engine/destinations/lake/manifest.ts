@@ -1,0 +1,169 @@
+import { readAvro, writeAvro } from './avro_file.ts';
+import type { AvroSchema } from './avro_file.ts';
+import type { ById, FileStatistics } from './file_statistics.ts';
+import type { PartitionSpec } from './table_metadata.ts';
+import type { TableSchema } from './schema.ts';
+
+/** The value of a partition field: text, integer, or null. */
+export type PartitionValue = string | number | bigint | null;
+
+/** A data file of a table. `path` is a full URI; `partition` follows the fields of the spec. */
+export type DataFile = {
+  path: string;
+  records: number;
+  bytes: number;
+  partition: PartitionValue[];
+  statistics: FileStatistics;
+};
+
+/** A column of a record of Avro, with the id by which readers know it. */
+export function column(id: number, name: string, type: unknown): AvroSchema {
+  return { name, type, 'field-id': id };
+}
+
+/** A column that may be null. */
+export function optional(id: number, name: string, type: unknown): AvroSchema {
+  return { ...column(id, name, ['null', type]), default: null };
+}
+
+/** A list with the id of its items. */
+export function list(id: number, items: unknown): AvroSchema {
+  return { type: 'array', items, 'element-id': id };
+}
+
+/** Maps by field id are lists of records, because keys of Avro's maps are texts. */
+function mapped(key: number, value: number, type: string): AvroSchema {
+  const items = {
+    type: 'record',
+    name: `k${key}_v${value}`,
+    fields: [column(key, 'key', 'int'), column(value, 'value', type)],
+  };
+  return { type: 'array', logicalType: 'map', items };
+}
+
+/**
+ * The schema of a manifest's entries. BigQuery finds the records of files and partitions only under
+ * the names `r2` and `r102`.
+ */
+function entrySchema(schema: TableSchema, spec: PartitionSpec): AvroSchema {
+  const partition = {
+    type: 'record',
+    name: 'r102',
+    fields: spec.fields.map((field) =>
+      optional(field['field-id'], field.name, partitionType(schema, field)),
+    ),
+  };
+  const data_file = {
+    type: 'record',
+    name: 'r2',
+    fields: [
+      column(134, 'content', 'int'),
+      column(100, 'file_path', 'string'),
+      column(101, 'file_format', 'string'),
+      column(102, 'partition', partition),
+      column(103, 'record_count', 'long'),
+      column(104, 'file_size_in_bytes', 'long'),
+      optional(108, 'column_sizes', mapped(117, 118, 'long')),
+      optional(109, 'value_counts', mapped(119, 120, 'long')),
+      optional(110, 'null_value_counts', mapped(121, 122, 'long')),
+      optional(125, 'lower_bounds', mapped(126, 127, 'bytes')),
+      optional(128, 'upper_bounds', mapped(129, 130, 'bytes')),
+      optional(132, 'split_offsets', list(133, 'long')),
+      optional(140, 'sort_order_id', 'int'),
+    ],
+  };
+  return {
+    type: 'record',
+    name: 'manifest_entry',
+    fields: [
+      column(0, 'status', 'int'),
+      optional(1, 'snapshot_id', 'long'),
+      optional(3, 'sequence_number', 'long'),
+      optional(4, 'file_sequence_number', 'long'),
+      column(2, 'data_file', data_file),
+    ],
+  };
+}
+
+/** Iceberg's result types of the transforms that this server makes. */
+function partitionType(
+  { fields }: TableSchema,
+  { transform, ...field }: PartitionSpec['fields'][number],
+): unknown {
+  if (transform === 'day') return { type: 'int', logicalType: 'date' };
+  if (transform !== 'identity') return 'int';
+  const { type } = fields.find(({ id }) => id === field['source-id'])!;
+  return type === 'string' ? 'string' : type === 'boolean' ? 'boolean' : 'long';
+}
+
+/**
+ * Returns the bytes of a manifest that adds these files in a snapshot. Its entries have no sequence
+ * number: they inherit that of the list, so that a retry writes the list anew and not this.
+ */
+export function writeManifest(
+  { schema, spec }: { schema: TableSchema; spec: PartitionSpec },
+  snapshot_id: bigint,
+  files: DataFile[],
+): Buffer {
+  const entries = files.map((file) => ({
+    status: 1,
+    snapshot_id,
+    sequence_number: null,
+    file_sequence_number: null,
+    data_file: recordOf(file, spec),
+  }));
+  return writeAvro(entrySchema(schema, spec), entries, {
+    schema: JSON.stringify(schema),
+    'schema-id': String(schema['schema-id']),
+    'partition-spec': JSON.stringify(spec.fields),
+    'partition-spec-id': String(spec['spec-id']),
+    'format-version': '2',
+    content: 'data',
+  });
+}
+
+function recordOf({ path, records, bytes, partition, statistics }: DataFile, spec: PartitionSpec) {
+  const counts = (values: ById<number>) =>
+    values.map(([key, value]) => ({ key, value: BigInt(value) }));
+  const bounds = (values: ById<string>) =>
+    values.map(([key, value]) => ({ key, value: Buffer.from(value, 'base64') }));
+  return {
+    content: 0,
+    file_path: path,
+    file_format: 'PARQUET',
+    partition: Object.fromEntries(
+      spec.fields.map(({ name }, index) => [name, partition[index] ?? null]),
+    ),
+    record_count: BigInt(records),
+    file_size_in_bytes: BigInt(bytes),
+    column_sizes: counts(statistics.column_sizes),
+    value_counts: counts(statistics.value_counts),
+    null_value_counts: counts(statistics.null_counts),
+    lower_bounds: bounds(statistics.lower_bounds),
+    upper_bounds: bounds(statistics.upper_bounds),
+    split_offsets: statistics.split_offsets.map(BigInt),
+    sort_order_id: 0,
+  };
+}
+
+/** A file that a manifest names, and whether readers see it. */
+export type ListedFile = { path: string; records: number; bytes: number };
+
+/** Returns the data files that readers see of a manifest of any writer. */
+export function readManifest(bytes: Buffer): ListedFile[] {
+  const { records } = readAvro(bytes) as {
+    records: {
+      status: number;
+      data_file: { file_path: string; record_count: bigint; file_size_in_bytes: bigint };
+    }[];
+  };
+  return records
+    .filter(({ status }) => status !== deleted)
+    .map(({ data_file }) => ({
+      path: data_file.file_path,
+      records: Number(data_file.record_count),
+      bytes: Number(data_file.file_size_in_bytes),
+    }));
+}
+
+const deleted = 2;

@@ -1,0 +1,90 @@
+import type { Column, ColumnType } from '../../model/models/column.ts';
+
+/** The types of Iceberg that our columns have. */
+export type FieldType = 'string' | 'timestamptz' | 'long' | 'double' | 'boolean';
+
+/** A field of a table; its type may be any of Iceberg's where another writer made it. */
+export type SchemaField = { id: number; name: string; required: boolean; type: unknown };
+
+/** A schema in the JSON of Iceberg. */
+export type TableSchema = { type: 'struct'; 'schema-id': number; fields: SchemaField[] };
+
+/**
+ * Uuids are text: BigQuery and Snowflake would show the type `uuid` as bytes, which join with no
+ * text. JSON is text too, because format v2 has no type for it.
+ */
+const types: Record<ColumnType, FieldType> = {
+  uuid: 'string',
+  text: 'string',
+  json: 'string',
+  timestamp: 'timestamptz',
+  integer: 'long',
+  float: 'double',
+  boolean: 'boolean',
+};
+
+/**
+ * Returns the schema of a new table: fields have ids from 1, because Snowflake refuses 0, and may
+ * all be null, because a column that must not be can never be made one that may.
+ */
+export function newSchema(columns: Pick<Column, 'name' | 'type'>[]): TableSchema {
+  return {
+    type: 'struct',
+    'schema-id': 0,
+    fields: columns.map((column, index) => fieldOf(column, index + 1)),
+  };
+}
+
+function fieldOf({ name, type }: Pick<Column, 'name' | 'type'>, id: number): SchemaField {
+  return { id, name, required: false, type: types[type] };
+}
+
+/** The result of `fitSchema`: a schema with every column, or why a column does not fit. */
+export type Fitting = { fault: string } | { schema: TableSchema; last_column_id: number };
+
+/**
+ * Returns the schema with a field for each column. Missing ones are added with ids that the table
+ * has never used; the schema is the given one if none is missing. Readers such as Spark do not tell
+ * `Foo` from `foo`, so such a pair is a fault.
+ */
+export function fitSchema(
+  schema: TableSchema,
+  columns: Pick<Column, 'name' | 'type'>[],
+  last_column_id: number,
+): Fitting {
+  const fields = [...schema.fields];
+  let last = last_column_id;
+  for (const column of columns) {
+    const same = fields.find(({ name }) => name.toLowerCase() === column.name.toLowerCase());
+    if (same === undefined) fields.push(fieldOf(column, (last += 1)));
+    else if (same.name !== column.name)
+      return { fault: `"${column.name}" and "${same.name}" differ only in upper and lower case.` };
+    else if (same.type !== types[column.type])
+      return {
+        fault:
+          `The column "${column.name}" of the table has the type ${said(same.type)}, and the ` +
+          `export delivers ${types[column.type]}.`,
+      };
+  }
+  return {
+    schema: fields.length === schema.fields.length ? schema : { ...schema, fields },
+    last_column_id: last,
+  };
+}
+
+function said(type: unknown): string {
+  return typeof type === 'string' ? type : JSON.stringify(type);
+}
+
+/** Returns the ids of a schema's fields by their names. */
+export function fieldIds({ fields }: TableSchema): Map<string, number> {
+  return new Map(fields.map(({ name, id }) => [name, id]));
+}
+
+/**
+ * Returns the text of the property `schema.name-mapping.default`, by which readers find the columns
+ * of files without field ids.
+ */
+export function nameMapping({ fields }: TableSchema): string {
+  return JSON.stringify(fields.map(({ id, name }) => ({ 'field-id': id, names: [name] })));
+}

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import { Transform } from 'node:stream';
+import { readStatistics } from './file_statistics.ts';
+import type { FileStatistics } from './file_statistics.ts';
+import { withFieldIds } from './parquet_ids.ts';
+
+/** A file as it is stored: its bytes and SHA-256 (hex), and its statistics. */
+export type StampedFile = { bytes: number; sha256: string; statistics: FileStatistics };
+
+/**
+ * Most bytes of a footer. It has some 200 bytes for each column of each row group; a slice of a
+ * million rows has 20 groups.
+ */
+const footer_bytes_max = 16 * 1024 * 1024;
+/** The length of the footer and the magic. */
+const end_bytes = 8;
+
+/**
+ * Opens a stage that gives a Parquet file as it passes, with field ids in its footer. The end of
+ * the file waits in it until the source has ended. `finish` throws if it has not.
+ */
+export function stampParquet(ids: ReadonlyMap<string, number>): {
+  stage: Transform;
+  finish(): StampedFile;
+} {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  let waiting: Buffer[] = [];
+  let waiting_bytes = 0;
+  let statistics: FileStatistics | undefined;
+  const pass = (stage: Transform, chunk: Buffer) => {
+    hash.update(chunk);
+    bytes += chunk.length;
+    stage.push(chunk);
+  };
+  const stage = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      waiting.push(chunk);
+      waiting_bytes += chunk.length;
+      while (waiting_bytes - waiting[0]!.length >= footer_bytes_max + end_bytes) {
+        const first = waiting.shift()!;
+        waiting_bytes -= first.length;
+        pass(this, first);
+      }
+      done();
+    },
+    flush(done) {
+      try {
+        const rest = Buffer.concat(waiting);
+        waiting = [];
+        const { values, footer } = apart(rest);
+        statistics = readStatistics(rest.subarray(values.length), ids);
+        const stamped = withFieldIds(footer, ids);
+        const end = Buffer.from('\0\0\0\0PAR1', 'latin1');
+        end.writeUInt32LE(stamped.length);
+        for (const part of [values, stamped, end]) pass(this, part);
+        done();
+      } catch (error) {
+        done(error as Error);
+      }
+    },
+  });
+  return {
+    stage,
+    finish: () => {
+      if (statistics === undefined) throw new Error('The slice was not read to its end.');
+      return { bytes, sha256: hash.digest('hex'), statistics };
+    },
+  };
+}
+
+/** The values and the footer of the end of a file. */
+function apart(rest: Buffer): { values: Buffer; footer: Buffer } {
+  const end = rest.length - end_bytes;
+  if (end < 0 || rest.toString('latin1', end + 4) !== 'PAR1')
+    throw new Error('The source ended before the end of the Parquet file.');
+  const start = end - rest.readUInt32LE(end);
+  if (start < 0) throw new Error('The footer of a Parquet file is larger than 16 MiB.');
+  return { values: rest.subarray(0, start), footer: rest.subarray(start, end) };
+}

@@ -1,0 +1,58 @@
+import type { TableSchema } from './schema.ts';
+
+/** A whole number of 64 bits: exact as a number, a bigint beyond 2^53. */
+export type Long = number | bigint;
+
+/** A partition field of a table: the transform of a source column. Ids begin at 1000. */
+export type PartitionField = {
+  'source-id': number;
+  'field-id': number;
+  name: string;
+  transform: string;
+};
+
+/** A partition spec in the JSON of Iceberg. */
+export type PartitionSpec = { 'spec-id': number; fields: PartitionField[] };
+
+/** A snapshot in the JSON of Iceberg. */
+export type Snapshot = {
+  'snapshot-id': Long;
+  'parent-snapshot-id'?: Long;
+  'sequence-number': Long;
+  'timestamp-ms': number;
+  'manifest-list': string;
+  summary: { operation: string } & Record<string, string>;
+  'schema-id'?: number;
+};
+
+/** The parts of a table's metadata that a writer reads; there are more. */
+export type TableMetadata = {
+  'format-version': number;
+  'table-uuid': string;
+  location: string;
+  'last-sequence-number': Long;
+  'last-column-id': number;
+  'current-schema-id': number;
+  schemas: TableSchema[];
+  'default-spec-id': number;
+  'partition-specs': PartitionSpec[];
+};
+
+/** A table as a writer finds it; without `parent` it has never had rows. */
+export type TableState = { metadata: TableMetadata; parent: Snapshot | undefined };
+
+/** Returns the schema that the table has now. */
+export function currentSchema(metadata: TableMetadata): TableSchema {
+  const id = metadata['current-schema-id'];
+  const schema = metadata.schemas.find((one) => one['schema-id'] === id);
+  if (schema === undefined) throw new Error('The metadata of the table lacks its schema.');
+  return schema;
+}
+
+/** Returns the spec by which new files are partitioned. */
+export function currentSpec(metadata: TableMetadata): PartitionSpec {
+  const id = metadata['default-spec-id'];
+  const spec = metadata['partition-specs'].find((one) => one['spec-id'] === id);
+  if (spec === undefined) throw new Error('The metadata of the table lacks its partition spec.');
+  return spec;
+}
