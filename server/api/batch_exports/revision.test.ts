@@ -6,15 +6,7 @@ import { placesData, startsRevision } from './revision.ts';
 const placing: Record<string, string[]> = {
   S3: ['bucket_name', 'region', 'prefix', 'endpoint_url', 'file_format'],
   File: ['prefix', 'file_format'],
-  Iceberg: [
-    'storage',
-    'namespace',
-    'table',
-    'prefix',
-    'bucket_name',
-    'region',
-    'endpoint_url',
-  ],
+  Iceberg: ['storage', 'namespace', 'table', 'prefix', 'bucket_name', 'region', 'endpoint_url'],
   Postgres: ['host', 'port', 'database', 'schema', 'table_name', 'ssh_host'],
   NoOp: ['arg'],
   AzureBlob: ['container_name', 'account_name', 'prefix', 'endpoint_url', 'file_format'],

@@ -104,7 +104,9 @@ const ordering = <Name extends string>(names: readonly Name[], usual: string) =>
 /** The query parameters of the list of events. */
 export const CatalogueEventQuery = Type.Object({
   ...PageQuery.properties,
-  event: Type.Optional(Type.String({ maxLength: 400, description: 'Only the event of this name.' })),
+  event: Type.Optional(
+    Type.String({ maxLength: 400, description: 'Only the event of this name.' }),
+  ),
   search,
   ordering: ordering(
     ['event', 'events', 'events_7_days', 'events_30_days', 'first_seen_at', 'last_seen_at'],

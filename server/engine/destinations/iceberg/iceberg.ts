@@ -41,6 +41,10 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
     place: (config) => inPlace(places, config).definition.place?.(config) ?? '',
     host: (config) => inPlace(places, config).definition.host?.(config),
     column_set: 'files',
+    columnFaults: (columns) =>
+      columns
+        .filter(({ nested }) => nested !== undefined)
+        .map(({ name }) => `An Iceberg table takes no list or map: write toJSONString(${name}).`),
     // The table changes with the end of the run, and whoever looks waits for a change in progress.
     is_settled_by_abort: true,
     validate: (config, rules) => violations(places, config, rules),

@@ -1,7 +1,14 @@
 import type { Column, ColumnType } from '../../model/models/column.ts';
 
 /** The types of Iceberg that our columns have. */
-export type FieldType = 'string' | 'timestamptz' | 'long' | 'double' | 'boolean';
+export type FieldType =
+  | 'string'
+  | 'timestamptz'
+  | 'long'
+  | 'double'
+  | 'boolean'
+  | 'date'
+  | 'decimal(38, 9)';
 
 /** A field of a table; its type may be any of Iceberg's where another writer made it. */
 export type SchemaField = { id: number; name: string; required: boolean; type: unknown };
@@ -21,6 +28,8 @@ const types: Record<ColumnType, FieldType> = {
   integer: 'long',
   float: 'double',
   boolean: 'boolean',
+  date: 'date',
+  decimal: 'decimal(38, 9)',
 };
 
 /**

@@ -133,10 +133,7 @@ export type Sink = {
    * Takes one slice's final bytes until they end, and makes them safe (flushed, acknowledged).
    * Rejects when the stream does; then nothing of the slice counts.
    */
-  write(
-    slice: Slice,
-    bytes: Readable,
-  ): Promise<WrittenSlice>;
+  write(slice: Slice, bytes: Readable): Promise<WrittenSlice>;
   /**
    * Shows all slices at once, the manifest last (or in the same transaction). What lives in the
    * control store is shown by `end`, which ends the run with it; otherwise the run ends afterwards.
