@@ -1,3 +1,8 @@
+// ClickHouse has no transactions: EXCHANGE TABLES is the one statement that shows a generation, and
+// the comment of the table goes with it, so the table itself says which generation it has. Of two
+// runs the older one never comes last: each creates its next table first, then removes those of
+// older generations, then looks for newer ones, and exchanges at the end. Whoever is older sees the
+// other's table or generation, or no longer has a table to exchange.
 import { createHash, randomUUID } from 'node:crypto';
 import { NonRetryableError, RetryableError } from '../../model/destination/errors.ts';
 import type { Delivery } from '../../model/destination/destination.ts';
@@ -11,14 +16,6 @@ import { clickHouseDialect } from './dialect.ts';
 import type { Session } from './session.ts';
 import { attachAll, countRows } from './slices.ts';
 import { findTable, listTables } from './table.ts';
-
-/*
- * ClickHouse has no transactions: EXCHANGE TABLES is the one statement that shows a generation, and
- * the comment of the table goes with it, so the table itself says which generation it has. Of two
- * runs the older one never comes last: each creates its next table first, then removes those of
- * older generations, then looks for newer ones, and exchanges at the end. Whoever is older sees the
- * other's table or generation, or no longer has a table to exchange.
- */
 
 const note = /Sluice: generation (\S+) of delivery ([0-9a-f-]{36})/;
 
