@@ -15,6 +15,7 @@ const kinds = new Set([
   'TablesInSelectQueryElement',
   'TableExpression',
   'TableJoin',
+  'ArrayJoin',
   'TableIdentifier',
   'Subquery',
   'Identifier',
