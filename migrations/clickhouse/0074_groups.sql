@@ -1,11 +1,11 @@
 -- The group of a `$groupidentify` event, and where a group's events are. `group_id` is type and key
--- with a colon between; empty where there is none. `group_call` has what the event says of the
--- group: its time, its uuid as a number, and the properties that it sets, each with its JSON text.
--- Both are made of the event, so neither an insert nor `SELECT *` has them. ClickHouse's reader
--- prints `1.0` as `1` and gives up a document with a number beyond 64 bits, so it gets numbers as
--- texts with a mark. As a type or a key `1.0` is `1`. Arrays that are empty for other events keep
--- these cheap. The projection has all that a group is made of, and next to nothing of other events.
--- The background migrations go through older rows.
+-- with a colon between; empty where there is none. `group_set` has the properties that the event
+-- sets, each with its JSON text, `group_at` and `group_number` its time and its uuid as a number.
+-- All are made of the event, so neither an insert nor `SELECT *` has them; of other events they are
+-- empty, and so take next to nothing. ClickHouse's reader prints `1.0` as `1` and gives up a
+-- document with a number beyond 64 bits, so it gets numbers as texts with a mark. As a type or a
+-- key `1.0` is `1`. Arrays that are empty for other events keep these cheap. The projection has all
+-- that a group is made of. The background migrations go through older rows.
 ALTER TABLE events
   ADD COLUMN IF NOT EXISTS group_id String MATERIALIZED
     arrayMap(document -> arrayMap(named ->
@@ -21,21 +21,23 @@ ALTER TABLE events
           '\x03\x03', ''), '\x03([^\x03]*)\x03', '"\x03\\1"'), '\x03', '\\u0001\\u0002\\u0001'),
         arrayFilter(one -> one != '', [if(event = '$groupidentify', properties, '')])))[1]
     CODEC(ZSTD(1)),
-  ADD COLUMN IF NOT EXISTS group_call Tuple(DateTime64(6, 'UTC'), UInt128,
-    Array(Tuple(String, String))) MATERIALIZED
-    tuple(if(group_id = '', toDateTime64(0, 6, 'UTC'), timestamp),
-      if(group_id = '', toUInt128(0), toUInt128(uuid)),
-      arrayMap(given -> arrayMap(one -> (one.1, replaceRegexpAll(one.2,
-          '"\\\\u0001\\\\u0002\\\\u0001([^"]*)"', '\\1')), JSONExtractKeysAndValuesRaw(
-        replaceAll(replaceRegexpAll(replaceAll(replaceRegexpAll(given,
-          '("(?:[^"\\\\]|\\\\.)*")|(-?[0-9]+(?:[.][0-9]+)?(?:[eE][+-]?[0-9]+)?)', '\\1\x03\\2\x03'),
-          '\x03\x03', ''), '\x03([^\x03]*)\x03', '"\x03\\1"'), '\x03', '\\u0001\\u0002\\u0001'),
-        '$group_set')),
-        arrayFilter(one -> one != '', [if(group_id = '', '', properties)]))[1])
+  ADD COLUMN IF NOT EXISTS group_at DateTime64(6, 'UTC') MATERIALIZED
+    if(group_id = '', toDateTime64(0, 6, 'UTC'), timestamp) CODEC(ZSTD(1)),
+  ADD COLUMN IF NOT EXISTS group_number UInt128 MATERIALIZED
+    if(group_id = '', toUInt128(0), toUInt128(uuid)) CODEC(ZSTD(1)),
+  ADD COLUMN IF NOT EXISTS group_set Array(Tuple(String, String)) MATERIALIZED
+    arrayMap(given -> arrayMap(one -> (one.1, replaceRegexpAll(one.2,
+        '"\\\\u0001\\\\u0002\\\\u0001([^"]*)"', '\\1')), JSONExtractKeysAndValuesRaw(
+      replaceAll(replaceRegexpAll(replaceAll(replaceRegexpAll(given,
+        '("(?:[^"\\\\]|\\\\.)*")|(-?[0-9]+(?:[.][0-9]+)?(?:[eE][+-]?[0-9]+)?)', '\\1\x03\\2\x03'),
+        '\x03\x03', ''), '\x03([^\x03]*)\x03', '"\x03\\1"'), '\x03', '\\u0001\\u0002\\u0001'),
+      '$group_set')),
+      arrayFilter(one -> one != '', [if(group_id = '', '', properties)]))[1]
     CODEC(ZSTD(1));
 
 ALTER TABLE events ADD PROJECTION IF NOT EXISTS groups (
-  SELECT team_id, group_id, group_call, inserted_at ORDER BY team_id, group_id
+  SELECT team_id, group_id, group_at, group_number, group_set, inserted_at
+  ORDER BY team_id, group_id
 ) WITH SETTINGS (index_granularity = 512);
 
 -- Groups that lost events by an erasure, at the instant from which on they are without them: such a

@@ -261,7 +261,7 @@ function personRow({ n, is_deleted = 0, ...row }: PersonRow) {
 function foreignEvent({ n, inserted_at }: EventRow) {
   const id = `ffffffff-0000-7000-8000-${digits(n)}`;
   const properties = `{"plan":"foreign","price":864209${n},"$browser":"foreign","currency":"foreign","n":864209,"ok":true,"secret":"foreign","$group_type":"foreign","$group_key":"foreign"}`;
-  const timestamp = `2031-${String(n).padStart(2, '0')}-01 00:00:00.777777`;
+  const timestamp = `2031-0${n % 10 || 1}-01 00:00:00.777777`;
   return {
     team_id: other_project,
     uuid: id,

@@ -3,7 +3,7 @@ import type { WorkingQuery } from './works_values.ts';
 /** The events of the project's group. */
 export const calls_of_group = [
   {
-    n: 10,
+    n: 20,
     event: '$groupidentify',
     distinct_id: 'd4',
     properties:
@@ -12,7 +12,7 @@ export const calls_of_group = [
     inserted_at: '2024-01-12 10:00:01',
   },
   {
-    n: 11,
+    n: 40,
     event: '$groupidentify',
     distinct_id: 'd4',
     properties:

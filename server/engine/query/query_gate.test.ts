@@ -28,6 +28,7 @@ test('the gate lets nothing pass that the printer does not write', async () => {
     'SELECT 1 FROM events WHERE uuid IN (persons)',
     'SELECT hostName() FROM events',
     'SELECT * FROM events AS e ARRAY JOIN [1] AS x',
+    'SELECT * FROM events AS e ARRAY JOIN event AS x',
     'SELECT sleep(1)',
     "SELECT COLUMNS('.*') FROM events",
     'SELECT * EXCEPT event FROM events',

@@ -30,7 +30,8 @@ async function fill(team_id: number, number: number, events: number, key: string
         inserted_at)
       SELECT ${team_id}, generateUUIDv4(number), if(number % 50 = 0, '$groupidentify', 'visit'), 'd',
         concat('{"$group_type":"company","$group_key":', toJSONString(${key}),
-          ',"$group_set":{"n":', toString(number), ',"big":12345678901234567890123}}'), inserted_at,
+          ',"$group_set":{"n":', toString(number), ',"big":12345678901234567890123}}'),
+        fromUnixTimestamp64Micro(toInt64(${1000 * (start + number * hour_ms)} + number), 'UTC'),
         fromUnixTimestamp64Milli(toInt64(${start + number * hour_ms} + intDiv(number, 1000)), 'UTC')
           AS inserted_at
       FROM numbers(${events})`,
@@ -69,7 +70,9 @@ test('events that were stored before groups were belong to groups too', async ()
   const change = (query: string) =>
     clickhouse.command({ query, clickhouse_settings: { mutations_sync: '2' } });
   await change('ALTER TABLE events DROP PROJECTION groups');
-  await change('ALTER TABLE events DROP COLUMN group_call');
+  await change('ALTER TABLE events DROP COLUMN group_set');
+  await change('ALTER TABLE events DROP COLUMN group_number');
+  await change('ALTER TABLE events DROP COLUMN group_at');
   await change('ALTER TABLE events DROP COLUMN group_id');
   await fill(2, 0, 200, "'old'");
   for (const statement of statementsOf(readFileSync(join(migrations, '0074_groups.sql'), 'utf8')))

@@ -78,15 +78,14 @@ export function conditionOf(
  */
 function neededByNoGroup(team_id: number, { before }: StoredAreas): string {
   const settled = inAreas([{ ...all_time, inserted_from: -Infinity, inserted_to: before }]);
-  const calls = `SELECT group_id, inserted_at, tupleElement(group_call, 1) AS called_at,
-      tupleElement(group_call, 2) AS number, tupleElement(group_call, 3) AS properties
+  const calls = `SELECT group_id, inserted_at, group_at, group_number, group_set
     FROM events WHERE team_id = ${team_id} AND group_id != '' AND ${settled}`;
   return `(group_id = '' OR toUInt128(uuid) NOT IN (
-    SELECT argMax(number, (called_at, number))
-      FROM (SELECT *, arrayJoin(properties) AS property FROM (${calls}))
+    SELECT argMax(group_number, (group_at, group_number))
+      FROM (SELECT *, arrayJoin(group_set) AS property FROM (${calls}))
       GROUP BY group_id, tupleElement(property, 1)
-    UNION ALL SELECT arrayJoin([argMin(number, (called_at, number)), 
-        argMax(number, (inserted_at, number))])
+    UNION ALL SELECT arrayJoin([argMin(group_number, (group_at, group_number)),
+        argMax(group_number, (inserted_at, group_number))])
       FROM (${calls}) GROUP BY group_id))`;
 }
 

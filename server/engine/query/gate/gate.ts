@@ -15,6 +15,7 @@ const kinds = new Set([
   'TablesInSelectQueryElement',
   'TableExpression',
   'TableJoin',
+  'ArrayJoin',
   'TableIdentifier',
   'Subquery',
   'Identifier',
@@ -24,6 +25,8 @@ const kinds = new Set([
   'OrderByElement',
   'WindowDefinition',
 ]);
+/** Only a relation of a model unfolds an array, which it makes by this function. */
+const unfolded = 'arrayPushFront';
 const words = Object.values(models).flatMap((model) => model.words ?? []);
 const tables = new Set<string>([...model_names, ...words.flatMap((own) => own.tables)]);
 const functions = new Set(words.flatMap((own) => own.functions));
@@ -61,6 +64,7 @@ function isForeign(node: Node, path: Node[], line: string): boolean {
     return node.kind !== 'SelectWithUnionQuery' || !line.endsWith('(children 1)');
   if (!kinds.has(node.kind)) return true;
   const parent = path.at(-1)?.kind;
+  if (path.at(-2)?.kind === 'ArrayJoin' && node.word !== unfolded) return true;
   switch (node.kind) {
     case 'TableIdentifier':
       return !tables.has(node.word) || parent !== 'TableExpression';
