@@ -10,7 +10,7 @@ const exactly = JSON as unknown as {
 };
 
 /** A decimal number by its digits without zeros at their ends, and its exponent. */
-export function decimalOf(source: string): string {
+function decimalOf(source: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source) ?? [];
   const digits = `${whole}${fraction}`.replace(/^0+/, '');
@@ -47,7 +47,7 @@ export function propertiesOf(text: string): Map<string, string> {
 const instant = /^(\d{4})-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d{1,6}))?(?:Z|[+-][01]\d:[0-5]\d)$/;
 
 /** Microseconds since the epoch of a text that a column of instants takes; else undefined. */
-export function instantOf(text: string): bigint | undefined {
+function instantOf(text: string): bigint | undefined {
   const [, year = '', fraction = ''] = instant.exec(text) ?? [];
   const isUtc = text.endsWith('Z');
   if (year === '' || Number(year) < (isUtc ? 1900 : 1901) || Number(year) > (isUtc ? 2299 : 2298))

@@ -77,7 +77,7 @@ function PropertyFields({ draft, change }: Pick<Given, 'draft' | 'change'>) {
         value={columns}
         data={[
           { value: '', label: 'One column of JSON' },
-          { value: 'typed', label: 'Typed columns, by the schema of the project' },
+          { value: 'typed', label: 'Typed columns' },
         ]}
         set={(value) => change({ columns: value === 'typed' ? value : '' })}
       />

@@ -56,7 +56,7 @@ export type TypedFields = {
 };
 
 /** The fields of an export that says nothing of them. */
-export const no_typed_fields: TypedFields = {
+const no_typed_fields: TypedFields = {
   columns: null,
   new_columns: 'add',
   schema_number: null,
@@ -64,6 +64,9 @@ export const no_typed_fields: TypedFields = {
 
 /** The newest schema of an export's project. */
 export type NewestSchema = { schema_number: number; events: TypedColumn[]; persons: TypedColumn[] };
+
+/** The schema of a project that has none. */
+export const no_schema: NewestSchema = { schema_number: 0, events: [], persons: [] };
 
 /** The newest schema of a project `p` as JSON. */
 export const newest_schema = sql`jsonb_build_object('schema_number', p.schema_number,
@@ -75,7 +78,7 @@ export async function findNewestSchema(db: Queryable, team_id: number): Promise<
   const row = await db.row<{ schema: NewestSchema }>(
     sql`SELECT ${newest_schema} AS schema FROM projects p WHERE p.id = ${team_id}`,
   );
-  return row?.schema ?? { schema_number: 0, events: [], persons: [] };
+  return row?.schema ?? no_schema;
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Place } from '../../../platform/http/caller/mount.ts';
 import { aliasViolations } from '../aliases.ts';
 import { BatchExportReplacement, NewBatchExport } from '../schema.ts';
 import { findTargetProject } from '../store.ts';
-import { findNewestSchema } from '../typed_columns.ts';
+import { findNewestSchema, no_schema } from '../typed_columns.ts';
 import type { TypedFields } from '../typed_columns.ts';
 import { checkedInput } from './input.ts';
 import type { Sink } from './destination_check.ts';
@@ -46,7 +46,8 @@ export async function checkNewExport(
     place.team_id === undefined ? await findTargetProject(engine.db, place, wanted) : undefined;
   const team_id = place.team_id ?? project?.id;
   const missing = team_id === undefined ? noProject(place, wanted) : undefined;
-  const newest = await findNewestSchema(engine.db, team_id ?? 0);
+  const isTyped = isFields(raw) && raw['columns'] === 'typed' && team_id !== undefined;
+  const newest = isTyped ? await findNewestSchema(engine.db, team_id) : no_schema;
   const { fields, sink, write_rule, typed } = checkedInput({
     rules: rulesFor(engine, place.organization_id),
     // A project of the path is the project, whatever the body says.

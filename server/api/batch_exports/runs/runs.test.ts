@@ -124,6 +124,8 @@ test('a run has the fields of the contract, and its counters stay 32-bit', async
     error_code: null,
     next_try_at: null,
     repeats: null,
+    schema_number: null,
+    values_unfit: null,
     steps: [],
   });
   const second = await withExport();
