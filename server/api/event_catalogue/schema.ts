@@ -19,7 +19,7 @@ export const CatalogueEvent = Type.Object(
     events_7_days: Type.Integer({ description: 'How many of the last 7 days, with today (UTC).' }),
     events_30_days: Type.Integer({ description: 'How many of the last 30 days.' }),
     by_day: Type.Array(Type.Integer(), {
-      description: `How many of each of the last ${days_shown} days, the oldest first.`,
+      description: `How many of each day, today (UTC) last; ${days_shown} numbers.`,
     }),
     properties: Type.Integer({ description: 'How many properties it has.' }),
     first_seen_at,
@@ -42,8 +42,8 @@ export const CatalogueProperty = Type.Object(
       }),
       {
         description:
-          'The types of its values, the most frequent first. `long_integer`: whole numbers beyond ' +
-          '2^53. `large_number`: numbers beyond 64 bits. `timestamp`: texts with date, time and ' +
+          'The types of its values, the most frequent first. `long_integer`: whole numbers ' +
+          'beyond 2^53. `large_number`: numbers beyond 64 bits. `timestamp`: texts with date, time and ' +
           'zone.',
       },
     ),
@@ -104,7 +104,9 @@ const ordering = <Name extends string>(names: readonly Name[], usual: string) =>
 /** The query parameters of the list of events. */
 export const CatalogueEventQuery = Type.Object({
   ...PageQuery.properties,
-  event: Type.Optional(Type.String({ maxLength: 400, description: 'Only the event of this name.' })),
+  event: Type.Optional(
+    Type.String({ maxLength: 400, description: 'Only the event of this name.' }),
+  ),
   search,
   ordering: ordering(
     ['event', 'events', 'events_7_days', 'events_30_days', 'first_seen_at', 'last_seen_at'],

@@ -73,7 +73,7 @@ export function listCatalogueProperties(wanted: PropertiesWanted): List {
   };
 }
 
-/** How far the catalogue of a project is, and what has no row there. */
+/** The progress of a project's catalogue, and the counts of what has no row there. */
 export type Progress = {
   counted_until: string | null;
   is_counting: boolean;
@@ -98,5 +98,7 @@ export async function findProgress(
     FROM projects p LEFT JOIN event_catalogue_states c ON c.team_id = p.id
       LEFT JOIN ingestion_states s ON s.team_id = p.id
     WHERE p.id = ${team_id}`);
-  return row ?? { counted_until: null, is_counting: false, other_events: 0, other_values: 0, events: 0 };
+  return (
+    row ?? { counted_until: null, is_counting: false, other_events: 0, other_values: 0, events: 0 }
+  );
 }

@@ -111,11 +111,15 @@ test('a long stretch is counted in windows of whole batches', async () => {
   const team_id = await newTeam();
   const sizes = [2, 1, 4, 2];
   for (const size of sizes)
-    await store(ingestion, team_id, Array.from({ length: size }, () => event()));
+    await store(
+      ingestion,
+      team_id,
+      Array.from({ length: size }, () => event()),
+    );
   const to = await finalOf(team_id);
   const totals = async (most: { events: number; bytes: number }) => {
     const found: number[] = [];
-    for (let from = 0; from < to; ) {
+    for (let from = 0; from < to;) {
       const asked = { team_id, from, to };
       const { total, window } = await countWindow(harness.deps.clickhouse, asked, signal, most);
       if (total === 0) break;
