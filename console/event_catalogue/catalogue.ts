@@ -6,10 +6,10 @@ import { reading } from '../http/reading.ts';
 const events = '/api/projects/:project_id/event_catalogue/';
 const properties = '/api/projects/:project_id/event_catalogue/properties/';
 
-/** What a list is narrowed to and how it is ordered, in the address. */
+/** The search, the order and the page of a list, in the address. */
 export type CatalogueSearch = { search?: string; ordering?: string; page?: number };
 
-/** The choices of a list's order; the first one is the API's own. */
+/** The orders of the list of events; the first one is the API's own. */
 export const event_orders = [
   { value: '', label: 'Most in 30 days' },
   { value: '-events', label: 'Most of all time' },
@@ -17,6 +17,7 @@ export const event_orders = [
   { value: '-last_seen_at', label: 'Last seen' },
   { value: '-first_seen_at', label: 'Newest' },
 ];
+/** The orders of a list of properties. */
 export const property_orders = [
   { value: '', label: 'Most frequent' },
   { value: 'property', label: 'Name' },

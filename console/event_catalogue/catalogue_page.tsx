@@ -106,8 +106,8 @@ function Beyond({ other_events, other_values }: { other_events: number; other_va
   if (other_events === 0 && other_values === 0) return undefined;
   return (
     <p className="warn">
-      The catalogue of this project is full. {counted(other_events, 'event')} of further names and{' '}
-      {counted(other_values, 'value')} of further properties have no row. Names that contain ids or
+      The catalogue is full: {counted(other_events, 'event')} of other names and{' '}
+      {counted(other_values, 'value')} of other properties have no row. Names that contain ids or
       dates fill it: put these into a property.
     </p>
   );

@@ -42,7 +42,7 @@ export function stateOf(column: Pick<SchemaColumn, 'is_filled'> | 'proposed'): S
     : { word: 'Removed', tone: 'muted', shape: 'stop' };
 }
 
-/** How many values of a property fit its type, as a sentence; null where nothing is counted. */
+/** Says how many values of a property fit its type; null where nothing is counted. */
 export function fitWords(values: number | null, misfits: number | null): string | null {
   if (values === null || misfits === null) return null;
   if (values === 0) return 'No values yet';

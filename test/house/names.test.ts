@@ -50,6 +50,7 @@ const other_texts: Record<string, string> = {
   metadata: 'XML of several lines',
   new_password: 'a password',
   password: 'a password',
+  property: 'a name in the events of the customer',
   publicKey: 'of the protocol of passkeys',
   query: 'several lines',
   saml_acs_url: 'checked as an address',

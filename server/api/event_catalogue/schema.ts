@@ -19,7 +19,7 @@ export const CatalogueEvent = Type.Object(
     events_7_days: Type.Integer({ description: 'How many of the last 7 days, with today (UTC).' }),
     events_30_days: Type.Integer({ description: 'How many of the last 30 days.' }),
     by_day: Type.Array(Type.Integer(), {
-      description: `How many of each of the last ${days_shown} days, the oldest first.`,
+      description: `How many of each day, today (UTC) last; ${days_shown} numbers.`,
     }),
     properties: Type.Integer({ description: 'How many properties it has.' }),
     first_seen_at,
@@ -42,9 +42,9 @@ export const CatalogueProperty = Type.Object(
       }),
       {
         description:
-          'The types of its values, the most frequent first. `long_integer`: whole numbers beyond ' +
-          '2^53. `large_number`: numbers beyond 64 bits. `timestamp`: texts with date, time and ' +
-          'zone.',
+          'The types of its values, the most frequent first. `long_integer`: whole numbers ' +
+          'beyond 2^53. `large_number`: numbers beyond 64 bits. `timestamp`: texts with date, time ' +
+          'and zone.',
       },
     ),
     first_seen_at,

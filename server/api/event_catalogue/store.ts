@@ -73,7 +73,7 @@ export function listCatalogueProperties(wanted: PropertiesWanted): List {
   };
 }
 
-/** How far the catalogue of a project is, and what has no row there. */
+/** The progress of a project's catalogue, and the counts of what has no row there. */
 export type Progress = {
   counted_until: string | null;
   is_counting: boolean;

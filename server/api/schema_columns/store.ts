@@ -11,7 +11,7 @@ import { managedBy } from '../managed/store.ts';
 import type { ManagedRow } from '../managed/schema.ts';
 import type { SchemaColumn, SchemaProposal } from './schema.ts';
 
-/** What changes persons and groups is no property that anybody wants as a column. */
+/** Properties that change persons and groups: nobody wants them as columns. */
 const not_proposed = new Set(['$set', '$set_once', '$unset', '$group_set']);
 
 /** The columns of a project's schema with the counts of their values, and its number. */

@@ -10,7 +10,7 @@ const pairs_max = 1_000;
 const groups_max = 50_000;
 const question_seconds_max = 60;
 
-/** Insertions of a project, in milliseconds: from the first instant up to the last one, half open. */
+/** Insertions of a project: instants in milliseconds, half open. */
 export type Window = { team_id: number; from: number; to: number };
 
 /** Events of a name and a day; instants in milliseconds. An event is seen when it happened, and not
@@ -33,7 +33,7 @@ export type PropertyCount = {
   last: number;
 };
 
-/** What came in within a window. */
+/** The counts of a window. */
 export type WindowCounts = {
   window: Window;
   /** All events, also those that `events` has no row for. */

@@ -37,7 +37,7 @@ test('the values of a property speak for a type', () => {
   }
 });
 
-test('a person may choose dates where all texts are, and a wider type where values do not fit', () => {
+test('a person may choose dates if all texts are, and a wider type if values do not fit', () => {
   assert.deepEqual(otherTypes('text', { timestamp: 10 }), ['timestamp']);
   assert.deepEqual(otherTypes('text', { timestamp: 10, text: 1 }), []);
   assert.deepEqual(otherTypes('integer', { integer: 10 }), []);

@@ -7,7 +7,7 @@ export const proposed_values_min = 10;
 /** A type other than `json` is proposed only if so large a share of the values fits it. */
 const fitting_share_min = 0.9;
 
-/** How many values of a property are of each kind. */
+/** The number of a property's values of each kind. */
 export type KindCounts = Partial<Record<ValueKind, number>>;
 
 /** A type for a property: of `values`, `misfits` would go into the rest column. */

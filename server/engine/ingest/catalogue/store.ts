@@ -51,7 +51,7 @@ export async function claimWindow(db: Database): Promise<Window | undefined> {
 export async function addCounts(db: Database, counts: WindowCounts, now_ms: number): Promise<void> {
   const { team_id, from, to } = counts.window;
   await db.transaction(async (tx) => {
-    // Of several that counted the same, the first one finds the instant; the others wait for it.
+    // The first of several processes that counted the same finds the instant; the others wait.
     const noted = await tx.run(sql`
       UPDATE event_catalogue_states SET counted_until = ${isoInstant(to)}::timestamptz,
         counted_at = clock_timestamp(), claimed_until = NULL

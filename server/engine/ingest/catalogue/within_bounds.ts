@@ -2,8 +2,9 @@ import type { EventCount, PropertyCount, WindowCounts } from './count_window.ts'
 
 /** Events of a project that have a row of their own, by name. */
 export const events_max = 1_000;
-/** Properties of one event, and of all events of a project together, that have rows. */
+/** Properties of one event that have rows. */
 export const event_properties_max = 500;
+/** Properties of all events of a project together, those of each event counted apart. */
 export const project_properties_max = 20_000;
 /** Longest name, in characters. */
 export const name_length_max = 400;
