@@ -117,7 +117,7 @@ async function placeOf(
   const above =
     own === undefined ? await findNamespace(db, team_id, levels.slice(0, -1)) : undefined;
   const batch_export_id = own ?? above?.batch_export_id ?? null;
-  const root = above?.location ?? (await openLakePlace(engine, team_id, batch_export_id)).root;
+  const root = above?.location ?? (await openLakePlace(engine, db, team_id, batch_export_id)).root;
   const { location } = properties;
   return {
     location:

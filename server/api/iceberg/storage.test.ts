@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { aroundTests } from '../../../test/around_tests.ts';
@@ -15,23 +16,25 @@ let store: S3Server;
 let home: TestOrganization;
 let base: string;
 
+/** A stand-in for AWS STS: whoever asks gets the keys of the store. */
+async function giveKeys(request: IncomingMessage): Promise<string> {
+  asked.push(new URLSearchParams((await buffer(request)).toString()));
+  const action = asked.at(-1)!.get('Action');
+  return `<${action}Response xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><${action}Result>
+    <Credentials><AccessKeyId>${store.access_key}</AccessKeyId>
+      <SecretAccessKey>${store.secret_key}</SecretAccessKey>
+      <SessionToken>session</SessionToken>
+      <Expiration>2036-01-01T00:00:00Z</Expiration></Credentials>
+    </${action}Result></${action}Response>`;
+}
+
 const harness = aroundTests(
   async () => {
     store = await openS3Server(['bucket']);
-    // A stand-in for AWS STS: whoever assumes a role gets the keys of the store.
     const server = createServer((request, response) => {
-      void buffer(request).then((bytes) => {
-        asked.push(new URLSearchParams(bytes.toString()));
-        const action = asked.at(-1)!.get('Action');
-        response.writeHead(200, { 'content-type': 'text/xml' }).end(
-          `<${action}Response xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><${action}Result>
-          <Credentials><AccessKeyId>${store.access_key}</AccessKeyId>
-            <SecretAccessKey>${store.secret_key}</SecretAccessKey>
-            <SessionToken>session</SessionToken>
-            <Expiration>2036-01-01T00:00:00Z</Expiration></Credentials>
-          </${action}Result></${action}Response>`,
-        );
-      });
+      void giveKeys(request).then((text) =>
+        response.writeHead(200, { 'content-type': 'text/xml' }).end(text),
+      );
     });
     const sts = await listenLocally(server);
     const opened = await openHarness({
@@ -128,11 +131,8 @@ test('where nobody gives such keys, the server signs requests for files of the t
   assert.doesNotMatch(JSON.stringify(table), new RegExp(store.secret_key));
   const path = `/iceberg/${config['s3.signer.endpoint']}`;
   const at = `${store.endpoint}/bucket/${metadata.location.slice('s3://bucket/'.length)}`;
-  const sign = (method: string, uri: string, key = home.key) =>
-    harness.request('POST', path, {
-      key,
-      body: { method, uri, region: 'us-east-1', headers: {} },
-    });
+  const sign = (method: string, uri: string, key = home.key, headers = {}) =>
+    harness.request('POST', path, { key, body: { method, uri, region: 'us-east-1', headers } });
   const send = async (method: string, uri: string, body?: string) => {
     const { status, body: signed, text } = await sign(method, uri);
     assert.equal(status, 200, text);
@@ -158,6 +158,12 @@ test('where nobody gives such keys, the server signs requests for files of the t
   ];
   for (const [method, uri] of refused)
     assert.equal((await sign(method, uri)).status, 403, `${method} ${uri}`);
+  for (const headers of [
+    { 'X-Amz-Copy-Source': ['/bucket/exports/other'] },
+    { 'x-amz-acl': ['public-read'] },
+    { 'x-amz-grant-read': ['uri="http://acs.amazonaws.com/groups/global/AllUsers"'] },
+  ])
+    assert.equal((await sign('PUT', file, home.key, headers)).status, 403);
   const reader = await harness.newKey(home.user, { scopes: ['lake:read'] });
   assert.equal((await sign('GET', file, reader)).status, 200);
   assert.equal((await sign('PUT', file, reader)).status, 403);

@@ -66,9 +66,9 @@ const contextOf = (deps: Deps) => ({
 });
 
 /** Removes the files of a dropped table where no other table can have any in its folder. */
-async function purgeFiles({ engine }: Deps, table: LakeTable): Promise<void> {
+async function purgeFiles({ engine, db }: Deps, table: LakeTable): Promise<void> {
   if (!isOwnFolder(table.location, table.metadata['table-uuid'])) return;
-  const place = await openLakePlace(engine, table.team_id, table.storage_id);
+  const place = await openLakePlace(engine, db, table.team_id, table.storage_id);
   await place.removeAll(table.location);
 }
 
@@ -173,8 +173,8 @@ function createRoutes(app: FastifyInstance, deps: Deps): void {
   });
 }
 
-const placeOf = ({ engine }: Deps, request: FastifyRequest, namespace: Namespace) =>
-  openLakePlace(engine, request.access.team_id!, namespace.batch_export_id);
+const placeOf = ({ engine, db }: Deps, request: FastifyRequest, namespace: Namespace) =>
+  openLakePlace(engine, db, request.access.team_id!, namespace.batch_export_id);
 
 async function newPlace(
   tx: Parameters<typeof holdNamespace>[0],

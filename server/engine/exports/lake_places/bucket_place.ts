@@ -128,7 +128,7 @@ async function vend(
 }
 
 /** The inline policy of vended keys: the objects of the table, and their names. */
-export function policyOf(bucket: string, key: string, rights: Rights) {
+function policyOf(bucket: string, key: string, rights: Rights) {
   const reading = ['s3:GetObject'];
   const writing = [...reading, 's3:PutObject', 's3:DeleteObject', 's3:AbortMultipartUpload'];
   return {
