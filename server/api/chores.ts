@@ -55,16 +55,7 @@ export function choresOf(deps: Deps): Chore[] {
       work: () => deps.security_log.flush(),
     },
     ...warningsOf(deps),
-    {
-      name: 'look for late exports',
-      interval_ms: 30_000,
-      work: () => judgeFreshness({ ...deps, settle_seconds: deps.config.settle_seconds }),
-    },
-    {
-      name: 'look at how late exports are planned, and in which states they are',
-      interval_ms: 10_000,
-      work: () => Promise.all([notePlannerLag(deps.engine), noteStates(deps.engine)]),
-    },
+    ...looksOf(deps),
     {
       name: 'work on bulk actions',
       interval_ms: 1_000,
@@ -134,6 +125,22 @@ function warningsOf(deps: Deps): Chore[] {
       name: 'end of the tokens whose creator is no longer an owner',
       interval_ms: 15_000,
       work: (signal) => endTokens(deps, signal),
+    },
+  ];
+}
+
+/** Lists chores that judge how exports are. */
+function looksOf(deps: Deps): Chore[] {
+  return [
+    {
+      name: 'look for late exports',
+      interval_ms: 30_000,
+      work: () => judgeFreshness({ ...deps, settle_seconds: deps.config.settle_seconds }),
+    },
+    {
+      name: 'look at how late exports are planned, and in which states they are',
+      interval_ms: 10_000,
+      work: () => Promise.all([notePlannerLag(deps.engine), noteStates(deps.engine)]),
     },
   ];
 }

@@ -47,24 +47,7 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
       labelNames: ['status', 'destination'],
       registers,
     }),
-    records_exported: new Counter({
-      name: 'sluice_records_exported_total',
-      help: 'Rows in slices that are safe at a destination.',
-      labelNames: ['destination'],
-      registers,
-    }),
-    bytes_exported: new Counter({
-      name: 'sluice_bytes_exported_total',
-      help: 'Bytes in slices that are safe at a destination.',
-      labelNames: ['destination'],
-      registers,
-    }),
-    values_unfit: new Counter({
-      name: 'sluice_values_unfit_total',
-      help: 'Values of typed exports that did not fit the type of their column.',
-      labelNames: ['destination'],
-      registers,
-    }),
+    ...deliveryCounters(registers),
     runs_active: new Gauge({
       name: 'sluice_runs_active',
       help: 'Export runs that this process is working on.',
@@ -87,6 +70,29 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
     ...signInCounters(registers),
     spans: spanCounter(registers),
     ...replicaCounters(registers),
+  };
+}
+
+function deliveryCounters(registers: Registry[]) {
+  return {
+    records_exported: new Counter({
+      name: 'sluice_records_exported_total',
+      help: 'Rows in slices that are safe at a destination.',
+      labelNames: ['destination'],
+      registers,
+    }),
+    bytes_exported: new Counter({
+      name: 'sluice_bytes_exported_total',
+      help: 'Bytes in slices that are safe at a destination.',
+      labelNames: ['destination'],
+      registers,
+    }),
+    values_unfit: new Counter({
+      name: 'sluice_values_unfit_total',
+      help: 'Values of typed exports that did not fit the type of their column.',
+      labelNames: ['destination'],
+      registers,
+    }),
   };
 }
 

@@ -18,7 +18,6 @@ import {
   IngestionRuleCreate,
   IngestionRuleOrder,
   IngestionRulePatch,
-  IngestionRulePut,
   OrderedRules,
   RuleCounts,
   RuleCountsQuery,
@@ -144,7 +143,7 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
 
 function changeRoutes(app: FastifyInstance, { secrets }: Deps): void {
   const change =
-    (schema: typeof IngestionRulePatch | typeof IngestionRulePut) =>
+    (schema: typeof IngestionRulePatch | typeof IngestionRuleCreate) =>
     (request: FastifyRequest, reply: FastifyReply) =>
       write(request, reply, 200, async (tx, record) => {
         const team_id = request.access.team_id!;
@@ -178,11 +177,11 @@ function changeRoutes(app: FastifyInstance, { secrets }: Deps): void {
       schema: {
         summary: 'Change an ingestion rule; what may be left out keeps its value',
         description: holds,
-        body: IngestionRulePut,
+        body: IngestionRuleCreate,
         response,
       },
     },
-    change(IngestionRulePut),
+    change(IngestionRuleCreate),
   );
 }
 

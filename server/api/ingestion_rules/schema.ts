@@ -94,8 +94,6 @@ export const IngestionRuleCreate = Type.Object({
 });
 /** Body of PATCH: only what is sent is changed. */
 export const IngestionRulePatch = Type.Object(changes);
-/** Body of PUT: fields that are left out keep their value. */
-export const IngestionRulePut = IngestionRuleCreate;
 /** The fields that people decide. */
 export type IngestionRuleFields = Pick<IngestionRuleRow, keyof typeof fields>;
 

@@ -15,7 +15,6 @@ import {
   PlannedEvent,
   PlannedEventCreate,
   PlannedEventPatch,
-  PlannedEventPut,
   planned_event_defaults,
 } from './schema.ts';
 import type { PlannedEventFields, PlannedEventRow } from './schema.ts';
@@ -119,7 +118,7 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
 
 function changeRoutes(app: FastifyInstance): void {
   const change =
-    (schema: typeof PlannedEventPatch | typeof PlannedEventPut) =>
+    (schema: typeof PlannedEventPatch | typeof PlannedEventCreate) =>
     (request: FastifyRequest, reply: FastifyReply) =>
       write(request, reply, 200, async (tx, record) => {
         const team_id = request.access.team_id!;
@@ -153,11 +152,11 @@ function changeRoutes(app: FastifyInstance): void {
       schema: {
         summary: 'Change a planned event; what may be left out keeps its value',
         description: holds,
-        body: PlannedEventPut,
+        body: PlannedEventCreate,
         response,
       },
     },
-    change(PlannedEventPut),
+    change(PlannedEventCreate),
   );
 }
 

@@ -65,8 +65,6 @@ const changes = Type.Partial(Type.Object(fields)).properties;
 export const PlannedEventCreate = Type.Object({ ...changes, event: fields.event });
 /** Body of PATCH: only what is sent is changed. */
 export const PlannedEventPatch = Type.Object(changes);
-/** Body of PUT: fields that are left out keep their value. */
-export const PlannedEventPut = PlannedEventCreate;
 /** The fields that people decide. */
 export type PlannedEventFields = Pick<PlannedEventRow, keyof typeof fields>;
 

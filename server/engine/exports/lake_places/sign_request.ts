@@ -6,10 +6,10 @@ import type { Rights, Signable } from './lake_place.ts';
 const algorithm = 'AWS4-HMAC-SHA256';
 const reading = new Set(['GET', 'HEAD']);
 const writing = new Set([...reading, 'PUT', 'POST', 'DELETE']);
-/** Headers that a proxy on the way may change; they stay unsigned. */
-// A copy reads another object, and a grant shows this one to others.
+/** Headers of S3 that are signed: a copy reads another object, a grant shows this one to others. */
 const taken =
   /^x-amz-(?:content-sha256|date|checksum-[\w-]+|sdk-[\w-]+|server-side-encryption[\w-]*|meta-[\w-]+|decoded-content-length|trailer|user-agent|storage-class|te)$/;
+/** Headers that a proxy on the way may change; they stay unsigned. */
 const unsigned = new Set([
   'authorization',
   'connection',
