@@ -3,7 +3,16 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { inDepth } from '../../../../test/depth.ts';
 import { contains } from '../../../../test/factories/events/areas.ts';
-import { fromStored, merge, subtract, toStored, union } from './rectangles.ts';
+import {
+  fromStored,
+  historyUntil,
+  isHistory,
+  merge,
+  restOf,
+  subtract,
+  toStored,
+  union,
+} from './rectangles.ts';
 import type { Rectangle } from './rectangles.ts';
 
 const edge = fc.oneof(
@@ -112,4 +121,19 @@ test('merge joins what shares a whole edge and drops what is empty', () => {
     ]),
     [{ event_from: 0, event_to: 2, inserted_from: 0, inserted_to: 2 }],
   );
+});
+
+test('a history is taken as a whole or not at all, any other selection by its parts', () => {
+  const [early, late] = [historyUntil(5), historyUntil(9)];
+  assert.deepEqual(
+    [isHistory([late]), isHistory([]), isHistory([early, late])],
+    [true, false, false],
+  );
+  assert.equal(isHistory(fromStored(toStored([late]))), true);
+  assert.deepEqual(restOf([late], [early]), [late]);
+  assert.deepEqual(restOf([early], [late]), []);
+  const part = { ...late, inserted_from: 3 };
+  assert.equal(isHistory([part]), false);
+  assert.deepEqual(restOf([part], [early]), [{ ...late, inserted_from: 5 }]);
+  assert.equal(isHistory([{ ...late, event_from: 0 }]), false);
 });
