@@ -43,7 +43,7 @@ async function withExport() {
   return { home, id, rows, requireVerified };
 }
 
-test('a group is merged by the times of its calls, and a late one replaces no newer value', async () => {
+test('a late call of a group replaces no newer value', async () => {
   const { home, id, rows, requireVerified } = await withExport();
   await send(home, [
     call('acme', 10, { plan: 'pro', seats: 25 }),

@@ -4,7 +4,7 @@ import { inDepth } from '../depth.ts';
 import { runProjects } from '../made_of_events/campaign.ts';
 import { checkProject } from './check.ts';
 
-test('groups are what all their calls say by their times, whenever they arrive', async (context) => {
+test('groups are what all their calls say, whenever they arrive', async (context) => {
   const campaign = {
     rows: inDepth(240, 10_000),
     rows_per_project: inDepth(60, 500),

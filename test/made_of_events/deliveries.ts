@@ -83,7 +83,7 @@ export async function openDeliveries(
   };
 }
 
-/** The rows that an export delivers for a range of insertions (microseconds), as many as counted. */
+/** The rows that an export delivers for a range of insertions (microseconds). */
 async function selectRows(
   clickhouse: ClickHouse,
   model: Model,

@@ -26,8 +26,9 @@ export const calls_of_group = [
 export const working_groups: WorkingQuery[] = [
   [
     'SELECT * FROM groups',
-    'SELECT 11, \'company:acme\', \'company\', \'acme\', \'{"city":"Bonn","plan":"pro","seats":5.0}\', ' +
-      'min(timestamp), toInt64(toUnixTimestamp64Micro(max(inserted_at))), false, max(inserted_at) ' +
+    "SELECT 11, 'company:acme', 'company', 'acme', " +
+      '\'{"city":"Bonn","plan":"pro","seats":5.0}\', min(timestamp), ' +
+      'toInt64(toUnixTimestamp64Micro(max(inserted_at))), false, max(inserted_at) ' +
       "FROM mine WHERE event = '$groupidentify'",
   ],
   [

@@ -28,7 +28,8 @@ async function fill(team_id: number, number: number, events: number, key: string
   await stores.clickhouse.command({
     query: `INSERT INTO events (team_id, uuid, event, distinct_id, properties, timestamp,
         inserted_at)
-      SELECT ${team_id}, generateUUIDv4(number), if(number % 50 = 0, '$groupidentify', 'visit'), 'd',
+      SELECT ${team_id}, generateUUIDv4(number),
+        if(number % 50 = 0, '$groupidentify', 'visit'), 'd',
         concat('{"$group_type":"company","$group_key":', toJSONString(${key}),
           ',"$group_set":{"n":', toString(number), ',"big":12345678901234567890123}}'),
         fromUnixTimestamp64Micro(toInt64(${1000 * (start + number * hour_ms)} + number), 'UTC'),
