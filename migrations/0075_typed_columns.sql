@@ -50,9 +50,7 @@ ALTER TABLE batch_exports ADD COLUMN columns text CHECK (columns = 'typed'),
   -- what comes later into the schema: a column at once, or once a person accepts it
   ADD COLUMN new_columns text NOT NULL DEFAULT 'add' CHECK (new_columns IN ('add', 'wait')),
   -- the number up to which a person accepted columns, with `wait`
-  ADD COLUMN schema_number integer,
-  ADD CONSTRAINT batch_exports_schema_number_check CHECK
-    ((schema_number IS NOT NULL) = (columns IS NOT NULL AND new_columns = 'wait'));
+  ADD COLUMN schema_number integer;
 
 ALTER TABLE batch_export_runs ADD COLUMN schema_number integer,
   -- values that did not fit the type of their column and went into the rest

@@ -1,7 +1,7 @@
 import { canonicalValue } from '../../server/engine/destinations/contents/canonical.ts';
 import type { PropertyType } from '../../server/engine/model/schema/property_type.ts';
 
-// What a typed export must be, in plain code: which values a type takes, and when two are the same.
+// The rule of typed exports in plain code: the values that a type takes, and when two are the same.
 
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown;
 const exactly = JSON as unknown as {

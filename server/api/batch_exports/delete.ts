@@ -1,9 +1,9 @@
+import sql from 'sql-template-tag';
 import { cancelBackfill } from '../../engine/exports/planning/backfill.ts';
 import { requestCancels } from '../../engine/exports/runs/begin_revision.ts';
 import { writeRunLog } from '../../engine/model/run_log.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { listOpenBackfills } from './backfills/store.ts';
-import { markDeleted } from './store.ts';
 
 /**
  * Deletes an export under the caller's lock: nothing is planned any more, open backfills end, and
@@ -19,4 +19,10 @@ export async function deleteBatchExport(tx: Transaction, id: string): Promise<vo
     level: 'INFO',
     message: 'The export was deleted.',
   });
+}
+
+/** Marks the export as deleted; no statement here finds it any more. */
+async function markDeleted(tx: Transaction, id: string): Promise<void> {
+  await tx.run(sql`UPDATE batch_exports SET deleted_at = now(), last_updated_at = now(),
+    connection_id = NULL WHERE id = ${id}`);
 }

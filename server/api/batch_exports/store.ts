@@ -21,7 +21,7 @@ import type { OwnRhythm } from './rhythm.ts';
 import { run_text } from './runs/fields.ts';
 import type { BatchExport } from './schema.ts';
 import { newest_schema } from './typed_columns.ts';
-import type { NewestSchema, TypedFields } from './typed_columns.ts';
+import type { OfProject, TypedFields } from './typed_columns.ts';
 import type { ModelName } from '../../engine/model/models/model.ts';
 
 /** Number of an export's newest runs in `latest_runs`. */
@@ -167,12 +167,7 @@ const writtenOnWire = (statement: Sql, also: Sql = empty) => sql`
   ${wireOf(sql`written`)}`;
 
 /** An export as the actions on it see it. */
-export type LockedExport = ExportFields & {
-  id: string;
-  team_id: number;
-  project_timezone: string;
-  project_schema: NewestSchema;
-};
+export type LockedExport = ExportFields & OfProject & { id: string; team_id: number };
 
 /**
  * The export, locked until the transaction ends: plans, ledger and runs of an export change only
@@ -277,12 +272,6 @@ export function updateBatchExport(
       FROM (VALUES (${valuesOf(next)})) n (${listed('')})
       WHERE e.id = ${id} AND (${listed('e.')}) IS DISTINCT FROM (${listed('n.')})`),
   );
-}
-
-/** Marks the export as deleted; no statement here finds it any more. */
-export async function markDeleted(tx: Transaction, id: string): Promise<void> {
-  await tx.run(sql`UPDATE batch_exports SET deleted_at = now(), last_updated_at = now(),
-    connection_id = NULL WHERE id = ${id}`);
 }
 
 /** A project that an export goes to, and the control store's clock in milliseconds. */

@@ -97,7 +97,7 @@ test('an export says whether its properties are columns, and refuses what cannot
   );
 });
 
-test('a property of the schema is a column of a table, and what does not fit is in the rest', async () => {
+test('a property is a column of a table, and what does not fit is in the rest', async () => {
   const home = await withSchema();
   const { rows, destination } = await toTable();
   const { id, get } = await exporting.scheduled(home, { destination, columns: 'typed' });
@@ -130,7 +130,7 @@ test('a property of the schema is a column of a table, and what does not fit is 
   assert.deepEqual([finding!.fault, finding!.differences], [null, []]);
 });
 
-test('a property that comes later adds a column, and earlier rows are still as delivered', async () => {
+test('a later property adds a column, and earlier rows are still as delivered', async () => {
   const home = await withSchema();
   const { rows, table, destination } = await toTable();
   const adding = await exporting.scheduled(home, { destination, columns: 'typed' }, 1);
@@ -159,7 +159,8 @@ test('a property that comes later adds a column, and earlier rows are still as d
   assert.deepEqual([finding!.fault, finding!.differences], [null, []]);
   // The source loses the rows: then the digests of the receipts say that all are there.
   await exporting.harness.deps.clickhouse.command({
-    query: `ALTER TABLE events DELETE WHERE team_id = ${home.project.id} SETTINGS mutations_sync = 1`,
+    query: `ALTER TABLE events DELETE WHERE team_id = ${home.project.id}
+      SETTINGS mutations_sync = 1`,
   });
   const [gone] = await verifyExports(engine, adding.id);
   assert.deepEqual([gone!.fault, gone!.differences], [null, []]);

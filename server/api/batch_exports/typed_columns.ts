@@ -65,6 +65,9 @@ const no_typed_fields: TypedFields = {
 /** The newest schema of an export's project. */
 export type NewestSchema = { schema_number: number; events: TypedColumn[]; persons: TypedColumn[] };
 
+/** The fields of its project that an export is checked with. */
+export type OfProject = { project_timezone: string; project_schema: NewestSchema };
+
 /** The schema of a project that has none. */
 export const no_schema: NewestSchema = { schema_number: 0, events: [], persons: [] };
 

@@ -49,7 +49,7 @@ export type ToCheck<Schema extends TObject> = {
   how: 'merge' | 'replace';
   query: QueryCheck;
   connection: ConnectionCheck;
-  /** That of the project. */
+  /** The newest schema of the project. */
   newest: NewestSchema;
   /** Violations that the caller found. */
   known?: Violation[];

@@ -1,11 +1,25 @@
 import type { DestinationDeps } from '../../model/destination/destination.ts';
 import { identifier } from '../formats/expression.ts';
+import type { ColumnType } from '../../model/models/column.ts';
 import type { Dialect } from '../sql_tables/dialect.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { clickHouseError } from './faults.ts';
-import { checkTable, findColumns, tableStatement, typeOf, whole_types } from './table.ts';
+import { checkTable, findColumns, tableStatement, typeOf } from './table.ts';
+
+/** Types that hold every value of a typed column whole, and its NULL. */
+const whole_types: Record<ColumnType, RegExp> = {
+  uuid: /^Nullable\(UUID\)$/,
+  text: /^(?:LowCardinality\()?Nullable\(String\)\)?$/,
+  json: /^(?:LowCardinality\()?Nullable\(String\)\)?$/,
+  timestamp: /^Nullable\(DateTime64\([6-9]\b.*\)\)$/,
+  integer: /^Nullable\(Int64\)$/,
+  float: /^Nullable\(Float64\)$/,
+  boolean: /^Nullable\(Bool\)$/,
+  date: /^Nullable\(Date32\)$/,
+  decimal: /^Nullable\(Decimal\(38, 9\)\)$/,
+};
 
 /** The words of ClickHouse, for a server. There are no sessions and no transactions. */
 export function clickHouseDialect(connection: Connection): Dialect {

@@ -86,19 +86,6 @@ export function tableStatement(target: string, layout: Layout): string {
     ${engineOf(layout)}`;
 }
 
-/** Types that hold every value of a typed column whole, and its NULL. */
-export const whole_types: Record<ColumnType, RegExp> = {
-  uuid: /^Nullable\(UUID\)$/,
-  text: /^(?:LowCardinality\()?Nullable\(String\)\)?$/,
-  json: /^(?:LowCardinality\()?Nullable\(String\)\)?$/,
-  timestamp: /^Nullable\(DateTime64\([6-9]\b.*\)\)$/,
-  integer: /^Nullable\(Int64\)$/,
-  float: /^Nullable\(Float64\)$/,
-  boolean: /^Nullable\(Bool\)$/,
-  date: /^Nullable\(Date32\)$/,
-  decimal: /^Nullable\(Decimal\(38, 9\)\)$/,
-};
-
 /** The type of a column of a table that the export creates, where rows are merged by `key`. */
 export function typeOf(column: Column, key: readonly string[] = []): string {
   return column.nullable && !key.includes(column.name)

@@ -7,10 +7,7 @@ import { counted } from '../../../platform/counted.ts';
 import type { Attributes, Span } from '../../../platform/tracing/span.ts';
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';
-import { largeSessions, session_events_max } from '../../model/models/sessions.ts';
 import { row_tables } from '../../model/removals/delete_rows.ts';
-import { fromStored } from '../../model/ledger/rectangles.ts';
-import { earliestOf, removedFrom } from '../../model/ledger/removed.ts';
 import { receiptText } from '../runs/run_input.ts';
 import { beginCommit } from '../runs/progress.ts';
 import { endRun } from '../runs/end_runs.ts';
@@ -23,6 +20,7 @@ import { openStepClock } from './step_clock.ts';
 import { openAttempt, say } from './attempt.ts';
 import type { Attempt, WatchedAttempt } from './attempt.ts';
 import { requireNewest, requireReplacement, requireWhole } from './replacing.ts';
+import { sayLarge, sayRemoved } from './left_out.ts';
 import { requireKeys } from './require_keys.ts';
 import { countUnfit, sayNewColumns, sayUnfit } from './unfit_values.ts';
 import { slicesOf } from './slices_of.ts';
@@ -148,33 +146,6 @@ async function open(
   } finally {
     await watch.during('closing the delivery', () => sink.close());
   }
-}
-
-/** A range that reaches into what retention has removed is delivered as far as it is there. */
-async function sayRemoved(attempt: Attempt): Promise<void> {
-  const { engine, run } = attempt;
-  const from = earliestOf(fromStored(run.selection));
-  // Nothing younger than a day is ever removed, so that runs of a schedule cost no question.
-  if (from > engine.clock.now() - 24 * 3_600_000) return;
-  const sentence = await removedFrom(engine.db, run.team_id, from);
-  if (sentence !== '') await say(attempt, 'WARNING', sentence);
-}
-
-/** Sessions with too many events are left out, and named. */
-async function sayLarge({ engine, run, ...attempt }: Attempt): Promise<void> {
-  if (run.model !== 'sessions' || run.selection.length === 0) return;
-  const { text, parameters } = largeSessions(run.team_id, fromStored(run.selection));
-  const [found] = await engine.clickhouse.rows<{ sessions: string | number; ids: string[] }>({
-    query: `SELECT count() AS sessions, groupArray(3)(session_id) AS ids FROM ${text}`,
-    query_params: parameters,
-    abort_signal: attempt.signal,
-  });
-  if (found === undefined || Number(found.sessions) === 0) return;
-  const named = found.ids.map((id) => JSON.stringify(id.slice(0, 80))).join(', ');
-  const message =
-    `${counted(Number(found.sessions), 'session')} with more than ${session_events_max} events ` +
-    `left out (${named}): give each session an id of its own.`;
-  await say({ engine, run, ...attempt }, 'WARNING', message);
 }
 
 async function deliverTo(

@@ -256,7 +256,8 @@ async function claimAll(
           'waited_ms', floor(extract(epoch FROM now() - waiting.waits_since) * 1000)::bigint,
           'counted_ms', NULL, 'read_ms', NULL, 'sent_ms', NULL, 'committed_ms', NULL),
       model = now.model, custom_query = now.custom_query, write_rule = now.write_rule,
-        schema_number = now.schema_number, destination_type = now.destination_type, destination_config = now.destination_config,
+        schema_number = now.schema_number, destination_type = now.destination_type,
+        destination_config = now.destination_config,
         destination_secrets = now.destination_secrets
     FROM waiting JOIN batch_exports export ON export.id = waiting.batch_export_id, LATERAL (
       -- The export as it is now, with fresh credentials, unless it has moved on to another
@@ -274,7 +275,8 @@ async function claimAll(
       WHERE own.id = waiting.id AND (own.revision = export.revision OR own.destination_type IS NULL)
       UNION ALL
       SELECT own.model, own.custom_query, own.write_rule, own.schema_number,
-        own.destination_type, own.destination_config, own.destination_secrets FROM batch_export_runs own
+        own.destination_type, own.destination_config, own.destination_secrets
+      FROM batch_export_runs own
       WHERE own.id = waiting.id AND own.revision <> export.revision
         AND own.destination_type IS NOT NULL) now
     WHERE run.id = waiting.id
@@ -283,7 +285,8 @@ async function claimAll(
       run.selection, run.records_total_count, run.cancel_requested_at, run.committing_at,
         run.receipt, run.backfill_id,
       run.team_id, run.model, run.custom_query, run.write_rule, ${typed_fields},
-        run.destination_type, run.destination_config, run.destination_secrets, run.steps, run.replaces,
+        run.destination_type, run.destination_config, run.destination_secrets, run.steps,
+        run.replaces,
       jsonb_build_object('rejected_rows', export.rejected_rows, 'rejected_rows_max',
         export.rejected_rows_max, 'rejected_percent_max', export.rejected_percent_max)
         AS rejection, export.timezone, export.revision AS export_revision,

@@ -29,7 +29,8 @@ async function removeOne(engine: Engine): Promise<boolean> {
           WHERE id = leftover.batch_export_id), 'UTC') AS timezone,
           write_rule, schema_number,
           schema_columns_at(team_id, model, schema_number) AS typed_columns,
-          NULL::jsonb AS known_columns, true AS is_deleted, '[]'::jsonb AS steps, NULL AS replaces, NULL AS rejection
+          NULL::jsonb AS known_columns,
+          true AS is_deleted, '[]'::jsonb AS steps, NULL AS replaces, NULL AS rejection
       FROM batch_export_leftovers leftover
       WHERE NOT EXISTS (SELECT 1 FROM workers WHERE workers.id = leftover.worker_id
         AND heartbeat_at >= now() - make_interval(secs => ${heartbeat_age_seconds_max}))

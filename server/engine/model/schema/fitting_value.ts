@@ -57,7 +57,8 @@ function digitsOf(number: string): string {
   const [sign, whole, fraction, exponent] = [1, 2, 3, 4].map((at) => `parts[${at}]`);
   const all = `trimLeft(concat(${whole}, ${fraction}), '0')`;
   const short = `trimRight(${all}, '0')`;
-  const place = `toInt64OrZero(${exponent}) - length(${fraction}) + length(${all}) - length(${short})`;
+  const zeros = `length(${all}) - length(${short})`;
+  const place = `toInt64OrZero(${exponent}) - length(${fraction}) + ${zeros}`;
   return `arrayMap(parts -> if(${short} = '', ('', '', 0), (${sign}, ${short}, ${place})),
     [${parts}])[1]`;
 }

@@ -4,7 +4,7 @@
  *
  * - `text`: strings.
  * - `integer`: numbers without a fraction, within 64 bits.
- * - `float`: numbers that a double gives back digit by digit, so neither 9007199254740993 nor 1e400.
+ * - `float`: numbers that a double gives back digit by digit; neither 9007199254740993 nor 1e400.
  * - `boolean`: true and false.
  * - `timestamp`: strings such as 2026-11-29T20:00:00.5Z, with `Z` or an offset, of 1900 to 2299 and
  *   with microseconds at most. Nothing but a person makes a column of dates.

@@ -54,7 +54,7 @@ export async function listSchema(db: Queryable, team_id: number): Promise<Schema
   };
 }
 
-/** What a change would give a property, or why it cannot be. */
+/** A property with the column that a change would give it. */
 export type PlannedColumn = TypedProperty & {
   /** Its column; undefined where the source is full. */
   column: string | undefined;

@@ -143,7 +143,7 @@ const cases: [sent: string, columns: Partial<Record<PropertyType, string>>][] = 
   ].map((text): (typeof cases)[number] => [`"${text}"`, { text, json: `"${text}"` }]),
 ];
 
-test('each type takes the values that it keeps, and others stay in the rest as they were sent', async () => {
+test('a type takes the values that it keeps, and others stay in the rest', async () => {
   for (const type of property_types) {
     const documents = cases.map(([sent]) => `{"a":1.50,"v":${sent},"z":"\\u00e9"}`);
     const rows = await typedRows(documents, [of(type)]);

@@ -129,8 +129,8 @@ const document = `multiIf(
     trimLeft(properties),
   isValidJSON(${exactDocument('properties')}), concat(' ', ${exactDocument('properties')}), '')`;
 
-// What few rows need is made of arrays that are empty in the others: a condition alone does not keep
-// the store from computing it for all.
+// Arrays for few rows are made of what is empty in the others: a condition alone does not keep the
+// store from computing them for all.
 
 const isMarked = `startsWith(sluice_document, ' ')`;
 /** The JSON texts of the values, in the order of the names. */
