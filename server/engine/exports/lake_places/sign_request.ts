@@ -8,8 +8,10 @@ const reading = new Set(['GET', 'HEAD']);
 const writing = new Set([...reading, 'PUT', 'POST', 'DELETE']);
 /** Headers that a proxy on the way may change; they stay unsigned. */
 // A copy reads another object, and a grant shows this one to others.
-const taken =
-  /^x-amz-(?:content-sha256|date|checksum-[\w-]+|sdk-[\w-]+|server-side-encryption[\w-]*|meta-[\w-]+|decoded-content-length|trailer|user-agent|storage-class|te)$/;
+const taken = new RegExp(
+  '^x-amz-(?:content-sha256|date|checksum-[\\w-]+|sdk-[\\w-]+|server-side-encryption[\\w-]*|' +
+    'meta-[\\w-]+|decoded-content-length|trailer|user-agent|storage-class|te)$',
+);
 const unsigned = new Set([
   'authorization',
   'connection',
