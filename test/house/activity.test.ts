@@ -12,6 +12,18 @@ import { everyRoute } from './every_route.ts';
  * the change is refused, and what that is.
  */
 const before_write: Record<string, string> = {
+  ...Object.fromEntries(
+    [
+      'POST /iceberg/v1/:project_id/namespaces',
+      'DELETE /iceberg/v1/:project_id/namespaces/:namespace',
+      'POST /iceberg/v1/:project_id/namespaces/:namespace/properties',
+      'POST /iceberg/v1/:project_id/namespaces/:namespace/tables',
+      'POST /iceberg/v1/:project_id/namespaces/:namespace/register',
+      'DELETE /iceberg/v1/:project_id/namespaces/:namespace/tables/:table',
+      'POST /iceberg/v1/:project_id/namespaces/:namespace/tables/:table',
+      'POST /iceberg/v1/:project_id/tables/rename',
+    ].map((name) => [name, 'Reads names and body, and tells errors as Iceberg does.'] as const),
+  ),
   'POST /api/sessions/': 'Counts the try and checks the password.',
   'POST /api/users/@me/email/': 'Counts the try and checks the password.',
   'POST /api/users/@me/password/':

@@ -20,7 +20,11 @@ const harness = shareHarness({
   clickhouse: false,
   opened: async () => {
     routes = (await everyRoute(harness.deps)).filter(
-      (route) => route.scope !== 'public' && !route.path.startsWith('/api/destinations/'),
+      (route) =>
+        route.scope !== 'public' &&
+        !route.path.startsWith('/api/destinations/') &&
+        // Tables have names and no ids: server/api/iceberg/catalog.test.ts tries a stranger.
+        !route.path.startsWith('/iceberg/'),
     );
     own = await harness.newOrganization();
     cookie = await harness.newSession(own.user);

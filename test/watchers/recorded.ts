@@ -39,7 +39,6 @@ export const not_recorded: Record<string, string> = {
   'POST /api/projects/:project_id/plugin_configs/try_out/': 'Runs code once and keeps nothing.',
   'POST /api/projects/:project_id/query/validate/': 'Looks at a text and stores nothing.',
   'POST /api/sessions/passkey/begin/': 'Gives a challenge and stores nothing.',
-  'POST /iceberg/v1/oauth/tokens': 'Gives a token and stores nothing.',
   'POST /iceberg/v1/:project_id/namespaces/:namespace/tables/:table/metrics': 'Stores nothing.',
   'POST /iceberg/v1/:project_id/namespaces/:namespace/tables/:table/sign':
     'Signs a request and stores nothing.',
@@ -114,6 +113,8 @@ const patternsOf = (routes: Record<string, string>) =>
   Object.keys(routes).map((name) => new RegExp(`^${name.replaceAll(/:\w+/g, '[^/]+')}$`));
 const not_looked_at = [
   ...patternsOf(not_recorded),
+  // Gives a token and stores nothing.
+  /^POST \/iceberg\/v1\/oauth\/tokens$/,
   // A list of SCIM that is asked for by POST.
   /^POST \/scim\/v2\/[^/]+\/(?:\w+\/)?\.search$/,
   // Requests of SDKs for other things change nothing, and their paths also work without a slash.

@@ -380,7 +380,7 @@ async function exportOf(): Promise<{ id: string }> {
   return body as { id: string };
 }
 
-test('another organization sees and changes nothing, in the words of what there is not', async () => {
+test('another organization sees and changes nothing, and is told nothing', async () => {
   const stranger = await harness.newOrganization();
   const unknown = '/iceberg/v1/2147483647';
   for (const [method, path] of [

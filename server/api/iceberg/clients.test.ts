@@ -9,9 +9,9 @@ import { aroundTests, folderAroundTests } from '../../../test/around_tests.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 
-// Installed by `python3 -m venv peers/lake && peers/lake/bin/pip install 'pyiceberg[pyarrow]==0.12.0'
-// duckdb==1.5.5 duckdb-extensions==1.5.5 duckdb-extension-iceberg==1.5.5
-// duckdb-extension-avro==1.5.5 duckdb-extension-httpfs==1.5.5`.
+// Installed by `python3 -m venv peers/lake && peers/lake/bin/pip install
+// 'pyiceberg[pyarrow]==0.12.0' duckdb==1.5.5 duckdb-extensions==1.5.5
+// duckdb-extension-iceberg==1.5.5 duckdb-extension-avro==1.5.5 duckdb-extension-httpfs==1.5.5`.
 const root = join(import.meta.dirname, '../../..');
 const python = join(root, 'peers/lake/bin/python');
 const has = (module: string) =>

@@ -10,7 +10,7 @@ import { lakeDoor } from './door.ts';
 const namespace = '/v1/{prefix}/namespaces/{namespace}';
 const table = `${namespace}/tables/{table}`;
 
-/** What the catalog offers, in the words of the specification. Views are not among it. */
+/** The offer of the catalog, in the words of the specification, without views. */
 export const endpoints = [
   'GET /v1/{prefix}/namespaces',
   'POST /v1/{prefix}/namespaces',

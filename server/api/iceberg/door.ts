@@ -4,9 +4,13 @@ import { problem } from '../../platform/http/hidden_route.ts';
 
 /** The path of everything in a project, which clients call a prefix. */
 export const base = '/iceberg/v1/:project_id';
+/** The path of the namespaces. */
 export const namespaces_path = `${base}/namespaces`;
+/** The path of one namespace. */
 export const namespace_path = `${namespaces_path}/:namespace`;
+/** The path of the tables of a namespace. */
 export const tables_path = `${namespace_path}/tables`;
+/** The path of one table. */
 export const table_path = `${tables_path}/:table`;
 
 const json = 'application/json';

@@ -29,13 +29,11 @@ test('config names the project of the warehouse, and nobody else one', async () 
 });
 
 test('every endpoint that config names is there, and no other', () => {
+  const shown = (path: string) => path.replace('/iceberg', '').replace('{project_id}', '{prefix}');
   const routes = new Set(
     Object.entries(harness.hiddenRoutes()).flatMap(([path, methods]) =>
       path.startsWith('/iceberg/v1/{project_id}')
-        ? Object.keys(methods as object).map(
-            (method) =>
-              `${method.toUpperCase()} ${path.replace('/iceberg', '').replace('{project_id}', '{prefix}')}`,
-          )
+        ? Object.keys(methods as object).map((method) => `${method.toUpperCase()} ${shown(path)}`)
         : [],
     ),
   );

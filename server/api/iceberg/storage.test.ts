@@ -10,7 +10,7 @@ import { listenLocally } from '../../../test/servers/loopback.ts';
 import { openS3Server } from '../../../test/servers/object_stores/s3_server.ts';
 import type { S3Server } from '../../../test/servers/object_stores/s3_server.ts';
 
-/** What the token service was asked. */
+/** The requests to the token service. */
 const asked: URLSearchParams[] = [];
 let store: S3Server;
 let home: TestOrganization;
@@ -113,12 +113,12 @@ test('keys of the storage end within an hour and reach the table alone', async (
   assert.ok((objects!['Action'] as string[]).includes('s3:PutObject'));
   assert.deepEqual(names!['Condition'], { StringLike: { 's3:prefix': [`${key}/*`] } });
   assert.equal(asked.at(-1)!.get('DurationSeconds'), '3600');
-  // Who may only read gets keys that only read.
+  // A reader gets keys that only read.
   const reader = await harness.newKey(home.user, { scopes: ['lake:read'] });
   const path = `${base}/namespaces/vended/tables/events`;
   await harness.request('GET', path, { key: reader, headers: vended });
   assert.deepEqual(policies().at(-1)!.Statement[0]!['Action'], ['s3:GetObject']);
-  // Who does not ask for keys gets none.
+  // Without the header no keys are given.
   const plain = await home.ask('GET', path);
   assert.equal(plain.body['storage-credentials'], undefined);
   assert.doesNotMatch(JSON.stringify(plain.body.config), /key|token/);

@@ -16,7 +16,7 @@ export type Storage = {
   credentials: { prefix: string; config: Record<string, string> }[];
 };
 
-/** What the caller may do with the files of the table. */
+/** The rights of the caller on the files of the table. */
 export function rightsOn({ caller }: FastifyRequest, table: LakeTable): Rights {
   const writes = satisfying('lake:write');
   return table.takes_commits && caller.scopes.some((one) => writes.has(one)) ? 'write' : 'read';
@@ -80,7 +80,7 @@ export function tableText(
   return `{${location}"metadata":${metadata},"config":${JSON.stringify(config)}${keys}}`;
 }
 
-/** How the client wants to reach the files, from the header `X-Iceberg-Access-Delegation`. */
+/** The ways to the files that the client asks for, by `X-Iceberg-Access-Delegation`. */
 export function delegationOf({ headers }: FastifyRequest): Set<string> {
   const asked = headers['x-iceberg-access-delegation'];
   const known = ['vended-credentials', 'remote-signing'];
@@ -119,10 +119,11 @@ function signerOf(
 ): Record<string, string> {
   if (sign === undefined || delegation.size === 0) return {};
   const namespace = encodeURIComponent(levels.join('\u001F'));
+  const table = `namespaces/${namespace}/tables/${encodeURIComponent(name)}`;
   return {
     's3.remote-signing-enabled': 'true',
     's3.signer': 'S3V4RestSigner',
     's3.signer.uri': `${config.public_url.replace(/\/$/, '')}/iceberg`,
-    's3.signer.endpoint': `v1/${team_id}/namespaces/${namespace}/tables/${encodeURIComponent(name)}/sign`,
+    's3.signer.endpoint': `v1/${team_id}/${table}/sign`,
   };
 }

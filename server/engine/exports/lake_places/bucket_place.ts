@@ -20,7 +20,7 @@ const time_limit_ms = 60_000;
  */
 export function bucketPlace(
   place: S3Place & { prefix?: string },
-  { outbound, log }: Pick<Engine, 'outbound' | 'log'>,
+  { outbound, log, clock }: Pick<Engine, 'outbound' | 'log' | 'clock'>,
 ): LakePlace {
   const scheme = `s3://${place.bucket_name}/`;
   const folder = constantPart(place.prefix ?? '');
@@ -64,7 +64,7 @@ export function bucketPlace(
       ? {}
       : {
           sign: (location, rights, asked) =>
-            signedHeaders(place, { key: keyOf(location), rights }, asked, new Date()),
+            signedHeaders(place, { key: keyOf(location), rights }, asked, new Date(clock.now())),
         }),
   };
 }

@@ -1,6 +1,6 @@
 import type { WriteFile } from '../../model/lake_catalog/tables.ts';
 
-/** What a client may do with the files of a table. */
+/** The rights of a client on the files of a table. */
 export type Rights = 'read' | 'write';
 
 /** Keys for the files below a location, in the names of Iceberg's file readers. */

@@ -17,7 +17,7 @@ type Stored = StoredConfig & { destination_type: string };
  * export folder. Throws 400 for an export of the project that has no place for files.
  */
 export async function openLakePlace(
-  engine: Pick<Engine, 'secrets' | 'outbound' | 'export_dir' | 'aws_roles' | 'log'>,
+  engine: Pick<Engine, 'secrets' | 'outbound' | 'export_dir' | 'aws_roles' | 'log' | 'clock'>,
   db: Queryable,
   team_id: number,
   storage_id: string | null,
@@ -33,8 +33,8 @@ export async function openLakePlace(
   if (typeof config['bucket_name'] === 'string' || typeof config['container_name'] === 'string')
     throw new LakeRefused(
       'UnsupportedOperationException',
-      `The export ${storage_id} writes to ${stored.destination_type}. The catalog writes files of ` +
-        'clients to S3 and to the export folder only.',
+      `The export ${storage_id} writes to ${stored.destination_type}. The catalog writes files ` +
+        'of clients to S3 and to the export folder only.',
     );
   return folderPlace(engine.export_dir, team_id);
 }

@@ -7,8 +7,10 @@ const algorithm = 'AWS4-HMAC-SHA256';
 const reading = new Set(['GET', 'HEAD']);
 const writing = new Set([...reading, 'PUT', 'POST', 'DELETE']);
 /** Headers of S3 that are signed: a copy reads another object, a grant shows this one to others. */
-const taken =
-  /^x-amz-(?:content-sha256|date|checksum-[\w-]+|sdk-[\w-]+|server-side-encryption[\w-]*|meta-[\w-]+|decoded-content-length|trailer|user-agent|storage-class|te)$/;
+const taken = new RegExp(
+  '^x-amz-(?:content-sha256|date|checksum-[\\w-]+|sdk-[\\w-]+|server-side-encryption[\\w-]*|' +
+    'meta-[\\w-]+|decoded-content-length|trailer|user-agent|storage-class|te)$',
+);
 /** Headers that a proxy on the way may change; they stay unsigned. */
 const unsigned = new Set([
   'authorization',

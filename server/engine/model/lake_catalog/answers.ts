@@ -10,8 +10,7 @@ const kept_ms = 24 * 3_600_000;
 export type Keyed = { team_id: number; key: string; request_hash: Buffer };
 
 /**
- * What a change was answered: a text, or the table as it is when it is asked for again; neither for
- * an answer without a body.
+ * The answer to a change: a text, or the table as it is at a repeat; neither without a body.
  */
 export type Answered = { status: number; answer: string | null; table_id: string | null };
 

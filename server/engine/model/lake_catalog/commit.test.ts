@@ -99,7 +99,7 @@ type Whole = {
 const fileOf = (table: LakeTable) =>
   parseExactJson(files.get(table.metadata_location)!) as Whole & Record<string, unknown>;
 
-test('each commit writes a file before the pointer moves, with the one before in its log', async () => {
+test('each commit writes a file before the pointer moves, and names the one before', async () => {
   const created = await newTable('appended');
   assert.match(created.metadata_location, /^memory:\/\/lake\/appended\/metadata\/00000-[\w-]+\./);
   assert.deepEqual(fileOf(created).snapshots, []);
@@ -216,6 +216,29 @@ test('expired snapshots leave the file and the log before them', async () => {
     whole['snapshot-log'].map((one) => one['snapshot-id']),
     [ids[2]],
   );
+});
+
+test('a file has what is stored, whoever committed last', async () => {
+  const created = await newTable('followed');
+  const holds = async (table: LakeTable) =>
+    assert.equal(
+      files.get(table.metadata_location),
+      (await readWhole(harness.deps.db, created.id))!.text,
+    );
+  await holds(created);
+  await holds(await commit('followed', append(ids[0], null, 1)));
+  // A commit that is rolled back leaves nothing for the next one.
+  await assert.rejects(
+    inTransaction(async (tx) => {
+      const table = await holdTable(tx, team_id, { levels: ['lake'], name: 'followed' });
+      await commitTable(tx, table!, append(ids[2], ids[0], 2), surroundings);
+      throw new Error('The ledger refuses.');
+    }),
+  );
+  await holds(await commit('followed', append(ids[1], ids[0], 2)));
+  const removal = { action: 'remove-snapshots', 'snapshot-ids': [ids[0]] };
+  await holds(await commit('followed', { requirements: [], updates: [removal] }));
+  await holds(await commit('followed', append(ids[2], ids[1], 3)));
 });
 
 test('the list of metadata files is bounded', async () => {

@@ -5,12 +5,13 @@ import { applyUpdates, namedSnapshots } from './apply_updates.ts';
 import { keyOf, openDraft } from './draft.ts';
 import type { Draft, KnownSnapshot } from './draft.ts';
 import { longOf } from './fields.ts';
-import { newMetadata } from './metadata.ts';
+import { metadataText, newMetadata } from './metadata.ts';
 import type { NewTable, TableMetadata } from './metadata.ts';
 import type { Namespace } from './namespaces.ts';
 import { madeMetadata, readMetadata, unmadeMetadata } from './read_metadata.ts';
 import { checkRequirements, requireCreate } from './requirements.ts';
-import { insertTable, metadataUri, movePointer, wholeMetadata } from './tables.ts';
+import { appended, openTextCache } from './snapshot_texts.ts';
+import { insertTable, metadataUri, movePointer, storedTexts } from './tables.ts';
 import type { LakeTable, WriteFile } from './tables.ts';
 
 /** The requirements and updates of a commit, as a client of the specification sends them. */
@@ -20,6 +21,7 @@ export type Commit = { requirements: readonly unknown[]; updates: readonly unkno
 export type Surroundings = { writeFile: WriteFile; now_ms: number };
 
 const log_entries_usual = 100;
+const latest_texts = openTextCache();
 
 /** The place of a new table in the catalog. */
 export type NewTablePlace = {
@@ -72,7 +74,8 @@ async function storeNew(
   const row = { ...place, metadata_location, version: 0, metadata: draft.table };
   const table = await insertTable(tx, row);
   await storeSnapshots(tx, table.id, draft);
-  await writeFile(metadata_location, await wholeMetadata(tx, table));
+  const { snapshots, log } = await storedTexts(tx, table.id);
+  await writeFile(metadata_location, metadataText(writeExactJson(draft.table), snapshots, log));
   return table;
 }
 
@@ -125,8 +128,29 @@ export async function commitTable(
   const metadata = withEntry(draft.table, table, now_ms);
   const metadata_location = metadataUri(metadata.location, version);
   await storeSnapshots(tx, table.id, draft);
-  await writeFile(metadata_location, await wholeMetadata(tx, { id: table.id, metadata }));
+  const texts = textsAfter(table, draft) ?? (await storedTexts(tx, table.id));
+  await writeFile(
+    metadata_location,
+    metadataText(writeExactJson(metadata), texts.snapshots, texts.log),
+  );
+  latest_texts.keep(metadata_location, texts, table.metadata_location);
   return movePointer(tx, table, { metadata, metadata_location, version });
+}
+
+/** The snapshots and their log after the draft; undefined where they have to be read. */
+function textsAfter(table: LakeTable, { added, removed, logged }: Draft) {
+  const before = latest_texts.find(table.metadata_location);
+  if (before === undefined || removed.size > 0) return undefined;
+  return {
+    snapshots: appended(
+      before.snapshots,
+      [...added.values()].map(({ snapshot }) => writeExactJson(snapshot)),
+    ),
+    log: appended(
+      before.log,
+      logged.map(({ id, timestamp_ms }) => `{"snapshot-id":${id},"timestamp-ms":${timestamp_ms}}`),
+    ),
+  };
 }
 
 function changesNothing(before: TableMetadata, { table, added, removed, logged }: Draft): boolean {

@@ -1,7 +1,7 @@
 import type { Long } from './fields.ts';
 import type { TableMetadata } from './metadata.ts';
 
-/** What the catalog knows of a snapshot beside its text. */
+/** A stored snapshot, without its text. */
 export type KnownSnapshot = { id: string; timestamp_ms: number };
 
 /** A table while updates are applied to it. Snapshots are told as what changes of them. */
@@ -14,7 +14,7 @@ export type Draft = {
   removed: Set<string>;
   /** Entries for the end of the log, in their order. */
   logged: { id: string; timestamp_ms: number }[];
-  /** What `-1` stands for in the updates that follow. */
+  /** The ids that `-1` stands for in the updates that follow. */
   last_added: { schema?: number; spec?: number; order?: number };
 };
 

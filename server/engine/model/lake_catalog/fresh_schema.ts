@@ -9,8 +9,11 @@ export type Schema = Fields & { type: 'struct'; 'schema-id': number; fields: Fie
 /** Ids above are reserved for columns of metadata. */
 const field_id_max = 2_147_483_447;
 const depth_max = 32;
-const primitive =
-  /^(?:boolean|int|long|float|double|date|time|timestamp|timestamptz|timestamp_ns|timestamptz_ns|string|uuid|binary|unknown|variant|fixed\[\d{1,9}\]|decimal\(\d{1,2}, ?\d{1,2}\)|(?:geometry|geography)(?:\([^)]*\))?)$/;
+const primitive = new RegExp(
+  '^(?:boolean|int|long|float|double|date|time|timestamp|timestamptz|timestamp_ns|' +
+    'timestamptz_ns|string|uuid|binary|unknown|variant|fixed\\[\\d{1,9}\\]|' +
+    'decimal\\(\\d{1,2}, ?\\d{1,2}\\)|(?:geometry|geography)(?:\\([^)]*\\))?)$',
+);
 
 /**
  * The schema with ids from 1, as the catalog gives them to a new table: all fields of a level

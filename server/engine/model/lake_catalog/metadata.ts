@@ -34,7 +34,7 @@ export type TableMetadata = {
   'metadata-log': { 'metadata-file': string; 'timestamp-ms': number }[];
   statistics?: Fields[];
   'partition-statistics'?: Fields[];
-  /** Of format version 3 alone. */
+  /** There in format version 3 alone. */
   'next-row-id'?: Long;
 };
 
@@ -42,7 +42,7 @@ export type TableMetadata = {
 export const format_versions: readonly number[] = [1, 2, 3];
 const usual_format_version = 2;
 
-/** What a new table is made of; `schema`, `partition-spec` and `write-order` as in a request. */
+/** The parts of a new table; `schema`, `partition-spec` and `write-order` as in a request. */
 export type NewTable = {
   table_uuid: string;
   location: string;

@@ -33,7 +33,7 @@ export function checkedName(name: unknown, noun: string): string {
     name.isWellFormed();
   if (!fits)
     throw badRequest(
-      `${noun} has 1 to ${level_length_max} characters, none of them a slash or a control character.`,
+      `${noun} has 1 to ${level_length_max} characters, and no slash or control character.`,
     );
   return name;
 }

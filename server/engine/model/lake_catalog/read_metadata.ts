@@ -35,7 +35,10 @@ export function unmadeMetadata(
   };
 }
 
-/** The metadata, complete: unpartitioned and unsorted unless it says more. Throws 400 without a schema. */
+/**
+ * The metadata, complete: unpartitioned and unsorted unless it says more. Throws 400 without a
+ * schema.
+ */
 export function madeMetadata(metadata: TableMetadata): TableMetadata {
   const { schemas, 'partition-specs': specs, 'sort-orders': orders } = metadata;
   if (schemas.length === 0) throw badRequest('The commit gives the table no schema.');

@@ -4,15 +4,16 @@ import { fieldIdsOf } from './fresh_schema.ts';
 import type { Schema } from './fresh_schema.ts';
 import { badRequest } from './refusal.ts';
 
+/** One part of a partition: a column, and how its values are transformed. */
 export type PartitionField = {
   'source-id': number;
   'field-id': number;
   name: string;
   transform: string;
 } & Fields;
-/** How the files of a table are partitioned. */
+/** The partitions of a table's files. */
 export type PartitionSpec = { 'spec-id': number; fields: PartitionField[] };
-/** How the rows of a file are sorted; 0 is unsorted. */
+/** The order of the rows in a file; 0 is unsorted. */
 export type SortOrder = { 'order-id': number; fields: Fields[] };
 
 const transform = /^(?:identity|void|year|month|day|hour|(?:bucket|truncate)\[\d{1,9}\])$/;
