@@ -10,7 +10,7 @@ import type { Afterwards, RecordActivity } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { errorText } from './refusal.ts';
 
-/** Sends the table of the id as a load of it does. */
+/** Sends the table of the id, as a load does. */
 export type SendTable = (
   request: FastifyRequest,
   reply: FastifyReply,

@@ -36,10 +36,10 @@ export function commitRoutes(app: FastifyInstance, deps: Deps): void {
       sendTableById(deps, request, reply, id),
   };
   app.post(table_path, lakeDoor('lake:write', 200), (request, reply) => {
-    const commit = commitOf(exactBody(request));
+    const sent = exactBody(request);
     const name = tableOf(request);
     return changeLake(context, request, reply, async (tx, record) => {
-      const { table, is_new } = await commitOne(deps, tx, request, name, commit);
+      const { table, is_new } = await commitOne(deps, tx, request, name, sent);
       record(is_new ? entryOf('created', table) : 'nothing');
       return { status: 200, answer: null, table_id: table.id };
     });
@@ -48,10 +48,10 @@ export function commitRoutes(app: FastifyInstance, deps: Deps): void {
   app.post(`${base}/transactions/commit`, lakeDoor('lake:write', 204), (request, reply) => {
     const changes = changesOf(exactBody(request));
     return changeLake(context, request, reply, async (tx, record) => {
-      for (const { name, commit } of changes) {
-        if (asksToCreate(commit.requirements))
+      for (const { name, sent } of changes) {
+        if (asksToCreate(listOf(sent, 'requirements')))
           throw badRequest('A transaction over several tables creates none.');
-        await commitOne(deps, tx, request, name, commit);
+        await commitOne(deps, tx, request, name, sent);
       }
       record('nothing');
       return no_content;
@@ -67,7 +67,7 @@ export function commitRoutes(app: FastifyInstance, deps: Deps): void {
       if (held === undefined) throw noTable(from);
       requireCommits(held);
       const namespace = await holdNamespace(tx, team_id, to.levels);
-      // The keys of its files are those of its namespace.
+      // Its namespace has the keys of its files.
       if (namespace.batch_export_id !== held.storage_id)
         throw badRequest('The namespaces have their files in different places.');
       await renameTable(tx, held, namespace, to.name);
@@ -92,21 +92,24 @@ async function commitOne(
   tx: Transaction,
   request: FastifyRequest,
   name: TableName,
-  commit: Commit,
+  sent: Fields,
 ): Promise<{ table: LakeTable; is_new: boolean }> {
   const { team_id } = request.access as { team_id: number };
   const held = await holdTable(tx, team_id, name);
+  const { requirements } = sent;
+  const creates = Array.isArray(requirements) && asksToCreate(requirements);
+  if (held === undefined && !creates) throw noTable(name);
+  const commit = { requirements: listOf(sent, 'requirements'), updates: listOf(sent, 'updates') };
   const now_ms = clock.now();
   if (held !== undefined) {
     requireCommits(held);
     requirePlace(held.namespace_location, commit);
-    const { writeFile } = await openLakePlace(engine, team_id, held.storage_id);
+    const { writeFile } = await openLakePlace(engine, tx, team_id, held.storage_id);
     return { table: await commitTable(tx, held, commit, { writeFile, now_ms }), is_new: false };
   }
-  if (!asksToCreate(commit.requirements)) throw noTable(name);
   const namespace = await holdNamespace(tx, team_id, name.levels);
   requirePlace(namespace.location, commit);
-  const { writeFile } = await openLakePlace(engine, team_id, namespace.batch_export_id);
+  const { writeFile } = await openLakePlace(engine, tx, team_id, namespace.batch_export_id);
   const place = {
     team_id,
     namespace,
@@ -135,15 +138,11 @@ function uuidIn({ updates }: Commit): string {
   return uuid.toLowerCase();
 }
 
-function commitOf(sent: Fields): Commit {
-  return { requirements: listOf(sent, 'requirements'), updates: listOf(sent, 'updates') };
-}
-
 /** The commits of a transaction in the order in which all of them hold their tables. */
-function changesOf(sent: Fields): { name: TableName; commit: Commit }[] {
+function changesOf(sent: Fields): { name: TableName; sent: Fields }[] {
   const changes = listOf(sent, 'table-changes').map((one) => {
     const change = objectAt(one, 'table-changes');
-    return { name: nameAt(change, 'identifier'), commit: commitOf(change) };
+    return { name: nameAt(change, 'identifier'), sent: change };
   });
   const keyOf = ({ name }: { name: TableName }) => JSON.stringify([name.levels, name.name]);
   const sorted = changes.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));

@@ -22,7 +22,7 @@ type Door = { config: FastifyContextConfig; schema: FastifySchema; bodyLimit: nu
 
 /**
  * The options of a route of the catalog. The OpenAPI document leaves them out: what they take and
- * answer is the Iceberg REST specification, and docs/iceberg_catalog.md says how much of it.
+ * answer is the Iceberg REST specification, and docs/iceberg_catalog.md names its parts.
  */
 export function lakeDoor(
   scope: 'lake:read' | 'lake:write',

@@ -117,7 +117,7 @@ async function placeOf(
   const above =
     own === undefined ? await findNamespace(db, team_id, levels.slice(0, -1)) : undefined;
   const batch_export_id = own ?? above?.batch_export_id ?? null;
-  const root = above?.location ?? (await openLakePlace(engine, team_id, batch_export_id)).root;
+  const root = above?.location ?? (await openLakePlace(engine, db, team_id, batch_export_id)).root;
   const { location } = properties;
   return {
     location:
@@ -128,7 +128,7 @@ async function placeOf(
   };
 }
 
-/** The properties after the change, and what clients are told of it. Throws 400, 403 and 422. */
+/** The properties after the change, and the answer to the client. Throws 400, 403 and 422. */
 function changed(request: FastifyRequest, before: Record<string, string>) {
   const sent = exactBody(request);
   const removals = textListAt(sent['removals'] ?? [], 'removals');

@@ -20,7 +20,7 @@ export function signingRoute(app: FastifyInstance, deps: Deps): void {
     const table = await findTable(deps.db, request.access.team_id!, name);
     if (table === undefined) throw noTable(name);
     const asked = signableOf(exactBody(request));
-    const place = await openLakePlace(deps.engine, table.team_id, table.storage_id);
+    const place = await openLakePlace(deps.engine, deps.db, table.team_id, table.storage_id);
     if (place.sign === undefined)
       throw new LakeRefused(
         'UnsupportedOperationException',

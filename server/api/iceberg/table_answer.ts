@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { openLakePlace } from '../../engine/exports/lake_places/open_place.ts';
 import type { LakePlace, Rights } from '../../engine/exports/lake_places/lake_place.ts';
-import { findTableById, noTable, wholeMetadata } from '../../engine/model/lake_catalog/tables.ts';
+import { findTableById, noTable, readWhole } from '../../engine/model/lake_catalog/tables.ts';
 import type { LakeTable } from '../../engine/model/lake_catalog/tables.ts';
 import { satisfying } from '../../platform/http/caller/scopes.ts';
 import { etagOf, isKnown } from '../../platform/http/etag.ts';
@@ -38,17 +38,21 @@ export async function sendTable(
   const delegation = delegationOf(request);
   const rights = rightsOn(request, table);
   const period = delegation.size === 0 ? 0 : Math.floor(deps.clock.now() / fresh_ms);
-  const said = [table.metadata_location, mode, rights, [...delegation].join(), period];
-  const tag = etagOf(JSON.stringify(said));
-  if (request.method === 'GET' && isKnown(request, tag))
-    return reply.code(304).header('etag', tag).send();
+  const tagOf = (uri: string) =>
+    etagOf(JSON.stringify([uri, mode, rights, [...delegation].join(), period]));
+  const known = tagOf(table.metadata_location);
+  if (request.method === 'GET' && isKnown(request, known))
+    return reply.code(304).header('etag', known).send();
   const storage = await storageOf(deps, table, rights, delegation);
-  const text = await wholeMetadata(deps.db, table, mode);
+  // Another commit may have come since: pointer and metadata are of one moment.
+  const whole = await readWhole(deps.db, table.id, mode);
+  if (whole === undefined) throw noTable(table);
+  const { metadata_location: uri, text } = whole;
   return reply
     .code(200)
     .type('application/json')
-    .header('etag', tag)
-    .send(tableText(table.metadata_location, text, storage));
+    .header('etag', tagOf(uri))
+    .send(tableText(uri, text, storage));
 }
 
 /** Sends the table of an id; throws 404 where it is gone. */
@@ -95,7 +99,7 @@ export async function storageOf(
   rights: Rights,
   delegation: ReadonlySet<string>,
 ): Promise<Storage> {
-  const place = await openLakePlace(deps.engine, table.team_id, table.storage_id);
+  const place = await openLakePlace(deps.engine, deps.db, table.team_id, table.storage_id);
   const grant = delegation.has('vended-credentials')
     ? await place.grant(table.location, rights)
     : undefined;

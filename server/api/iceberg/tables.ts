@@ -6,7 +6,7 @@ import { createTable, registerTable } from '../../engine/model/lake_catalog/comm
 import type { NewTablePlace } from '../../engine/model/lake_catalog/commit.ts';
 import { textOf } from '../../engine/model/lake_catalog/fields.ts';
 import { metadataText, newMetadata } from '../../engine/model/lake_catalog/metadata.ts';
-import type { NewTable } from '../../engine/model/lake_catalog/metadata.ts';
+import type { NewTable, TableMetadata } from '../../engine/model/lake_catalog/metadata.ts';
 import {
   checkedName,
   findNamespace,
@@ -66,9 +66,9 @@ const contextOf = (deps: Deps) => ({
 });
 
 /** Removes the files of a dropped table where no other table can have any in its folder. */
-async function purgeFiles({ engine }: Deps, table: LakeTable): Promise<void> {
+async function purgeFiles({ engine, db }: Deps, table: LakeTable): Promise<void> {
   if (!isOwnFolder(table.location, table.metadata['table-uuid'])) return;
-  const place = await openLakePlace(engine, table.team_id, table.storage_id);
+  const place = await openLakePlace(engine, db, table.team_id, table.storage_id);
   await place.removeAll(table.location);
 }
 
@@ -124,6 +124,7 @@ function createRoutes(app: FastifyInstance, deps: Deps): void {
     const sent = exactBody(request);
     const namespace = await getNamespace(deps, request);
     const name = checkedName(sent['name'], 'The name of a table');
+    const named = { levels: namespace.levels, name };
     const table_uuid = uuidv4();
     const { location } = sent;
     const asked: Omit<NewTable, 'now_ms'> = {
@@ -137,8 +138,13 @@ function createRoutes(app: FastifyInstance, deps: Deps): void {
       write_order: sent['write-order'],
       properties: sent['properties'] ?? {},
     };
-    if (sent['stage-create'] === true) return stage(deps, request, reply, namespace, name, asked);
-    const { writeFile } = await placeOf(deps, request, namespace);
+    const { writeFile, prepare } = await placeOf(deps, request, namespace);
+    if ((await findTable(deps.db, request.access.team_id!, named)) !== undefined)
+      throw tableExists(named);
+    const metadata = newMetadata({ ...asked, now_ms: deps.clock.now() });
+    await prepare(asked.location);
+    if (sent['stage-create'] === true)
+      return stage(deps, request, reply, namespace, name, metadata);
     return changeLake(contextOf(deps), request, reply, async (tx, record) => {
       const place = await newPlace(tx, request, name);
       const surroundings = { writeFile, now_ms: deps.clock.now() };
@@ -167,8 +173,8 @@ function createRoutes(app: FastifyInstance, deps: Deps): void {
   });
 }
 
-const placeOf = ({ engine }: Deps, request: FastifyRequest, namespace: Namespace) =>
-  openLakePlace(engine, request.access.team_id!, namespace.batch_export_id);
+const placeOf = ({ engine, db }: Deps, request: FastifyRequest, namespace: Namespace) =>
+  openLakePlace(engine, db, request.access.team_id!, namespace.batch_export_id);
 
 async function newPlace(
   tx: Parameters<typeof holdNamespace>[0],
@@ -187,13 +193,10 @@ async function stage(
   reply: FastifyReply,
   { levels, batch_export_id: storage_id }: Namespace,
   name: string,
-  asked: Omit<NewTable, 'now_ms'>,
+  metadata: TableMetadata,
 ): Promise<FastifyReply> {
   const { team_id } = request.access as { team_id: number };
-  if ((await findTable(deps.db, team_id, { levels, name })) !== undefined)
-    throw tableExists({ levels, name });
-  const metadata = newMetadata({ ...asked, now_ms: deps.clock.now() });
-  const table = { levels, name, location: asked.location, team_id, storage_id };
+  const table = { levels, name, location: metadata.location, team_id, storage_id };
   const storage = await storageOf(deps, table, 'write', delegationOf(request));
   const text = metadataText(writeExactJson(metadata), '', '');
   return reply.type('application/json').send(tableText(null, text, storage));

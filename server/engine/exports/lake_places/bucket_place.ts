@@ -45,6 +45,7 @@ export function bucketPlace(
     root: `${scheme}${folder}lake`,
     config,
     writeFile: (uri, text) => bucket().put(keyOf(uri), text),
+    prepare: async () => undefined,
     readFile: async (uri) => {
       const stream = await bucket().read(keyOf(uri));
       return stream && Buffer.concat(await stream.toArray()).toString('utf8');
@@ -75,8 +76,8 @@ function constantPart(prefix: string): string {
 }
 
 /**
- * Asks AWS STS for keys that reach the table alone: those of the role of the destination, or of its
- * user. Undefined where another store than AWS has the bucket, or STS refuses.
+ * Asks AWS STS for keys that reach the table alone, as the role of the destination or as its user.
+ * Undefined where another store than AWS has the bucket, or STS refuses.
  */
 async function vend(
   place: S3Place,
@@ -127,7 +128,7 @@ async function vend(
 }
 
 /** The inline policy of vended keys: the objects of the table, and their names. */
-export function policyOf(bucket: string, key: string, rights: Rights) {
+function policyOf(bucket: string, key: string, rights: Rights) {
   const reading = ['s3:GetObject'];
   const writing = [...reading, 's3:PutObject', 's3:DeleteObject', 's3:AbortMultipartUpload'];
   return {

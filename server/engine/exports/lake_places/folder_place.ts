@@ -13,15 +13,16 @@ const scheme = 'file://';
  * of a path is a symbolic link.
  */
 export function folderPlace(export_dir: string, team_id: number): LakePlace {
+  const createFolder = async (path: string) => {
+    await createFolders(path);
+    await requireInside(export_dir, path);
+  };
   return {
     root: scheme + join(export_dir, 'lake', String(team_id)),
     config: {},
     writeFile: async (uri, text) => {
       const path = pathOf(export_dir, uri);
-      await createFolders(dirname(path));
-      await requireInside(export_dir, dirname(path));
-      // Some clients do not create the folder of the files that they write.
-      await createFolders(join(dirname(dirname(path)), 'data'));
+      await createFolder(dirname(path));
       const file = await open(path, 'wx');
       try {
         await file.writeFile(text);
@@ -30,6 +31,11 @@ export function folderPlace(export_dir: string, team_id: number): LakePlace {
         await file.close();
       }
       await syncFolder(dirname(path));
+    },
+    // Some clients do not create the folders of the files that they write.
+    prepare: async (location) => {
+      const path = pathOf(export_dir, location);
+      for (const part of ['data', 'metadata']) await createFolder(join(path, part));
     },
     readFile: async (uri) => {
       const path = pathOf(export_dir, uri);

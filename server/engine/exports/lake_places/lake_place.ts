@@ -21,6 +21,8 @@ export type LakePlace = {
   /** Settings that every client needs to find the files; no secret. */
   config: Record<string, string>;
   writeFile: WriteFile;
+  /** Creates the folders of a table that a client is about to write; a bucket needs none. */
+  prepare(location: string): Promise<void>;
   /** The text of a file; undefined where there is none. */
   readFile(uri: string): Promise<string | undefined>;
   /** Removes every file below the location. */

@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag';
+import type { Queryable } from '../../../platform/postgres/database.ts';
 import { loadConfig } from '../../model/destination/stored_config.ts';
 import type { StoredConfig } from '../../model/destination/stored_config.ts';
 import { LakeRefused } from '../../model/lake_catalog/refusal.ts';
@@ -16,12 +17,13 @@ type Stored = StoredConfig & { destination_type: string };
  * export folder. Throws 400 for an export of the project that has no place for files.
  */
 export async function openLakePlace(
-  engine: Pick<Engine, 'db' | 'secrets' | 'outbound' | 'export_dir' | 'aws_roles' | 'log'>,
+  engine: Pick<Engine, 'secrets' | 'outbound' | 'export_dir' | 'aws_roles' | 'log'>,
+  db: Queryable,
   team_id: number,
   storage_id: string | null,
 ): Promise<LakePlace> {
   if (storage_id === null) return folderPlace(engine.export_dir, team_id);
-  const stored = await engine.db.row<Stored>(sql`
+  const stored = await db.row<Stored>(sql`
     SELECT destination_type, destination_config, destination_secrets FROM batch_exports
     WHERE id = ${storage_id}::uuid AND team_id = ${team_id}`);
   if (stored === undefined)

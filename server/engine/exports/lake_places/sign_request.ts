@@ -7,6 +7,9 @@ const algorithm = 'AWS4-HMAC-SHA256';
 const reading = new Set(['GET', 'HEAD']);
 const writing = new Set([...reading, 'PUT', 'POST', 'DELETE']);
 /** Headers that a proxy on the way may change; they stay unsigned. */
+// A copy reads another object, and a grant shows this one to others.
+const taken =
+  /^x-amz-(?:content-sha256|date|checksum-[\w-]+|sdk-[\w-]+|server-side-encryption[\w-]*|meta-[\w-]+|decoded-content-length|trailer|user-agent|storage-class|te)$/;
 const unsigned = new Set([
   'authorization',
   'connection',
@@ -32,6 +35,10 @@ export function signedHeaders(
   const path = pathInBucket(place, url);
   if (!(rights === 'write' ? writing : reading).has(method))
     throw refused(`${method} needs the right to write the table.`);
+  const foreign = Object.keys(asked.headers)
+    .map((name) => name.toLowerCase())
+    .find((name) => name.startsWith('x-amz-') && !unsigned.has(name) && !taken.test(name));
+  if (foreign !== undefined) throw refused(`The header ${foreign} is not signed.`);
   if (!isOfTable(path, url, method, key))
     throw refused('The request is not for a file of the table.');
   return sign(place, { ...asked, method }, url, now);
@@ -107,6 +114,8 @@ function sign(
   const secret: string | Buffer = `AWS4${place.aws_secret_access_key}`;
   const signing_key = scope.reduce<string | Buffer>((by, part) => hmac(by, part), secret);
   const signature = hmac(signing_key, text).toString('hex');
+  // Clients name the host themselves.
+  if (!given.some(([name]) => name === 'host')) sent.delete('host');
   return {
     ...Object.fromEntries(sent),
     authorization: [

@@ -1,3 +1,4 @@
+// Length: one table after the other shows one promise of a commit.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { v4 as uuidv4 } from 'uuid';
@@ -9,7 +10,7 @@ import { commitTable, createByCommit, createTable, registerTable } from './commi
 import type { Commit, Surroundings } from './commit.ts';
 import { createNamespace, dropNamespace, findNamespace, holdNamespace } from './namespaces.ts';
 import { LakeRefused } from './refusal.ts';
-import { findTable, holdTable, listTables, wholeMetadata } from './tables.ts';
+import { findTable, holdTable, listTables, readWhole } from './tables.ts';
 import type { LakeTable } from './tables.ts';
 
 const files = new Map<string, string>();
@@ -123,8 +124,12 @@ test('each commit writes a file before the pointer moves, with the one before in
     name: 'appended',
   }))!;
   assert.equal(found.metadata_location, second.metadata_location);
-  assert.equal(await wholeMetadata(harness.deps.db, found), files.get(second.metadata_location));
-  const named = parseExactJson(await wholeMetadata(harness.deps.db, found, 'refs')) as Whole;
+  assert.deepEqual(await readWhole(harness.deps.db, found.id), {
+    metadata_location: second.metadata_location,
+    text: files.get(second.metadata_location),
+  });
+  const { text } = (await readWhole(harness.deps.db, found.id, 'refs'))!;
+  const named = parseExactJson(text) as Whole;
   assert.deepEqual(
     named.snapshots.map((one) => one['snapshot-id']),
     [ids[1]],
@@ -279,7 +284,7 @@ test('a table that its writer prepared is made by one commit, snapshot included'
       surroundings.now_ms,
     ),
   );
-  assert.deepEqual(parseExactJson(await wholeMetadata(harness.deps.db, registered)), whole);
+  assert.deepEqual(parseExactJson((await readWhole(harness.deps.db, registered.id))!.text), whole);
 });
 
 test('names are taken once, and a namespace with something in it stays', async () => {

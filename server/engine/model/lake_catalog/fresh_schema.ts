@@ -45,7 +45,7 @@ export function freshSchema(given: unknown): {
   return { schema, last_column_id: last, idOf };
 }
 
-/** A type with ids by `next`: those of a level before those inside. */
+/** A type with ids by `next`: a level before what is inside. */
 function renumbered(type: unknown, next: (id: number) => number): unknown {
   if (!isFields(type)) return type;
   if (type['type'] === 'list') {

@@ -54,8 +54,8 @@ export type NewTable = {
 };
 
 /**
- * The metadata of a table without snapshots. Field ids are given anew, from 1, all of one level
- * before those inside: read them back. Throws 400 for a schema, spec or order that is none.
+ * The metadata of a table without snapshots. Field ids are new, from 1, all of one level before
+ * what is inside: read them back. Throws 400 for a schema, spec or order that is none.
  */
 export function newMetadata(asked: NewTable): TableMetadata {
   const { 'format-version': version, ...properties } = textsAt(

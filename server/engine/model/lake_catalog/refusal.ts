@@ -13,8 +13,7 @@ const statuses = {
 } as const;
 
 /**
- * A request to the catalog that was refused: nothing of it was done. `message` is shown to the
- * caller.
+ * A request to the catalog that was refused and changed nothing. `message` is shown to the caller.
  */
 export class LakeRefused extends Error {
   readonly type: keyof typeof statuses;

@@ -111,14 +111,14 @@ function addSpec({ table, last_added }: Draft, update: Fields): void {
 }
 
 /** The schema of the id; throws 400 where the table has none. */
-export function schemaOf(table: TableMetadata, id: number): Schema {
+function schemaOf(table: TableMetadata, id: number): Schema {
   const found = table.schemas.find((one) => one['schema-id'] === id);
   if (found === undefined) throw badRequest(`The table has no schema ${id}.`);
   return found;
 }
 
 /** The current schema of the table. */
-export function currentSchema(table: TableMetadata): Schema {
+function currentSchema(table: TableMetadata): Schema {
   return schemaOf(table, table['current-schema-id']);
 }
 

@@ -37,7 +37,7 @@ function addSnapshot({ table, known, added }: Draft, update: Fields): void {
     textOf(snapshot, 'manifest-list');
     const sequence = longOf(snapshot, 'sequence-number');
     const isLater = BigInt(sequence) > BigInt(table['last-sequence-number']);
-    // The writer counted from a state that another commit has left behind: it prepares it anew.
+    // The writer counted from a state that another commit has left behind: it has to rebase.
     if (!isLater && (snapshot['parent-snapshot-id'] ?? null) !== null)
       throw commitFailed(
         `The sequence number ${sequence} does not follow ${table['last-sequence-number']}: ` +

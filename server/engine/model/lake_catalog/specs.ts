@@ -18,8 +18,8 @@ export type SortOrder = { 'order-id': number; fields: Fields[] };
 const transform = /^(?:identity|void|year|month|day|hour|(?:bucket|truncate)\[\d{1,9}\])$/;
 
 /**
- * A spec whose fields have ids: those given, those of the same field in an earlier spec, else new
- * ones after the last. Throws 400 for one that does not fit the schema.
+ * A spec whose fields have ids: the given one, that of the same field in an earlier spec, else a
+ * new one after the last. Throws 400 for one that does not fit the schema.
  */
 export function boundSpec(
   given: unknown,

@@ -1,4 +1,5 @@
-import sql from 'sql-template-tag';
+import sql, { empty } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
 import { parseExactJson, writeExactJson } from '../../../platform/exact_json.ts';
 import { isDatabaseError } from '../../../platform/postgres/database.ts';
@@ -74,7 +75,7 @@ async function find(
   const row = await db.row<Stored>(sql`SELECT ${columns}
     FROM lake_tables t JOIN lake_namespaces n ON n.id = t.namespace_id
     WHERE n.team_id = ${team_id} AND n.levels = ${levels}::text[] AND t.name = ${name}
-    ${holds ? sql`FOR NO KEY UPDATE OF t` : sql``}`);
+    ${holds ? sql`FOR NO KEY UPDATE OF t` : empty}`);
   return row && read(row);
 }
 
@@ -173,20 +174,49 @@ export async function movePointer(
   return { ...table, ...next, location: next.metadata.location };
 }
 
-/** The whole metadata as it stands in the table's file; `refs`: only snapshots that have a name. */
+const log_texts = (table_id: Sql) => sql`(SELECT string_agg(
+    format('{"snapshot-id":%s,"timestamp-ms":%s}', snapshot_id, timestamp_ms), ',' ORDER BY number)
+  FROM lake_snapshot_log WHERE table_id = ${table_id})`;
+const snapshot_texts = (table_id: Sql, wanted = empty) => sql`(SELECT string_agg(snapshot, ','
+  ORDER BY number) FROM lake_snapshots WHERE table_id = ${table_id} ${wanted})`;
+
+/** The whole metadata of a table for its next file, with the snapshots that are stored by now. */
 export async function wholeMetadata(
-  db: Queryable,
+  tx: Transaction,
   { id, metadata }: Pick<LakeTable, 'id' | 'metadata'>,
-  snapshots: 'all' | 'refs' = 'all',
 ): Promise<string> {
-  const named = Object.values(metadata.refs).map((ref) => String(ref['snapshot-id']));
-  const wanted = snapshots === 'refs' ? sql`AND snapshot_id = ANY (${named}::bigint[])` : sql``;
-  const found = await db.row<{ snapshots: string | null; log: string | null }>(sql`
-    SELECT (SELECT string_agg(snapshot, ',' ORDER BY number) FROM lake_snapshots
-        WHERE table_id = ${id}::uuid ${wanted}) AS snapshots,
-      (SELECT string_agg(format('{"snapshot-id":%s,"timestamp-ms":%s}', snapshot_id, timestamp_ms),
-          ',' ORDER BY number) FROM lake_snapshot_log WHERE table_id = ${id}::uuid) AS log`);
+  const own = sql`${id}::uuid`;
+  const found = await tx.row<{ snapshots: string | null; log: string | null }>(
+    sql`SELECT ${snapshot_texts(own)} AS snapshots, ${log_texts(own)} AS log`,
+  );
   return metadataText(writeExactJson(metadata), found?.snapshots ?? '', found?.log ?? '');
+}
+
+/**
+ * Reads the pointer of a table and its whole metadata, both of one moment; with `refs`, only the
+ * snapshots that a branch or tag names. Undefined where there is no such table.
+ */
+export async function readWhole(
+  db: Queryable,
+  id: string,
+  snapshots: 'all' | 'refs' = 'all',
+): Promise<{ metadata_location: string; text: string } | undefined> {
+  const named = sql`AND snapshot_id IN (SELECT (ref ->> 'snapshot-id')::bigint
+    FROM jsonb_path_query(t.metadata::jsonb, '$.refs.*') ref)`;
+  const row = await db.row<
+    Pick<Stored, 'metadata_location' | 'metadata'> & {
+      snapshots: string | null;
+      log: string | null;
+    }
+  >(sql`SELECT t.metadata_location, t.metadata,
+      ${snapshot_texts(sql`t.id`, snapshots === 'refs' ? named : empty)} AS snapshots,
+      ${log_texts(sql`t.id`)} AS log FROM lake_tables t WHERE t.id = ${id}::uuid`);
+  return (
+    row && {
+      metadata_location: row.metadata_location,
+      text: metadataText(row.metadata, row.snapshots ?? '', row.log ?? ''),
+    }
+  );
 }
 
 /** Removes a table from the catalog; its files stay. */

@@ -1,3 +1,4 @@
+// Length: every update and requirement of the specification has its case here.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseExactJson, writeExactJson } from '../../../platform/exact_json.ts';
