@@ -38,12 +38,16 @@ export function locationOf({ place, config, root, team_id }: World): string {
   return root + tableFolder(place, config, team_id);
 }
 
-/** Writes a new small file of the table by its URI. */
+/**
+ * Writes a new small file of the table by its URI. An attempt that was stopped writes none: so its
+ * table cannot change while another one removes its files.
+ */
 export async function putFile(
-  { files, root }: Pick<World, 'files' | 'root'>,
+  { files, root, deps }: World,
   uri: string,
   content: Buffer | string,
 ): Promise<void> {
+  deps.signal.throwIfAborted();
   await files.put(nameIn(root, uri), content);
 }
 
