@@ -10,6 +10,7 @@ import {
   leadsElsewhere,
   mustBeFilled,
   secretHint,
+  shownValue,
   valueOf,
 } from './config.ts';
 import type { KeySchema, Typed } from './config.ts';
@@ -54,6 +55,15 @@ const stored = {
   bucket: null,
   names: ['x'],
 };
+
+test('a list of known values is a choice of their combinations', () => {
+  const schema = { type: 'array', items: { enum: ['date', 'event'] }, default: [] };
+  const choices = choicesOf({ formats: [] } as never, 'partition_by', schema, () => '');
+  assert.deepEqual(choices, ['', 'date', 'event', 'date\nevent']);
+  assert.deepEqual([kindOf(schema), valueOf(schema, 'date\nevent')], ['choice', ['date', 'event']]);
+  assert.equal(shownValue(schema, ['event', 'date']), 'date\nevent');
+  assert.equal(valueOf(schema, ''), undefined);
+});
 
 test('each kind of value has its field, and is sent as typed', () => {
   const kinds = Object.values(schemas).map(kindOf);

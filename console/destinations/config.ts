@@ -4,6 +4,7 @@ import type { DestinationType } from '../../server/api/destinations/schema.ts';
 export type KeySchema = {
   type?: string | string[];
   enum?: (string | null)[];
+  items?: { enum?: string[] };
   default?: unknown;
   title?: string;
   description?: string;
@@ -41,9 +42,9 @@ export function mustBeFilled(type: DestinationType, key: string): boolean {
 }
 
 /** Returns the kind of a key's field. */
-export function kindOf({ type, enum: choices, maxLength = 0 }: KeySchema): Kind {
+export function kindOf({ type, enum: choices, items, maxLength = 0 }: KeySchema): Kind {
   const name = [type ?? 'string'].flat().find((one) => one !== 'null');
-  if (choices !== undefined) return 'choice';
+  if (choices !== undefined || items?.enum !== undefined) return 'choice';
   if (name === 'boolean') return 'box';
   if (name === 'integer' || name === 'number') return 'number';
   if (name === 'array') return 'list';
@@ -59,7 +60,9 @@ function isNullable({ type }: KeySchema): boolean {
 export function shownValue(schema: KeySchema, stored: unknown): string | boolean {
   const value = stored === undefined ? schema.default : stored;
   if (kindOf(schema) === 'box') return value === true;
-  if (Array.isArray(value)) return value.join('\n');
+  const order = schema.items?.enum ?? [];
+  if (Array.isArray(value))
+    return value.toSorted((one, other) => order.indexOf(one) - order.indexOf(other)).join('\n');
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
@@ -71,7 +74,8 @@ export function valueOf(schema: KeySchema, typed: string | boolean): unknown {
   if (typeof typed === 'boolean') return typed;
   const kind = kindOf(schema);
   const lines = typed.split('\n').filter((line) => line.trim() !== '');
-  if (kind === 'list') return lines.length === 0 ? undefined : lines;
+  if (kind === 'list' || schema.items?.enum !== undefined)
+    return lines.length === 0 ? undefined : lines;
   if (kind === 'pairs')
     return lines.length === 0
       ? undefined
@@ -148,12 +152,20 @@ export function choicesOf(
   schema: KeySchema,
   chosen: (key: string) => string | boolean,
 ): (string | null)[] {
+  if (schema.items?.enum !== undefined) return ['', ...combinationsOf(schema.items.enum)];
   const choices = schema.enum ?? [];
   if (key !== 'compression') return choices;
   const format = formats.find((one) => chosen(one.key) === one.format);
   return format === undefined
     ? choices
     : choices.filter((one) => one === null || format.compressions.includes(one));
+}
+
+/** Every choice of some of the values, each value on a line. */
+function combinationsOf([first, ...others]: string[]): string[] {
+  if (first === undefined) return [];
+  const rest = combinationsOf(others);
+  return [first, ...rest, ...rest.map((one) => `${first}\n${one}`)];
 }
 
 /** A key and its value after the change; undefined where it stays as it is. */

@@ -88,6 +88,9 @@ export function FilterFields(given: Given) {
     ));
 }
 
+const none = { value: '', label: 'None' };
+const labelled = (value: string) => ({ value, label: value.replaceAll('\n', ' and ') });
+
 type OneField = Given & { name: string; schema: KeySchema; elsewhere: string[] };
 
 function Field(given: OneField) {
@@ -126,7 +129,7 @@ function Field(given: OneField) {
         onChange={({ currentTarget }) => set(name, currentTarget.value)}
         data={choicesOf(type, name, schema, chosen)
           .toSorted((one, other) => Number(other === null) - Number(one === null))
-          .map((one) => (one === null ? { value: '', label: 'None' } : one))}
+          .map((one) => (one === null || one === '' ? none : labelled(one)))}
       />
     );
   const text = {

@@ -8,6 +8,7 @@ export const format_choices = [
   { value: 'CSV', label: 'CSV' },
   { value: 'JSONLines', label: 'JSON lines' },
   { value: 'Parquet', label: 'Parquet' },
+  { value: 'Avro', label: 'Avro' },
 ];
 
 /** One page of the downloads of a project, newest first. */

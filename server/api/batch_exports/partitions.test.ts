@@ -18,7 +18,7 @@ const delivering = aroundTests(async () => {
 });
 const { send, exported, work, ask } = erasing(() => delivering);
 
-/** Of 200 characters, and of 300 as a folder has them. */
+/** An event of 200 characters, which are 300 as a folder has them. */
 const long = 'x'.repeat(150) + '/'.repeat(50);
 /** Kiritimati is 14 hours ahead: events of these two hours are of two of its days. */
 const [earlier, later] = [9, 10].map(
@@ -62,7 +62,7 @@ const parted = {
   range: { start_at: '2026-03-01T00:00:00Z', end_at: '2026-03-02T00:00:00Z' },
 };
 
-test('files lie by the local day and the event of their rows, and are known everywhere', async () => {
+test('files lie by the local day and the event of their rows, and are known', async () => {
   const home = await delivering.harness.newOrganization();
   await insertEvents(home);
   const id = await exported(home, 'by_both', parted);

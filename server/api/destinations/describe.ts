@@ -50,6 +50,7 @@ const labels: Record<string, string> = {
   max_request_records: 'Maximum rows per request',
   max_request_size_mb: 'Maximum request size (MB)',
   mode: 'Loading method',
+  partition_by: 'Partition by',
   properties_data_type: 'Type of JSON columns',
   service_account_json: 'Service account key (JSON)',
   ssh_host_key: 'SSH host key fingerprint',

@@ -110,10 +110,10 @@ export function resolveQuery(text: string, options: { model: Model['name'] }): R
  */
 export function queryRelation(query: ResolvedQuery, run: QueryRun): QueryRelation {
   const { select, writer } = compile(query.tree, query.model, run);
-  const outputs = select.columns.map(
-    ({ sql, type }, index) =>
-      `${finalExpression(sql, type, query.has_native_types)} AS ${query.columns[index]!.expression}`,
-  );
+  const outputs = select.columns.map(({ sql, type }, index) => {
+    const value = finalExpression(sql, type, query.has_native_types);
+    return `${value} AS ${query.columns[index]!.expression}`;
+  });
   const rowKeys = ['inserted_at', models[query.model].key];
   const orderKeys = select.order.map(({ sql }, index) => `${sql} AS order_${index + 1}`);
   const text = `(SELECT ${[...outputs, ...(select.is_row_wise ? rowKeys : orderKeys)].join(', ')}

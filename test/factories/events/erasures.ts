@@ -7,7 +7,7 @@ import { newExport, projectBase } from '../batch_exports/batch_exports.ts';
 import { until } from '../batch_exports/delivering_harness.ts';
 import type { DeliveringHarness } from '../batch_exports/delivering_harness.ts';
 
-/** What an export of a test delivers, and into which files. */
+/** The rows that an export of a test delivers, and its files. */
 type Exported = {
   model?: string;
   range?: { start_at: string; end_at: string };

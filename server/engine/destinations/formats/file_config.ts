@@ -145,7 +145,7 @@ export function fileColumnFaults(columns: Column[], config: FileConfig): string[
     );
 }
 
-/** What keeps the rows of these columns from being parted so, or undefined. */
+/** Returns the reason why rows of these columns cannot be parted so, or undefined. */
 export function partitionFault(
   keys: readonly PartitionKey[],
   columns: readonly Column[],
@@ -155,7 +155,7 @@ export function partitionFault(
     .filter(({ name, type }) => !columns.some((column) => isOwn(column, name, type)));
   if (lacking.length === 0) return undefined;
   const names = lacking.map(({ name }) => `\`${name}\``).join(' and ');
-  return `Files are parted by the model's own columns: the export has no ${names} as events have it.`;
+  return `Files are parted by columns of events: the export has no ${names} as it is stored.`;
 }
 
 function isOwn(column: Column, name: string, type: Column['type']): boolean {

@@ -30,9 +30,9 @@ function nameOf({ kind, of }: Nested): string {
 function valueOf(value: string, { kind, of }: Nested, depth: number): string {
   const name = `nested_${depth}`;
   const inner = of.nested === undefined ? scalarOf(name, of) : valueOf(name, of.nested, depth + 1);
-  return kind === 'list'
-    ? `arrayMap(${name} -> ${inner}, ${value})`
-    : `mapApply((key_${depth}, ${name}) -> (${textExpression(`key_${depth}`)}, ${inner}), ${value})`;
+  if (kind === 'list') return `arrayMap(${name} -> ${inner}, ${value})`;
+  const key = `key_${depth}`;
+  return `mapApply((${key}, ${name}) -> (${textExpression(key)}, ${inner}), ${value})`;
 }
 
 function scalarOf(value: string, { type }: NestedItem): string {

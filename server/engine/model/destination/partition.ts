@@ -1,5 +1,6 @@
 /** The facts of a row that files can be parted by, in the order of their folders. */
 export const partition_keys = ['date', 'event'] as const;
+/** One of them. */
 export type PartitionKey = (typeof partition_keys)[number];
 
 /** The parts that an export asks for; days are those of its time zone. */

@@ -16,6 +16,7 @@ export type ColumnType =
 
 /** The items of a list, or the values of a map whose keys are text. */
 export type Nested = { kind: 'list' | 'map'; of: NestedItem };
+/** The content of a list or map: a value, or a list or map again. */
 export type NestedItem = { type: ColumnType; nullable: boolean; nested?: Nested };
 
 /**
