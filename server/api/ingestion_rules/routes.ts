@@ -18,7 +18,6 @@ import {
   IngestionRuleCreate,
   IngestionRuleOrder,
   IngestionRulePatch,
-  IngestionRulePut,
   OrderedRules,
   RuleCounts,
   RuleCountsQuery,
@@ -52,8 +51,9 @@ const day_ms = 24 * 3_600_000;
  */
 export function ingestionRuleRoutes(app: FastifyInstance, deps: Deps): void {
   listRoutes(app, deps);
-  recordRoutes(app, deps);
+  recordRoute(app, deps);
   changeRoutes(app, deps);
+  deleteRoute(app);
   orderRoute(app);
   countsRoute(app, deps);
   tryRoute(app, deps);
@@ -111,7 +111,7 @@ function listRoutes(app: FastifyInstance, { db, secrets }: Deps): void {
   );
 }
 
-function recordRoutes(app: FastifyInstance, { db }: Deps): void {
+function recordRoute(app: FastifyInstance, { db }: Deps): void {
   app.get(
     one,
     {
@@ -120,7 +120,9 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
     },
     (request) => getRule(db, request),
   );
+}
 
+function deleteRoute(app: FastifyInstance): void {
   app.delete(
     one,
     {
@@ -144,7 +146,7 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
 
 function changeRoutes(app: FastifyInstance, { secrets }: Deps): void {
   const change =
-    (schema: typeof IngestionRulePatch | typeof IngestionRulePut) =>
+    (schema: typeof IngestionRulePatch | typeof IngestionRuleCreate) =>
     (request: FastifyRequest, reply: FastifyReply) =>
       write(request, reply, 200, async (tx, record) => {
         const team_id = request.access.team_id!;
@@ -178,11 +180,11 @@ function changeRoutes(app: FastifyInstance, { secrets }: Deps): void {
       schema: {
         summary: 'Change an ingestion rule; what may be left out keeps its value',
         description: holds,
-        body: IngestionRulePut,
+        body: IngestionRuleCreate,
         response,
       },
     },
-    change(IngestionRulePut),
+    change(IngestionRuleCreate),
   );
 }
 

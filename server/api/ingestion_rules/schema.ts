@@ -86,7 +86,7 @@ export const IngestionRule = Type.Object(
 export type IngestionRuleRow = Static<typeof IngestionRule>;
 
 const changes = Type.Partial(Type.Object(fields)).properties;
-/** Body of POST. */
+/** Body of POST and PUT; a PUT keeps the fields that it leaves out. */
 export const IngestionRuleCreate = Type.Object({
   ...changes,
   name: fields.name,
@@ -94,8 +94,6 @@ export const IngestionRuleCreate = Type.Object({
 });
 /** Body of PATCH: only what is sent is changed. */
 export const IngestionRulePatch = Type.Object(changes);
-/** Body of PUT: fields that are left out keep their value. */
-export const IngestionRulePut = IngestionRuleCreate;
 /** The fields that people decide. */
 export type IngestionRuleFields = Pick<IngestionRuleRow, keyof typeof fields>;
 

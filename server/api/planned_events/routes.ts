@@ -15,7 +15,6 @@ import {
   PlannedEvent,
   PlannedEventCreate,
   PlannedEventPatch,
-  PlannedEventPut,
   planned_event_defaults,
 } from './schema.ts';
 import type { PlannedEventFields, PlannedEventRow } from './schema.ts';
@@ -39,8 +38,9 @@ const holds = 'The change holds for requests that begin a second later.';
  */
 export function plannedEventRoutes(app: FastifyInstance, deps: Deps): void {
   listRoutes(app, deps);
-  recordRoutes(app, deps);
+  recordRoute(app, deps);
   changeRoutes(app);
+  deleteRoute(app);
 }
 
 function listRoutes(app: FastifyInstance, { db }: Deps): void {
@@ -83,7 +83,7 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
   );
 }
 
-function recordRoutes(app: FastifyInstance, { db }: Deps): void {
+function recordRoute(app: FastifyInstance, { db }: Deps): void {
   app.get(
     one,
     {
@@ -95,7 +95,9 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
     },
     (request) => getPlanned(db, request),
   );
+}
 
+function deleteRoute(app: FastifyInstance): void {
   app.delete(
     one,
     {
@@ -119,7 +121,7 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
 
 function changeRoutes(app: FastifyInstance): void {
   const change =
-    (schema: typeof PlannedEventPatch | typeof PlannedEventPut) =>
+    (schema: typeof PlannedEventPatch | typeof PlannedEventCreate) =>
     (request: FastifyRequest, reply: FastifyReply) =>
       write(request, reply, 200, async (tx, record) => {
         const team_id = request.access.team_id!;
@@ -153,11 +155,11 @@ function changeRoutes(app: FastifyInstance): void {
       schema: {
         summary: 'Change a planned event; what may be left out keeps its value',
         description: holds,
-        body: PlannedEventPut,
+        body: PlannedEventCreate,
         response,
       },
     },
-    change(PlannedEventPut),
+    change(PlannedEventCreate),
   );
 }
 
