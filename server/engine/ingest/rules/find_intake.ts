@@ -12,7 +12,7 @@ import type { Intake, Wishes } from './intake.ts';
 export type IntakeFinder = (team_id: number) => Intake | undefined | Promise<Intake | undefined>;
 
 /** Age up to which an answer holds. */
-export const intake_age_ms_max = 1_000;
+const intake_age_ms_max = 1_000;
 const kept_max = 10_000;
 
 type State = {

@@ -46,7 +46,7 @@ export type Judge = (
 ) => Judged;
 
 /** The source of a change that no rule made. */
-export const user_agent_source = 'user_agent';
+const user_agent_source = 'user_agent';
 
 /** The wishes as an intake; undefined where events stay as they are. */
 export function intakeOf(team_id: number, wishes: Wishes): Intake | undefined {
