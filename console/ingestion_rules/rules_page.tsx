@@ -75,7 +75,7 @@ function RuleList({ rules, project }: { rules: IngestionRuleRow[]; project: Proj
   const by_source = eventsBySource(counts.data?.results ?? []);
   const ids = rules.map(({ id }) => id);
   return (
-    <Rows columns={['Rule', 'Events', 'Action', 'Last 24 hours', '']}>
+    <Rows columns={['Rule', 'Events', 'Action', 'Last 24 hours', 'Order']}>
       {rules.map((rule, at) => (
         <Table.Tr key={rule.id}>
           <Table.Th scope="row">
@@ -96,7 +96,7 @@ function RuleList({ rules, project }: { rules: IngestionRuleRow[]; project: Proj
           <Table.Td data-label="Last 24 hours">
             {rule.enabled ? countWords(rule.action, by_source.get(rule.id) ?? 0) : 'Disabled'}
           </Table.Td>
-          <Table.Td>
+          <Table.Td data-label="Order">
             {may_change && at > 0 && (
               <MoveUp project_id={project_id} ids={movedUp(ids, at)} name={rule.name} />
             )}

@@ -51,8 +51,9 @@ const day_ms = 24 * 3_600_000;
  */
 export function ingestionRuleRoutes(app: FastifyInstance, deps: Deps): void {
   listRoutes(app, deps);
-  recordRoutes(app, deps);
+  recordRoute(app, deps);
   changeRoutes(app, deps);
+  deleteRoute(app);
   orderRoute(app);
   countsRoute(app, deps);
   tryRoute(app, deps);
@@ -110,7 +111,7 @@ function listRoutes(app: FastifyInstance, { db, secrets }: Deps): void {
   );
 }
 
-function recordRoutes(app: FastifyInstance, { db }: Deps): void {
+function recordRoute(app: FastifyInstance, { db }: Deps): void {
   app.get(
     one,
     {
@@ -119,7 +120,9 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
     },
     (request) => getRule(db, request),
   );
+}
 
+function deleteRoute(app: FastifyInstance): void {
   app.delete(
     one,
     {

@@ -86,7 +86,7 @@ export const IngestionRule = Type.Object(
 export type IngestionRuleRow = Static<typeof IngestionRule>;
 
 const changes = Type.Partial(Type.Object(fields)).properties;
-/** Body of POST. */
+/** Body of POST and PUT; a PUT keeps the fields that it leaves out. */
 export const IngestionRuleCreate = Type.Object({
   ...changes,
   name: fields.name,

@@ -38,8 +38,9 @@ const holds = 'The change holds for requests that begin a second later.';
  */
 export function plannedEventRoutes(app: FastifyInstance, deps: Deps): void {
   listRoutes(app, deps);
-  recordRoutes(app, deps);
+  recordRoute(app, deps);
   changeRoutes(app);
+  deleteRoute(app);
 }
 
 function listRoutes(app: FastifyInstance, { db }: Deps): void {
@@ -82,7 +83,7 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
   );
 }
 
-function recordRoutes(app: FastifyInstance, { db }: Deps): void {
+function recordRoute(app: FastifyInstance, { db }: Deps): void {
   app.get(
     one,
     {
@@ -94,7 +95,9 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
     },
     (request) => getPlanned(db, request),
   );
+}
 
+function deleteRoute(app: FastifyInstance): void {
   app.delete(
     one,
     {

@@ -61,7 +61,7 @@ export const PlannedEvent = Type.Object(
 export type PlannedEventRow = Static<typeof PlannedEvent>;
 
 const changes = Type.Partial(Type.Object(fields)).properties;
-/** Body of POST. */
+/** Body of POST and PUT; a PUT keeps the fields that it leaves out. */
 export const PlannedEventCreate = Type.Object({ ...changes, event: fields.event });
 /** Body of PATCH: only what is sent is changed. */
 export const PlannedEventPatch = Type.Object(changes);
