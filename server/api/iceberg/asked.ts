@@ -1,7 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import { badRequest } from '../../engine/model/lake_catalog/refusal.ts';
+import { noNamespace } from '../../engine/model/lake_catalog/namespaces.ts';
 import type { Page } from '../../engine/model/lake_catalog/namespaces.ts';
 import { objectAt } from '../../engine/model/lake_catalog/fields.ts';
+import { noTable } from '../../engine/model/lake_catalog/tables.ts';
 import type { TableName } from '../../engine/model/lake_catalog/tables.ts';
 import { parseExactJson } from '../../platform/exact_json.ts';
 import type { Fields } from '../../platform/fields.ts';
@@ -15,18 +17,28 @@ const page_size_usual = 1_000;
 export function exactBody(request: FastifyRequest): Fields {
   // Its size, depth and texts are looked at first.
   objectAt(jsonBody(request), 'The body');
-  return objectAt(parseExactJson(rawBody(request)?.toString('utf8') ?? '{}'), 'The body');
+  const bytes = rawBody(request);
+  return bytes === undefined
+    ? {}
+    : objectAt(parseExactJson(new TextDecoder().decode(bytes)), 'The body');
 }
 
 /** The levels of the namespace in the path. */
 export function levelsOf(request: FastifyRequest): string[] {
-  return split((request.params as { namespace: string }).namespace);
+  const levels = split((request.params as { namespace: string }).namespace);
+  if (levels.some(hasNul)) throw noNamespace(levels);
+  return levels;
 }
 
 /** The table in the path. */
 export function tableOf(request: FastifyRequest): TableName {
-  return { levels: levelsOf(request), name: (request.params as { table: string }).table };
+  const named = { levels: levelsOf(request), name: (request.params as { table: string }).table };
+  if (hasNul(named.name)) throw noTable(named);
+  return named;
 }
+
+/** True for a text that the store cannot hold, so nothing has that name. */
+const hasNul = (text: string) => text.includes('\0');
 
 /** The levels of the namespace whose children are asked for; none for the top. */
 export function parentOf(request: FastifyRequest): string[] {

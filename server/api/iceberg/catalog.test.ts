@@ -420,6 +420,10 @@ test('what is sent wrong is told as clients read it', async () => {
     requirements: [],
     updates: [{ action: 'add-moon' }],
   });
+  for (const unnamed of ['/namespaces/%00', '/namespaces/sales/tables/%00'])
+    assert.equal((await ask('GET', unnamed)).status, 404);
+  const marked = await ask('POST', path, '\ufeff{"requirements":[],"updates":[]}', json);
+  assert.equal(marked.status, 200, marked.text);
   const broken = await ask('POST', path, '{"requirements":', json);
   assert.deepEqual([broken.status, broken.body.error.type], [400, 'BadRequestException']);
   const anonymous = await harness.request('GET', `${base}/namespaces`);
