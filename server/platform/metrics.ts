@@ -47,6 +47,34 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
       labelNames: ['status', 'destination'],
       registers,
     }),
+    runs_active: new Gauge({
+      name: 'sluice_runs_active',
+      help: 'Export runs that this process is working on.',
+      registers,
+    }),
+    planner_lag_seconds: new Gauge({
+      name: 'sluice_planner_lag_seconds',
+      help: 'How late the oldest due export is; API processes look too, which plan none.',
+      registers,
+    }),
+    batch_exports: new Gauge({
+      name: 'sluice_batch_exports',
+      help: 'Batch exports of the server by state, as the overview has it; API processes look.',
+      labelNames: ['state'],
+      registers,
+    }),
+    ...deliveryCounters(registers),
+    ...ingestionCounters(registers),
+    ...diskGauges(registers),
+    ...migrationGauges(registers),
+    ...signInCounters(registers),
+    spans: spanCounter(registers),
+    ...replicaCounters(registers),
+  };
+}
+
+function deliveryCounters(registers: Registry[]) {
+  return {
     records_exported: new Counter({
       name: 'sluice_records_exported_total',
       help: 'Rows in slices that are safe at a destination.',
@@ -65,28 +93,6 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
       labelNames: ['destination'],
       registers,
     }),
-    runs_active: new Gauge({
-      name: 'sluice_runs_active',
-      help: 'Export runs that this process is working on.',
-      registers,
-    }),
-    planner_lag_seconds: new Gauge({
-      name: 'sluice_planner_lag_seconds',
-      help: 'How late the oldest due export is; API processes look too, which plan none.',
-      registers,
-    }),
-    batch_exports: new Gauge({
-      name: 'sluice_batch_exports',
-      help: 'Batch exports of the server by state, as the overview has it; API processes look.',
-      labelNames: ['state'],
-      registers,
-    }),
-    ...ingestionCounters(registers),
-    ...diskGauges(registers),
-    ...migrationGauges(registers),
-    ...signInCounters(registers),
-    spans: spanCounter(registers),
-    ...replicaCounters(registers),
   };
 }
 
