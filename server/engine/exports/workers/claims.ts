@@ -228,6 +228,10 @@ export async function claimRun(
   return (await claimAll(queryable, [runId], workerId))[0];
 }
 
+const rejection = sql`jsonb_build_object('rejected_rows', export.rejected_rows,
+  'rejected_rows_max', export.rejected_rows_max,
+  'rejected_percent_max', export.rejected_percent_max)`;
+
 /**
  * Puts those of the runs that still wait into a worker's hands, as `claimRun` does each, and gives
  * them in the given order.
@@ -287,9 +291,7 @@ async function claimAll(
       run.team_id, run.model, run.custom_query, run.write_rule, ${typed_fields},
         run.destination_type, run.destination_config, run.destination_secrets, run.steps,
         run.replaces,
-      jsonb_build_object('rejected_rows', export.rejected_rows, 'rejected_rows_max',
-        export.rejected_rows_max, 'rejected_percent_max', export.rejected_percent_max)
-        AS rejection, export.timezone, export.revision AS export_revision,
+      ${rejection} AS rejection, export.timezone, export.revision AS export_revision,
       export.deleted_at IS NOT NULL AS is_deleted`);
   const known = new Map(taken.map((run) => [run.id, run]));
   return runIds.flatMap((id) => known.get(id) ?? []);
