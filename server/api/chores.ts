@@ -89,15 +89,11 @@ export function choresOf(deps: Deps): Chore[] {
       work: (signal) => workBackgroundMigrations(deps, signal),
     },
     {
-      name: 'counting of events for their catalogue',
-      interval_ms: 5_000,
-      work: (signal) => countEvents(deps, signal),
-    },
-    {
       name: 'sending of mails',
       interval_ms: 2_000,
       work: (signal) => deps.outbox.sendDue(signal),
     },
+    ...catalogueOf(deps),
     ...downloadsOf(deps),
     ...erasuresOf(deps),
     ...removalsOf(deps),
@@ -175,6 +171,22 @@ async function sweepExports(deps: Deps, signal: AbortSignal | undefined): Promis
 async function sweepWarned({ db, clock, config }: Deps): Promise<void> {
   await sweepWarnings(db, clock.now());
   await sweepRefusedEvents(db, config.refused_events_days, clock.now());
+}
+
+/** Lists the chores of the event catalogue. */
+function catalogueOf(deps: Deps): Chore[] {
+  return [
+    {
+      name: 'counting of events for their catalogue',
+      interval_ms: 5_000,
+      work: (signal) => countEvents(deps, signal),
+    },
+    {
+      name: 'removal of the counts of days that the event catalogue no longer shows',
+      interval_ms: 3_600_000,
+      work: () => sweepDays(deps.db, deps.clock.now()),
+    },
+  ];
 }
 
 /** Lists the chores of downloads. */
@@ -256,11 +268,6 @@ function removalsOf(deps: Deps): Chore[] {
       name: 'removal of old ingestion warnings and refused events',
       interval_ms: 3_600_000,
       work: () => sweepWarned(deps),
-    },
-    {
-      name: 'removal of the counts of days that the event catalogue no longer shows',
-      interval_ms: 3_600_000,
-      work: () => sweepDays(deps.db, deps.clock.now()),
     },
     {
       name: 'removal of the salts of days that are over',

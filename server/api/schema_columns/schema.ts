@@ -109,7 +109,7 @@ export const NewSchemaColumn = Type.Object({
 export type NewSchemaColumn = Static<typeof NewSchemaColumn>;
 
 /** Most properties of one request to freeze them. */
-export const frozen_at_once_max = 500;
+const frozen_at_once_max = 500;
 
 /** The body of `freeze/`. */
 export const SchemaFreeze = Type.Object({

@@ -3,7 +3,7 @@ import type { PropertyType } from '../../model/schema/property_type.ts';
 import type { ValueKind } from './value_kind.ts';
 
 /** Fewer values say nothing of a type, least of all one. */
-export const proposed_values_min = 10;
+const proposed_values_min = 10;
 /** A type other than `json` is proposed only if so large a share of the values fits it. */
 const fitting_share_min = 0.9;
 

@@ -9,7 +9,7 @@ export const project_properties_max = 20_000;
 /** Longest name, in characters. */
 export const name_length_max = 400;
 /** The name under which the properties of all other events are counted; no event has it. */
-export const other_event = '';
+const other_event = '';
 
 /** The names that a project's catalogue has: properties by event. */
 export type KnownNames = { events: Set<string>; properties: Map<string, Set<string>> };

@@ -21,7 +21,7 @@ export function withMarkedNumbers(document: string): string {
     `'\\x02\\\\1\\x02\\\\2')`;
   const half = `'\\\\\\\\u[dD][89a-fA-F][0-9a-fA-F]{2}', '\\\\\\\\ufffd'`;
   const lone = `replaceRegexpAll(${aside}, ${half})`;
-  return `concat(' ', replaceAll(replaceAll(${lone}, ` + `'\\x02', '\\\\u'), '\\x01', '\\\\\\\\'))`;
+  return `concat(' ', replaceAll(replaceAll(${lone}, '\\x02', '\\\\u'), '\\x01', '\\\\\\\\'))`;
 }
 
 /**
