@@ -1,4 +1,4 @@
-import { fitWords } from './schema_columns.ts';
+import { fitWords } from './type_words.ts';
 
 /** Says how many values of a property fit its type. */
 export function Fit({ values, misfits }: { values: number | null; misfits: number | null }) {

@@ -41,13 +41,3 @@ export function stateOf(column: Pick<SchemaColumn, 'is_filled'> | 'proposed'): S
     ? { word: 'Frozen', tone: 'good', shape: 'check' }
     : { word: 'Removed', tone: 'muted', shape: 'stop' };
 }
-
-/** Says how many values of a property fit its type; null where nothing is counted. */
-export function fitWords(values: number | null, misfits: number | null): string | null {
-  if (values === null || misfits === null) return null;
-  if (values === 0) return 'No values yet';
-  const all = values.toLocaleString('en');
-  if (misfits === 0) return values === 1 ? 'The only value fits' : `All ${all} values fit`;
-  const verb = misfits === 1 ? 'does' : 'do';
-  return `${misfits.toLocaleString('en')} of ${all} values ${verb} not fit`;
-}

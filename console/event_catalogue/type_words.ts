@@ -33,3 +33,13 @@ export function percent(share: number): string {
   if (share < 1 && share > 0.99) return '> 99 %';
   return `${Math.round(share * 100)} %`;
 }
+
+/** Says how many values of a property fit its type; null where nothing is counted. */
+export function fitWords(values: number | null, misfits: number | null): string | null {
+  if (values === null || misfits === null) return null;
+  if (values === 0) return 'No values yet';
+  const all = values.toLocaleString('en');
+  if (misfits === 0) return values === 1 ? 'The only value fits' : `All ${all} values fit`;
+  const verb = misfits === 1 ? 'does' : 'do';
+  return `${misfits.toLocaleString('en')} of ${all} values ${verb} not fit`;
+}

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { barsOf } from './bars.ts';
-import { fitWords } from './schema_columns.ts';
-import { percent, typeWords } from './type_words.ts';
+import { fitWords, percent, typeWords } from './type_words.ts';
 
 test('a share that is nearly all or nothing does not read as that', () => {
   const cases: [number, string][] = [

@@ -82,15 +82,11 @@ export function choresOf(deps: Deps): Chore[] {
       work: (signal) => workBackgroundMigrations(deps, signal),
     },
     {
-      name: 'counting of events for their catalogue',
-      interval_ms: 5_000,
-      work: (signal) => countEvents(deps, signal),
-    },
-    {
       name: 'sending of mails',
       interval_ms: 2_000,
       work: (signal) => deps.outbox.sendDue(signal),
     },
+    ...catalogueOf(deps),
     ...downloadsOf(deps),
     ...erasuresOf(deps),
     ...removalsOf(deps),
@@ -187,6 +183,22 @@ async function sweepWarned({ db, clock, config }: Deps): Promise<void> {
   await sweepRefusedEvents(db, config.refused_events_days, clock.now());
 }
 
+/** Lists the chores of the event catalogue. */
+function catalogueOf(deps: Deps): Chore[] {
+  return [
+    {
+      name: 'counting of events for their catalogue',
+      interval_ms: 5_000,
+      work: (signal) => countEvents(deps, signal),
+    },
+    {
+      name: 'removal of the counts of days that the event catalogue no longer shows',
+      interval_ms: 3_600_000,
+      work: () => sweepDays(deps.db, deps.clock.now()),
+    },
+  ];
+}
+
 /** Lists the chores of downloads. */
 function downloadsOf(deps: Deps): Chore[] {
   return [
@@ -266,11 +278,6 @@ function removalsOf(deps: Deps): Chore[] {
       name: 'removal of old ingestion warnings and refused events',
       interval_ms: 3_600_000,
       work: () => sweepWarned(deps),
-    },
-    {
-      name: 'removal of the counts of days that the event catalogue no longer shows',
-      interval_ms: 3_600_000,
-      work: () => sweepDays(deps.db, deps.clock.now()),
     },
     {
       name: 'removal of old answers of the Iceberg catalog',
