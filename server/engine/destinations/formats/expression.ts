@@ -52,7 +52,7 @@ export function textExpression(expression: string): string {
 }
 
 /** The JSON text of a `json` column, which may be that of a list or a map. */
-export function jsonOf({ expression, nested }: Column): string {
+function jsonOf({ expression, nested }: Column): string {
   return nested === undefined ? `toString(${expression})` : `toJSONString(${expression})`;
 }
 
