@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
+import { columnsOf } from '../../engine/exports/source/source_query.ts';
 import { eventFilterOf } from '../../engine/model/models/event_filter.ts';
 import { timesOf } from '../../engine/exports/planning/backfill_area.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
@@ -203,6 +204,7 @@ async function askedIn(request: FastifyRequest, tx: Transaction): Promise<Asked>
     ...exportViolations(sent, exported !== undefined),
     ...rangeViolations(sent, await databaseInstant(tx)),
     ...formatViolations(sent),
+    ...nameViolations(content, sent),
   ];
   if (!timesOf(content.model).includes(selects_by))
     wrong.push(fault('by', 'Persons only have the time of their latest change: leave it out.'));
@@ -256,6 +258,18 @@ function formatViolations({ file_format, compression, max_file_size_mb }: NewFil
   return (file_destination.validate?.(Object.fromEntries(given) as never) ?? []).map(
     ({ attr, detail }) => fault(attr, detail),
   );
+}
+
+/** Avro takes few characters in the names of columns. */
+function nameViolations(
+  content: Parameters<typeof columnsOf>[0],
+  { file_format }: NewFileDownload,
+): Violation[] {
+  if (file_format !== 'Avro') return [];
+  const columns = columnsOf(content, file_destination.column_set);
+  const faults =
+    file_destination.columnFaults?.(columns, { prefix: 'download', file_format }) ?? [];
+  return faults.map((detail) => fault('file_format', detail));
 }
 
 /** The log's entry for a download that was asked for or removed. */
