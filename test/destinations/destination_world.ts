@@ -1,3 +1,4 @@
+// Length: what a destination brings to the contract, and how rows go there.
 import { Readable } from 'node:stream';
 import type {
   CheckStep,

@@ -38,6 +38,7 @@ const additions: Record<string, string[]> = {
     'connection_id',
     'freshness_seconds',
     'hogql_query',
+    'allow_empty',
     'incremental_mode',
     'managed_by',
     'mode',

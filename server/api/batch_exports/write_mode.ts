@@ -1,3 +1,4 @@
+// Length: the fields of a mode, their names elsewhere and their rules belong together.
 import { isDeepStrictEqual } from 'node:util';
 import sql, { join } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';

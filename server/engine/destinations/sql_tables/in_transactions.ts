@@ -1,3 +1,4 @@
+// Length: one delivery in transactions, from its beginning to its end.
 import type { Readable } from 'node:stream';
 import { isOnly } from '../../model/destination/destination.ts';
 import type {

@@ -1,8 +1,9 @@
 /** The ways in which the rows of an export go into a table. */
 export const write_modes = ['append', 'merge', 'replace'] as const;
 
-/** Most rows and bytes that a run copies to replace a table. */
+/** Most rows that a run copies to replace a table. */
 export const replaced_records_max = 20_000_000;
+/** Most bytes of them. */
 export const replaced_bytes_max = 20_000_000_000;
 
 /** One of them. */
