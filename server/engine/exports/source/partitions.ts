@@ -5,7 +5,7 @@ import {
   partition_keys,
 } from '../../model/destination/partition.ts';
 import type { Partition, PartitionKey } from '../../model/destination/partition.ts';
-import { literal, textExpression } from '../../destinations/formats/expression.ts';
+import { literal } from '../../destinations/formats/expression.ts';
 import { folderText } from '../../destinations/formats/naming.ts';
 import type { SourceQuery } from './source_query.ts';
 
@@ -13,31 +13,46 @@ type Reading = Pick<SourceQuery, 'query'>;
 
 /**
  * ClickHouse text of the part that a row belongs to: NULL for a row without one, and for an event
- * that is empty or longer than the name of a folder may be.
+ * that is empty, no UTF-8, or longer than the name of a folder may be.
  */
 export function partitionExpression(reading: Reading, key: PartitionKey, timezone: string): string {
-  const { name } = partition_columns[key];
-  const own = reading.query?.columns.find((column) => column.name === name)?.expression ?? name;
+  const own = ownColumn(reading, key);
   if (key === 'date') return `toString(toDate32(toTimeZone(${own}, ${literal(timezone)})))`;
-  const text = textExpression(own);
-  const escaped = `countMatches(${text}, '[^A-Za-z0-9_.~\\\\x{80}-\\\\x{10FFFF}-]')`;
-  const isNone = `${text} = '' OR length(${text}) + 2 * ${escaped} > ${event_bytes_max}`;
-  return `if(${isNone}, NULL, ${text})`;
+  const escaped = `countMatches(${own}, '[^A-Za-z0-9_.~\\\\x{80}-\\\\x{10FFFF}-]')`;
+  const isNone =
+    `${own} = '' OR NOT isValidUTF8(${own}) OR ` +
+    `length(${own}) + 2 * ${escaped} > ${event_bytes_max}`;
+  return `if(${isNone}, NULL, toString(${own}))`;
 }
 
-/** The conditions by which rows are those of a partition, and their parameters. */
+function ownColumn({ query }: Reading, key: PartitionKey): string {
+  const { name } = partition_columns[key];
+  return query?.columns.find((column) => column.name === name)?.expression ?? name;
+}
+
+/**
+ * The conditions by which rows are those of a partition, and their parameters. An event is compared
+ * as it is stored, and a day by instants around it first: that is what the store reads least for.
+ */
 export function partitionConditions(
   reading: Reading,
-  partition: Partition,
+  { timezone, ...partition }: Partition,
 ): { conditions: string[]; parameters: Record<string, string> } {
   const parameters: Record<string, string> = {};
   const conditions = partition_keys.flatMap((key) => {
     const value = partition[key];
     if (value === undefined) return [];
-    const expression = partitionExpression(reading, key, partition.timezone);
+    const own = ownColumn(reading, key);
+    const expression = partitionExpression(reading, key, timezone);
     if (value === null) return [`isNull(${expression})`];
     parameters[`partition_${key}`] = value;
-    return [`${expression} = {partition_${key}:String}`];
+    if (key === 'event') return [`${own} = {partition_event:String}`];
+    const day = "toDateTime64({partition_date:String}, 6, 'UTC')";
+    return [
+      `${own} >= ${day} - toIntervalDay(1)`,
+      `${own} < ${day} + toIntervalDay(2)`,
+      `${expression} = {partition_date:String}`,
+    ];
   });
   return { conditions, parameters };
 }
