@@ -13,7 +13,7 @@ import type { Store } from './source.ts';
  * Most partitions of a run: each is a file, and a question to the store that goes through the
  * columns that the rows are parted by.
  */
-const partitions_max = 1_000;
+export const partitions_max = 1_000;
 
 type PartitionRow = {
   date?: string | null;
