@@ -5,7 +5,7 @@
 // npm run groups [-- --seed 7 --groups 100000 --per-project 1000]
 import { checkProject } from '../../test/groups/check.ts';
 import { readOptions } from '../options.ts';
-import { defaults, playProjects } from './made_of_events.ts';
+import { defaults, playProjects } from './made_of_events/campaign.ts';
 
 const { groups, ...options } = readOptions({ ...defaults, groups: 100_000 });
 await playProjects('groups', groups, options, checkProject);

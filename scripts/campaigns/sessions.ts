@@ -5,7 +5,7 @@
 // --sessions 100000 --per-project 1000]
 import { checkProject } from '../../test/sessions/check.ts';
 import { readOptions } from '../options.ts';
-import { defaults, playProjects } from './made_of_events.ts';
+import { defaults, playProjects } from './made_of_events/campaign.ts';
 
 const { sessions, ...options } = readOptions({ ...defaults, sessions: 100_000 });
 await playProjects('sessions', sessions, options, checkProject);

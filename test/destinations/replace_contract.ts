@@ -18,7 +18,7 @@ type Scene = { contract: Contract; config: Config; generation(at: string): Deliv
  */
 export function testReplacing(contract: Contract): void {
   if (contract.under.definition.column_set !== 'tables') return;
-  test('a generation takes the place of a table, and never that of a later one', async (context) => {
+  test('a generation replaces a table, and never a later generation', async (context) => {
     const config = await contract.under.configure();
     const { batch_export_id } = contract.delivery();
     const generation = (at: string): Delivery => ({

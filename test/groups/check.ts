@@ -86,7 +86,7 @@ export async function checkProject(
   return checked;
 }
 
-/** What sets or changes nothing is told. */
+/** Requires that a call which sets or changes nothing is told. */
 function requireToldFault({ event, properties, group, set }: Call): void {
   const read = parseExact(JSON.stringify(properties)) as Record<string, unknown>;
   const fault = readGroupFault(event, read);

@@ -96,7 +96,7 @@ function groupCalls(random: Random, number: number): Call[] {
       person_id: uuidOf(random),
       properties: {
         ...(isUsable ? { $group_type: type, $group_key: asSent(sent_key) } : random.one(unusable)),
-        // What is no object sets nothing.
+        // A value that is no object sets nothing.
         $group_set: isSet ? sent : random.one([null, 'plan', ['plan'], asSent('1.0')]),
         ...(random.next() < 0.1 ? { $lib: 'a number: 1.0', big: 'BIG' } : {}),
       },

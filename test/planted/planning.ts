@@ -5,8 +5,8 @@ export const planning_faults: Fault[] = [
   {
     name: 'a scheduled run delivers again what a backfill has or had',
     path: 'server/engine/exports/runs/plan_scheduled_runs.ts',
-    was: 'selection: subtract(within, taken.get(row.id) ?? []),',
-    is: 'selection: within,',
+    was: ': subtract(within, taken.get(row.id) ?? []),',
+    is: ': within,',
     killed_by: 'server/engine/exports/planning/make_up.test.ts',
   },
   {

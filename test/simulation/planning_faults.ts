@@ -49,8 +49,8 @@ export const planning_faults: (PlantedFault & { name: string })[] = [
   {
     name: 'the schedule does not subtract',
     path: 'server/engine/exports/runs/plan_scheduled_runs.ts',
-    was: 'selection: subtract(within, taken.get(row.id) ?? []),',
-    is: 'selection: within,',
+    was: ': subtract(within, taken.get(row.id) ?? []),',
+    is: ': within,',
   },
   {
     name: 'the last millisecond of an interval is left out',

@@ -253,7 +253,7 @@ function placeViolations(sent: Fields, rule: WriteRule | null, written: Written)
       attr: sent['mode'] === undefined && sent['incremental_mode'] ? 'incremental_mode' : 'mode',
       code: 'invalid_choice',
       detail:
-        `The destination ${type} cannot ${mode} rows: what is written there stays. Send "append", ` +
+        `The destination ${type} knows no "${mode}": what is written there stays. Send "append", ` +
         `or choose one of ${table_types.join(', ')}.`,
     },
   ];

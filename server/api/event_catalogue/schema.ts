@@ -43,8 +43,8 @@ export const CatalogueProperty = Type.Object(
       {
         description:
           'The types of its values, the most frequent first. `long_integer`: whole numbers ' +
-          'beyond 2^53. `large_number`: numbers beyond 64 bits. `timestamp`: texts with date, time ' +
-          'and zone.',
+          'beyond 2^53. `large_number`: numbers beyond 64 bits. `timestamp`: texts with date, ' +
+          'time and zone.',
       },
     ),
     first_seen_at,

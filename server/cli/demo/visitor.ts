@@ -11,7 +11,7 @@ export type Visitor = {
   name: string;
   email: string;
   plan: 'free' | 'subscriber' | 'business';
-  /** Whom a customer with the plan `business` buys for. */
+  /** The company that a customer with the plan `business` buys for. */
   company: { key: string; name: string; country: string } | undefined;
 };
 

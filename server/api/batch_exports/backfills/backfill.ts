@@ -83,7 +83,7 @@ export async function backfill(
 function modeViolations({ write_rule }: LockedExport): Violation[] {
   if (!isReplacing(write_rule)) return [];
   const detail =
-    'With `mode` "replace" each run writes all rows of the table, so there is nothing to fill in. ' +
+    'With `mode` "replace" each run writes all rows of the table: there is nothing to fill in. ' +
     'To write it now, use `POST run_now/` of the export.';
   return [{ attr: 'start_at', code: 'invalid_input', detail }];
 }

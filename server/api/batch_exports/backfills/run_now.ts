@@ -14,8 +14,9 @@ import type { Backfill } from './schema.ts';
 /**
  * Starts the delivery of all rows ingested from the last planned interval until now, as a backfill
  * of the missing ones. The next run of the schedule subtracts them, and so does another call: no
- * row is delivered twice. A table that is replaced gets all rows, by one run. The caller holds the lock on the export. Throws 409 outside of the
- * schedule, and where the export waits since a restore.
+ * row is delivered twice. A table that is replaced gets all rows, by one run. The caller holds the
+ * lock on the export. Throws 409 outside of the schedule, and where the export waits since a
+ * restore.
  */
 export async function runNow(
   engine: Engine,

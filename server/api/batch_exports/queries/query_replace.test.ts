@@ -95,7 +95,7 @@ test('a run without rows fails and leaves the table, unless the export allows it
   assert.match(failed!.latest_error!, /allow_empty/);
   assert.deepEqual(await rowsOf(table), ['a 1']);
 
-  // What may be empty says nothing about the rows: no new revision begins.
+  // The field says nothing about the rows: no new revision begins.
   const allowed = await send('PATCH', '', { allow_empty: true });
   assert.deepEqual([allowed.status, allowed.body.allow_empty], [200, true], allowed.text);
   const retried = await send('POST', `runs/${failed!.id}/retry/`);

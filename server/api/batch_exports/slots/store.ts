@@ -242,7 +242,7 @@ function runEdges(scheduled: Scheduled, { limit, ...span }: RunSpan & { limit: n
     FROM marked WHERE begins OR is_last ORDER BY end_at, start_at LIMIT ${limit + 1}`;
 }
 
-/** Returns the last try of each interval of the schedule between two instants, with its failures. */
+/** Returns the last try of each interval of the schedule between two instants. */
 function latestRuns({ id, revision }: Scheduled, { after, before: until }: RunSpan): Sql {
   const ends_near = sql`r.data_interval_end > ${after}::timestamptz
     AND r.data_interval_end < ${until}::timestamptz + make_interval(days => ${run_days_max})`;

@@ -139,7 +139,7 @@ async function requireExchange(connection: Connection): Promise<void> {
   if (isEverywhere || (engine === 'Atomic' && !own.startsWith('Replicated'))) return;
   throw new NonRetryableError(
     'table_unsuitable',
-    `The table ${name} (engine ${own}, in a database of the engine ${engine}) cannot be exchanged ` +
+    `The table ${name} (engine ${own}, in a database of engine ${engine}) cannot be exchanged ` +
       'with another one in one step. Export to a table of MergeTree in a database of the engine ' +
       'Atomic or Replicated.',
   );

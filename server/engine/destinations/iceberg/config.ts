@@ -14,7 +14,7 @@ import type { Config, LakePlace } from '../lake/place.ts';
 type TableConfig = { storage: string; namespace?: string; table: string; prefix?: string };
 
 /** Keys of files that a table decides itself. */
-const decided = new Set(['prefix', ...Object.keys(file_keys)]);
+const decided = new Set(['prefix', 'partition_by', ...Object.keys(file_keys)]);
 
 /** The default of `namespace`. */
 const usual_namespace = 'sluice';

@@ -80,9 +80,9 @@ export async function startAnew(
     await writeNotice(tx, engine.clock, run.batch_export_id, {
       event: 'table_gone',
       detail:
-        `The table ${table} is gone, and with it ${counted(rows, 'row')}. Sluice creates it again ` +
-        `and goes on with ${isoInstant(schedule.planned_until)}. Start a backfill by insertion ` +
-        'time (`inserted_at`) to deliver the earlier rows again.',
+        `The table ${table} is gone, and with it ${counted(rows, 'row')}. Sluice creates it ` +
+        `again and continues with ${isoInstant(schedule.planned_until)}. Start a backfill by ` +
+        'insertion time (`inserted_at`) to deliver the earlier rows again.',
       run: null,
       facts: { table, records_lost: rows },
     });

@@ -30,7 +30,7 @@ const store = () => ({
 });
 const both = { keys: ['date', 'event'] as const, timezone: 'Europe/Berlin' };
 
-test('every row lies in the one slice whose conditions it meets, its day and its event', async () => {
+test('every row lies in the one slice of its day and its event', async () => {
   const events = "['a', '', repeat('/', 81), repeat('/', 80), 'é', unhex('ff')][number % 6 + 1]";
   const source = reading(60, events);
   const slices = await cutPartitions(store(), source, both, undefined, signal);

@@ -167,7 +167,7 @@ async function listCopy(
     ON CONFLICT DO NOTHING`);
 }
 
-/** What is made of events again after retention would have fewer than were delivered. */
+/** Rows that are made of events, made again after retention, would be fewer than were delivered. */
 async function whyOfFewer({ db }: Engine, delivery: ShownDelivery): Promise<string | undefined> {
   if (!isMadeOfEvents(delivery.model)) return undefined;
   const removed = await findRemoved(db, delivery.team_id);

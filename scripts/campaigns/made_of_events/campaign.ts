@@ -1,5 +1,5 @@
-import { runProjects } from '../../test/made_of_events/campaign.ts';
-import { anySeed } from '../options.ts';
+import { runProjects } from '../../../test/made_of_events/campaign.ts';
+import { anySeed } from '../../options.ts';
 
 /** The options that the campaigns of models made of events share. */
 export const defaults = { seed: anySeed(), 'per-project': 1_000, 'first-project': 0 };
