@@ -40,8 +40,8 @@ export const privacy_faults: Fault[] = [
   {
     name: 'retention takes the rows that a query left out for delivered',
     path: 'server/engine/privacy/retention/decide.ts',
-    was: "return custom_query === null && destination_type !== 'NoOp';",
-    is: "return destination_type !== 'NoOp';",
+    was: 'return custom_query === null && !isReplacing(write_rule)',
+    is: 'return !isReplacing(write_rule)',
     killed_by: 'server/engine/privacy/retention/decide.test.ts',
   },
   {

@@ -61,7 +61,7 @@ export const runs_faults: Fault[] = [
   {
     name: 'a retry goes on with a commit at a place that the export has left',
     path: 'server/api/batch_exports/runs/retry_plan.ts',
-    was: 'return state.committing_revision === revision',
+    was: 'return state.committing_revision === of.revision',
     is: 'return state.committing_revision !== null',
     killed_by: 'server/api/batch_exports/runs/runs.test.ts',
   },

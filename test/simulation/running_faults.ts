@@ -5,8 +5,8 @@ export const running_faults: (PlantedFault & { name: string })[] = [
   {
     name: 'what completed is not entered in the ledger',
     path: 'server/engine/exports/runs/end_runs.ts',
-    was: "      .filter(({ end }) => end.status === 'Completed')\n",
-    is: "      .filter(({ end }) => end.status !== 'Completed')\n",
+    was: "ended.filter(({ end }) => end.status === 'Completed').map",
+    is: "ended.filter(({ end }) => end.status !== 'Completed').map",
   },
   {
     name: 'a worker ends a run that another worker has taken over',

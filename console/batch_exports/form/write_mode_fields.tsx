@@ -38,7 +38,7 @@ export function WriteModeFields({ draft, type, columns, change }: Given) {
           name="allow_empty"
           label="Allow an empty result"
           description={
-            'If off, a run without rows fails and the table stays. A wrong query has no rows either.'
+            'If off, a run without rows fails, and the table stays: a wrong query has none either.'
           }
           checked={draft.allow_empty}
           onChange={({ currentTarget }) => change({ allow_empty: currentTarget.checked })}

@@ -16,8 +16,8 @@ export type Staged = { tables: string[]; json_columns: ReadonlySet<string> };
 /**
  * Rows and receipt in one multi-statement transaction: readers see both or neither, and a script
  * that ends before its COMMIT is rolled back by BigQuery. Parameters: `delivery_id`,
- * `batch_export_id`, `run_id`, `table_name`, `records`, `manifest`, and the instant of a generation.
- * Without stage tables there is the receipt alone.
+ * `batch_export_id`, `run_id`, `table_name`, `records`, `manifest`, and the instant of a
+ * generation. Without stage tables there is the receipt alone.
  */
 export function showScript(
   config: BigQueryConfig,
