@@ -237,6 +237,7 @@ test('every column of bytes is sealed, or one that no change of the key touches'
     'activity_heads.seal',
     'erased_ids.id_hash',
     'idempotency_keys.body_hash',
+    'lake_answers.request_hash',
     'passkey_challenges.challenge_hash',
     'passkeys.public_key',
     'personal_api_keys.key_hash',
