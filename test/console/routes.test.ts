@@ -46,6 +46,19 @@ const signed_in: Record<string, Look> = {
   export_notices_route: { path: `${one_export}/notices`, heading: export_name },
   export_settings_route: { path: `${one_export}/settings`, heading: export_name },
   events_route: { path: '/projects/$project_id/events', heading: 'Events' },
+  catalogue_route: { path: '/projects/$project_id/event_catalogue', heading: 'Event catalogue' },
+  catalogue_properties_route: {
+    path: '/projects/$project_id/event_catalogue/properties',
+    heading: 'Event catalogue',
+  },
+  catalogue_event_route: {
+    path: '/projects/$project_id/event_catalogue/event?event=order%20paid',
+    heading: 'order paid',
+  },
+  catalogue_schema_route: {
+    path: '/projects/$project_id/event_catalogue/schema',
+    heading: 'Event catalogue',
+  },
   ingestion_rules_route: {
     path: '/projects/$project_id/ingestion_rules',
     heading: 'Ingestion rules',

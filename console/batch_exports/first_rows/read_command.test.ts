@@ -42,11 +42,11 @@ test('objects are fetched and read; tables are asked', () => {
   );
 });
 
-test('each type but those that nothing can be read from has a command', () => {
+test('each type has a command but those that have no rows to read, or want a key', () => {
   const without = destinations.filter(({ type }) => of(type, 'a') === undefined);
   assert.deepEqual(
     without.map(({ type }) => type),
-    ['HTTP', 'NoOp'],
+    ['Iceberg', 'HTTP', 'NoOp'],
   );
 });
 

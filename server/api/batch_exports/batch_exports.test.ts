@@ -57,6 +57,7 @@ test('an export is created with defaults, is under both mounts, listed newest fi
     incremental_mode: 'APPEND',
     primary_key: null,
     version_key: null,
+    allow_empty: false,
     managed_by: null,
   });
   assert.equal(created_at, last_updated_at);
@@ -155,6 +156,7 @@ test('PATCH changes what is sent, keeps the rest and is idempotent', async () =>
       compression: 'zstd',
       file_format: 'Parquet',
       max_file_size_mb: null,
+      partition_by: [],
     },
   );
   assert.deepEqual((await patch({ destination: { type: 'NoOp' } })).body.destination, {
@@ -203,6 +205,7 @@ test('PUT demands the required fields and replaces the config', async () => {
     compression: null,
     file_format: 'JSONLines',
     max_file_size_mb: null,
+    partition_by: [],
   });
   assert.deepEqual(
     [changed.body.end_at, changed.body.interval, changed.body.name],

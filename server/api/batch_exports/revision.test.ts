@@ -4,13 +4,20 @@ import { destinations, findDestination } from '../../engine/destinations/index.t
 import { placesData, startsRevision } from './revision.ts';
 
 const placing: Record<string, string[]> = {
-  S3: ['bucket_name', 'region', 'prefix', 'endpoint_url', 'file_format'],
-  File: ['prefix', 'file_format'],
+  S3: ['bucket_name', 'region', 'prefix', 'endpoint_url', 'file_format', 'partition_by'],
+  File: ['prefix', 'file_format', 'partition_by'],
   Iceberg: ['storage', 'namespace', 'table', 'prefix', 'bucket_name', 'region', 'endpoint_url'],
   Postgres: ['host', 'port', 'database', 'schema', 'table_name', 'ssh_host'],
   NoOp: ['arg'],
-  AzureBlob: ['container_name', 'account_name', 'prefix', 'endpoint_url', 'file_format'],
-  GCS: ['bucket_name', 'prefix', 'endpoint_url', 'file_format'],
+  AzureBlob: [
+    'container_name',
+    'account_name',
+    'prefix',
+    'endpoint_url',
+    'file_format',
+    'partition_by',
+  ],
+  GCS: ['bucket_name', 'prefix', 'endpoint_url', 'file_format', 'partition_by'],
   ClickHouse: ['url', 'database', 'table_name'],
   HTTP: ['url', 'body_format'],
   MySQL: ['host', 'port', 'database', 'table_name', 'ssh_host'],

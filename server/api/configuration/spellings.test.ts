@@ -22,6 +22,16 @@ function typed(email: string, own: string) {
         timezone: ' Europe/Berlin ',
         internal_addresses: ['2001:DB8:0:0::/32', '203.0.113.7'],
         write_keys: { site: { name: ' Site ' } },
+        schema_columns: { total: { property: 'total', type: 'float' } },
+        ingestion_rules: {
+          mails: {
+            name: ' Mails ',
+            action: 'rename_property',
+            property: ' mail ',
+            new_name: ' email ',
+          },
+        },
+        planned_events: { paid: { event: ' order paid ', mode: 'warn', description: ' Paid ' } },
         batch_exports: {
           rows: {
             name: ' Rows ',

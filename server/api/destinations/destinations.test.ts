@@ -64,7 +64,7 @@ test('formats name the compressions that the rules of the destination take', asy
   for (const type of ['S3', 'AzureBlob', 'GCS', 'File'])
     assert.deepEqual(
       formats(type),
-      (['JSONLines', 'Parquet', 'CSV'] as const).map((format) => [
+      (['JSONLines', 'Parquet', 'CSV', 'Avro'] as const).map((format) => [
         format,
         compressionsOf(format).toSorted(),
       ]),

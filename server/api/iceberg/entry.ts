@@ -3,7 +3,7 @@ import type { LakeTable } from '../../engine/model/lake_catalog/tables.ts';
 /** The entry of a change of a table in the activity log. */
 export const entryOf = (activity: string, { id, levels, name }: LakeTable) => ({
   activity,
-  scope: 'LakeTable',
+  scope: 'lake_table',
   item_id: id,
   item_name: [...levels, name].join('.'),
   changes: [],

@@ -160,7 +160,7 @@ function refuseOwn({ access }: FastifyRequest, names: readonly string[]): void {
 
 const entryOf = (activity: string, { id, levels }: Namespace) => ({
   activity,
-  scope: 'LakeNamespace',
+  scope: 'lake_namespace',
   item_id: id,
   item_name: levels.join('.'),
   changes: [],

@@ -25,6 +25,8 @@ test('POST creates a project with a token, by default in the oldest organization
     'robot_events',
     'internal_events',
     'internal_addresses',
+    'unplanned_events',
+    'fill_device_properties',
     'retention',
     'retention_days',
     'created_at',

@@ -53,7 +53,8 @@ const over_http: Record<string, Record<string, unknown>> = {
     schema: 'S',
   },
 };
-const other_ways = ['File', 'MySQL', 'NoOp', 'Postgres', 'Redshift'];
+/** `Iceberg` writes its files as `File` and `S3` do. */
+const other_ways = ['File', 'Iceberg', 'MySQL', 'NoOp', 'Postgres', 'Redshift'];
 
 let proxy: ConnectProxy;
 let outbound: Outbound;

@@ -37,6 +37,7 @@ const file_changes = [
   { file_format: 'CSV' },
   { compression: 'gzip' },
   { max_file_size_mb: 7 },
+  { partition_by: ['date'] },
 ];
 const ssh = {
   ssh_host: 'bastion.example.com',

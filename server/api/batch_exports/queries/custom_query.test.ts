@@ -81,7 +81,7 @@ test('null removes a query, an absent one stays, and each change starts a revisi
   ).body.results;
   const fields = log.flatMap((entry: { changes: { field: string; after: unknown }[] }) =>
     entry.changes
-      .filter(({ field }) => /query|schema/.test(field))
+      .filter(({ field }) => /query|^schema$/.test(field))
       .map(({ field, after }) => [field, after]),
   );
   assert.deepEqual(fields, [
