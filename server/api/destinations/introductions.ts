@@ -13,9 +13,9 @@ const [files, databases, warehouses, others] = destination_groups;
 
 /** The group and one sentence of each destination type. */
 export const introductions: Record<string, Introduction> = {
-  S3: { group: files, about: 'JSON, CSV or Parquet files in AWS S3 or a compatible store.' },
-  AzureBlob: { group: files, about: 'JSON, CSV or Parquet files in an Azure container.' },
-  GCS: { group: files, about: 'JSON, CSV or Parquet files in a Google Cloud bucket.' },
+  S3: { group: files, about: 'JSON, CSV, Parquet or Avro files in AWS S3 or a compatible store.' },
+  AzureBlob: { group: files, about: 'JSON, CSV, Parquet or Avro files in an Azure container.' },
+  GCS: { group: files, about: 'JSON, CSV, Parquet or Avro files in a Google Cloud bucket.' },
   Iceberg: { group: files, about: 'Rows in a table that DuckDB, Spark and others read in place.' },
   Postgres: { group: databases, about: 'Rows in a table, all of a run in one transaction.' },
   Redshift: { group: warehouses, about: 'Rows in a table, by INSERT or by COPY from S3.' },
@@ -24,7 +24,10 @@ export const introductions: Record<string, Introduction> = {
   ClickHouse: { group: databases, about: 'Rows in a table, through the HTTP interface.' },
   MySQL: { group: databases, about: 'Rows in a table of MySQL, MariaDB or a compatible server.' },
   HTTP: { group: others, about: 'Batches of rows in POST requests to an address of yours.' },
-  File: { group: files, about: 'JSON, CSV or Parquet files in the export folder of this server.' },
+  File: {
+    group: files,
+    about: 'JSON, CSV, Parquet or Avro files in the export folder of this server.',
+  },
   NoOp: { group: others, about: 'Delivers nothing: tries a schedule or a query.' },
 };
 
