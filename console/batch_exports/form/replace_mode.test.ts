@@ -23,7 +23,7 @@ test(
     await mode.selectOption('Replace');
     await page.getByText('Whatever else is in the table is deleted.').waitFor();
     await empty.check();
-    await page.getByText('a wrong query has no rows either').waitFor();
+    await page.getByText('a wrong query has none either').waitFor();
     await checkEverywhere(page, 'replace_mode');
     await page.reload();
     await page.getByText('This is what you typed before.').waitFor();
