@@ -1,3 +1,4 @@
+// Length: a list of all routes, and a walk through them.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

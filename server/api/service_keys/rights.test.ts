@@ -4,11 +4,13 @@ import sql from 'sql-template-tag';
 import { newExport, noop_export } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { agentOf } from '../../../test/factories/agents.ts';
 import { newServiceKey } from '../../../test/factories/people/service_keys.ts';
-import { shareHarness } from '../../../test/harness.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
+import { openHarness } from '../../../test/harness.ts';
 import type { Answer, TestOrganization } from '../../../test/harness.ts';
 import type { ServiceKeyFields } from './schema.ts';
 
-const harness = shareHarness({ clickhouse: false });
+// Of its own: neighbours would use up the refusals that one address may have told one by one.
+const harness = aroundTests(() => openHarness({ clickhouse: false }));
 
 /** An organization, with an administrator who is signed in and made the service key. */
 async function newHome(fields: Partial<ServiceKeyFields> = {}) {
