@@ -9,7 +9,7 @@ import { openHarness } from '../../../test/harness.ts';
 import type { Answer, TestOrganization } from '../../../test/harness.ts';
 import type { ServiceKeyFields } from './schema.ts';
 
-// Of its own: neighbours would use up the refusals that one address may have told one by one.
+// A server alone: neighbours would use up the refusals of an address that are told one by one.
 const harness = aroundTests(() => openHarness({ clickhouse: false }));
 
 /** An organization, with an administrator who is signed in and made the service key. */
