@@ -21,8 +21,8 @@ export type StoredDelivery = { delivery: Delivery; table_uuid: string; files: Da
 
 /**
  * Shows the files to the readers of the table, in the transaction that ends the run: both happen or
- * neither. A delivery that is there already is not added again. What fails leaves small files that
- * no reader sees.
+ * neither. A delivery that is there already is not added again. A commit that
+ * fails leaves small files that no reader sees.
  */
 export async function showFiles(
   world: World,

@@ -74,9 +74,9 @@ type EventParts = Pick<PlainEvent, 'event' | 'distinct_id' | 'timestamp'> & {
 
 /**
  * Creates the row to store from the parts of an event; an absent `uuid` becomes a new version 7.
- * The only possible fault is excessive size, or that the project's plan refuses it. What the
- * project wants is done before anything else sees the properties, but who is merged with whom
- * follows from what was sent.
+ * The only possible faults are excessive size and a refusal by the project's tracking plan. The
+ * project's rules apply before anything else sees the properties, but persons are merged by the
+ * properties as they were sent.
  */
 export function eventOf(
   parts: EventParts,

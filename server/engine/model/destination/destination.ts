@@ -135,8 +135,9 @@ export type Sink = {
    */
   write(slice: Slice, bytes: Readable): Promise<WrittenSlice>;
   /**
-   * Shows all slices at once, the manifest last (or in the same transaction). What lives in the
-   * control store is shown by `end`, which ends the run with it; otherwise the run ends afterwards.
+   * Shows all slices at once, the manifest last (or in the same transaction). A destination
+   * whose table lives in the control store shows it by `end`, which ends the run in the same
+   * transaction; otherwise the run ends afterwards.
    */
   commit(outcomes: SliceOutcome[], manifest: Manifest, end?: EndOfRun): Promise<void>;
   /** Removes everything that this delivery wrote and did not commit, if there is anything. */

@@ -93,8 +93,8 @@ export function planColumns(schema: Schema, wanted: readonly TypedProperty[]): P
 /**
  * Gives properties their columns, all with the next schema number, and returns what became of each
  * (as `planColumns`) with the number of the schema now. Columns that were removed come back under
- * their names. What the source has no room for is left out; a call that changes nothing keeps the
- * number. Locks the project's row, so that nobody changes the schema beside it.
+ * their names. Properties beyond the most columns of their source are left out. A call that changes
+ * nothing keeps the number. Locks the project's row, so that nobody changes the schema beside it.
  */
 export async function addColumns(
   tx: Transaction,

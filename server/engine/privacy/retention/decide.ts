@@ -141,8 +141,8 @@ function withSessions({ model }: ExportFacts, area: Rectangle[]): Rectangle[] {
 }
 
 /**
- * True of an export whose receipts prove rows. What a query left out was not delivered, and a table
- * that is replaced loses whatever the source has no more.
+ * True of an export whose receipts prove rows. A query may leave rows out, and a table that is
+ * replaced loses the rows that the source no longer has.
  */
 export function proves({ custom_query, write_rule, destination_type }: ExportFacts): boolean {
   return custom_query === null && !isReplacing(write_rule) && destination_type !== 'NoOp';
