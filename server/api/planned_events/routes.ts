@@ -13,6 +13,7 @@ import {
   PlannedEventPatch,
   planned_event_defaults,
 } from './schema.ts';
+import { importRoute } from './import_route.ts';
 import type { PlannedEventFields, PlannedEventRow } from './schema.ts';
 import {
   deletePlannedEvent,
@@ -60,6 +61,7 @@ const planned_events: ProjectRecords<PlannedEventRow, PlannedEventFields> = {
  */
 export function plannedEventRoutes(app: FastifyInstance, { db }: Deps): void {
   recordRoutes(app, db, planned_events);
+  importRoute(app);
 }
 
 /** Throws a 400 for a name that the plan has, twice a property, or a plan that is full. */
