@@ -40,7 +40,7 @@ import type { DeliveriesQuery, NoticeDelivery, NoticeDeliveryRecord } from '../s
 import type { NewNoticeTarget, NoticeTarget, NoticeTargetCreate, NoticeTargetPatch, NoticeTargetTest } from '../server/api/notice_targets/schema.ts';
 import type { Organization, OrganizationCreate, OrganizationPatch } from '../server/api/organizations/schema.ts';
 import type { CreateOptions, NewPasskey, Passkey, PasskeyCreate, PasskeyPatch, PasskeyPut, PasskeySignIn, ShowOptions } from '../server/api/passkeys/schema.ts';
-import type { PlannedEvent, PlannedEventCreate, PlannedEventPatch } from '../server/api/planned_events/schema.ts';
+import type { ImportedPlan, PlanImport, PlannedEvent, PlannedEventCreate, PlannedEventPatch } from '../server/api/planned_events/schema.ts';
 import type { PluginConfig, PluginConfigCreate, PluginConfigPatch, PluginJob, PluginJobStart, PluginLogEntry, PluginLogQuery, PluginMetric } from '../server/api/plugin_configs/schema.ts';
 import type { PluginTryOut, PluginTryOutResult } from '../server/api/plugin_configs/try_out/schema.ts';
 import type { CatalogueItem, Plugin, PluginWithDifferences, PluginWithSource } from '../server/api/plugins/schema.ts';
@@ -367,6 +367,7 @@ export type Operations = {
   'POST /api/projects/:project_id/notice_targets/': [{ validate_only?: boolean }, Static<typeof NoticeTargetCreate>, Static<typeof NewNoticeTarget>];
   'POST /api/projects/:project_id/notice_targets/:id/test/': [{ validate_only?: boolean }, undefined, Static<typeof NoticeTargetTest>];
   'POST /api/projects/:project_id/planned_events/': [{ validate_only?: boolean }, Static<typeof PlannedEventCreate>, Static<typeof PlannedEvent>];
+  'POST /api/projects/:project_id/planned_events/import/': [{ validate_only?: boolean }, Static<typeof PlanImport>, Static<typeof ImportedPlan>];
   'POST /api/projects/:project_id/plugin_configs/': [{ validate_only?: boolean }, Static<typeof PluginConfigCreate>, Static<typeof PluginConfig>];
   'POST /api/projects/:project_id/plugin_configs/:id/accept_version/': [{ validate_only?: boolean }, Record<string, unknown>, Static<typeof PluginConfig>];
   'POST /api/projects/:project_id/plugin_configs/:id/jobs/': [{ validate_only?: boolean }, Static<typeof PluginJobStart>, Static<typeof PluginJob>];
