@@ -18,7 +18,7 @@ import {
 } from './config.ts';
 import { openTableSink } from './sink.ts';
 import { compareListed, shownReceipts } from './verify.ts';
-import { openWorld } from './world.ts';
+import { openWorld } from './open_world.ts';
 
 type Keys = 'secrets' | 'where' | 'connection';
 
