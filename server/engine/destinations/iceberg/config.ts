@@ -7,6 +7,8 @@ import type {
 } from '../../model/destination/destination.ts';
 import { defaultText, requiredText } from '../../model/destination/config_keys.ts';
 import { violation } from '../../model/destination/violation.ts';
+import { catalog_keys, catalogViolations, takesVendedKeys } from './catalogs/catalog_config.ts';
+import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import { file_keys } from '../formats/file_config.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
 
@@ -47,6 +49,7 @@ export function configSchema(places: readonly LakePlace[]) {
           description: 'The files lie below this folder, in `<namespace>/<table>/`.',
         }),
       ),
+      ...catalog_keys,
       ...own,
     },
     { additionalProperties: false },
@@ -140,8 +143,14 @@ export function violations(
       found.push(
         violation(key, `This field is required for ${place.definition.label}.`, 'required'),
       );
+  found.push(...catalogViolations(config as CatalogConfig, namespace.split('.').length));
   if (found.some(({ code }) => code === 'required')) return found;
-  return [...found, ...place.definition.validate(placeConfig(place, config, prefix), rules)];
+  // The catalog is to hand out the keys, so here they only have to be some.
+  const vended = takesVendedKeys(config as CatalogConfig)
+    ? { aws_access_key_id: 'vended', aws_secret_access_key: 'vended' }
+    : {};
+  const asked = { ...placeConfig(place, config, prefix), ...vended };
+  return [...found, ...place.definition.validate(asked, rules)];
 }
 
 /** Readers such as Athena and BigQuery take no other names without quotes. */

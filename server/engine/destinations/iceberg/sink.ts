@@ -11,6 +11,9 @@ import type {
 } from '../../model/destination/destination.ts';
 import type { FileStatistics } from '../lake/file_statistics.ts';
 import { stampParquet } from '../lake/stamp_parquet.ts';
+import { withCertainty } from '../../model/destination/errors.ts';
+import { isForeign } from './catalogs/catalog_config.ts';
+import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import { requireSame } from './live_files.ts';
 import { prepareTable } from './table.ts';
 import type { PreparedTable } from './table.ts';
@@ -42,7 +45,8 @@ export function openTableSink(world: World, delivery: Delivery, files: Sink): Si
       commit(world, delivery, files, { outcomes, manifest, end }),
     abort: (outcomes) =>
       world.catalog.whileHeld(delivery, async (shown) => {
-        if (shown === 'absent') await files.abort(outcomes.map(fileOutcome));
+        if (shown === 'absent' && !(await mayBeShown(world, files)))
+          await files.abort(outcomes.map(fileOutcome));
       }),
     close: () => files.close(),
   };
@@ -50,6 +54,14 @@ export function openTableSink(world: World, delivery: Delivery, files: Sink): Si
 
 function isShown({ catalog }: World, delivery: Delivery): Promise<boolean> {
   return catalog.whileHeld(delivery, async (shown) => shown === 'shown');
+}
+
+/**
+ * Returns true if a commit to another maker's catalog may have been sent: the files are in place,
+ * with their receipt. Its answer may be lost, so they stay.
+ */
+async function mayBeShown({ config }: World, files: Sink): Promise<boolean> {
+  return isForeign(config as CatalogConfig) && (await files.isCommitted());
 }
 
 async function writeSlice(
@@ -75,7 +87,10 @@ async function commit(
   { outcomes, manifest, end }: { outcomes: SliceOutcome[]; manifest: Manifest; end: EndOfRun },
 ): Promise<void> {
   if (await isShown(world, delivery)) await requireSame(world, outcomes);
-  await files.commit(outcomes.map(fileOutcome), manifest);
+  await withCertainty(
+    () => files.commit(outcomes.map(fileOutcome), manifest),
+    () => false,
+  );
   const [first] = outcomes;
   if (first === undefined) return;
   const { table_uuid } = stateOf(first);

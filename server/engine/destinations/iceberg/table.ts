@@ -4,8 +4,9 @@ import { fieldIds, fitSchema, nameMapping, newSchema } from '../lake/schema.ts';
 import { currentSchema, currentSpec } from '../lake/table_metadata.ts';
 import type { TableMetadata } from '../lake/table_metadata.ts';
 import { tableName } from './config.ts';
-import { locationOf } from './world.ts';
-import type { World } from './world.ts';
+import type { TableCatalog } from './catalogs/catalog.ts';
+import { isInPlace, locationOf } from './world.ts';
+import type { Storage, World } from './world.ts';
 
 const name_mapping = 'schema.name-mapping.default';
 const tries_max = 5;
@@ -20,7 +21,8 @@ export type PreparedTable = { uuid: string; ids: Map<string, number> };
 export async function prepareTable(world: World, delivery: Delivery): Promise<PreparedTable> {
   for (let tries = 1; ; tries += 1)
     try {
-      const { metadata } = (await world.catalog.load()) ?? (await create(world, delivery));
+      const { metadata } =
+        (await world.catalog.load()) ?? (await createTable(world.catalog, world, delivery));
       requireWritable(world, metadata);
       return await widened(world, metadata, delivery);
     } catch (error) {
@@ -30,16 +32,21 @@ export async function prepareTable(world: World, delivery: Delivery): Promise<Pr
     }
 }
 
-function create(world: World, delivery: Delivery) {
+/** Creates the table of a delivery. Throws `conflict` if another writer did at this moment. */
+export function createTable(
+  catalog: TableCatalog,
+  storage: Pick<Storage, 'place' | 'config' | 'root' | 'team_id'>,
+  delivery: Delivery,
+) {
   const schema = newSchema(delivery.columns);
   const properties = {
     [name_mapping]: nameMapping(schema),
     'write.parquet.compression-codec': 'zstd',
   };
-  return world.catalog.create({ location: locationOf(world), schema, properties }, delivery);
+  return catalog.create({ location: locationOf(storage), schema, properties }, delivery);
 }
 
-function requireWritable({ root, config }: World, metadata: TableMetadata): void {
+function requireWritable({ base, config }: World, metadata: TableMetadata): void {
   const { 'format-version': version, location } = metadata;
   const { levels, name } = tableName(config);
   const said = [...levels, name].join('.');
@@ -48,7 +55,7 @@ function requireWritable({ root, config }: World, metadata: TableMetadata): void
   if (version !== 2) throw unsuitable(`it has format version ${version}, and Sluice writes 2.`);
   if (currentSpec(metadata).fields.length > 0)
     throw unsuitable('it is partitioned. Export to a table without partitions.');
-  if (!location.startsWith(root))
+  if (!isInPlace({ base }, location))
     throw unsuitable(`its files lie in ${location}, which is another storage.`);
 }
 
