@@ -1,5 +1,3 @@
-import { NonRetryableError } from '../../model/destination/errors.ts';
-import type { SliceOutcome } from '../../model/destination/destination.ts';
 import { findTable } from '../../model/lake_catalog/tables.ts';
 import { readManifest } from '../lake/manifest.ts';
 import type { ListedFile } from '../lake/manifest.ts';
@@ -27,20 +25,4 @@ export async function liveFiles(world: World): Promise<Map<string, ListedFile[]>
       live.set(file.path, [...(live.get(file.path) ?? []), file]);
   }
   return live;
-}
-
-/**
- * Throws `delivery_missing` unless the table names each of the files with the size that it has: a
- * delivery that is shown can be written once more, but its manifest cannot change.
- */
-export async function requireSame(world: World, outcomes: SliceOutcome[]): Promise<void> {
-  const live = await liveFiles(world);
-  for (const { name, bytes } of outcomes)
-    if (live.get(world.root + name)?.[0]?.bytes !== bytes)
-      throw new NonRetryableError(
-        'delivery_missing',
-        `The table does not name the file ${name} with ${bytes} bytes, so nothing was changed. ` +
-          'Another writer has replaced it, or its rows are encoded differently now: deliver them ' +
-          'by a backfill into a new table.',
-      );
 }

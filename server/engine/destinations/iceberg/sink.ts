@@ -11,10 +11,11 @@ import type {
 } from '../../model/destination/destination.ts';
 import { holdTable } from '../../model/lake_catalog/tables.ts';
 import type { FileStatistics } from '../lake/file_statistics.ts';
+import { requireSame } from '../lake/listed_files.ts';
 import { stampParquet } from '../lake/stamp_parquet.ts';
 import { tableName } from './config.ts';
 import { isShown } from './delivered.ts';
-import { requireSame } from './live_files.ts';
+import { liveFiles } from './live_files.ts';
 import { prepareTable } from './table.ts';
 import type { PreparedTable } from './table.ts';
 import { showFiles } from './show.ts';
@@ -89,7 +90,7 @@ async function commit(
   { outcomes, manifest, end }: { outcomes: SliceOutcome[]; manifest: Manifest; end: EndOfRun },
 ): Promise<void> {
   if (await whileHeld(world, delivery, async (is_shown) => is_shown))
-    await requireSame(world, outcomes);
+    requireSame(await liveFiles(world), (name) => world.root + name, outcomes);
   await files.commit(outcomes.map(fileOutcome), manifest);
   const [first] = outcomes;
   if (first === undefined) return;
