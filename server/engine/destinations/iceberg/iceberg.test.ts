@@ -12,7 +12,7 @@ import { destinationDeps } from '../../exports/engine.ts';
 import { findDestination } from '../index.ts';
 import { file_place } from '../file/file.ts';
 import { liveFiles } from './live_files.ts';
-import { openWorld } from './world.ts';
+import { openWorld } from './open_world.ts';
 
 const root = folderAroundTests();
 let harness: Harness;

@@ -9,7 +9,7 @@ import { nestedFaults, ofPlaces, placeConfig, placeOf, teamOf } from '../lake/ta
 import { configSchema, dataConfig, lakeFolder, violations } from './config.ts';
 import { openTableSink } from './sink.ts';
 import { compareTable, shownReceipts } from './verify.ts';
-import { openWorld } from './world.ts';
+import { openWorld } from './open_world.ts';
 
 /**
  * Defines the destination of Iceberg tables in our own catalog, with their files in one of these

@@ -1,9 +1,6 @@
-import { findTable } from '../../model/lake_catalog/tables.ts';
 import { readManifest } from '../lake/manifest.ts';
 import type { ListedFile } from '../lake/manifest.ts';
 import { readManifestList } from '../lake/manifest_list.ts';
-import { tableName } from './config.ts';
-import { findSnapshot } from './delivered.ts';
 import { readFile } from './world.ts';
 import type { World } from './world.ts';
 
@@ -13,10 +10,7 @@ const data = 0;
 /** Returns the data files that readers see, by their URIs: one entry for each naming. */
 export async function liveFiles(world: World): Promise<Map<string, ListedFile[]>> {
   const live = new Map<string, ListedFile[]>();
-  const table = await findTable(world.db, world.team_id, tableName(world.config));
-  const current = table?.metadata['current-snapshot-id'];
-  if (table === undefined || current === undefined) return live;
-  const snapshot = await findSnapshot(world.db, table, current);
+  const snapshot = (await world.catalog.load())?.parent;
   if (snapshot === undefined) return live;
   const manifests = readManifestList(await readFile(world, snapshot['manifest-list']));
   for (const { content, manifest_path } of manifests) {

@@ -9,12 +9,9 @@ import type {
   Slice,
   SliceOutcome,
 } from '../../model/destination/destination.ts';
-import { holdTable } from '../../model/lake_catalog/tables.ts';
 import type { FileStatistics } from '../lake/file_statistics.ts';
 import { requireSame } from '../lake/listed_files.ts';
 import { stampParquet } from '../lake/stamp_parquet.ts';
-import { tableName } from './config.ts';
-import { isShown } from './delivered.ts';
 import { liveFiles } from './live_files.ts';
 import { prepareTable } from './table.ts';
 import type { PreparedTable } from './table.ts';
@@ -25,15 +22,15 @@ import type { World } from './world.ts';
 type State = { file: Json; table_uuid: string; statistics: FileStatistics };
 
 /**
- * Opens a delivery into a table of our catalog. `files` is the sink of its data files in their
- * place: nobody sees them before the table names them. Guarantee besides those of `Sink`: the table
+ * Opens a delivery into a table. `files` is the sink of its data files in their place: nobody sees
+ * them before the table names them. Guarantee besides those of `Sink`: a table of our own catalog
  * changes in the transaction that ends the run.
  */
 export function openTableSink(world: World, delivery: Delivery, files: Sink): Sink {
   let table: Promise<PreparedTable> | undefined;
   const prepared = () => (table ??= prepareTable(world, delivery));
   return {
-    isCommitted: () => whileHeld(world, delivery, async (is_shown) => is_shown),
+    isCommitted: () => isShown(world, delivery),
     recover: async (outcomes) => {
       const { uuid } = await prepared();
       const ours = outcomes.filter((outcome) => stateOf(outcome).table_uuid === uuid);
@@ -42,29 +39,18 @@ export function openTableSink(world: World, delivery: Delivery, files: Sink): Si
       return ours.filter(({ number }) => numbers.has(number));
     },
     write: async (slice, bytes) => writeSlice(await prepared(), files, slice, bytes),
-    commit: (outcomes, manifest, end = (show) => world.db.transaction(show)) =>
+    commit: (outcomes, manifest, end = (show) => world.deps.db!.transaction(show)) =>
       commit(world, delivery, files, { outcomes, manifest, end }),
     abort: (outcomes) =>
-      whileHeld(world, delivery, async (is_shown) => {
-        if (!is_shown) await files.abort(outcomes.map(fileOutcome));
+      world.catalog.whileHeld(delivery, async (shown) => {
+        if (shown === 'absent') await files.abort(outcomes.map(fileOutcome));
       }),
     close: () => files.close(),
   };
 }
 
-/**
- * Tells `work` whether the delivery is shown, and keeps it so meanwhile: a commit that is in
- * progress holds the table, and is waited for.
- */
-function whileHeld<Result>(
-  { db, config }: World,
-  delivery: Delivery,
-  work: (is_shown: boolean) => Promise<Result>,
-): Promise<Result> {
-  return db.transaction(async (tx) => {
-    const table = await holdTable(tx, delivery.team_id, tableName(config));
-    return work(table !== undefined && (await isShown(tx, table, delivery)));
-  });
+function isShown({ catalog }: World, delivery: Delivery): Promise<boolean> {
+  return catalog.whileHeld(delivery, async (shown) => shown === 'shown');
 }
 
 async function writeSlice(
@@ -89,7 +75,7 @@ async function commit(
   files: Sink,
   { outcomes, manifest, end }: { outcomes: SliceOutcome[]; manifest: Manifest; end: EndOfRun },
 ): Promise<void> {
-  if (await whileHeld(world, delivery, async (is_shown) => is_shown))
+  if (await isShown(world, delivery))
     requireSame(await liveFiles(world), (name) => world.root + name, outcomes);
   await files.commit(outcomes.map(fileOutcome), manifest);
   const [first] = outcomes;

@@ -2,10 +2,8 @@ import { parseJson } from '../../../platform/parse_json.ts';
 import type { DeliveredSlices } from '../../model/destination/destination.ts';
 import type { Difference } from '../../model/destination/difference.ts';
 import type { HeldReceipt, WantedReceipts } from '../../model/destination/held_receipt.ts';
-import { findTable } from '../../model/lake_catalog/tables.ts';
 import { compareListed } from '../lake/listed_files.ts';
-import { dataConfig, tableName } from './config.ts';
-import { isShown } from './delivered.ts';
+import { dataConfig } from './config.ts';
 import { liveFiles } from './live_files.ts';
 import type { World } from './world.ts';
 
@@ -25,14 +23,12 @@ export async function* shownReceipts(
   world: World,
   wanted: WantedReceipts,
 ): AsyncGenerator<HeldReceipt> {
-  const { place, config, deps, db, team_id } = world;
-  const table = await findTable(db, team_id, tableName(config));
-  if (table === undefined) return;
+  const { place, config, deps, team_id, catalog } = world;
   const data = dataConfig(place, config, team_id);
   for await (const held of place.definition.receipts!(data, deps, wanted)) {
     const receipt = parseJson(held.text ?? '') as
       | { delivery_id: string; batch_export_id: string }
       | undefined;
-    if (receipt !== undefined && (await isShown(db, table, receipt))) yield held;
+    if (receipt !== undefined && (await catalog.look(receipt)) === 'shown') yield held;
   }
 }

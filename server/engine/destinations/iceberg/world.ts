@@ -1,17 +1,15 @@
 import { buffer } from 'node:stream/consumers';
 import type { Clock } from '../../../platform/clock.ts';
-import type { Database } from '../../../platform/postgres/database.ts';
 import type { DestinationDeps } from '../../model/destination/destination.ts';
+import type { TableCatalog } from './catalogs/catalog.ts';
 import { tableFolder } from './config.ts';
 import type { Config, LakePlace, SmallFiles } from '../lake/place.ts';
 
-/** A table's place and the catalog that has it. */
-export type World = {
+/** The place of a table's files. */
+export type Storage = {
   place: LakePlace;
   config: Config;
   deps: DestinationDeps;
-  /** The control store, in which our catalog lives. */
-  db: Database;
   clock: Clock;
   files: SmallFiles;
   /** The URI of the place, with a slash at its end. */
@@ -19,22 +17,11 @@ export type World = {
   team_id: number;
 };
 
-/** Opens the place of a table; makes no request yet. */
-export async function openWorld(
-  place: LakePlace,
-  config: Config,
-  team_id: number,
-  deps: DestinationDeps,
-): Promise<World> {
-  const { db, clock } = deps;
-  if (db === undefined || clock === undefined) throw new Error('A table needs the control store.');
-  const root = place.root(config, deps);
-  const files = await place.openFiles(config, deps);
-  return { place, config, deps, db, clock, files, root, team_id };
-}
+/** A table's place and the catalog that has it. */
+export type World = Storage & { catalog: TableCatalog };
 
 /** The URI of the table, without a slash at its end. */
-export function locationOf({ place, config, root, team_id }: World): string {
+export function locationOf({ place, config, root, team_id }: Storage): string {
   return root + tableFolder(place, config, team_id);
 }
 
@@ -43,7 +30,7 @@ export function locationOf({ place, config, root, team_id }: World): string {
  * table cannot change while another one removes its files.
  */
 export async function putFile(
-  { files, root, deps }: World,
+  { files, root, deps }: Storage,
   uri: string,
   content: Buffer | string,
 ): Promise<void> {
@@ -53,7 +40,7 @@ export async function putFile(
 
 /** Reads a file of the table by its URI. Throws if it is gone. */
 export async function readFile(
-  { files, root }: Pick<World, 'files' | 'root'>,
+  { files, root }: Pick<Storage, 'files' | 'root'>,
   uri: string,
 ): Promise<Buffer> {
   const content = await files.read(nameIn(root, uri));
