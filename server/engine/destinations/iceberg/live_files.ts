@@ -1,5 +1,3 @@
-import { NonRetryableError } from '../../model/destination/errors.ts';
-import type { SliceOutcome } from '../../model/destination/destination.ts';
 import { isLive, openManifest } from '../lake/entries.ts';
 import type { Entry } from '../lake/entries.ts';
 import { readManifestList } from '../lake/manifest_list.ts';
@@ -22,20 +20,4 @@ export async function liveFiles(world: World): Promise<Map<string, Entry[]>> {
       live.set(entry.path, [...(live.get(entry.path) ?? []), entry]);
   }
   return live;
-}
-
-/**
- * Throws `delivery_missing` unless the table names each of the files with the size that it has: a
- * delivery that is shown can be written once more, but its manifest cannot change.
- */
-export async function requireSame(world: World, outcomes: SliceOutcome[]): Promise<void> {
-  const live = await liveFiles(world);
-  for (const { name, bytes } of outcomes)
-    if (live.get(world.root + name)?.[0]?.bytes !== bytes)
-      throw new NonRetryableError(
-        'delivery_missing',
-        `The table does not name the file ${name} with ${bytes} bytes, so nothing was changed. ` +
-          'Another writer has replaced it, or its rows are encoded differently now: deliver them ' +
-          'by a backfill into a new table.',
-      );
 }
