@@ -7,7 +7,8 @@ import type { Config, LakePlace } from '../lake/place.ts';
 import { newSchema } from '../lake/schema.ts';
 import type { Loaded, Peer } from './catalogs/peer.ts';
 import { wayError } from './catalogs/catalog_faults.ts';
-import { placeConfig, tableFolder } from './config.ts';
+import { placeConfig } from '../lake/table_places.ts';
+import { tableFolder } from './config.ts';
 import { foreignData, openPeer, openStorage, vendedKeys } from './open_world.ts';
 
 /**
