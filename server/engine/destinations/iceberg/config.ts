@@ -1,11 +1,7 @@
 import type { ConfigViolation, OperatorRules } from '../../model/destination/destination.ts';
 import { defaultText } from '../../model/destination/config_keys.ts';
 import { violation } from '../../model/destination/violation.ts';
-import {
-  catalog_keys,
-  catalogViolations,
-  takesVendedKeys,
-} from './catalogs/catalog_config.ts';
+import { catalog_keys, catalogViolations, takesVendedKeys } from './catalogs/catalog_config.ts';
 import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
 import { isName, joined, placeConfig, tableSchema, tableViolations } from '../lake/table_places.ts';
