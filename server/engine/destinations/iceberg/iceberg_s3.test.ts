@@ -18,7 +18,7 @@ import { openHarness } from '../../../../test/harness.ts';
 import { findDestination } from '../index.ts';
 import { s3_place } from '../s3/s3.ts';
 import { liveFiles } from './live_files.ts';
-import { openWorld } from './world.ts';
+import { openWorld } from './open_world.ts';
 
 openAroundTests();
 const harness = aroundTests(() => openHarness({ clickhouse: false }));

@@ -9,12 +9,13 @@ import type {
   Slice,
   SliceOutcome,
 } from '../../model/destination/destination.ts';
-import { holdTable } from '../../model/lake_catalog/tables.ts';
 import type { FileStatistics } from '../lake/file_statistics.ts';
+import { requireSame } from '../lake/listed_files.ts';
 import { stampParquet } from '../lake/stamp_parquet.ts';
-import { tableName } from './config.ts';
-import { isShown } from './delivered.ts';
-import { requireSame } from './live_files.ts';
+import { withCertainty } from '../../model/destination/errors.ts';
+import { isForeign } from './catalogs/catalog_config.ts';
+import type { CatalogConfig } from './catalogs/catalog_config.ts';
+import { liveFiles } from './live_files.ts';
 import { prepareTable } from './table.ts';
 import type { PreparedTable } from './table.ts';
 import { showFiles } from './show.ts';
@@ -24,15 +25,15 @@ import type { World } from './world.ts';
 type State = { file: Json; table_uuid: string; statistics: FileStatistics };
 
 /**
- * Opens a delivery into a table of our catalog. `files` is the sink of its data files in their
- * place: nobody sees them before the table names them. Guarantee besides those of `Sink`: the table
+ * Opens a delivery into a table. `files` is the sink of its data files in their place: nobody sees
+ * them before the table names them. Guarantee besides those of `Sink`: a table of our own catalog
  * changes in the transaction that ends the run.
  */
 export function openTableSink(world: World, delivery: Delivery, files: Sink): Sink {
   let table: Promise<PreparedTable> | undefined;
   const prepared = () => (table ??= prepareTable(world, delivery));
   return {
-    isCommitted: () => whileHeld(world, delivery, async (is_shown) => is_shown),
+    isCommitted: () => isShown(world, delivery),
     recover: async (outcomes) => {
       const { uuid } = await prepared();
       const ours = outcomes.filter((outcome) => stateOf(outcome).table_uuid === uuid);
@@ -41,29 +42,27 @@ export function openTableSink(world: World, delivery: Delivery, files: Sink): Si
       return ours.filter(({ number }) => numbers.has(number));
     },
     write: async (slice, bytes) => writeSlice(await prepared(), files, slice, bytes),
-    commit: (outcomes, manifest, end = (show) => world.db.transaction(show)) =>
+    commit: (outcomes, manifest, end = (show) => world.deps.db!.transaction(show)) =>
       commit(world, delivery, files, { outcomes, manifest, end }),
     abort: (outcomes) =>
-      whileHeld(world, delivery, async (is_shown) => {
-        if (!is_shown) await files.abort(outcomes.map(fileOutcome));
+      world.catalog.whileHeld(delivery, async (shown) => {
+        if (shown === 'absent' && !(await mayBeShown(world, files)))
+          await files.abort(outcomes.map(fileOutcome));
       }),
     close: () => files.close(),
   };
 }
 
+function isShown({ catalog }: World, delivery: Delivery): Promise<boolean> {
+  return catalog.whileHeld(delivery, async (shown) => shown === 'shown');
+}
+
 /**
- * Tells `work` whether the delivery is shown, and keeps it so meanwhile: a commit that is in
- * progress holds the table, and is waited for.
+ * Returns true if a commit to another maker's catalog may have been sent: the files are in place,
+ * with their receipt. Its answer may be lost, so they stay.
  */
-function whileHeld<Result>(
-  { db, config }: World,
-  delivery: Delivery,
-  work: (is_shown: boolean) => Promise<Result>,
-): Promise<Result> {
-  return db.transaction(async (tx) => {
-    const table = await holdTable(tx, delivery.team_id, tableName(config));
-    return work(table !== undefined && (await isShown(tx, table, delivery)));
-  });
+async function mayBeShown({ config }: World, files: Sink): Promise<boolean> {
+  return isForeign(config as CatalogConfig) && (await files.isCommitted());
 }
 
 async function writeSlice(
@@ -88,9 +87,12 @@ async function commit(
   files: Sink,
   { outcomes, manifest, end }: { outcomes: SliceOutcome[]; manifest: Manifest; end: EndOfRun },
 ): Promise<void> {
-  if (await whileHeld(world, delivery, async (is_shown) => is_shown))
-    await requireSame(world, outcomes);
-  await files.commit(outcomes.map(fileOutcome), manifest);
+  if (await isShown(world, delivery))
+    requireSame(await liveFiles(world), (name) => world.root + name, outcomes);
+  await withCertainty(
+    () => files.commit(outcomes.map(fileOutcome), manifest),
+    () => false,
+  );
   const [first] = outcomes;
   if (first === undefined) return;
   const { table_uuid } = stateOf(first);

@@ -1,40 +1,39 @@
 import { buffer } from 'node:stream/consumers';
 import type { Clock } from '../../../platform/clock.ts';
-import type { Database } from '../../../platform/postgres/database.ts';
 import type { DestinationDeps } from '../../model/destination/destination.ts';
+import type { TableCatalog } from './catalogs/catalog.ts';
 import { tableFolder } from './config.ts';
 import type { Config, LakePlace, SmallFiles } from '../lake/place.ts';
+import type { MetaFiles } from '../lake/store_snapshot.ts';
 
-/** A table's place and the catalog that has it. */
-export type World = {
+/** The place of a table's files. */
+export type Storage = {
   place: LakePlace;
   config: Config;
   deps: DestinationDeps;
-  /** The control store, in which our catalog lives. */
-  db: Database;
   clock: Clock;
   files: SmallFiles;
   /** The URI of the place, with a slash at its end. */
   root: string;
+  /** The URI below which the files of the project lie. */
+  base: string;
   team_id: number;
 };
 
-/** Opens the place of a table; makes no request yet. */
-export async function openWorld(
-  place: LakePlace,
-  config: Config,
-  team_id: number,
-  deps: DestinationDeps,
-): Promise<World> {
-  const { db, clock } = deps;
-  if (db === undefined || clock === undefined) throw new Error('A table needs the control store.');
-  const root = place.root(config, deps);
-  const files = await place.openFiles(config, deps);
-  return { place, config, deps, db, clock, files, root, team_id };
-}
+/** A table's place and the catalog that has it. */
+export type World = Storage & {
+  catalog: TableCatalog;
+  /** The config of the data files, for the destination of their place. */
+  data: Config;
+};
 
 /** The URI of the table, without a slash at its end. */
-export function locationOf({ place, config, root, team_id }: World): string {
+export function locationOf({
+  place,
+  config,
+  root,
+  team_id,
+}: Pick<Storage, 'place' | 'config' | 'root' | 'team_id'>): string {
   return root + tableFolder(place, config, team_id);
 }
 
@@ -43,26 +42,35 @@ export function locationOf({ place, config, root, team_id }: World): string {
  * table cannot change while another one removes its files.
  */
 export async function putFile(
-  { files, root, deps }: World,
+  storage: Storage,
   uri: string,
   content: Buffer | string,
 ): Promise<void> {
-  deps.signal.throwIfAborted();
-  await files.put(nameIn(root, uri), content);
+  storage.deps.signal.throwIfAborted();
+  await storage.files.put(nameIn(storage, uri), content);
 }
 
 /** Reads a file of the table by its URI. Throws if it is gone. */
-export async function readFile(
-  { files, root }: Pick<World, 'files' | 'root'>,
-  uri: string,
-): Promise<Buffer> {
-  const content = await files.read(nameIn(root, uri));
+export async function readFile(storage: Storage, uri: string): Promise<Buffer> {
+  const content = await storage.files.read(nameIn(storage, uri));
   if (content === undefined) throw new Error(`The file ${uri} is gone.`);
   return buffer(content);
 }
 
-/** A table that was created elsewhere may have files where the export has no keys. */
-function nameIn(root: string, uri: string): string {
-  if (!uri.startsWith(root)) throw new Error(`The file ${uri} lies outside of ${root}.`);
-  return uri.slice(root.length);
+/** The small files of a table as the writer of snapshots takes them. */
+export function metaFiles(world: Storage): MetaFiles {
+  return {
+    read: (uri) => readFile(world, uri),
+    put: (uri, content) => putFile(world, uri, content),
+  };
+}
+
+/** Returns true for a URI of the project's own place: other writers may name any. */
+export function isInPlace({ base }: Pick<Storage, 'base'>, uri: string): boolean {
+  return uri.startsWith(base) && !uri.split('/').some((part) => part === '..' || part === '.');
+}
+
+function nameIn(storage: Storage, uri: string): string {
+  if (!isInPlace(storage, uri)) throw new Error(`The file ${uri} lies outside of ${storage.base}.`);
+  return uri.slice(storage.root.length);
 }

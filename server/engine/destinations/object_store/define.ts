@@ -108,7 +108,14 @@ export async function smallFiles(opening: Promise<ObjectStore>): Promise<SmallFi
   const store = await opening;
   return {
     put: (name, content) => withStoreFaults(store, () => store.put(name, content)),
+    putNew: (name, content) => withStoreFaults(store, () => store.putNew(name, content)),
     read: reading(store),
+    list: (folder, after) =>
+      explained(
+        store,
+        store.list(`${folder}/`, { direct: true, ...(after === undefined ? {} : { after }) }),
+      ),
+    remove: (name) => withStoreFaults(store, () => store.remove(name)),
   };
 }
 
