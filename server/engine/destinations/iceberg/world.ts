@@ -42,27 +42,25 @@ export function locationOf({ place, config, root, team_id }: World): string {
  * Writes a new small file of the table by its URI. An attempt that was stopped writes none: so its
  * table cannot change while another one removes its files.
  */
-export async function putFile(
-  { files, root, deps }: World,
-  uri: string,
-  content: Buffer | string,
-): Promise<void> {
-  deps.signal.throwIfAborted();
-  await files.put(nameIn(root, uri), content);
+export async function putFile(world: World, uri: string, content: Buffer | string): Promise<void> {
+  world.deps.signal.throwIfAborted();
+  await world.files.put(nameIn(world, uri), content);
 }
 
 /** Reads a file of the table by its URI. Throws if it is gone. */
-export async function readFile(
-  { files, root }: Pick<World, 'files' | 'root'>,
-  uri: string,
-): Promise<Buffer> {
-  const content = await files.read(nameIn(root, uri));
+export async function readFile(world: World, uri: string): Promise<Buffer> {
+  const content = await world.files.read(nameIn(world, uri));
   if (content === undefined) throw new Error(`The file ${uri} is gone.`);
   return buffer(content);
 }
 
-/** A table that was created elsewhere may have files where the export has no keys. */
-function nameIn(root: string, uri: string): string {
-  if (!uri.startsWith(root)) throw new Error(`The file ${uri} lies outside of ${root}.`);
+/**
+ * A table that was created elsewhere may have files where the export has no keys, and a manifest of
+ * another writer may name files of another project.
+ */
+function nameIn({ root, place, team_id }: World, uri: string): string {
+  const folder = place.folder === undefined ? root : `${root}${place.folder(team_id)}/`;
+  if (!uri.startsWith(folder) || uri.split('/').some((part) => part === '..' || part === '.'))
+    throw new Error(`The file ${uri} lies outside of ${folder}.`);
   return uri.slice(root.length);
 }
