@@ -35,6 +35,7 @@ import type { IngestionRule, IngestionRuleCreate, IngestionRuleOrder, IngestionR
 import type { IngestionWarning, IngestionWarningQuery } from '../server/api/ingestion_warnings/schema.ts';
 import type { Instance } from '../server/api/instance/schema.ts';
 import type { Acceptance, Accepted, BulkAnswer, BulkBody, Invite, InviteWithLink, NewInvite, ShownInvite, ShownQuery } from '../server/api/invites/schema.ts';
+import type { LakeFiles, LakeSnapshots, LakeTableDetails, LakeTables } from '../server/api/lake_tables/schema.ts';
 import type { Member, MemberPatch, MemberPut } from '../server/api/members/schema.ts';
 import type { DeliveriesQuery, NoticeDelivery, NoticeDeliveryRecord } from '../server/api/notice_deliveries/schema.ts';
 import type { NewNoticeTarget, NoticeTarget, NoticeTargetCreate, NoticeTargetPatch, NoticeTargetTest } from '../server/api/notice_targets/schema.ts';
@@ -216,6 +217,10 @@ export type Operations = {
   'GET /api/projects/:project_id/ingestion_rules/:id/': [undefined, undefined, Static<typeof IngestionRule>];
   'GET /api/projects/:project_id/ingestion_rules/counts/': [Static<typeof RuleCountsQuery>, undefined, Static<typeof RuleCounts>];
   'GET /api/projects/:project_id/ingestion_warnings/': [Static<typeof IngestionWarningQuery>, undefined, Listed<Static<typeof IngestionWarning>>];
+  'GET /api/projects/:project_id/lake_tables/': [{ limit?: number; offset?: number; batch_export?: string }, undefined, Static<typeof LakeTables>];
+  'GET /api/projects/:project_id/lake_tables/:id/': [undefined, undefined, Static<typeof LakeTableDetails>];
+  'GET /api/projects/:project_id/lake_tables/:id/files/': [undefined, undefined, Static<typeof LakeFiles>];
+  'GET /api/projects/:project_id/lake_tables/:id/snapshots/': [{ limit?: number; offset?: number }, undefined, Static<typeof LakeSnapshots>];
   'GET /api/projects/:project_id/notice_deliveries/': [Static<typeof DeliveriesQuery>, undefined, Listed<Static<typeof NoticeDelivery>>];
   'GET /api/projects/:project_id/notice_deliveries/:id/': [undefined, undefined, Static<typeof NoticeDeliveryRecord>];
   'GET /api/projects/:project_id/notice_targets/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof NoticeTarget>>];

@@ -17,11 +17,14 @@ export const exports_route = createRoute({
   component: loadedPage(() => import('./list/list_page.tsx'), 'ListPage'),
 });
 
-/** `/projects/<id>/exports/new?copy_of=`: creates an export, as a copy of another one. */
+/**
+ * `/projects/<id>/exports/new?copy_of=&destination=`: creates an export, as a copy of another one or
+ * to a destination.
+ */
 export const new_export_route = createRoute({
   getParentRoute: () => project_route,
   path: 'exports/new',
-  validateSearch: textsOf(['copy_of']),
+  validateSearch: textsOf(['copy_of', 'destination']),
   component: loadedPage(() => import('./form/new_page.tsx'), 'NewPage'),
 });
 

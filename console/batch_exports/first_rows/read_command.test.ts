@@ -4,8 +4,10 @@ import { test } from 'node:test';
 import { destinations } from '../../../server/engine/destinations/index.ts';
 import { placeOf, readCommand } from './read_command.ts';
 
+const catalog = { uri: 'http://127.0.0.1:8000/iceberg', project_id: '1' };
+const table = 'sluice.events';
 const of = (type: string, name: string, config: Record<string, unknown> = {}) =>
-  readCommand({ type, name, config, folder: 'exports' });
+  readCommand({ type, name, config, folder: 'exports', catalog });
 
 test('files are read by what their names end with', () => {
   assert.equal(
@@ -24,7 +26,7 @@ test('objects are fetched and read; tables are asked', () => {
     'aws s3 cp s3://acme/day/a.jsonl a.jsonl --endpoint-url https://s3.example.com && head a.jsonl',
   );
   assert.equal(
-    placeOf({ type: 'GCS', name: 'a', config: bucket, folder: undefined }),
+    placeOf({ type: 'GCS', name: 'a', config: bucket, folder: undefined, catalog }),
     'gs://acme/a',
   );
   const server = { host: 'db.example.com', port: 5433, user: 'etl', database: 'shop' };
@@ -42,11 +44,21 @@ test('objects are fetched and read; tables are asked', () => {
   );
 });
 
+test('a table of the lake is asked for through the catalog', () => {
+  const config = { table: 'events' };
+  assert.equal(placeOf({ type: 'Iceberg', name: '', config, folder: undefined, catalog }), table);
+  assert.match(of('Iceberg', '', config)!, /LIMIT 10"$/);
+  assert.match(of('Iceberg', '', config)!, new RegExp(`FROM lake.${table} `));
+  const hostile = { table: 'events"; rm -rf ~; "' };
+  assert.equal(of('Iceberg', '', hostile), undefined);
+});
+
 test('each type has a command but those that have no rows to read, or want a key', () => {
-  const without = destinations.filter(({ type }) => of(type, 'a') === undefined);
+  const config = { table: 'events' };
+  const without = destinations.filter(({ type }) => of(type, 'a', config) === undefined);
   assert.deepEqual(
     without.map(({ type }) => type),
-    ['Iceberg', 'HTTP', 'NoOp'],
+    ['HTTP', 'NoOp'],
   );
 });
 

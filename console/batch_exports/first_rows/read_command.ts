@@ -1,3 +1,5 @@
+import { duckdbCommand } from '../../lake_tables/read_ways.ts';
+
 /** A place in which rows were delivered: the type and config of the destination, and their name. */
 export type Delivered = {
   type: string;
@@ -6,10 +8,13 @@ export type Delivered = {
   name: string;
   /** The export folder of the server, for files on it. */
   folder: string | undefined;
+  /** The Iceberg catalog of the project. */
+  catalog: { uri: string; project_id: string };
 };
 
 /** Names the place of rows for people. */
 export function placeOf({ type, config, name, folder }: Delivered): string {
+  if (type === 'Iceberg') return `${namespaceOf(config)}.${text(config, 'table')}`;
   if (type === 'File' && folder !== undefined) return `${folder}/${name}`;
   const scheme = { S3: 's3', GCS: 'gs' }[type];
   return scheme === undefined ? name : `${scheme}://${text(config, 'bucket_name')}/${name}`;
@@ -23,7 +28,12 @@ export function readCommand(delivered: Delivered): string | undefined {
   return commands[delivered.type]?.(delivered);
 }
 
-const commands: Partial<Record<string, (delivered: Delivered) => string>> = {
+/** The namespace of an Iceberg table; the default of its key is the server's. */
+function namespaceOf(config: Record<string, unknown>): string {
+  return text(config, 'namespace') || 'sluice';
+}
+
+const commands: Partial<Record<string, (delivered: Delivered) => string | undefined>> = {
   File: (delivered) => readFile(placeOf(delivered)),
   S3: (delivered) =>
     fetched(delivered, (to) => [
@@ -49,6 +59,8 @@ const commands: Partial<Record<string, (delivered: Delivered) => string>> = {
       '--file',
       to,
     ]),
+  Iceberg: ({ config, catalog }) =>
+    duckdbCommand({ ...catalog, namespace: namespaceOf(config), name: text(config, 'table') }),
   Postgres: postgres,
   Redshift: ({ config, ...more }) => postgres({ ...more, config: { port: 5439, ...config } }),
   MySQL: ({ config, name }) =>
