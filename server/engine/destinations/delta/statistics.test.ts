@@ -48,7 +48,7 @@ test('instants are cut below and raised above to whole milliseconds; integers ar
 });
 
 test('an instant that the log cannot tell has no bound', () => {
-  const far = 300_000n * 365n * 86_400_000_000n;
+  const far = 200_000n * 365n * 86_400_000_000n;
   const told = JSON.parse(statisticsText([...columns], of(-far, far), 1)) as Record<string, object>;
   assert.deepEqual(Object.keys(told['minValues']!), ['count']);
   assert.deepEqual(Object.keys(told['maxValues']!), ['count']);
