@@ -7,6 +7,16 @@ const placing: Record<string, string[]> = {
   S3: ['bucket_name', 'region', 'prefix', 'endpoint_url', 'file_format', 'partition_by'],
   File: ['prefix', 'file_format', 'partition_by'],
   Iceberg: ['storage', 'namespace', 'table', 'prefix', 'bucket_name', 'region', 'endpoint_url'],
+  Delta: [
+    'storage',
+    'table',
+    'prefix',
+    'bucket_name',
+    'region',
+    'endpoint_url',
+    'account_name',
+    'container_name',
+  ],
   Postgres: ['host', 'port', 'database', 'schema', 'table_name', 'ssh_host'],
   NoOp: ['arg'],
   AzureBlob: [

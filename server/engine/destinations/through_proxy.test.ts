@@ -53,8 +53,8 @@ const over_http: Record<string, Record<string, unknown>> = {
     schema: 'S',
   },
 };
-/** `Iceberg` writes its files as `File` and `S3` do. */
-const other_ways = ['File', 'Iceberg', 'MySQL', 'NoOp', 'Postgres', 'Redshift'];
+/** `Iceberg` and `Delta` write their files as `File` and the object stores do. */
+const other_ways = ['Delta', 'File', 'Iceberg', 'MySQL', 'NoOp', 'Postgres', 'Redshift'];
 
 let proxy: ConnectProxy;
 let outbound: Outbound;
