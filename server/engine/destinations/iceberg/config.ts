@@ -3,6 +3,7 @@ import { defaultText } from '../../model/destination/config_keys.ts';
 import { violation } from '../../model/destination/violation.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
 import { isName, joined, placeConfig, tableSchema, tableViolations } from '../lake/table_places.ts';
+import { layout_keys } from './layout.ts';
 
 /** The keys of a table, whatever the place of its files. */
 type TableConfig = { namespace?: string; table: string; prefix?: string };
@@ -17,7 +18,7 @@ export function configSchema(places: readonly LakePlace[]) {
     255,
     'Readers find the table by it. It may have several levels, with dots between them.',
   );
-  return tableSchema(places, { namespace }, '<namespace>/<table>/');
+  return tableSchema(places, { namespace, ...layout_keys }, '<namespace>/<table>/');
 }
 
 /** The name of the table in the catalog. */

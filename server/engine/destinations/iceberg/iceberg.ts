@@ -7,7 +7,11 @@ import type { Difference } from '../../model/destination/difference.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
 import { nestedFaults, ofPlaces, placeConfig, placeOf, teamOf } from '../lake/table_places.ts';
 import { configSchema, dataConfig, lakeFolder, violations } from './config.ts';
+import { askedFields, layoutViolations, sortedBy, usualFields } from './layout.ts';
+import { openMergeSink } from './merge/merge_sink.ts';
+import { isMerging } from './merge/state.ts';
 import { openTableSink } from './sink.ts';
+import { tableFields } from './table.ts';
 import { compareTable, shownReceipts } from './verify.ts';
 import { openWorld } from './open_world.ts';
 
@@ -25,11 +29,25 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
     // The table changes with the end of the run, and whoever looks waits for a change in progress.
     is_settled_by_abort: true,
     validate: (config, rules) => violations(places, config, rules),
+    changes_rows: true,
+    layoutViolations,
+    tableParts: async (config, delivery, { is_row_wise, deps }) => {
+      const { world } = inPlace(places, config);
+      const asked = askedFields(config) ?? (await tableFields(await world(delivery.team_id, deps)));
+      const fields = asked ?? usualFields(delivery, is_row_wise);
+      return { fields, is_whole: isMerging(delivery) };
+    },
+    // A merge sorts the rows of both sides itself.
+    sortedBy: (config, delivery) => (isMerging(delivery) ? [] : sortedBy(config, delivery)),
     open: async (config, delivery, deps) => {
       const { definition, world, data } = inPlace(places, config);
       const { team_id } = delivery;
       const files = await definition.open(data(team_id), delivery, deps);
-      return openTableSink(await world(team_id, deps), delivery, files);
+      const order = sortedBy(config, delivery);
+      const opened = await world(team_id, deps);
+      return isMerging(delivery)
+        ? openMergeSink({ world: opened, delivery, files, order })
+        : openTableSink(opened, delivery, { files, order });
     },
     check: (config, columns, deps) => {
       const place = placeOf(places, config);
