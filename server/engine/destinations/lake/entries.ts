@@ -1,5 +1,5 @@
 import { readAvro, writeAvro } from './avro_file.ts';
-import type { AvroFile, AvroSchema } from './avro_file.ts';
+import type { AvroSchema } from './avro_file.ts';
 import type { PartitionValue } from './manifest.ts';
 import type { ListedManifest } from './manifest_list.ts';
 
