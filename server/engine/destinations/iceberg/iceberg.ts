@@ -18,7 +18,7 @@ import {
 import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import { checkForeign } from './check.ts';
 import { configSchema, lakeFolder, violations } from './config.ts';
-import { askedFields, layoutViolations, sortedBy, usualFields } from './layout.ts';
+import { askedFields, layoutViolations, layout_keys, sortedBy, usualFields } from './layout.ts';
 import { openMergeSink } from './merge/merge_sink.ts';
 import { isMerging } from './merge/state.ts';
 import { openTableSink } from './sink.ts';
@@ -42,7 +42,8 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
     where: [...catalog_where, ...shared.where],
     connection: [...Object.keys(catalog_keys), ...shared.connection],
     only_with: [...catalog_only_with, ...(shared.only_with ?? [])],
-    ways: catalog_ways,
+    // The layout of files says not where rows are either: they stay in their table.
+    ways: [...catalog_ways, ...Object.keys(layout_keys)],
     columnFaults: (columns) => nestedFaults(columns, 'An Iceberg table'),
     // The table changes with the end of the run, and whoever looks waits for a change in progress.
     is_settled_by_abort: (config) => !isForeign(config as CatalogConfig),
