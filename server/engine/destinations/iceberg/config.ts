@@ -5,6 +5,7 @@ import { catalog_keys, catalogViolations, takesVendedKeys } from './catalogs/cat
 import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
 import { isName, joined, placeConfig, tableSchema, tableViolations } from '../lake/table_places.ts';
+import { layout_keys } from './layout.ts';
 
 /** The keys of a table, whatever the place of its files. */
 type TableConfig = { namespace?: string; table: string; prefix?: string };
@@ -19,7 +20,8 @@ export function configSchema(places: readonly LakePlace[]) {
     255,
     'Readers find the table by it. It may have several levels, with dots between them.',
   );
-  return tableSchema(places, { namespace, ...catalog_keys }, '<namespace>/<table>/');
+  const own = { namespace, ...catalog_keys, ...layout_keys };
+  return tableSchema(places, own, '<namespace>/<table>/');
 }
 
 /** The name of the table in the catalog. */

@@ -18,9 +18,13 @@ import {
 import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import { checkForeign } from './check.ts';
 import { configSchema, lakeFolder, violations } from './config.ts';
+import { askedFields, layoutViolations, layout_keys, sortedBy, usualFields } from './layout.ts';
+import { openMergeSink } from './merge/merge_sink.ts';
+import { isMerging } from './merge/state.ts';
 import { openTableSink } from './sink.ts';
+import { tableFields } from './table.ts';
 import { compareTable, shownReceipts } from './verify.ts';
-import { openWorld } from './open_world.ts';
+import { openCatalog, openWorld } from './open_world.ts';
 import type { World } from './world.ts';
 
 /**
@@ -38,19 +42,31 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
     where: [...catalog_where, ...shared.where],
     connection: [...Object.keys(catalog_keys), ...shared.connection],
     only_with: [...catalog_only_with, ...(shared.only_with ?? [])],
-    ways: catalog_ways,
+    // The layout of files says not where rows are either: they stay in their table.
+    ways: [...catalog_ways, ...Object.keys(layout_keys)],
     columnFaults: (columns) => nestedFaults(columns, 'An Iceberg table'),
     // The table changes with the end of the run, and whoever looks waits for a change in progress.
     is_settled_by_abort: (config) => !isForeign(config as CatalogConfig),
     validate: (config, rules) => violations(places, config, rules),
+    changes_rows: true,
+    layoutViolations,
+    tableParts: async (config, delivery, { is_row_wise, deps }) => {
+      const place = placeOf(places, config);
+      const catalog = () => openCatalog(place, config, delivery.team_id, deps);
+      const asked = askedFields(config) ?? (await tableFields(await catalog(), config));
+      const fields = asked ?? usualFields(delivery, is_row_wise);
+      return { fields, is_whole: isMerging(delivery) };
+    },
+    // A merge sorts the rows of both sides itself.
+    sortedBy: (config, delivery) => (isMerging(delivery) ? [] : sortedBy(config, delivery)),
     open: async (config, delivery, deps) => {
       const place = placeOf(places, config);
       const world = await openWorld(place, config, delivery.team_id, deps, delivery);
-      return openTableSink(
-        world,
-        delivery,
-        await place.definition.open(world.data, delivery, deps),
-      );
+      const files = await place.definition.open(world.data, delivery, deps);
+      const order = sortedBy(config, delivery);
+      return isMerging(delivery)
+        ? openMergeSink({ world, delivery, files, order })
+        : openTableSink(world, delivery, { files, order });
     },
     check: (config, columns, deps) => {
       const place = placeOf(places, config);

@@ -68,6 +68,10 @@ test('a table in a bucket names its objects, and a damaged one is found', async 
   // Rows of another type do not go into the table, and nothing is written for them.
   const other = freshDelivery({ ...owner, columns: [{ ...text, type: 'integer' }] });
   const refused = await iceberg.open(config, other, own);
-  await assert.rejects(refused.recover([]), isLasting('table_unsuitable'));
+  const rows = Readable.from([smallParquet(pageOf(2), 2)]);
+  await assert.rejects(
+    refused.write({ number: 0, records: 2, is_last: true }, rows),
+    isLasting('table_unsuitable'),
+  );
   await refused.close();
 });

@@ -1,35 +1,73 @@
 import { NonRetryableError, RetryableError } from '../../model/destination/errors.ts';
-import type { Delivery } from '../../model/destination/destination.ts';
+import type { Delivery, SortedColumn } from '../../model/destination/destination.ts';
+import type { TableField } from '../../model/destination/partition.ts';
 import { fieldIds, fitSchema, nameMapping, newSchema } from '../lake/schema.ts';
+import type { TableSchema } from '../lake/schema.ts';
 import { currentSchema, currentSpec } from '../lake/table_metadata.ts';
 import type { TableMetadata } from '../lake/table_metadata.ts';
+import type { Config } from '../lake/place.ts';
 import { tableName } from './config.ts';
 import type { TableCatalog } from './catalogs/catalog.ts';
+import { findOrder, findSpec, fieldsOf, orderFields, specFields } from './layout.ts';
 import { isInPlace, locationOf } from './world.ts';
 import type { Storage, World } from './world.ts';
 
 const name_mapping = 'schema.name-mapping.default';
-const tries_max = 5;
+/** Rounds of changes: each makes one kind of them, and another writer may come between. */
+const tries_max = 8;
 
-/** The table that a delivery is written for: its uuid, and the ids of its fields by name. */
-export type PreparedTable = { uuid: string; ids: Map<string, number> };
+/** The layout of a delivery's files. */
+export type Layout = { fields: readonly TableField[]; order: readonly SortedColumn[] };
 
 /**
- * Creates the table if it is missing, adds the columns that it lacks, and returns it. Throws
- * `table_unsuitable` if the rows cannot be appended to it.
+ * The table that a delivery is written for: its uuid, its schema with the ids of its fields by
+ * name, and the spec and the order of new files.
  */
-export async function prepareTable(world: World, delivery: Delivery): Promise<PreparedTable> {
+export type PreparedTable = {
+  uuid: string;
+  schema: TableSchema;
+  ids: Map<string, number>;
+  spec_id: number;
+  sort_order_id: number;
+};
+
+/**
+ * Creates the table if it is missing, adds the columns, the partitions and the order that it lacks,
+ * and returns it. Throws `table_unsuitable` if the rows cannot go into it.
+ */
+export async function prepareTable(
+  world: World,
+  delivery: Delivery,
+  layout: Layout,
+): Promise<PreparedTable> {
   for (let tries = 1; ; tries += 1)
     try {
       const { metadata } =
         (await world.catalog.load()) ?? (await createTable(world.catalog, world, delivery));
       requireWritable(world, metadata);
-      return await widened(world, metadata, delivery);
+      const change = columnChange(metadata, delivery) ?? layoutChange(metadata, layout);
+      if (change === undefined) return preparedOf(metadata, layout);
+      // Catalogs give ids of their own, so the table is read again.
+      await world.catalog.change(change);
+      if (tries === tries_max) throw new RetryableError('conflict', 'The table keeps changing.');
     } catch (error) {
       // Another export, or a client of the catalog, did the same at this moment.
       const is_conflict = error instanceof RetryableError && error.code === 'conflict';
       if (!is_conflict || tries === tries_max) throw error;
     }
+}
+
+/** The fields by which a table is parted; undefined for a table that does not exist. */
+export async function tableFields(
+  catalog: TableCatalog,
+  config: Config,
+): Promise<TableField[] | undefined> {
+  const metadata = (await catalog.load())?.metadata;
+  if (metadata === undefined) return undefined;
+  const fields = fieldsOf(currentSchema(metadata), currentSpec(metadata));
+  if (fields === undefined)
+    throw unsuitable({ config }, 'it is partitioned in a way that Sluice does not write.');
+  return fields;
 }
 
 /** Creates the table of a delivery. Throws `conflict` if another writer did at this moment. */
@@ -46,25 +84,25 @@ export function createTable(
   return catalog.create({ location: locationOf(storage), schema, properties }, delivery);
 }
 
-function requireWritable({ base, config }: World, metadata: TableMetadata): void {
+function requireWritable(world: World, metadata: TableMetadata): void {
   const { 'format-version': version, location } = metadata;
-  const { levels, name } = tableName(config);
-  const said = [...levels, name].join('.');
-  const unsuitable = (why: string) =>
-    new NonRetryableError('table_unsuitable', `Sluice cannot append to the table ${said}: ${why}`);
-  if (version !== 2) throw unsuitable(`it has format version ${version}, and Sluice writes 2.`);
-  if (currentSpec(metadata).fields.length > 0)
-    throw unsuitable('it is partitioned. Export to a table without partitions.');
-  if (!isInPlace({ base }, location))
-    throw unsuitable(`its files lie in ${location}, which is another storage.`);
+  if (version !== 2)
+    throw unsuitable(world, `it has format version ${version}, and Sluice writes 2.`);
+  if (!isInPlace(world, location))
+    throw unsuitable(world, `its files lie in ${location}, which is another storage.`);
 }
 
-async function widened(
-  { catalog }: World,
-  metadata: TableMetadata,
-  { columns }: Delivery,
-): Promise<PreparedTable> {
-  const uuid = metadata['table-uuid'];
+/** The error for a table that rows of an export cannot go into. */
+export function unsuitable({ config }: Pick<World, 'config'>, why: string): NonRetryableError {
+  const { levels, name } = tableName(config);
+  const said = [...levels, name].join('.');
+  return new NonRetryableError(
+    'table_unsuitable',
+    `Sluice cannot write to the table ${said}: ${why}`,
+  );
+}
+
+function columnChange(metadata: TableMetadata, { columns }: Delivery) {
   const schema = currentSchema(metadata);
   const fitting = fitSchema(schema, columns, metadata['last-column-id']);
   if ('fault' in fitting)
@@ -72,25 +110,69 @@ async function widened(
       'table_unsuitable',
       `${fitting.fault} Export to another table, or change the query.`,
     );
-  if (fitting.schema !== schema)
-    await catalog.change({
-      requirements: [
-        { type: 'assert-table-uuid', uuid },
-        { type: 'assert-current-schema-id', 'current-schema-id': metadata['current-schema-id'] },
-        {
-          type: 'assert-last-assigned-field-id',
-          'last-assigned-field-id': metadata['last-column-id'],
-        },
-      ],
-      updates: [
-        {
-          action: 'add-schema',
-          schema: fitting.schema,
-          'last-column-id': fitting.last_column_id,
-        },
-        { action: 'set-current-schema', 'schema-id': -1 },
-        { action: 'set-properties', updates: { [name_mapping]: nameMapping(fitting.schema) } },
-      ],
-    });
-  return { uuid, ids: fieldIds(fitting.schema) };
+  if (fitting.schema === schema) return undefined;
+  return {
+    requirements: [
+      { type: 'assert-table-uuid', uuid: metadata['table-uuid'] },
+      { type: 'assert-current-schema-id', 'current-schema-id': metadata['current-schema-id'] },
+      {
+        type: 'assert-last-assigned-field-id',
+        'last-assigned-field-id': metadata['last-column-id'],
+      },
+    ],
+    updates: [
+      {
+        action: 'add-schema',
+        schema: fitting.schema,
+        'last-column-id': fitting.last_column_id,
+      },
+      { action: 'set-current-schema', 'schema-id': -1 },
+      { action: 'set-properties', updates: { [name_mapping]: nameMapping(fitting.schema) } },
+    ],
+  };
+}
+
+/** Partitions and order become those of new files; files that are there keep theirs. */
+function layoutChange(metadata: TableMetadata, { fields, order }: Layout) {
+  const schema = currentSchema(metadata);
+  const spec = findSpec(schema, metadata['partition-specs'], fields);
+  const sorted = orderFields(schema, order);
+  const order_id = findOrder(metadata['sort-orders'], sorted);
+  const updates: object[] = [];
+  if (spec === undefined)
+    updates.push({ action: 'add-spec', spec: { fields: specFields(schema, fields) } });
+  if (spec?.['spec-id'] !== metadata['default-spec-id'])
+    updates.push({ action: 'set-default-spec', 'spec-id': spec?.['spec-id'] ?? -1 });
+  if (sorted.length > 0 && order_id === undefined)
+    updates.push({ action: 'add-sort-order', 'sort-order': { 'order-id': 1, fields: sorted } });
+  if (sorted.length > 0 && order_id !== metadata['default-sort-order-id'])
+    updates.push({ action: 'set-default-sort-order', 'sort-order-id': order_id ?? -1 });
+  if (updates.length === 0) return undefined;
+  return {
+    requirements: [
+      { type: 'assert-table-uuid', uuid: metadata['table-uuid'] },
+      { type: 'assert-default-spec-id', 'default-spec-id': metadata['default-spec-id'] },
+      {
+        type: 'assert-default-sort-order-id',
+        'default-sort-order-id': metadata['default-sort-order-id'],
+      },
+      {
+        type: 'assert-last-assigned-partition-id',
+        'last-assigned-partition-id': metadata['last-partition-id'],
+      },
+    ],
+    updates,
+  };
+}
+
+function preparedOf(metadata: TableMetadata, { fields, order }: Layout): PreparedTable {
+  const schema = currentSchema(metadata);
+  const sorted = orderFields(schema, order);
+  return {
+    uuid: metadata['table-uuid'],
+    schema,
+    ids: fieldIds(schema),
+    spec_id: findSpec(schema, metadata['partition-specs'], fields)!['spec-id'],
+    sort_order_id: sorted.length === 0 ? 0 : findOrder(metadata['sort-orders'], sorted)!,
+  };
 }

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { Clock } from '../../../platform/clock.ts';
 import type { DestinationDeps } from '../../model/destination/destination.ts';
@@ -52,9 +53,14 @@ export async function putFile(
 
 /** Reads a file of the table by its URI. Throws if it is gone. */
 export async function readFile(storage: Storage, uri: string): Promise<Buffer> {
+  return buffer(await readData(storage, uri));
+}
+
+/** Reads a data file of the table by its URI. Throws if it is gone. */
+export async function readData(storage: Storage, uri: string): Promise<Readable> {
   const content = await storage.files.read(nameIn(storage, uri));
   if (content === undefined) throw new Error(`The file ${uri} is gone.`);
-  return buffer(content);
+  return content;
 }
 
 /** The small files of a table as the writer of snapshots takes them. */

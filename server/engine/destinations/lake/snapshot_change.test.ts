@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { writeExactJson } from '../../../platform/exact_json.ts';
 import { readAvro } from './avro_file.ts';
 import type { AvroSchema } from './avro_file.ts';
 import { openManifest } from './entries.ts';
@@ -29,6 +30,10 @@ const table = (changes: Partial<TableState['metadata']> = {}, parent?: Snapshot)
     schemas: [schema],
     'default-spec-id': 0,
     'partition-specs': [{ 'spec-id': 0, fields: [] }],
+    'last-partition-id': 999,
+    'sort-orders': [{ 'order-id': 0, fields: [] }],
+    'default-sort-order-id': 0,
+    properties: {},
     ...changes,
   },
   parent,
@@ -330,7 +335,8 @@ test('a rewritten entry is what its writer wrote, but for its state', async () =
   const meta = readAvro(one.stored.get(one.listed()[0]!.manifest_path)!).meta;
   await one.apply(numbered(2n, { operation: 'delete', removed: paths(2) }));
   const [after] = one.entriesOf(one.listed()[0]!).entries;
-  assert.deepEqual(after!.record['data_file'], before!.record['data_file']);
+  const file_of = (entry: typeof before) => writeExactJson(entry!.record['data_file']);
+  assert.equal(file_of(after), file_of(before));
   assert.deepEqual(readAvro(one.stored.get(one.listed()[0]!.manifest_path)!).meta, meta);
 });
 

@@ -13,7 +13,7 @@ import type { AccountedNames, Difference } from './difference.ts';
 import type { HeldReceipt, WantedReceipts } from './held_receipt.ts';
 import type { ModelName } from '../models/model.ts';
 import type { ShownRequest } from './shown_request.ts';
-import type { Partition, PartitionKey } from './partition.ts';
+import type { PartitionKey, SlicePartition, TableField } from './partition.ts';
 import type { RejectedKey, RejectedRow } from './rejected_rows.ts';
 import type { MergeKeys, Written } from './write_mode.ts';
 
@@ -63,7 +63,7 @@ export type Slice = {
   number: number;
   records: number;
   is_last?: true;
-  partition?: Partition;
+  partition?: SlicePartition;
 };
 
 /** True for the one slice of a delivery: nothing is gained by keeping it apart. */
@@ -203,6 +203,9 @@ export type ConfigViolation = {
   detail: string;
 };
 
+/** A column by which rows are sorted, nulls last. */
+export type SortedColumn = { column: string; is_descending: boolean };
+
 /** One step of a connection test. */
 export type CheckStep = {
   name: string;
@@ -285,6 +288,15 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    * all.
    */
   columnFaults?(columns: Column[], config: Static<Schema>): string[];
+  /**
+   * Violations of rules about the files of a table, by the columns of the export and the key by
+   * which its rows are merged.
+   */
+  layoutViolations?(
+    config: Static<Schema>,
+    columns: readonly Column[],
+    merge: MergeKeys | null | undefined,
+  ): ConfigViolation[];
   /** Returns the encoding of a slice's bytes for this config. */
   encoding(config: Static<Schema>): Encoding;
   /**
@@ -299,6 +311,20 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
   sliceBytes?(config: Static<Schema>): number | undefined;
   /** Returns what the files of this config are parted by; none, or left out: they are not. */
   partitionKeys?(config: Static<Schema>): readonly PartitionKey[];
+  /**
+   * Returns the fields by which a table is parted, asked before rows are cut: each slice then has
+   * one partition. With `is_whole` a partition is one slice, however large. Left out: rows are cut
+   * as those of files. `is_row_wise`: rows can be told apart by their insertion.
+   */
+  tableParts?(
+    config: Static<Schema>,
+    delivery: Delivery,
+    given: { is_row_wise: boolean; deps: DestinationDeps },
+  ): Promise<{ fields: TableField[]; is_whole: boolean }>;
+  /** The columns by which the rows of each file are sorted; none, or left out: as they came. */
+  sortedBy?(config: Static<Schema>, delivery: Delivery): SortedColumn[];
+  /** True for a destination of files that can merge and replace the rows of its tables. */
+  changes_rows?: true;
   /** True where that bounds a repeat and no file: the lengths of the values are enough. */
   slices_are_rough?: true;
   open(config: Static<Schema>, delivery: Delivery, deps: DestinationDeps): Promise<Sink>;

@@ -9,6 +9,10 @@ export const delivery_key = 'sluice.delivery-id';
 export const lastDeliveryKey = (batch_export_id: string): string =>
   `sluice.last-delivery.${batch_export_id}`;
 
+/** The property of a table that names the generation that an export has put into it. */
+export const generationKey = (batch_export_id: string): string =>
+  `sluice.generation.${batch_export_id}`;
+
 /** A delivery by its name, as receipts have it too. */
 export type DeliveryName = Pick<Delivery, 'delivery_id' | 'batch_export_id'>;
 
