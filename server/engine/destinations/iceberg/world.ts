@@ -2,6 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
 import type { DestinationDeps } from '../../model/destination/destination.ts';
+import { sameUri } from '../../model/lake_catalog/file_uri.ts';
 import { tableFolder } from './config.ts';
 import type { Config, LakePlace, SmallFiles } from '../lake/place.ts';
 
@@ -58,7 +59,8 @@ export async function readFile(world: World, uri: string): Promise<Buffer> {
  * A table that was created elsewhere may have files where the export has no keys, and a manifest of
  * another writer may name files of another project.
  */
-function nameIn({ root, place, team_id }: World, uri: string): string {
+function nameIn({ root, place, team_id }: World, given: string): string {
+  const uri = sameUri(given);
   const folder = place.folder === undefined ? root : `${root}${place.folder(team_id)}/`;
   if (!uri.startsWith(folder) || uri.split('/').some((part) => part === '..' || part === '.'))
     throw new Error(`The file ${uri} lies outside of ${folder}.`);
