@@ -17,6 +17,7 @@ import {
   violations,
 } from './config.ts';
 import { openTableSink } from './sink.ts';
+import { openTableFiles } from './table_files.ts';
 import { compareListed, shownReceipts } from './verify.ts';
 import { openWorld } from './open_world.ts';
 
@@ -83,6 +84,7 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
       const { world } = inPlace(places, config);
       if (team_id !== undefined) yield* shownReceipts(await world(team_id, deps), wanted);
     },
+    openTableFiles: (config, deps) => openTableFiles(placeOf(places, config), config, deps),
   };
 }
 

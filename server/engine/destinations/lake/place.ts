@@ -13,6 +13,12 @@ export type SmallFiles = {
   put(name: string, content: Buffer | string): Promise<void>;
   /** The content, or undefined if there is no such file. */
   read(name: string): Promise<Readable | undefined>;
+  /** Removes a file; one that is gone already is no error. */
+  remove(name: string): Promise<void>;
+  /** The names of visible files below a folder. */
+  list(folder: string): AsyncIterable<string>;
+  /** The instant of the last write in milliseconds, or undefined if there is no such file. */
+  writtenAt(name: string): Promise<number | undefined>;
 };
 
 /**

@@ -109,6 +109,10 @@ export async function smallFiles(opening: Promise<ObjectStore>): Promise<SmallFi
   return {
     put: (name, content) => withStoreFaults(store, () => store.put(name, content)),
     read: reading(store),
+    remove: (name) => withStoreFaults(store, () => store.remove(name)),
+    list: (folder) => explained(store, listed(store, folder, { direct: false })),
+    writtenAt: (name) =>
+      withStoreFaults(store, async () => (await store.describe(name))?.written_at_ms),
   };
 }
 

@@ -13,6 +13,7 @@ import type { AccountedNames, Difference } from './difference.ts';
 import type { HeldReceipt, WantedReceipts } from './held_receipt.ts';
 import type { ModelName } from '../models/model.ts';
 import type { ShownRequest } from './shown_request.ts';
+import type { TableFiles } from './table_files.ts';
 import type { Partition, PartitionKey } from './partition.ts';
 import type { RejectedKey, RejectedRow } from './rejected_rows.ts';
 import type { MergeKeys, Written } from './write_mode.ts';
@@ -340,4 +341,6 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
     deps: DestinationDeps,
     wanted: WantedReceipts,
   ): AsyncIterable<HeldReceipt>;
+  /** Opens the files of tables in our own catalog; left out where exports have no such table. */
+  openTableFiles?(config: Static<Schema>, deps: DestinationDeps): Promise<TableFiles>;
 };

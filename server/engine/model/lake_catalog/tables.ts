@@ -8,7 +8,6 @@ import { metadataText } from './metadata.ts';
 import type { TableMetadata } from './metadata.ts';
 import type { Namespace, Page } from './namespaces.ts';
 import { LakeRefused } from './refusal.ts';
-import type { SnapshotTexts } from './snapshot_texts.ts';
 
 /** The name of a table: that of its namespace, and its own there. */
 export type TableName = { levels: string[]; name: string };
@@ -180,15 +179,6 @@ const log_texts = (table_id: Sql) => sql`(SELECT string_agg(
   FROM lake_snapshot_log WHERE table_id = ${table_id})`;
 const snapshot_texts = (table_id: Sql, wanted = empty) => sql`(SELECT string_agg(snapshot, ','
   ORDER BY number) FROM lake_snapshots WHERE table_id = ${table_id} ${wanted})`;
-
-/** The snapshots of a table and their log, as they are stored by now. */
-export async function storedTexts(tx: Transaction, table_id: string): Promise<SnapshotTexts> {
-  const own = sql`${table_id}::uuid`;
-  const found = await tx.row<{ snapshots: string | null; log: string | null }>(
-    sql`SELECT ${snapshot_texts(own)} AS snapshots, ${log_texts(own)} AS log`,
-  );
-  return { snapshots: found?.snapshots ?? '', log: found?.log ?? '' };
-}
 
 /**
  * Reads the pointer of a table and its whole metadata, both of one moment; with `refs`, only the
