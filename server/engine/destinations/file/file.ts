@@ -28,7 +28,15 @@ import { compareFiles, verifyFiles } from '../formats/verify_files.ts';
 import type { LakePlace } from '../lake/place.ts';
 import { dotViolations } from '../object_store/config_rules.ts';
 import { fileError, withFileErrors } from './faults.ts';
-import { createFolder, filesBelow, findInside, removeFolders, replaceFile } from './folder.ts';
+import {
+  createFile,
+  createFolder,
+  filesBelow,
+  findInside,
+  removeAll,
+  removeFolders,
+  replaceFile,
+} from './folder.ts';
 import { openFileSink } from './sink.ts';
 import { violation } from '../../model/destination/violation.ts';
 
@@ -74,17 +82,17 @@ export const file_place: LakePlace = {
   definition: file,
   openFiles: async (_config, { export_dir }) => ({
     put: (name, content) =>
-      withFileErrors(async () => {
-        const folder = await createFolder(export_dir, folderPart(name));
-        await replaceFile(join(folder, basename(name)), content);
-      }),
+      withFileErrors(async () => replaceFile(await pathOf(export_dir, name), content)),
+    putNew: (name, content) =>
+      withFileErrors(async () => createFile(await pathOf(export_dir, name), content)),
     read: (name) => withFileErrors(() => storeOf(export_dir).read(name)),
+    list: (folder) => storeOf(export_dir).list(folder),
     remove: (name) =>
       withFileErrors(async () => {
         const path = await findInside(export_dir, name);
-        if (path !== undefined) await rm(path, { force: true });
+        if (path !== undefined) await removeAll([path]);
       }),
-    list: (folder) => storeOf(export_dir).listAll(folder),
+    listAll: (folder) => storeOf(export_dir).listAll(folder),
     writtenAt: (name) =>
       withFileErrors(async () => {
         const path = await findInside(export_dir, name);
@@ -94,6 +102,11 @@ export const file_place: LakePlace = {
   folder: (team_id) => `lake/${team_id}`,
   root: (_config, { export_dir }) => `file://${resolve(export_dir)}/`,
 };
+
+/** The path of a file in the export folder, whose folder is created. */
+async function pathOf(export_dir: string, name: string): Promise<string> {
+  return join(await createFolder(export_dir, folderPart(name)), basename(name));
+}
 
 function violations(given: Config): ConfigViolation[] {
   const found = fileViolations(given);

@@ -1,53 +1,31 @@
-import sql from 'sql-template-tag';
 import type {
   DeliveredSlices,
   DestinationDefinition,
   DestinationDeps,
 } from '../../model/destination/destination.ts';
 import type { Difference } from '../../model/destination/difference.ts';
-import type { Column } from '../../model/models/column.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
-import {
-  configSchema,
-  dataConfig,
-  lakeFolder,
-  ownKeys,
-  placeConfig,
-  placeOf,
-  violations,
-} from './config.ts';
+import { nestedFaults, ofPlaces, placeConfig, placeOf, teamOf } from '../lake/table_places.ts';
+import { configSchema, dataConfig, lakeFolder, violations } from './config.ts';
 import { openTableSink } from './sink.ts';
 import { openTableFiles } from './table_files.ts';
-import { compareListed, shownReceipts } from './verify.ts';
+import { compareTable, shownReceipts } from './verify.ts';
 import { openWorld } from './open_world.ts';
-
-type Keys = 'secrets' | 'where' | 'connection';
 
 /**
  * Defines the destination of Iceberg tables in our own catalog, with their files in one of these
  * places. Guarantee: whatever a place promises for files holds for those of tables.
  */
 export function defineIceberg(places: readonly LakePlace[]): DestinationDefinition {
-  const definitions = places.map(({ definition }) => definition);
-  const keys = (name: Keys) => [
-    ...new Set(definitions.flatMap((definition) => definition[name] ?? [])),
-  ];
   return {
     type: 'Iceberg',
     label: 'Iceberg',
     config: configSchema(places),
-    secrets: keys('secrets'),
-    where: ['storage', ...keys('where')],
-    connection: keys('connection'),
-    only_with: onlyWith(places),
-    place: (config) => inPlace(places, config).definition.place?.(config) ?? '',
-    host: (config) => inPlace(places, config).definition.host?.(config),
-    column_set: 'files',
-    columnFaults: nestedFaults,
+    ...ofPlaces(places),
+    columnFaults: (columns) => nestedFaults(columns, 'An Iceberg table'),
     // The table changes with the end of the run, and whoever looks waits for a change in progress.
     is_settled_by_abort: true,
     validate: (config, rules) => violations(places, config, rules),
-    encoding: () => ({ format: 'Parquet', compression: 'zstd' }),
     open: async (config, delivery, deps) => {
       const { definition, world, data } = inPlace(places, config);
       const { team_id } = delivery;
@@ -104,34 +82,7 @@ function inPlace(places: readonly LakePlace[], config: Config) {
       const team_id = delivered[0]?.delivery.team_id;
       if (team_id === undefined) return [];
       const differences = await compare(team_id);
-      return [...differences, ...(await compareListed(await world(team_id, deps), delivered))];
+      return [...differences, ...(await compareTable(await world(team_id, deps), delivered))];
     },
   };
-}
-
-/** Lists and maps have fields of their own in a table, with ids; our Parquet has none for them. */
-function nestedFaults(columns: Column[]): string[] {
-  return columns
-    .filter(({ nested }) => nested !== undefined)
-    .map(({ name }) => `An Iceberg table takes no list or map: write toJSONString(${name}).`);
-}
-
-/** The project of an export; undefined if it is gone. */
-async function teamOf({ db }: DestinationDeps, id: string): Promise<number | undefined> {
-  const row = await db?.row<{ team_id: number }>(
-    sql`SELECT team_id FROM batch_exports WHERE id = ${id}::uuid`,
-  );
-  return row?.team_id;
-}
-
-/** Keys of one place alone are asked for only with it. */
-function onlyWith(places: readonly LakePlace[]): DestinationDefinition['only_with'] {
-  const storages = new Map<string, string[]>();
-  for (const { definition } of places)
-    for (const key of ownKeys(definition))
-      storages.set(key, [...(storages.get(key) ?? []), definition.type]);
-  return [
-    ...[...storages].map(([key, values]) => ({ keys: [key], key: 'storage', values })),
-    ...places.flatMap(({ definition }) => definition.only_with ?? []),
-  ];
 }

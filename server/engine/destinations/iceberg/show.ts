@@ -1,13 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import type { Delivery, EndOfRun } from '../../model/destination/destination.ts';
-import { manifestListOf, manifestOf, snapshotOf } from '../lake/append.ts';
-import type { Append, StoredManifest } from '../lake/append.ts';
 import type { DataFile } from '../lake/manifest.ts';
-import { readManifestList } from '../lake/manifest_list.ts';
-import type { TableMetadata, TableState } from '../lake/table_metadata.ts';
+import type { SnapshotChange } from '../lake/snapshot_change.ts';
+import { openSnapshot } from '../lake/store_snapshot.ts';
+import type { TableState } from '../lake/table_metadata.ts';
 import { delivery_key, lastDeliveryKey } from './catalogs/catalog.ts';
 import { requireSameTable } from './catalogs/same_table.ts';
-import { putFile, readFile } from './world.ts';
+import { metaFiles } from './world.ts';
 import type { World } from './world.ts';
 
 /** A delivery whose files are stored; `table_uuid` is the table that they were written for. */
@@ -22,27 +20,28 @@ export async function showFiles(
   { delivery, table_uuid, files }: StoredDelivery,
   end: EndOfRun,
 ): Promise<void> {
-  const { catalog } = world;
-  const append: Append = {
+  const { catalog, clock } = world;
+  const change: SnapshotChange = {
     snapshot_id: await catalog.snapshotId(delivery),
-    files,
+    operation: 'append',
+    added: files,
+    removed: new Set(),
     summary: { [delivery_key]: delivery.delivery_id, 'sluice.export-id': delivery.batch_export_id },
   };
   const table = await catalog.load();
   requireSameTable(table, table_uuid);
-  // It depends on no other commit, so it is stored before the table is held.
-  const manifest = await storeManifest(world, table!.metadata, append);
+  const snapshot = openSnapshot(metaFiles(world), change);
+  // Stored before the table is held.
+  await snapshot.prepare(table!);
   const prepare = async (state: TableState) => {
     if (files.length === 0) return [];
-    const list = await storeList(world, state, append, manifest);
-    const snapshot = snapshotOf(state, append, list, world.clock.now());
     return [
-      { action: 'add-snapshot', snapshot },
+      { action: 'add-snapshot', snapshot: await snapshot.store(state, clock.now()) },
       {
         action: 'set-snapshot-ref',
         'ref-name': 'main',
         type: 'branch',
-        'snapshot-id': append.snapshot_id,
+        'snapshot-id': change.snapshot_id,
       },
       {
         action: 'set-properties',
@@ -51,30 +50,4 @@ export async function showFiles(
     ];
   };
   await catalog.commit({ delivery, table_uuid, prepare, end });
-}
-
-async function storeManifest(
-  world: World,
-  metadata: TableMetadata,
-  append: Append,
-): Promise<StoredManifest> {
-  const bytes = manifestOf(metadata, append);
-  const path = `${metadata.location}/metadata/${randomUUID()}-m0.avro`;
-  await putFile(world, path, bytes);
-  return { path, bytes: bytes.length };
-}
-
-async function storeList(
-  world: World,
-  state: TableState,
-  append: Append,
-  manifest: StoredManifest,
-): Promise<string> {
-  const { parent } = state;
-  const earlier =
-    parent === undefined ? [] : readManifestList(await readFile(world, parent['manifest-list']));
-  const { location } = state.metadata;
-  const path = `${location}/metadata/snap-${append.snapshot_id}-0-${randomUUID()}.avro`;
-  await putFile(world, path, manifestListOf(state, append, manifest, earlier));
-  return path;
 }

@@ -10,8 +10,9 @@ import type {
   SliceOutcome,
 } from '../../model/destination/destination.ts';
 import type { FileStatistics } from '../lake/file_statistics.ts';
+import { requireSame } from '../lake/listed_files.ts';
 import { stampParquet } from '../lake/stamp_parquet.ts';
-import { requireSame } from './live_files.ts';
+import { liveFiles } from './live_files.ts';
 import { prepareTable } from './table.ts';
 import type { PreparedTable } from './table.ts';
 import { showFiles } from './show.ts';
@@ -74,7 +75,8 @@ async function commit(
   files: Sink,
   { outcomes, manifest, end }: { outcomes: SliceOutcome[]; manifest: Manifest; end: EndOfRun },
 ): Promise<void> {
-  if (await isShown(world, delivery)) await requireSame(world, outcomes);
+  if (await isShown(world, delivery))
+    requireSame(await liveFiles(world), (name) => world.root + name, outcomes);
   await files.commit(outcomes.map(fileOutcome), manifest);
   const [first] = outcomes;
   if (first === undefined) return;

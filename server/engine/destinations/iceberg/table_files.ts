@@ -30,7 +30,7 @@ export async function openTableFiles(
       await files.remove(nameOf(uri));
     },
     list: async function* (folder) {
-      for await (const name of files.list(nameOf(folder))) yield root + name;
+      for await (const name of files.listAll(nameOf(folder))) yield root + name;
     },
     writtenAt: (uri) => files.writtenAt(nameOf(uri)),
   };

@@ -4,6 +4,7 @@ import type { DestinationDeps } from '../../model/destination/destination.ts';
 import type { TableCatalog } from './catalogs/catalog.ts';
 import { tableFolder } from './config.ts';
 import type { Config, LakePlace, SmallFiles } from '../lake/place.ts';
+import type { MetaFiles } from '../lake/store_snapshot.ts';
 
 /** The place of a table's files. */
 export type Storage = {
@@ -46,6 +47,14 @@ export async function readFile(
   const content = await files.read(nameIn(root, uri));
   if (content === undefined) throw new Error(`The file ${uri} is gone.`);
   return buffer(content);
+}
+
+/** The small files of a table as the writer of snapshots takes them. */
+export function metaFiles(world: Storage): MetaFiles {
+  return {
+    read: (uri) => readFile(world, uri),
+    put: (uri, content) => putFile(world, uri, content),
+  };
 }
 
 /** A table that was created elsewhere may have files where the export has no keys. */

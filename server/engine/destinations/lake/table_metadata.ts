@@ -51,7 +51,11 @@ export function currentSchema(metadata: TableMetadata): TableSchema {
 
 /** Returns the spec by which new files are partitioned. */
 export function currentSpec(metadata: TableMetadata): PartitionSpec {
-  const id = metadata['default-spec-id'];
+  return specOf(metadata, metadata['default-spec-id']);
+}
+
+/** Returns the spec of an id. */
+export function specOf(metadata: TableMetadata, id: number): PartitionSpec {
   const spec = metadata['partition-specs'].find((one) => one['spec-id'] === id);
   if (spec === undefined) throw new Error('The metadata of the table lacks its partition spec.');
   return spec;

@@ -8,7 +8,7 @@ import type { Namespace } from '../../../model/lake_catalog/namespaces.ts';
 import { LakeRefused } from '../../../model/lake_catalog/refusal.ts';
 import { findTable, holdTable } from '../../../model/lake_catalog/tables.ts';
 import type { LakeTable } from '../../../model/lake_catalog/tables.ts';
-import { newSnapshotId } from '../../lake/append.ts';
+import { newSnapshotId } from '../../lake/snapshot_change.ts';
 import type { TableMetadata, TableState } from '../../lake/table_metadata.ts';
 import { lakeFolder, tableName } from '../config.ts';
 import { findSnapshot, shownIn } from '../delivered.ts';
