@@ -71,7 +71,12 @@ async function main(): Promise<void> {
       await show(round);
       took.push(performance.now() - began);
     }
-    tell({ what: `a commit beside ${snapshots} snapshots`, unit: 'ms', better: 'less', ours: took });
+    tell({
+      what: `a commit beside ${snapshots} snapshots`,
+      unit: 'ms',
+      better: 'less',
+      ours: took,
+    });
   } finally {
     await harness.close();
     await rm(export_dir, { recursive: true, force: true });

@@ -36,21 +36,19 @@ CREATE TABLE lake_replaced_files (
   path text NOT NULL,
   -- null: an erasure removed all of its rows
   successor text,
-  -- those that the successor has of it, from a row on, counted from 0
   records bigint NOT NULL,
-  first_record bigint NOT NULL,
-  -- rows that erasures removed
-  erased bigint NOT NULL DEFAULT 0,
   replaced_at timestamptz NOT NULL,
   PRIMARY KEY (table_id, path)
 );
 CREATE INDEX lake_replaced_files_by_successor ON lake_replaced_files (table_id, successor);
 
--- The files that have those rows now, as they were written.
+-- The files that have those rows now, as they were written. Their rows, and those that erasures
+-- removed, are as many as the files had that they stand for.
 CREATE TABLE lake_successors (
   table_id uuid NOT NULL REFERENCES lake_tables ON DELETE CASCADE,
   path text NOT NULL,
   records bigint NOT NULL,
+  erased bigint NOT NULL,
   bytes bigint NOT NULL,
   sha256 text NOT NULL,
   PRIMARY KEY (table_id, path)

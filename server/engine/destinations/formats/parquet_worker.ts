@@ -117,7 +117,13 @@ async function rowsOf(
 
 function valuesOf(row: Record<string, unknown>, names: (string | null)[]): ValueRow {
   return names.map((name) => {
-    const value = (name === null ? null : (row[name] ?? null)) as string | number | bigint | boolean | object | null;
+    const value = (name === null ? null : (row[name] ?? null)) as
+      | string
+      | number
+      | bigint
+      | boolean
+      | object
+      | null;
     if (value === null) return null;
     if (value instanceof Uint8Array) return decimalText(value);
     if (typeof value === 'object') return jsonText(value);

@@ -35,13 +35,13 @@ export async function* readParquet(
 
 /** As `readParquet`, for several files, one after the other; `file` is their place in the list. */
 export async function* readParquets(
-  inputs: readonly ParquetInput[],
+  inputs: Iterable<ParquetInput> | AsyncIterable<ParquetInput>,
   memory_mb_max = usual_memory_mb_max,
 ): AsyncGenerator<{ rows: ValueRow[]; file: number }> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-verify-'));
   try {
     const files: ParquetFile[] = [];
-    for (const { bytes, names } of inputs) {
+    for await (const { bytes, names } of inputs) {
       const path = join(folder, `${files.length}.parquet`);
       await pipeline(bytes, createWriteStream(path, { mode: 0o600 }));
       files.push({ path, names });

@@ -3,7 +3,11 @@ import type { Queryable, Transaction } from '../../../platform/postgres/database
 import { parseExactJson } from '../../../platform/exact_json.ts';
 import { findDestination } from '../../destinations/index.ts';
 import type { MetaFiles } from '../../destinations/lake/store_snapshot.ts';
-import type { Snapshot, TableMetadata, TableState } from '../../destinations/lake/table_metadata.ts';
+import type {
+  Snapshot,
+  TableMetadata,
+  TableState,
+} from '../../destinations/lake/table_metadata.ts';
 import type { TableFiles } from '../../model/destination/table_files.ts';
 import { loadConfig } from '../../model/destination/stored_config.ts';
 import type { StoredConfig } from '../../model/destination/stored_config.ts';
