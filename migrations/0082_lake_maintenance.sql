@@ -9,6 +9,9 @@ CREATE INDEX lake_snapshots_by_delivery ON lake_snapshots (table_id, delivery_id
   WHERE delivery_id IS NOT NULL;
 CREATE INDEX lake_snapshots_in_order ON lake_snapshots (table_id, number);
 
+-- Counts the commits that took snapshots out: until the next one, the list of snapshots only grows.
+ALTER TABLE lake_tables ADD COLUMN expiries integer NOT NULL DEFAULT 0;
+
 -- Snapshots that the table has no more. Without them nobody could tell whether an older delivery
 -- was shown, and a retry would add its rows twice.
 CREATE TABLE lake_expired_snapshots (

@@ -6,10 +6,13 @@ import type {
 import type { Difference } from '../../model/destination/difference.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
 import { nestedFaults, ofPlaces, placeConfig, placeOf, teamOf } from '../lake/table_places.ts';
+import { compareListed } from '../lake/listed_files.ts';
 import { configSchema, dataConfig, lakeFolder, violations } from './config.ts';
+import { liveFiles } from './live_files.ts';
+import { apartMoved, compareMoved } from './moved_rows.ts';
 import { openTableSink } from './sink.ts';
 import { openTableFiles } from './table_files.ts';
-import { compareTable, shownReceipts } from './verify.ts';
+import { shownReceipts } from './verify.ts';
 import { openWorld } from './open_world.ts';
 
 /**
@@ -25,6 +28,7 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
     columnFaults: (columns) => nestedFaults(columns, 'An Iceberg table'),
     // The table changes with the end of the run, and whoever looks waits for a change in progress.
     is_settled_by_abort: true,
+    erases: 'in_table',
     validate: (config, rules) => violations(places, config, rules),
     open: async (config, delivery, deps) => {
       const { definition, world, data } = inPlace(places, config);
@@ -40,15 +44,15 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
     },
     verify: (config, delivered, source, deps) => {
       const { definition, listed, data } = inPlace(places, config);
-      return listed(delivered, deps, (team_id) =>
-        definition.verify(data(team_id), delivered, source, deps),
+      return listed(delivered, deps, (team_id, own) =>
+        definition.verify(data(team_id), own, source, deps),
       );
     },
     verify_parts: {
       compare: (config, delivered, source, deps) => {
         const { definition, listed, data } = inPlace(places, config);
-        return listed(delivered, deps, (team_id) =>
-          definition.verify_parts!.compare(data(team_id), delivered, source, deps),
+        return listed(delivered, deps, (team_id, own) =>
+          definition.verify_parts!.compare(data(team_id), own, source, deps),
         );
       },
       findForeign: (config, accounted, deps) => {
@@ -77,12 +81,19 @@ function inPlace(places: readonly LakePlace[], config: Config) {
     listed: async (
       delivered: DeliveredSlices[],
       deps: DestinationDeps,
-      compare: (team_id: number) => Promise<Difference[]>,
+      compare: (team_id: number, own: DeliveredSlices[]) => Promise<Difference[]>,
     ): Promise<Difference[]> => {
       const team_id = delivered[0]?.delivery.team_id;
       if (team_id === undefined) return [];
-      const differences = await compare(team_id);
-      return [...differences, ...(await compareTable(await world(team_id, deps), delivered))];
+      const opened = await world(team_id, deps);
+      // Without these, files that maintenance merged into others would be missing.
+      const { own, moved } = await apartMoved(opened, delivered);
+      const live = await liveFiles(opened);
+      return [
+        ...(await compare(team_id, own)),
+        ...compareListed(live, (name) => opened.root + name, own),
+        ...(await compareMoved(opened, live, moved)),
+      ];
     },
   };
 }

@@ -187,11 +187,7 @@ test('a manifest has the names, ids and keys that strict readers look for', () =
       ['s3://lake/events/data/2.parquet', 20, 200, 7n, 7n],
     ],
   );
-  assert.deepEqual(
-    manifestOf(table(), append(file(1), file(2))),
-    bytes,
-    'a repeat is the same',
-  );
+  assert.deepEqual(manifestOf(table(), append(file(1), file(2))), bytes, 'a repeat is the same');
 });
 
 test('partitions are written in the types of their transforms', () => {

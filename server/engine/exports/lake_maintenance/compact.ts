@@ -83,7 +83,7 @@ async function compactGroup(
   group: LiveFile[],
 ): Promise<number | undefined> {
   const schema = currentSchema(state.metadata);
-  const rows = await rewriteRows(one.engine, one.files, { schema, sources: group }, one.signal);
+  const rows = await rewriteRows(one, { schema, sources: group });
   const change: SnapshotChange = {
     snapshot_id: newSnapshotId(),
     operation: 'replace',

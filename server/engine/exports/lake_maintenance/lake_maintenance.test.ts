@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { utimes, writeFile } from 'node:fs/promises';
+import { readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
@@ -8,6 +8,7 @@ import { aroundTests } from '../../../../test/around_tests.ts';
 import { newLakeTable } from '../../../../test/factories/batch_exports/lake_tables.ts';
 import type { TestTable } from '../../../../test/factories/batch_exports/lake_tables.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
+import { verifyExports } from '../verification/verify_exports.ts';
 import type { Engine } from '../engine.ts';
 import { maintainTable } from './maintain.ts';
 import { commitHeld } from './maintained_table.ts';
@@ -180,6 +181,29 @@ test('an append in between is kept, and a file that was replaced in between wins
   assert.equal(second.result.files_compacted, 0);
   assert.equal((await table.rows(columns)).length, 7);
   await table.checkWhole();
+});
+
+test('verify follows rows into the file that has them now, and finds a change there', async () => {
+  const table = await newLakeTable(exporting, { hours: 3 });
+  await table.setProperties({ 'history.expire.max-snapshot-age-ms': '1' });
+  for (let round = 0; round < 2; round += 1) await maintain(table, later(24));
+  const [file] = await table.live();
+  const { engine } = exporting.harness.deps;
+  const verify = async () => {
+    const [verified] = await verifyExports(engine, table.export_id);
+    return verified!.differences.map(({ kind, detail }) => [kind, detail]);
+  };
+  assert.deepEqual(await verify(), []);
+  const path = file!.path.slice('file://'.length);
+  const bytes = await readFile(path);
+  bytes[100]! ^= 1;
+  await writeFile(path, bytes);
+  const differences = await verify();
+  assert.equal(differences.length, 3);
+  for (const [kind, detail] of differences) {
+    assert.equal(kind, 'changed');
+    assert.match(detail!, /moved to .*compacted.*The SHA-256 of that file differs/);
+  }
 });
 
 test('the chore takes a table that is due once, and says what it did', async () => {

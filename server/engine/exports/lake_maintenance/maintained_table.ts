@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import { parseExactJson } from '../../../platform/exact_json.ts';
@@ -26,29 +27,32 @@ export type MaintainedTable = {
   table: LakeTable;
   files: TableFiles;
   rules: MaintenanceRules;
+  /** The name of the work among the rows that the analytics store has of it. */
+  job: string;
   signal: AbortSignal;
 };
 
 /**
- * Opens a table by the export that writes it; undefined if there is none, or if its files lie
- * elsewhere.
+ * Opens a table by the export that has the keys of its place; undefined if there is none, or if its
+ * files lie elsewhere.
  */
 export async function openMaintainedTable(
   engine: Engine,
   { id, team_id }: { id: string; team_id: number },
   signal: AbortSignal,
+  job: string = randomUUID(),
 ): Promise<MaintainedTable | undefined> {
   const table = await findTableById(engine.db, team_id, id);
-  if (table === undefined || table.batch_export_id === null) return undefined;
+  if (table === undefined || table.storage_id === null) return undefined;
   const row = await engine.db.row<StoredConfig & { destination_type: string }>(sql`
     SELECT destination_type, destination_config, destination_secrets FROM batch_exports
-    WHERE id = ${table.batch_export_id}::uuid`);
+    WHERE id = ${table.storage_id}::uuid`);
   const definition = row && findDestination(row.destination_type);
   if (definition?.openTableFiles === undefined) return undefined;
-  const config = loadConfig(engine.secrets, table.batch_export_id, row!);
+  const config = loadConfig(engine.secrets, table.storage_id, row!);
   const files = await definition.openTableFiles(config, destinationDeps(engine, signal));
   if (!table.location.startsWith(files.root)) return undefined;
-  return { engine, table, files, rules: rulesOf(table.metadata.properties), signal };
+  return { engine, table, files, rules: rulesOf(table.metadata.properties), job, signal };
 }
 
 /** The files as the writer of snapshots takes them. */
@@ -99,7 +103,7 @@ export async function commitHeld(
     const updates = await prepare(held, tx);
     if (updates.length === 0) return false;
     const surroundings = {
-      writeFile: (uri: string, text: string) => files.put(uri, text),
+      writeFile: (uri: string, content: string | Buffer) => files.put(uri, content),
       now_ms: engine.clock.now(),
     };
     await commitTable(tx, held, { requirements: [], updates }, surroundings);

@@ -23,7 +23,14 @@ import type { MaintainedTable } from './maintained_table.ts';
 
 /** Manifests of one spec that become one; nothing of files that left stays in it. */
 type Group = readonly ListedManifest[];
-type Merged = { opened: OpenedManifest; entries: Entry[]; path: string; bytes: number };
+type Merged = {
+  opened: OpenedManifest;
+  entries: Entry[];
+  path: string;
+  bytes: number;
+  /** Bounds of partitions that hold for these entries; undefined: they are told anew. */
+  partitions: ListedManifest['partitions'] | undefined;
+};
 
 /** Types of a partition field that this server can give bounds of. */
 const bounded_types = new Set(['string', 'long', 'boolean']);
@@ -143,7 +150,9 @@ async function mergedOf({ files, table }: MaintainedTable, group: Group): Promis
     const bytes = manifestBytes(latest, entries);
     const path = `${table.location}/metadata/${randomUUID()}-r.avro`;
     if (entries.length > 0) await files.put(path, bytes);
-    merged.push({ opened: latest, entries, path, bytes: bytes.length });
+    // Those of one manifest hold for a part of its files too.
+    const partitions = group.length === 1 ? group[0]!.partitions : undefined;
+    merged.push({ opened: latest, entries, path, bytes: bytes.length, partitions });
   }
   return merged;
 }
@@ -160,11 +169,15 @@ function inPartitions(entries: Entry[]): Entry[] {
 function listMerged(
   { metadata }: TableState,
   snapshot_id: bigint,
-  { opened, entries, path, bytes }: Merged,
+  { opened, entries, path, bytes, partitions }: Merged,
 ): ListedManifest {
   const numbers = entries.map(({ sequence_number }) => sequence_number);
-  const partitions = entries.map(({ partition }) => partition);
-  const spec = specOf(metadata, opened.spec_id);
+  const summaries = () =>
+    partitionSummaries(
+      currentSchema(metadata),
+      specOf(metadata, opened.spec_id),
+      entries.map(({ partition }) => partition),
+    );
   return {
     ...countsOf(entries),
     manifest_path: path,
@@ -174,7 +187,7 @@ function listMerged(
     sequence_number: BigInt(metadata['last-sequence-number']) + 1n,
     min_sequence_number: numbers.reduce((a, b) => (b < a ? b : a)),
     added_snapshot_id: snapshot_id,
-    partitions: partitionSummaries(currentSchema(metadata), spec, partitions),
+    partitions: partitions === undefined ? summaries() : partitions,
     key_metadata: null,
   };
 }

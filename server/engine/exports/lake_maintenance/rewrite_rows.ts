@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parquetMetadata } from 'hyparquet';
@@ -16,6 +16,7 @@ import type { TableFiles } from '../../model/destination/table_files.ts';
 import type { Column, ColumnType } from '../../model/models/column.ts';
 import type { Engine } from '../engine.ts';
 import { readNamed } from './maintained_table.ts';
+import type { MaintainedTable } from './maintained_table.ts';
 
 /** The types of columns that this server writes files with. */
 const column_types: Record<string, ColumnType> = {
@@ -63,16 +64,18 @@ export function whyUnfit({ fields }: TableSchema): string | undefined {
  * file that this server cannot read exactly.
  */
 export async function rewriteRows(
-  engine: Engine,
-  files: TableFiles,
+  { engine, files, job, signal }: MaintainedTable,
   { schema, sources, left_out }: { schema: TableSchema; sources: SourceFile[]; left_out?: LeftOut },
-  signal: AbortSignal,
 ): Promise<RewrittenRows> {
   const why = whyUnfit(schema);
   if (why !== undefined) throw new UnfitFilesError(why);
-  const job = randomUUID();
   try {
-    const given = await stage(engine, job, rowsOf(files, schema.fields, sources), signal);
+    const given = await stage(
+      engine,
+      job,
+      readParquets(inputsOf(files, schema.fields, sources)),
+      signal,
+    );
     sources.forEach(({ path, records }, index) => {
       if (given.counts[index] !== records)
         throw new UnfitFilesError(
@@ -88,11 +91,20 @@ export async function rewriteRows(
 }
 
 /** Drops the rows of a piece of work. */
-export async function dropJob({ clickhouse }: Engine, job: string): Promise<void> {
+async function dropJob({ clickhouse }: Engine, job: string): Promise<void> {
   await clickhouse.command({
     query: 'ALTER TABLE lake_rows DROP PARTITION {job:UUID}',
     query_params: { job },
   });
+}
+
+/** Drops the rows of work that is no more: a process that was killed leaves some. */
+export async function dropOtherJobs(engine: Engine, jobs: readonly string[]): Promise<void> {
+  const rows = await engine.clickhouse.rows<{ job: string }>({
+    query: 'SELECT DISTINCT job FROM lake_rows WHERE NOT has({jobs:Array(UUID)}, job)',
+    query_params: { jobs },
+  });
+  for (const { job } of rows) await dropJob(engine, job);
 }
 
 type Told = { counts: number[]; digest: string };
@@ -169,19 +181,16 @@ function idsOf({ fields }: TableSchema): Map<string, number> {
   return new Map(fields.map(({ name, id }) => [name, id]));
 }
 
-/** The rows of files, by the ids of their fields: their columns may have had other names. */
-async function* rowsOf(
+/** Files as they are read: by the ids of the fields, because columns may have had other names. */
+export async function* inputsOf(
   files: TableFiles,
   fields: SchemaField[],
-  sources: SourceFile[],
-): AsyncGenerator<{ rows: ValueRow[]; file: number }> {
-  const inputs = async function* (): AsyncGenerator<ParquetInput> {
-    for (const { path } of sources) {
-      const bytes = await readNamed(files, path);
-      yield { bytes: Readable.from([bytes]), names: namesIn(path, bytes, fields) };
-    }
-  };
-  yield* readParquets(inputs());
+  sources: readonly { path: string }[],
+): AsyncGenerator<ParquetInput> {
+  for (const { path } of sources) {
+    const bytes = await readNamed(files, path);
+    yield { bytes: Readable.from([bytes]), names: namesIn(path, bytes, fields) };
+  }
 }
 
 /** The names of the fields in a file; null for one that it lacks. */

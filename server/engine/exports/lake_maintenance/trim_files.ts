@@ -11,7 +11,7 @@ const write_ms_max = 3 * 24 * 3_600_000;
 
 /** Names that this server gives to files of a table. */
 const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
-const metadata_name = new RegExp(`^(\\d{5,})-${uuid}\\.metadata\\.json$`);
+const metadata_name = new RegExp(`^(\\d{5,})-${uuid}(?:\\.gz)?\\.metadata\\.json$`);
 const own_names = [
   metadata_name,
   new RegExp(`^${uuid}-(?:m\\d+|r)\\.avro$`),
@@ -26,9 +26,13 @@ export type Trimmed = { old_metadata: number; orphans: number };
  * Removes old metadata files, which the table names no longer, and orphans: files that are provably
  * ours, by folder and name, that no snapshot, ref, statistics or metadata entry names, and that are
  * older than the longest write. They are counted before any goes. Guarantee: what the table shows,
- * and what a run in progress needs, stays.
+ * and what a run in progress needs, stays. `with_young_data`: data files of any age are orphans, where
+ * nobody else maintains the table now.
  */
-export async function trimFiles(one: MaintainedTable): Promise<Trimmed> {
+export async function trimFiles(
+  one: MaintainedTable,
+  { with_young_data = false } = {},
+): Promise<Trimmed> {
   const none = { old_metadata: 0, orphans: 0 };
   if (!one.rules.removes_files || (await sharesFolder(one))) return none;
   // The folder first: a file that is named afterwards is no orphan.
@@ -37,7 +41,7 @@ export async function trimFiles(one: MaintainedTable): Promise<Trimmed> {
   const table = await reloaded(one);
   if (table?.location !== one.table.location) return none;
   const old = one.rules.removes_metadata ? found.filter((uri) => isRotated(table, uri)) : [];
-  const orphans = await orphansOf(one, table, found);
+  const orphans = await orphansOf(one, table, found, with_young_data);
   const { engine } = one;
   if (old.length + orphans.length > 0)
     engine.log.info(
@@ -67,6 +71,7 @@ async function orphansOf(
   one: MaintainedTable,
   table: LakeTable,
   found: readonly string[],
+  with_young_data: boolean,
 ): Promise<string[]> {
   const { engine, files } = one;
   const named = await namedFiles(one, table);
@@ -74,8 +79,10 @@ async function orphansOf(
   const orphans: string[] = [];
   for (const uri of found) {
     if (named.has(uri) || !isOurs(table, uri)) continue;
-    const written_ms = await files.writtenAt(uri);
-    if (written_ms !== undefined && written_ms < oldest_ms) orphans.push(uri);
+    const is_young =
+      !(with_young_data && uri.endsWith('.parquet')) &&
+      !(((await files.writtenAt(uri)) ?? Infinity) < oldest_ms);
+    if (!is_young) orphans.push(uri);
   }
   const slices = orphans.filter((uri) => deliveryEndOf(uri) !== undefined);
   if (!(await hasOpenRun(one, slices))) return orphans;

@@ -5,6 +5,8 @@ import type { Engine } from '../engine.ts';
 import { maintainTable } from './maintain.ts';
 import type { Round } from './maintain.ts';
 import { openMaintainedTable } from './maintained_table.ts';
+import type { MaintainedTable } from './maintained_table.ts';
+import { dropOtherJobs } from './rewrite_rows.ts';
 
 /** A process that has said nothing for so long was killed. */
 const claim_seconds = 60;
@@ -62,33 +64,81 @@ async function maintainClaimed(
   claimed: Claimed,
   signal: AbortSignal,
 ): Promise<void> {
-  const { db, clock, log } = engine;
+  try {
+    const round = await whileRenewed(engine, claimed, signal, async (held) => {
+      await dropOtherJobs(engine, await listJobs(engine));
+      const table = await openMaintainedTable(engine, claimed, held, claimed.claim_id);
+      const { is_daily } = claimed;
+      const is_wanted = table?.rules.is_on === true && table.table.metadata['format-version'] === 2;
+      return is_wanted ? maintainTable(table, { is_daily, cleans: is_daily }) : undefined;
+    });
+    await giveBack(engine, claimed, round);
+  } catch (error) {
+    if (signal.aborted) return await giveBack(engine, claimed, undefined, 0);
+    engine.log.error({ err: error, table: claimed.id }, 'maintenance of a table failed');
+    await noteFailure(engine, claimed);
+  }
+}
+
+/**
+ * Does other work at a table for which no maintenance may run beside it. Undefined where another
+ * process is at it.
+ */
+export async function whileUnmaintained<Result>(
+  engine: Engine,
+  table: { id: string; team_id: number },
+  signal: AbortSignal,
+  work: (table: MaintainedTable | undefined) => Promise<Result>,
+): Promise<Result | undefined> {
+  const { db, clock } = engine;
+  const now = isoInstant(clock.now());
+  const claim_id = randomUUID();
+  await db.run(sql`INSERT INTO lake_maintenance (table_id) VALUES (${table.id}::uuid)
+    ON CONFLICT DO NOTHING`);
+  const held = await db.run(sql`UPDATE lake_maintenance
+    SET claim_id = ${claim_id}::uuid, claimed_at = ${now}
+    WHERE table_id = ${table.id}::uuid AND (claimed_at IS NULL OR claimed_at
+      < ${now}::timestamptz - make_interval(secs => ${claim_seconds}))`);
+  if (held === 0) return undefined;
+  try {
+    return await whileRenewed(engine, { ...table, claim_id }, signal, async (own) =>
+      work(await openMaintainedTable(engine, table, own, claim_id)),
+    );
+  } finally {
+    await db.run(sql`UPDATE lake_maintenance SET claim_id = NULL, claimed_at = NULL
+      WHERE table_id = ${table.id}::uuid AND claim_id = ${claim_id}::uuid`);
+  }
+}
+
+/** Works while the lease is renewed; its signal ends when another process has the table. */
+async function whileRenewed<Result>(
+  { db, clock, log }: Engine,
+  { id, claim_id }: Pick<Claimed, 'id' | 'claim_id'>,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
   const lost = new AbortController();
   const renew = async () => {
     const held = await db.run(sql`UPDATE lake_maintenance
       SET claimed_at = ${isoInstant(clock.now())}
-      WHERE table_id = ${claimed.id}::uuid AND claim_id = ${claimed.claim_id}::uuid`);
+      WHERE table_id = ${id}::uuid AND claim_id = ${claim_id}::uuid`);
     if (held === 0) lost.abort();
   };
   const timer = setInterval(() => {
     renew().catch((error: unknown) => log.warn({ err: error }, 'a lease could not be renewed'));
   }, renew_ms);
   try {
-    const ending = AbortSignal.any([signal, lost.signal]);
-    const table = await openMaintainedTable(engine, claimed, ending);
-    const { is_daily } = claimed;
-    const round =
-      table?.rules.is_on === true && table.table.metadata['format-version'] === 2
-        ? await maintainTable(table, { is_daily, cleans: is_daily })
-        : undefined;
-    await giveBack(engine, claimed, round);
-  } catch (error) {
-    if (signal.aborted) return await giveBack(engine, claimed, undefined, 0);
-    log.error({ err: error, table: claimed.id }, 'maintenance of a table failed');
-    await noteFailure(engine, claimed);
+    return await work(AbortSignal.any([signal, lost.signal]));
   } finally {
     clearInterval(timer);
   }
+}
+
+async function listJobs({ db }: Engine): Promise<string[]> {
+  const rows = await db.rows<{ claim_id: string }>(
+    sql`SELECT claim_id FROM lake_maintenance WHERE claim_id IS NOT NULL`,
+  );
+  return rows.map(({ claim_id }) => claim_id);
 }
 
 async function giveBack(

@@ -4,6 +4,7 @@ import { openBucket } from '../../destinations/object_store/s3_bucket.ts';
 import { textOf } from '../../destinations/object_store/config_rules.ts';
 import { openSts } from '../../destinations/object_store/s3_role.ts';
 import type { S3Place } from '../../destinations/object_store/s3_place.ts';
+import { textOfFile } from '../../model/lake_catalog/packed_text.ts';
 import { LakeRefused } from '../../model/lake_catalog/refusal.ts';
 import type { Engine } from '../engine.ts';
 import type { Grant, LakePlace, Rights } from './lake_place.ts';
@@ -48,7 +49,7 @@ export function bucketPlace(
     prepare: async () => undefined,
     readFile: async (uri) => {
       const stream = await bucket().read(keyOf(uri));
-      return stream && Buffer.concat(await stream.toArray()).toString('utf8');
+      return stream && textOfFile(uri, Buffer.concat(await stream.toArray()));
     },
     removeAll: async (location) => {
       const opened = bucket();

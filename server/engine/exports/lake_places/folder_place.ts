@@ -1,6 +1,7 @@
 import { open, readFile, realpath, rm } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { createFolders, syncFolder } from '../../../platform/folders.ts';
+import { textOfFile } from '../../model/lake_catalog/packed_text.ts';
 import { LakeRefused } from '../../model/lake_catalog/refusal.ts';
 import type { LakePlace } from './lake_place.ts';
 
@@ -41,7 +42,7 @@ export function folderPlace(export_dir: string, team_id: number): LakePlace {
       const path = pathOf(export_dir, uri);
       try {
         await requireInside(export_dir, dirname(path));
-        return await readFile(path, 'utf8');
+        return textOfFile(uri, await readFile(path));
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
         throw error;

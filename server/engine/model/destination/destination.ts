@@ -267,10 +267,11 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    */
   is_settled_by_abort?: true;
   /**
-   * The way in which erased rows leave an existing delivery: it is rewritten (`anew`), or its rows
-   * are deleted `by_key`. If absent, a person has to remove them by hand.
+   * The way in which erased rows leave an existing delivery: it is rewritten (`anew`), its rows are
+   * deleted `by_key`, or they leave a table of our own catalog, with its older snapshots
+   * (`in_table`). If absent, a person has to remove them by hand.
    */
-  erases?: 'anew' | 'by_key';
+  erases?: 'anew' | 'by_key' | 'in_table';
   /**
    * Rows that are refused for what they are can be set aside; gives why this config cannot. Left
    * out, no config can: the other side takes or refuses rows together.

@@ -10,12 +10,13 @@ import { keyOf, openDraft } from './draft.ts';
 import type { Draft, KnownSnapshot } from './draft.ts';
 import { longOf } from './fields.ts';
 import type { Long } from './fields.ts';
-import { metadataText, newMetadata } from './metadata.ts';
+import { metadataParts, metadataText, newMetadata } from './metadata.ts';
 import type { NewTable, TableMetadata } from './metadata.ts';
 import type { Namespace } from './namespaces.ts';
 import { madeMetadata, readMetadata, unmadeMetadata } from './read_metadata.ts';
 import { checkRequirements, requireCreate } from './requirements.ts';
-import { openTextCache, readTexts } from './snapshot_texts.ts';
+import { gzipFile } from './packed_text.ts';
+import { openTextCache, packSnapshots, readTexts } from './snapshot_texts.ts';
 import type { SnapshotTexts } from './snapshot_texts.ts';
 import { insertTable, metadataUri, movePointer } from './tables.ts';
 import type { LakeTable, WriteFile } from './tables.ts';
@@ -27,6 +28,8 @@ export type Commit = { requirements: readonly unknown[]; updates: readonly unkno
 export type Surroundings = { writeFile: WriteFile; now_ms: number };
 
 const log_entries_usual = 100;
+/** Below it any reader opens the file, above it most of the time would go into writing it. */
+const packed_characters_min = 1024 * 1024;
 const latest_texts = openTextCache();
 
 /** The place of a new table in the catalog. */
@@ -80,8 +83,9 @@ async function storeNew(
   const row = { ...place, metadata_location, version: 0, metadata: draft.table };
   const table = await insertTable(tx, row);
   await storeSnapshots(tx, table.id, draft);
-  const texts = await readTexts(tx, table.id, undefined);
-  await writeFile(metadata_location, wholeText(draft.table, texts));
+  const { snapshots, log } = await readTexts(tx, table, undefined);
+  const text = metadataText(writeExactJson(draft.table), snapshots.text, log.text);
+  await writeFile(metadata_location, text);
   return table;
 }
 
@@ -134,12 +138,13 @@ export async function commitTable(
   const metadata = withEntry(draft.table, table, now_ms);
   const metadata_location = metadataUri(metadata.location, version);
   await storeSnapshots(tx, table.id, draft, table.metadata);
+  const expiries = table.expiries + (draft.removed.size > 0 ? 1 : 0);
   // Another process may have committed since: then the texts of an earlier file are continued.
-  const earlier = latest_texts.find(filesOf(table));
-  const texts = await readTexts(tx, table.id, earlier.texts);
-  await writeFile(metadata_location, wholeText(metadata, texts));
-  latest_texts.keep(metadata_location, texts, earlier.uri);
-  return movePointer(tx, table, { metadata, metadata_location, version });
+  const earlier = latest_texts.find(filesOf(table), expiries);
+  const texts = await readTexts(tx, { id: table.id, expiries }, earlier.texts);
+  const written = await writeMetadata(writeFile, metadata_location, metadata, texts);
+  latest_texts.keep(written, texts, earlier.uri);
+  return movePointer(tx, table, { metadata, metadata_location: written, version, expiries });
 }
 
 /** The metadata files that the table knows, the latest first. */
@@ -148,8 +153,26 @@ function filesOf({ metadata_location, metadata }: LakeTable): string[] {
   return [metadata_location, ...before.toReversed()];
 }
 
-function wholeText(metadata: TableMetadata, { snapshots, log }: SnapshotTexts): string {
-  return metadataText(writeExactJson(metadata), snapshots.text, log.text);
+/**
+ * Writes the metadata file and gives its URI. A large one is packed, under the name that readers
+ * know such files by.
+ */
+async function writeMetadata(
+  writeFile: WriteFile,
+  uri: string,
+  metadata: TableMetadata,
+  { snapshots, log }: SnapshotTexts,
+): Promise<string> {
+  const core = writeExactJson(metadata);
+  if (snapshots.text.length < packed_characters_min) {
+    await writeFile(uri, metadataText(core, snapshots.text, log.text));
+    return uri;
+  }
+  const { head, tail } = metadataParts(core, log.text);
+  const file = await gzipFile(await packSnapshots(snapshots, head), tail);
+  const packed_uri = uri.replace(/\.metadata\.json$/, '.gz.metadata.json');
+  await writeFile(packed_uri, file);
+  return packed_uri;
 }
 
 function changesNothing(before: TableMetadata, { table, added, removed, logged }: Draft): boolean {

@@ -1,62 +1,61 @@
 import sql from 'sql-template-tag';
 import type { Transaction } from '../../../platform/postgres/database.ts';
+import { continuePacked, nothing_packed } from './packed_text.ts';
+import type { Packed } from './packed_text.ts';
 
 /**
- * The snapshots of a table and their log, each as the inside of a JSON list, and up to which row
- * of how many they were read.
+ * The snapshots of a table and their log, each as the inside of a JSON list, up to the row that was
+ * read last. `expiries`: as of the table, whose rows only grow until it does.
  */
-export type SnapshotTexts = { snapshots: Joined; log: Joined };
+export type SnapshotTexts = { expiries: number; snapshots: Joined; log: Joined };
 
-type Joined = { text: string; count: number; last: number };
+/** `added` is the end of the text that is not in `packed` yet. */
+type Joined = { text: string; last: number; packed?: Packed; added: string };
 
-const nothing: Joined = { text: '', count: 0, last: 0 };
+const nothing: Joined = { text: '', last: 0, added: '' };
 const characters_max = 32 * 1024 * 1024;
 
-const of_snapshots = {
-  table: sql`lake_snapshots`,
-  text: sql`snapshot`,
-};
-const of_log = {
-  table: sql`lake_snapshot_log`,
-  text: sql`format('{"snapshot-id":%s,"timestamp-ms":%s}', snapshot_id, timestamp_ms)`,
-};
-
 /**
- * Reads the snapshots of a held table and their log, as they are stored by now. Only those are read
- * that came after `known`, unless some of it are gone.
+ * Reads the snapshots of a held table and their log, as they are stored by now: those that came
+ * after `known`. Leans on the indexes by number.
  */
 export async function readTexts(
   tx: Transaction,
-  table_id: string,
+  { id, expiries }: { id: string; expiries: number },
   known: SnapshotTexts | undefined,
 ): Promise<SnapshotTexts> {
+  const { snapshots, log } = known ?? { snapshots: nothing, log: nothing };
+  const row = await tx.row<Record<'added' | 'logged', string | null> & Record<'s' | 'l', number>>(
+    sql`SELECT s.text AS added, coalesce(s.last, ${snapshots.last}) AS s,
+      l.text AS logged, coalesce(l.last, ${log.last}) AS l
+    FROM (SELECT string_agg(snapshot, ',' ORDER BY number) AS text, max(number) AS last
+      FROM lake_snapshots WHERE table_id = ${id}::uuid AND number > ${snapshots.last}) s,
+    (SELECT string_agg(format('{"snapshot-id":%s,"timestamp-ms":%s}', snapshot_id, timestamp_ms),
+        ',' ORDER BY number) AS text, max(number) AS last
+      FROM lake_snapshot_log WHERE table_id = ${id}::uuid AND number > ${log.last}) l`,
+  );
+  const { added, logged, s, l } = row!;
   return {
-    snapshots: await readJoined(tx, table_id, of_snapshots, known?.snapshots),
-    log: await readJoined(tx, table_id, of_log, known?.log),
+    expiries,
+    snapshots: continued(snapshots, added ?? '', s),
+    log: continued(log, logged ?? '', l),
   };
 }
 
-/** Leans on the indexes by number. */
-async function readJoined(
-  tx: Transaction,
-  table_id: string,
-  { table, text }: typeof of_log,
-  known: Joined = nothing,
-): Promise<Joined> {
-  const row = await tx.row<{ before: number; text: string | null; count: number; last: number }>(
-    sql`SELECT (SELECT count(*) FROM ${table}
-        WHERE table_id = ${table_id}::uuid AND number <= ${known.last}) AS before,
-      string_agg(${text}, ',' ORDER BY number) AS text, count(*) AS count,
-      coalesce(max(number), ${known.last}) AS last
-      FROM ${table} WHERE table_id = ${table_id}::uuid AND number > ${known.last}`,
-  );
-  const { before, count, last } = row!;
-  if (before !== known.count) return readJoined(tx, table_id, { table, text });
-  return {
-    text: [known.text, row!.text ?? ''].filter((one) => one !== '').join(','),
-    count: known.count + count,
-    last,
-  };
+function continued(before: Joined, added: string, last: number): Joined {
+  if (added === '') return { ...before, last };
+  const more = before.text === '' ? added : `,${added}`;
+  return { ...before, text: before.text + more, added: before.added + more, last };
+}
+
+/** Packs the text of snapshots behind `head`; only what came since the last time is packed. */
+export async function packSnapshots(joined: Joined, head: string): Promise<Packed> {
+  const { packed, added } = joined;
+  joined.packed = await (packed === undefined
+    ? continuePacked(nothing_packed, head + added)
+    : continuePacked(packed, added));
+  joined.added = '';
+  return joined.packed;
 }
 
 /**
@@ -74,11 +73,11 @@ export function openTextCache() {
     known.delete(uri);
   };
   return {
-    /** The texts of the first of these files that are known, and its URI. */
-    find(uris: readonly string[]): { uri?: string; texts?: SnapshotTexts } {
+    /** The texts of the first of these files that still hold, and its URI. */
+    find(uris: readonly string[], expiries: number): { uri?: string; texts?: SnapshotTexts } {
       for (const uri of uris) {
         const texts = known.get(uri);
-        if (texts !== undefined) return { uri, texts };
+        if (texts?.expiries === expiries) return { uri, texts };
       }
       return {};
     },
