@@ -138,7 +138,12 @@ async function written(
     {
       query: `SELECT ${selected} ${from} ORDER BY number FORMAT ${format}`,
       query_params,
-      clickhouse_settings: settings,
+      // Sorted anew, blocks are as large as row groups; in the order of the table they are larger.
+      clickhouse_settings: {
+        ...settings,
+        optimize_read_in_order: 0,
+        max_bytes_before_external_sort: '500000000',
+      },
       abort_signal: signal,
     },
     { is_plain: true },

@@ -11,7 +11,7 @@ import { dropOtherJobs } from './rewrite_rows.ts';
 /** A process that has said nothing for so long was killed. */
 const claim_seconds = 60;
 const renew_ms = 15_000;
-const pause_seconds = 600;
+const pause_seconds = 1_800;
 const failed_pause_seconds = 3_600;
 const day_seconds = 24 * 3_600;
 
