@@ -16,11 +16,15 @@ import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import { checkForeign } from './check.ts';
 import { configSchema, lakeFolder, violations } from './config.ts';
 import { askedFields, layoutViolations, layout_keys, sortedBy, usualFields } from './layout.ts';
+import { compareListed } from '../lake/listed_files.ts';
+import { liveFiles } from './live_files.ts';
 import { openMergeSink } from './merge/merge_sink.ts';
 import { isMerging } from './merge/state.ts';
+import { apartMoved, compareMoved } from './moved_rows.ts';
 import { openTableSink } from './sink.ts';
 import { tableFields } from './table.ts';
-import { compareTable, shownReceipts } from './verify.ts';
+import { openTableFiles } from './table_files.ts';
+import { shownReceipts } from './verify.ts';
 import { openCatalog, openWorld } from './open_world.ts';
 import type { World } from './world.ts';
 
@@ -44,6 +48,7 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
     columnFaults: (columns) => nestedFaults(columns, 'An Iceberg table'),
     // The table changes with the end of the run, and whoever looks waits for a change in progress.
     is_settled_by_abort: (config) => !isForeign(config as CatalogConfig),
+    erases: 'in_table',
     validate: (config, rules) => violations(places, config, rules),
     changes_rows: true,
     layoutViolations,
@@ -73,13 +78,13 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
       return place.definition.check(placeConfig(place, config, folder), columns, deps);
     },
     verify: (config, delivered, source, deps) =>
-      listed(config, delivered, deps, ({ place, data }) =>
-        place.definition.verify(data, delivered, source, deps),
+      listed(config, delivered, deps, ({ place, data }, own) =>
+        place.definition.verify(data, own, source, deps),
       ),
     verify_parts: {
       compare: (config, delivered, source, deps) =>
-        listed(config, delivered, deps, ({ place, data }) =>
-          place.definition.verify_parts!.compare(data, delivered, source, deps),
+        listed(config, delivered, deps, ({ place, data }, own) =>
+          place.definition.verify_parts!.compare(data, own, source, deps),
         ),
       findForeign: async (config, accounted, deps) => {
         const place = placeOf(places, config);
@@ -95,6 +100,7 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
       if (team_id === undefined) return;
       yield* shownReceipts(await openWorld(placeOf(places, config), config, team_id, deps), wanted);
     },
+    openTableFiles: (config, deps) => openTableFiles(placeOf(places, config), config, deps),
   };
 
   /** Lists differences of files, and of the table that names them. */
@@ -102,11 +108,18 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
     config: Config,
     delivered: DeliveredSlices[],
     deps: DestinationDeps,
-    compare: (world: World) => Promise<Difference[]>,
+    compare: (world: World, own: DeliveredSlices[]) => Promise<Difference[]>,
   ): Promise<Difference[]> {
     const team_id = delivered[0]?.delivery.team_id;
     if (team_id === undefined) return [];
     const world = await openWorld(placeOf(places, config), config, team_id, deps);
-    return [...(await compare(world)), ...(await compareTable(world, delivered))];
+    // Without these, files that maintenance merged into others would be missing.
+    const { own, moved } = await apartMoved(world, delivered);
+    const live = await liveFiles(world);
+    return [
+      ...(await compare(world, own)),
+      ...compareListed(live, (name) => world.root + name, own),
+      ...(await compareMoved(world, live, moved)),
+    ];
   }
 }
