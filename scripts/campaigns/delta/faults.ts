@@ -33,12 +33,17 @@ export async function playFaults(peer: Peer, { seed, deliveries, kills, naive }:
   const folder = await mkdtemp(join(tmpdir(), 'sluice-delta-'));
   const table = openTable(folder, 'events', naive);
   const batch_export_id = randomUUID();
-  const [shown, absent] = [new Set<string>(), new Set<string>()];
+  const [first, shown, absent] = [randomUUID(), new Set<string>(), new Set<string>()];
   const counts = { kills: 0, conflicts: 0, foreign: 0, refused: 0 } as Record<string, number>;
   let worker = startWorker(folder, naive);
-  const ask = async (asked: Asked, is_killed = false): Promise<Done['verdict']> => {
-    counts[asked.fate] = (counts[asked.fate] ?? 0) + 1;
-    const answer = worker.ask(asked);
+  const ask = async (
+    what: Asked['what'],
+    delivery: string,
+    fate: Fate = 'answered',
+    is_killed = false,
+  ): Promise<Done['verdict']> => {
+    counts[fate] = (counts[fate] ?? 0) + 1;
+    const answer = worker.ask({ what, fate, delivery, batch_export_id });
     if (is_killed) {
       await pause(draw(kill_within_ms));
       worker.child.kill('SIGKILL');
@@ -57,14 +62,7 @@ export async function playFaults(peer: Peer, { seed, deliveries, kills, naive }:
     counts['refused']! += refused;
   });
   try {
-    const of = (what: Asked['what'], delivery: string, fate: Fate = 'answered') => ({
-      what,
-      fate,
-      delivery,
-      batch_export_id,
-    });
-    const first = randomUUID();
-    await ask(of('attempt', first));
+    await ask('attempt', first);
     shown.add(first);
     foreign.start();
     for (let count = 1; count < deliveries; count += 1) {
@@ -72,14 +70,14 @@ export async function playFaults(peer: Peer, { seed, deliveries, kills, naive }:
       let verdict: Done['verdict'] = 'unknown';
       for (let is_first = true; verdict === 'unknown'; is_first = false) {
         const is_killed = is_first && draw(deliveries) < kills;
-        verdict = await ask(of('attempt', delivery, fates[draw(fates.length)]), is_killed);
-        if (draw(10) < 3) await ask(of('land', delivery));
+        verdict = await ask('attempt', delivery, fates[draw(fates.length)], is_killed);
+        if (draw(10) < 3) await ask('land', delivery);
         if (verdict === 'unknown' && draw(2) === 0 && !naive)
-          verdict = await ask(of('settle', delivery, fates[draw(fates.length)]));
+          verdict = await ask('settle', delivery, fates[draw(fates.length)]);
       }
       (verdict === 'shown' ? shown : absent).add(delivery);
     }
-    await ask(of('land', first));
+    await ask('land', first);
     await foreign.end();
     const wrong = await judge(peer, table, { shown, absent, foreign: counts['foreign']! });
     return { counts: { ...counts, shown: shown.size, given_back: absent.size }, wrong };
