@@ -60,7 +60,10 @@ const commands: Partial<Record<string, (delivered: Delivered) => string | undefi
       to,
     ]),
   Iceberg: ({ config, catalog }) =>
-    duckdbCommand({ ...catalog, namespace: namespaceOf(config), name: text(config, 'table') }),
+    // Another catalog has its own address and keys.
+    ['', 'sluice'].includes(text(config, 'catalog'))
+      ? duckdbCommand({ ...catalog, namespace: namespaceOf(config), name: text(config, 'table') })
+      : undefined,
   Postgres: postgres,
   Redshift: ({ config, ...more }) => postgres({ ...more, config: { port: 5439, ...config } }),
   MySQL: ({ config, name }) =>
