@@ -11,6 +11,7 @@ import { Page } from '../page/page.tsx';
 import { Shown } from '../page/shown.tsx';
 import { by_dates } from './backfills/by_dates.ts';
 import { EarlierDeliveries } from './backfills/earlier_deliveries.tsx';
+import { WaitingSchema } from './head/waiting_schema.tsx';
 import { ExportContext, exportIds } from './export_context.ts';
 import { HeadActions } from './head/head_actions.tsx';
 import { usePause } from './head/pause.ts';
@@ -80,6 +81,7 @@ export function ExportFrame() {
             <ExportActions row={row} />
             <Standing row={row} is_lead={restOf(row, pathname) === ''} />
             <EarlierDeliveries />
+            <WaitingSchema />
             <ManagedNote by={row.managed_by} />
             <Tabs project_id={project_id} export_id={export_id} />
             <AroundContext value="page">

@@ -19,6 +19,23 @@ test('files are read by what their names end with', () => {
   assert.equal(of('File', 'a b.csv.zst'), 'zstd -dc "exports/a b.csv.zst" | head');
 });
 
+test('a table in the export folder is read as a whole', () => {
+  assert.equal(
+    of('Delta', 'delta/1/events/a-0.parquet', { storage: 'File' }),
+    'duckdb -c "SELECT * FROM delta_scan(\'exports/delta/1/events\') LIMIT 10"',
+  );
+  const config = { storage: 'S3', bucket_name: 'acme' };
+  assert.equal(of('Delta', 'events/a-0.parquet', config), undefined);
+  const delivered = {
+    type: 'Delta',
+    name: 'events/a-0.parquet',
+    config,
+    folder: 'exports',
+    catalog,
+  };
+  assert.equal(placeOf(delivered), 's3://acme/events/a-0.parquet');
+});
+
 test('objects are fetched and read; tables are asked', () => {
   const bucket = { bucket_name: 'acme', endpoint_url: 'https://s3.example.com' };
   assert.equal(
@@ -59,7 +76,7 @@ test('each type has a command but those that have no rows to read, or want a key
   const without = destinations.filter(({ type }) => of(type, 'a', config) === undefined);
   assert.deepEqual(
     without.map(({ type }) => type),
-    ['HTTP', 'NoOp'],
+    ['Delta', 'HTTP', 'NoOp'],
   );
 });
 

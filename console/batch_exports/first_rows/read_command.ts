@@ -15,8 +15,10 @@ export type Delivered = {
 /** Names the place of rows for people. */
 export function placeOf({ type, config, name, folder }: Delivered): string {
   if (type === 'Iceberg') return `${namespaceOf(config)}.${text(config, 'table')}`;
-  if (type === 'File' && folder !== undefined) return `${folder}/${name}`;
-  const scheme = { S3: 's3', GCS: 'gs' }[type];
+  // The files of a table lie in one of the places of files.
+  const storage = text(config, 'storage') || type;
+  if (storage === 'File' && folder !== undefined) return `${folder}/${name}`;
+  const scheme = { S3: 's3', GCS: 'gs' }[storage];
   return scheme === undefined ? name : `${scheme}://${text(config, 'bucket_name')}/${name}`;
 }
 
@@ -64,6 +66,12 @@ const commands: Partial<Record<string, (delivered: Delivered) => string | undefi
     ['', 'sluice'].includes(text(config, 'catalog'))
       ? duckdbCommand({ ...catalog, namespace: namespaceOf(config), name: text(config, 'table') })
       : undefined,
+  Delta: (delivered) => {
+    if (text(delivered.config, 'storage') !== 'File') return undefined;
+    const file = placeOf(delivered);
+    const table = file.slice(0, file.lastIndexOf('/')).replaceAll("'", "''");
+    return inShell(['duckdb', '-c', `SELECT * FROM delta_scan('${table}') LIMIT 10`]);
+  },
   Postgres: postgres,
   Redshift: ({ config, ...more }) => postgres({ ...more, config: { port: 5439, ...config } }),
   MySQL: ({ config, name }) =>

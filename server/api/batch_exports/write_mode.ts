@@ -80,6 +80,10 @@ export const incremental_mode = nullable(
 const table_types = destinations
   .filter(({ column_set }) => column_set === 'tables')
   .map(({ type }) => type);
+/** Types whose tables an export may merge into or replace, though a model alone does not. */
+const changing_types = destinations
+  .filter(({ column_set, changes_rows }) => column_set === 'tables' || changes_rows === true)
+  .map(({ type }) => type);
 const merged_models = model_names.filter((name) => name !== 'events');
 const versionOf = (model: ModelName) => versionColumns({ columns: models[model].columns.tables });
 
@@ -247,14 +251,14 @@ function emptyViolations(sent: Fields, rule: WriteRule | null): Violation[] {
 function placeViolations(sent: Fields, rule: WriteRule | null, written: Written): Violation[] {
   const { destination_type: type } = written;
   const mode = rule?.mode ?? 'append';
-  if (mode === 'append' || table_types.some((one) => one === type)) return [];
+  if (mode === 'append' || changing_types.some((one) => one === type)) return [];
   return [
     {
       attr: sent['mode'] === undefined && sent['incremental_mode'] ? 'incremental_mode' : 'mode',
       code: 'invalid_choice',
       detail:
         `The destination ${type} knows no "${mode}": what is written there stays. Send "append", ` +
-        `or choose one of ${table_types.join(', ')}.`,
+        `or choose one of ${changing_types.join(', ')}.`,
     },
   ];
 }

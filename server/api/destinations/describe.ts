@@ -85,7 +85,7 @@ const examples: Record<string, unknown> = {
 /** A destination type as the API shows it, made from its definition. */
 export function describeDestination(definition: DestinationDefinition): DestinationType {
   const { type, label, secrets, where, less_safe = {}, only_with = [] } = definition;
-  const { connection = [], column_set, shows_as_written } = definition;
+  const { connection = [], column_set, shows_as_written, changes_rows } = definition;
   const { group = 'Others', about = '' } = introductions[type] ?? {};
   const keys = Object.keys(definition.config.properties);
   return {
@@ -115,7 +115,7 @@ export function describeDestination(definition: DestinationDefinition): Destinat
     })),
     shows_as_written: shows_as_written ?? false,
     sets_rows_aside: definition.setAsideFault !== undefined,
-    merges_rows: column_set === 'tables',
+    merges_rows: column_set === 'tables' || changes_rows === true,
   };
 }
 

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import { delivery_key } from '../../engine/destinations/iceberg/delivered.ts';
+import { delivery_key } from '../../engine/destinations/iceberg/catalogs/catalog.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { LakeTable } from './schema.ts';

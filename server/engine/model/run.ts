@@ -1,5 +1,5 @@
 import type { SliceOutcome } from './destination/destination.ts';
-import type { Partition } from './destination/partition.ts';
+import type { SlicePartition } from './destination/partition.ts';
 import type { WriteRule } from './destination/write_mode.ts';
 import type { StoredRectangle } from './ledger/rectangles.ts';
 import type { RejectedRowsPolicy } from './destination/rejected_rows.ts';
@@ -116,7 +116,7 @@ export type StoredSlice = {
   inserted_to: string | null;
   key_from?: string | null;
   key_to?: string | null;
-  partition?: Partition | null;
+  partition?: SlicePartition | null;
   records: number;
   outcome: SliceOutcome | null;
 };

@@ -26,7 +26,9 @@ import type { QueryCheck } from './query_check.ts';
 import type { ConnectionCheck } from './used_connection.ts';
 import { columnsOf } from '../../../engine/exports/source/source_query.ts';
 import { models } from '../../../engine/model/models/index.ts';
+import type { Column } from '../../../engine/model/models/column.ts';
 import type { ModelName } from '../../../engine/model/models/model.ts';
+import { writtenBy } from '../../../engine/model/destination/write_mode.ts';
 import type { WriteRule } from '../../../engine/model/destination/write_mode.ts';
 import type { TypedColumn } from '../../../engine/model/schema/typed_relation.ts';
 
@@ -98,6 +100,11 @@ export function checkedInput<Schema extends TObject>({
   const own = typedOf(typed.fields, query.content.model, newest);
   const written = writeRule(body, current, definition, query, own);
   collected.add(written.violations);
+  const destination = sink?.destination ?? current?.destination;
+  if (definition !== undefined && destination !== undefined)
+    collected.add(
+      layoutViolations(definition, destination, columnsFor(definition, query, own), written.rule),
+    );
   collected.throwIfAny();
   return {
     fields: fields as Static<Schema>,
@@ -112,20 +119,41 @@ function writeRule(
   body: Record<string, unknown>,
   current: Current | undefined,
   definition: DestinationDefinition | undefined,
-  { before, content, columns: own }: QueryCheck,
+  query: QueryCheck,
   typed_columns: TypedColumn[] | null,
 ): CheckedRule {
   const standing = current?.write_rule ?? null;
   if (definition === undefined) return { rule: standing, violations: [] };
-  const { model, custom_query } = content;
-  const columns =
-    custom_query === null
-      ? columnsOf({ model, custom_query, typed_columns }, definition.column_set)
-      : own;
+  const { model, custom_query } = query.content;
+  const columns = columnsFor(definition, query, typed_columns);
   const written = { model, custom_query, destination_type: definition.type, columns };
+  const { before } = query;
   if (current === undefined || before === undefined) return checkWriteRule(body, written);
   const stood = { ...before, rule: standing, destination_type: current.destination.type };
   return checkWriteRule(body, written, stood);
+}
+
+/** The columns of an export; undefined where its query is not understood. */
+function columnsFor(
+  { column_set }: DestinationDefinition,
+  { content: { model, custom_query }, columns }: QueryCheck,
+  typed_columns: TypedColumn[] | null,
+): Column[] | undefined {
+  return custom_query === null
+    ? columnsOf({ model, custom_query, typed_columns }, column_set)
+    : columns;
+}
+
+/** A table is parted and sorted by columns that the export has. */
+function layoutViolations(
+  definition: DestinationDefinition,
+  { config }: Destination,
+  columns: Column[] | undefined,
+  rule: WriteRule | null,
+): Violation[] {
+  if (columns === undefined || columns.length === 0) return [];
+  const found = definition.layoutViolations?.(config, columns, writtenBy(rule).merge) ?? [];
+  return found.map((one) => ({ ...one, attr: `destination__config__${one.attr}` }));
 }
 
 function columnViolations(

@@ -1,5 +1,6 @@
 import { isInPartition } from '../../../engine/exports/source/partitions.ts';
-import type { Partition } from '../../../engine/model/destination/partition.ts';
+import { isOfTable } from '../../../engine/model/destination/partition.ts';
+import type { SlicePartition } from '../../../engine/model/destination/partition.ts';
 import type { StoredSlice } from '../../../engine/model/run.ts';
 import { keyOf } from './store.ts';
 import type { StoredRecord } from './store.ts';
@@ -12,13 +13,22 @@ export function sliceOf(slices: StoredSlice[], record: StoredRecord): StoredSlic
   const isBeside = ({ inserted_to, key_to }: StoredSlice) =>
     key_to === '' && inserted_to !== null && microseconds(inserted_to) === record.inserted_us;
   const parted = slices.filter(({ partition = null }) => isOfPartition(partition, record));
-  return parted.some(isBeside) ? undefined : parted.find((slice) => isIn(slice, record));
+  if (parted.some(isBeside)) return undefined;
+  const found = parted.filter((slice) => isIn(slice, record));
+  // The partition of a table may be of any column, so several slices may have the record.
+  const isUnsure = found.length > 1 && found.some(({ partition }) => isTables(partition ?? null));
+  return isUnsure ? undefined : found[0];
 }
 
-function isOfPartition(partition: Partition | null, record: StoredRecord): boolean {
+function isTables(partition: SlicePartition | null): boolean {
+  return partition !== null && isOfTable(partition);
+}
+
+function isOfPartition(partition: SlicePartition | null, record: StoredRecord): boolean {
   const { event, happened_us } = record;
   return (
     partition === null ||
+    isOfTable(partition) ||
     event === null ||
     happened_us === null ||
     isInPartition({ event, happened_us }, partition)

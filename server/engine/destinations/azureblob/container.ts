@@ -79,17 +79,29 @@ function throughGuard(outbound: Outbound): RequestPolicyFactory {
 
 function objectsOf(
   access: Access,
-): Pick<ObjectStore, 'find' | 'put' | 'read' | 'describe' | 'remove' | 'list'> {
+): Pick<ObjectStore, 'find' | 'put' | 'putNew' | 'read' | 'describe' | 'remove' | 'list'> {
   const { container, options } = access;
+  const put = async (key: string, content: Buffer | string, conditions = {}) => {
+    const headers = { blobContentType: 'application/json' };
+    await container.getBlockBlobClient(key).upload(content, Buffer.byteLength(content), {
+      ...options,
+      conditions,
+      blobHTTPHeaders: headers,
+    });
+  };
   return {
     // Not the container's properties: signatures for a container may list, but not ask for these.
     find: async () =>
       void (await container.listBlobsFlat(options).byPage({ maxPageSize: 1 }).next()),
-    put: async (key, content) => {
-      const headers = { blobContentType: 'application/json' };
-      await container
-        .getBlockBlobClient(key)
-        .upload(content, Buffer.byteLength(content), { ...options, blobHTTPHeaders: headers });
+    put: (key, content) => put(key, content),
+    putNew: async (key, content) => {
+      try {
+        await put(key, content, { ifNoneMatch: '*' });
+        return true;
+      } catch (error) {
+        if (isNamed(error, 'BlobAlreadyExists', 'ConditionNotMet')) return false;
+        throw error;
+      }
     },
     read: (key) =>
       orUndefined(async () => {
@@ -101,7 +113,11 @@ function objectsOf(
     describe: (key) =>
       orUndefined(async () => {
         const found = await container.getBlockBlobClient(key).getProperties(options);
-        return { bytes: found.contentLength ?? 0, mark: found.metadata?.[mark_name] };
+        return {
+          bytes: found.contentLength ?? 0,
+          mark: found.metadata?.[mark_name],
+          written_at_ms: found.lastModified?.getTime() ?? Number.NaN,
+        };
       }),
     remove: async (key) =>
       void (await orUndefined(() => container.getBlockBlobClient(key).delete(options))),

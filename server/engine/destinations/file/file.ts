@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
@@ -28,7 +28,15 @@ import { compareFiles, verifyFiles } from '../formats/verify_files.ts';
 import type { LakePlace } from '../lake/place.ts';
 import { dotViolations } from '../object_store/config_rules.ts';
 import { fileError, withFileErrors } from './faults.ts';
-import { createFolder, filesBelow, findInside, removeFolders, replaceFile } from './folder.ts';
+import {
+  createFile,
+  createFolder,
+  filesBelow,
+  findInside,
+  removeAll,
+  removeFolders,
+  replaceFile,
+} from './folder.ts';
 import { openFileSink } from './sink.ts';
 import { violation } from '../../model/destination/violation.ts';
 
@@ -74,15 +82,31 @@ export const file_place: LakePlace = {
   definition: file,
   openFiles: async (_config, { export_dir }) => ({
     put: (name, content) =>
-      withFileErrors(async () => {
-        const folder = await createFolder(export_dir, folderPart(name));
-        await replaceFile(join(folder, basename(name)), content);
-      }),
+      withFileErrors(async () => replaceFile(await pathOf(export_dir, name), content)),
+    putNew: (name, content) =>
+      withFileErrors(async () => createFile(await pathOf(export_dir, name), content)),
     read: (name) => withFileErrors(() => storeOf(export_dir).read(name)),
+    list: (folder) => storeOf(export_dir).list(folder),
+    remove: (name) =>
+      withFileErrors(async () => {
+        const path = await findInside(export_dir, name);
+        if (path !== undefined) await removeAll([path]);
+      }),
+    listAll: (folder) => storeOf(export_dir).listAll(folder),
+    writtenAt: (name) =>
+      withFileErrors(async () => {
+        const path = await findInside(export_dir, name);
+        return path === undefined ? undefined : (await stat(path)).mtimeMs;
+      }),
   }),
   folder: (team_id) => `lake/${team_id}`,
   root: (_config, { export_dir }) => `file://${resolve(export_dir)}/`,
 };
+
+/** The path of a file in the export folder, whose folder is created. */
+async function pathOf(export_dir: string, name: string): Promise<string> {
+  return join(await createFolder(export_dir, folderPart(name)), basename(name));
+}
 
 function violations(given: Config): ConfigViolation[] {
   const found = fileViolations(given);

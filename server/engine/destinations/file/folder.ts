@@ -1,4 +1,16 @@
-import { mkdir, open, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import {
+  link,
+  mkdir,
+  open,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import { createFolders, syncFolder } from '../../../platform/folders.ts';
 import { NonRetryableError } from '../../model/destination/errors.ts';
@@ -147,6 +159,26 @@ export async function replaceFile(path: string, content: Buffer | string): Promi
   }
   await rename(temporary, path);
   await syncFolder(dirname(path));
+}
+
+/**
+ * Creates a small file in one step, and gives false if there is one of its name. Others see it whole
+ * or not at all, and it survives a loss of power.
+ */
+export async function createFile(path: string, content: Buffer | string): Promise<boolean> {
+  const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);
+  try {
+    await writeFile(temporary, content, { flush: true });
+    // A link, unlike a new name, never takes the place of a file.
+    await link(temporary, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return false;
+  } finally {
+    await rm(temporary, { force: true });
+  }
+  await syncFolder(dirname(path));
+  return true;
 }
 
 /** Removes files; those that are not there are no error. */

@@ -1,7 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import type { Encoding } from '../../model/destination/encoding.ts';
-import { partition_keys } from '../../model/destination/partition.ts';
-import type { Partition } from '../../model/destination/partition.ts';
+import { isOfTable, partition_keys } from '../../model/destination/partition.ts';
+import type { Partition, SlicePartition } from '../../model/destination/partition.ts';
 import { extensionOf } from '../../model/destination/encoding.ts';
 
 /** The fields of a delivery that its names need. */
@@ -142,12 +142,13 @@ export function stemOf(prefix: string, delivery: NamedDelivery): string {
 export function sliceName(
   prefix: string,
   delivery: NamedDelivery,
-  { number, partition }: { number: number; partition?: Partition },
+  { number, partition }: { number: number; partition?: SlicePartition },
   encoding: Encoding,
 ): string {
   const stem = stemOf(prefix, delivery);
   const end = `-${String(number).padStart(4, '0')}${extensionOf(encoding)}`;
-  if (partition === undefined) return `${stem}${end}`;
+  // A table knows the partition of each file, whatever its folder.
+  if (partition === undefined || isOfTable(partition)) return `${stem}${end}`;
   const folder = folderPart(stem);
   const folders = partitionFolders(partition);
   const parts = [...(folder === '' ? [] : [folder]), ...folders, lastPart(stem)];

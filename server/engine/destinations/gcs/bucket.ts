@@ -5,7 +5,7 @@ import { openGoogleClient } from './client.ts';
 import type { GoogleClient } from './client.ts';
 import { endpointOf, readServiceAccount } from './config.ts';
 import type { GcsConfig } from './config.ts';
-import { gcs_faults, unlessMissing } from './faults.ts';
+import { gcs_faults, isTaken, unlessMissing } from './faults.ts';
 import { mark_name, openUploads } from './uploads.ts';
 
 /** A client and what all its calls need. */
@@ -31,23 +31,33 @@ export async function openBucket(
 /** Objects by Google's JSON API. */
 function objectsOf(
   access: Access,
-): Pick<ObjectStore, 'find' | 'put' | 'read' | 'describe' | 'remove' | 'list'> {
+): Pick<ObjectStore, 'find' | 'put' | 'putNew' | 'read' | 'describe' | 'remove' | 'list'> {
   const { client, bucket, signal } = access;
   const objects = `/storage/v1/b/${bucket}/o`;
   const pathOf = (key: string) => `${objects}/${encodeURIComponent(key)}`;
+  const put = async (key: string, content: Buffer | string, only = '') => {
+    const path = `/upload${objects}?uploadType=media&name=${encodeURIComponent(key)}${only}`;
+    await client.text({
+      method: 'POST',
+      path,
+      headers: { 'content-type': 'application/json' },
+      bytes: content,
+      signal,
+    });
+  };
   return {
     // Not the bucket's own record: the roles for objects may list, but not ask for that.
     find: async () =>
       void (await client.text({ method: 'GET', path: `${objects}?maxResults=1`, signal })),
-    put: async (key, content) => {
-      const path = `/upload${objects}?uploadType=media&name=${encodeURIComponent(key)}`;
-      await client.text({
-        method: 'POST',
-        path,
-        headers: { 'content-type': 'application/json' },
-        bytes: content,
-        signal,
-      });
+    put: (key, content) => put(key, content),
+    putNew: async (key, content) => {
+      try {
+        await put(key, content, '&ifGenerationMatch=0');
+        return true;
+      } catch (error) {
+        if (isTaken(error)) return false;
+        throw error;
+      }
     },
     read: (key) =>
       unlessMissing(() =>
@@ -57,21 +67,30 @@ function objectsOf(
       unlessMissing(async () => {
         const { text } = await client.text({
           method: 'GET',
-          path: `${pathOf(key)}?fields=size,metadata`,
+          path: `${pathOf(key)}?fields=size,metadata,updated`,
           signal,
         });
-        const { size, metadata } = JSON.parse(text) as {
+        const { size, metadata, updated } = JSON.parse(text) as {
           size?: string;
+          updated?: string;
           metadata?: Record<string, string>;
         };
-        return { bytes: Number(size), mark: metadata?.[mark_name] };
+        return {
+          bytes: Number(size),
+          mark: metadata?.[mark_name],
+          written_at_ms: Date.parse(updated ?? ''),
+        };
       }),
     remove: async (key) =>
       void (await unlessMissing(() =>
         client.text({ method: 'DELETE', path: pathOf(key), signal }),
       )),
-    list: (prefix, { direct }) =>
-      listNames(access, objects, direct ? { prefix, delimiter: '/' } : { prefix }),
+    list: (prefix, { direct, after }) =>
+      listNames(access, objects, {
+        prefix,
+        ...(direct ? { delimiter: '/' } : {}),
+        ...(after === undefined ? {} : { startOffset: after }),
+      }),
   };
 }
 

@@ -134,6 +134,11 @@ export const gcs_faults: StoreFaults = {
   isUnavailable: (error) => [403, 405, 501].includes(statusOf(error) ?? 0),
 };
 
+/** True when Google refuses a conditional write, because there is an object of this name. */
+export function isTaken(error: unknown): boolean {
+  return statusOf(error) === 412;
+}
+
 /**
  * Returns the result of `work`, or undefined if Google reports that there is no such object or
  * upload. The JSON API says the same of a missing bucket; the XML API tells them apart, and a

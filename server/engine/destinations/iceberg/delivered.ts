@@ -1,15 +1,11 @@
 import sql from 'sql-template-tag';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { parseExactJson } from '../../../platform/exact_json.ts';
+import { isInLine } from '../../model/lake_catalog/deliveries.ts';
 import type { LakeTable } from '../../model/lake_catalog/tables.ts';
 import type { Long, Snapshot } from '../lake/table_metadata.ts';
-
-/** The key of a snapshot's summary that names the delivery whose rows it added. */
-export const delivery_key = 'sluice.delivery-id';
-
-/** The property of a table that names the last delivery of an export: it outlives snapshots. */
-export const lastDeliveryKey = (batch_export_id: string): string =>
-  `sluice.last-delivery.${batch_export_id}`;
+import { lastDeliveryKey } from './catalogs/catalog.ts';
+import type { DeliveryName, Shown } from './catalogs/catalog.ts';
 
 /** Returns a snapshot of the table, or undefined if it has expired. */
 export async function findSnapshot(
@@ -23,32 +19,17 @@ export async function findSnapshot(
 }
 
 /**
- * Returns true if readers see the delivery of an export: the current snapshot or an ancestor has
- * it, or it is the last one of the export and its snapshot has expired. A rollback by another
- * writer takes deliveries out.
+ * Looks what readers of a table of our catalog see of a delivery. It is shown if the current
+ * snapshot or an ancestor has it, expired or not.
  */
-export async function isShown(
+export async function shownIn(
   db: Queryable,
   table: LakeTable,
-  { delivery_id, batch_export_id }: { delivery_id: string; batch_export_id: string },
-): Promise<boolean> {
+  { delivery_id, batch_export_id }: DeliveryName,
+): Promise<Shown> {
   const { properties, 'current-snapshot-id': current } = table.metadata;
-  if (current === undefined) return false;
-  const found = await db.row<{ is_known: boolean; is_shown: boolean }>(sql`
-    WITH RECURSIVE known AS MATERIALIZED (
-      SELECT snapshot_id, snapshot::jsonb AS snapshot FROM lake_snapshots
-      WHERE table_id = ${table.id}::uuid
-    ), line AS (
-      SELECT snapshot FROM known WHERE snapshot_id = ${String(current)}::bigint
-      UNION ALL
-      SELECT known.snapshot FROM line
-      JOIN known ON known.snapshot_id = (line.snapshot ->> 'parent-snapshot-id')::bigint
-    )
-    SELECT
-      EXISTS (SELECT 1 FROM known
-        WHERE snapshot -> 'summary' ->> ${delivery_key} = ${delivery_id}) AS is_known,
-      EXISTS (SELECT 1 FROM line
-        WHERE snapshot -> 'summary' ->> ${delivery_key} = ${delivery_id}) AS is_shown`);
-  if (found!.is_known) return found!.is_shown;
-  return properties[lastDeliveryKey(batch_export_id)] === delivery_id;
+  const is_in_line = await isInLine(db, table.id, current, delivery_id);
+  if (is_in_line !== undefined) return is_in_line ? 'shown' : 'rolled_back';
+  const is_last = properties[lastDeliveryKey(batch_export_id)] === delivery_id;
+  return is_last && current !== undefined ? 'shown' : 'absent';
 }

@@ -1,135 +1,128 @@
-import sql from 'sql-template-tag';
 import type {
   DeliveredSlices,
   DestinationDefinition,
   DestinationDeps,
 } from '../../model/destination/destination.ts';
 import type { Difference } from '../../model/destination/difference.ts';
-import type { Column } from '../../model/models/column.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
+import { nestedFaults, ofPlaces, placeConfig, placeOf, teamOf } from '../lake/table_places.ts';
 import {
-  configSchema,
-  dataConfig,
-  lakeFolder,
-  ownKeys,
-  placeConfig,
-  placeOf,
-  violations,
-} from './config.ts';
+  catalog_keys,
+  catalog_only_with,
+  catalog_secrets,
+  catalog_ways,
+  catalog_where,
+  isForeign,
+  takesVendedKeys,
+} from './catalogs/catalog_config.ts';
+import type { CatalogConfig } from './catalogs/catalog_config.ts';
+import { checkForeign } from './check.ts';
+import { configSchema, lakeFolder, violations } from './config.ts';
+import { askedFields, layoutViolations, layout_keys, sortedBy, usualFields } from './layout.ts';
+import { compareListed } from '../lake/listed_files.ts';
+import { liveFiles } from './live_files.ts';
+import { openMergeSink } from './merge/merge_sink.ts';
+import { isMerging } from './merge/state.ts';
+import { apartMoved, compareMoved } from './moved_rows.ts';
 import { openTableSink } from './sink.ts';
-import { compareListed, shownReceipts } from './verify.ts';
-import { openWorld } from './world.ts';
-
-type Keys = 'secrets' | 'where' | 'connection';
+import { tableFields } from './table.ts';
+import { openTableFiles } from './table_files.ts';
+import { shownReceipts } from './verify.ts';
+import { openCatalog, openWorld } from './open_world.ts';
+import type { World } from './world.ts';
 
 /**
- * Defines the destination of Iceberg tables in our own catalog, with their files in one of these
- * places. Guarantee: whatever a place promises for files holds for those of tables.
+ * Defines the destination of Iceberg tables, with their files in one of these places. Guarantee:
+ * whatever a place promises for files holds for those of tables.
  */
 export function defineIceberg(places: readonly LakePlace[]): DestinationDefinition {
-  const definitions = places.map(({ definition }) => definition);
-  const keys = (name: Keys) => [
-    ...new Set(definitions.flatMap((definition) => definition[name] ?? [])),
-  ];
+  const shared = ofPlaces(places);
   return {
     type: 'Iceberg',
     label: 'Iceberg',
     config: configSchema(places),
-    secrets: keys('secrets'),
-    where: ['storage', ...keys('where')],
-    connection: keys('connection'),
-    only_with: onlyWith(places),
-    place: (config) => inPlace(places, config).definition.place?.(config) ?? '',
-    host: (config) => inPlace(places, config).definition.host?.(config),
-    column_set: 'files',
-    columnFaults: nestedFaults,
+    ...shared,
+    secrets: [...catalog_secrets, ...shared.secrets],
+    where: [...catalog_where, ...shared.where],
+    connection: [...Object.keys(catalog_keys), ...shared.connection],
+    only_with: [...catalog_only_with, ...(shared.only_with ?? [])],
+    // The layout of files says not where rows are either: they stay in their table.
+    ways: [...catalog_ways, ...Object.keys(layout_keys)],
+    columnFaults: (columns) => nestedFaults(columns, 'An Iceberg table'),
     // The table changes with the end of the run, and whoever looks waits for a change in progress.
-    is_settled_by_abort: true,
+    is_settled_by_abort: (config) => !isForeign(config as CatalogConfig),
+    erases: 'in_table',
     validate: (config, rules) => violations(places, config, rules),
-    encoding: () => ({ format: 'Parquet', compression: 'zstd' }),
+    changes_rows: true,
+    layoutViolations,
+    tableParts: async (config, delivery, { is_row_wise, deps }) => {
+      const place = placeOf(places, config);
+      const catalog = () => openCatalog(place, config, delivery.team_id, deps);
+      const asked = askedFields(config) ?? (await tableFields(await catalog(), config));
+      const fields = asked ?? usualFields(delivery, is_row_wise);
+      return { fields, is_whole: isMerging(delivery) };
+    },
+    // A merge sorts the rows of both sides itself.
+    sortedBy: (config, delivery) => (isMerging(delivery) ? [] : sortedBy(config, delivery)),
     open: async (config, delivery, deps) => {
-      const { definition, world, data } = inPlace(places, config);
-      const { team_id } = delivery;
-      const files = await definition.open(data(team_id), delivery, deps);
-      return openTableSink(await world(team_id, deps), delivery, files);
+      const place = placeOf(places, config);
+      const world = await openWorld(place, config, delivery.team_id, deps, delivery);
+      const files = await place.definition.open(world.data, delivery, deps);
+      const order = sortedBy(config, delivery);
+      return isMerging(delivery)
+        ? openMergeSink({ world, delivery, files, order })
+        : openTableSink(world, delivery, { files, order });
     },
     check: (config, columns, deps) => {
       const place = placeOf(places, config);
+      if (isForeign(config as CatalogConfig)) return checkForeign(place, config, columns, deps);
       // A test knows no project: it writes to the folder above those of projects.
       const folder = place.folder === undefined ? lakeFolder(place, config, 0) : 'lake';
       return place.definition.check(placeConfig(place, config, folder), columns, deps);
     },
-    verify: (config, delivered, source, deps) => {
-      const { definition, listed, data } = inPlace(places, config);
-      return listed(delivered, deps, (team_id) =>
-        definition.verify(data(team_id), delivered, source, deps),
-      );
-    },
+    verify: (config, delivered, source, deps) =>
+      listed(config, delivered, deps, ({ place, data }, own) =>
+        place.definition.verify(data, own, source, deps),
+      ),
     verify_parts: {
-      compare: (config, delivered, source, deps) => {
-        const { definition, listed, data } = inPlace(places, config);
-        return listed(delivered, deps, (team_id) =>
-          definition.verify_parts!.compare(data(team_id), delivered, source, deps),
-        );
-      },
-      findForeign: (config, accounted, deps) => {
+      compare: (config, delivered, source, deps) =>
+        listed(config, delivered, deps, ({ place, data }, own) =>
+          place.definition.verify_parts!.compare(data, own, source, deps),
+        ),
+      findForeign: async (config, accounted, deps) => {
         const place = placeOf(places, config);
         const { findForeign } = place.definition.verify_parts!;
-        return findForeign(placeConfig(place, config, ''), accounted, deps);
+        const data = takesVendedKeys(config as CatalogConfig)
+          ? (await openWorld(place, config, 0, deps)).data
+          : placeConfig(place, config, '');
+        return findForeign(data, accounted, deps);
       },
     },
     receipts: async function* (config, deps, wanted) {
       const team_id = await teamOf(deps, wanted.batch_export_id);
-      const { world } = inPlace(places, config);
-      if (team_id !== undefined) yield* shownReceipts(await world(team_id, deps), wanted);
+      if (team_id === undefined) return;
+      yield* shownReceipts(await openWorld(placeOf(places, config), config, team_id, deps), wanted);
     },
+    openTableFiles: (config, deps) => openTableFiles(placeOf(places, config), config, deps),
   };
-}
 
-function inPlace(places: readonly LakePlace[], config: Config) {
-  const place = placeOf(places, config);
-  const world = (team_id: number, deps: DestinationDeps) => openWorld(place, config, team_id, deps);
-  return {
-    definition: place.definition,
-    data: (team_id: number) => dataConfig(place, config, team_id),
-    world,
-    /** Lists differences of files, and of the table that names them. */
-    listed: async (
-      delivered: DeliveredSlices[],
-      deps: DestinationDeps,
-      compare: (team_id: number) => Promise<Difference[]>,
-    ): Promise<Difference[]> => {
-      const team_id = delivered[0]?.delivery.team_id;
-      if (team_id === undefined) return [];
-      const differences = await compare(team_id);
-      return [...differences, ...(await compareListed(await world(team_id, deps), delivered))];
-    },
-  };
-}
-
-/** Lists and maps have fields of their own in a table, with ids; our Parquet has none for them. */
-function nestedFaults(columns: Column[]): string[] {
-  return columns
-    .filter(({ nested }) => nested !== undefined)
-    .map(({ name }) => `An Iceberg table takes no list or map: write toJSONString(${name}).`);
-}
-
-/** The project of an export; undefined if it is gone. */
-async function teamOf({ db }: DestinationDeps, id: string): Promise<number | undefined> {
-  const row = await db?.row<{ team_id: number }>(
-    sql`SELECT team_id FROM batch_exports WHERE id = ${id}::uuid`,
-  );
-  return row?.team_id;
-}
-
-/** Keys of one place alone are asked for only with it. */
-function onlyWith(places: readonly LakePlace[]): DestinationDefinition['only_with'] {
-  const storages = new Map<string, string[]>();
-  for (const { definition } of places)
-    for (const key of ownKeys(definition))
-      storages.set(key, [...(storages.get(key) ?? []), definition.type]);
-  return [
-    ...[...storages].map(([key, values]) => ({ keys: [key], key: 'storage', values })),
-    ...places.flatMap(({ definition }) => definition.only_with ?? []),
-  ];
+  /** Lists differences of files, and of the table that names them. */
+  async function listed(
+    config: Config,
+    delivered: DeliveredSlices[],
+    deps: DestinationDeps,
+    compare: (world: World, own: DeliveredSlices[]) => Promise<Difference[]>,
+  ): Promise<Difference[]> {
+    const team_id = delivered[0]?.delivery.team_id;
+    if (team_id === undefined) return [];
+    const world = await openWorld(placeOf(places, config), config, team_id, deps);
+    // Without these, files that maintenance merged into others would be missing.
+    const { own, moved } = await apartMoved(world, delivered);
+    const live = await liveFiles(world);
+    return [
+      ...(await compare(world, own)),
+      ...compareListed(live, (name) => world.root + name, own),
+      ...(await compareMoved(world, live, moved)),
+    ];
+  }
 }

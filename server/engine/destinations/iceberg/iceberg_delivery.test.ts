@@ -14,7 +14,7 @@ import { file_place } from '../file/file.ts';
 import { commitTable } from '../../model/lake_catalog/commit.ts';
 import { holdTable } from '../../model/lake_catalog/tables.ts';
 import { liveFiles } from './live_files.ts';
-import { openWorld } from './world.ts';
+import { openWorld } from './open_world.ts';
 
 const exporting = aroundTests(openQueryHarness);
 

@@ -18,7 +18,7 @@ import { openHarness } from '../../../../test/harness.ts';
 import { findDestination } from '../index.ts';
 import { s3_place } from '../s3/s3.ts';
 import { liveFiles } from './live_files.ts';
-import { openWorld } from './world.ts';
+import { openWorld } from './open_world.ts';
 
 openAroundTests();
 const harness = aroundTests(() => openHarness({ clickhouse: false }));
@@ -68,6 +68,10 @@ test('a table in a bucket names its objects, and a damaged one is found', async 
   // Rows of another type do not go into the table, and nothing is written for them.
   const other = freshDelivery({ ...owner, columns: [{ ...text, type: 'integer' }] });
   const refused = await iceberg.open(config, other, own);
-  await assert.rejects(refused.recover([]), isLasting('table_unsuitable'));
+  const rows = Readable.from([smallParquet(pageOf(2), 2)]);
+  await assert.rejects(
+    refused.write({ number: 0, records: 2, is_last: true }, rows),
+    isLasting('table_unsuitable'),
+  );
   await refused.close();
 });

@@ -1,11 +1,6 @@
-import { NonRetryableError } from '../../model/destination/errors.ts';
-import type { SliceOutcome } from '../../model/destination/destination.ts';
-import { findTable } from '../../model/lake_catalog/tables.ts';
-import { readManifest } from '../lake/manifest.ts';
-import type { ListedFile } from '../lake/manifest.ts';
+import { isLive, openManifest } from '../lake/entries.ts';
+import type { Entry } from '../lake/entries.ts';
 import { readManifestList } from '../lake/manifest_list.ts';
-import { tableName } from './config.ts';
-import { findSnapshot } from './delivered.ts';
 import { readFile } from './world.ts';
 import type { World } from './world.ts';
 
@@ -13,34 +8,16 @@ import type { World } from './world.ts';
 const data = 0;
 
 /** Returns the data files that readers see, by their URIs: one entry for each naming. */
-export async function liveFiles(world: World): Promise<Map<string, ListedFile[]>> {
-  const live = new Map<string, ListedFile[]>();
-  const table = await findTable(world.db, world.team_id, tableName(world.config));
-  const current = table?.metadata['current-snapshot-id'];
-  if (table === undefined || current === undefined) return live;
-  const snapshot = await findSnapshot(world.db, table, current);
+export async function liveFiles(world: World): Promise<Map<string, Entry[]>> {
+  const live = new Map<string, Entry[]>();
+  const snapshot = (await world.catalog.load())?.parent;
   if (snapshot === undefined) return live;
   const manifests = readManifestList(await readFile(world, snapshot['manifest-list']));
-  for (const { content, manifest_path } of manifests) {
-    if (content !== data) continue;
-    for (const file of readManifest(await readFile(world, manifest_path)))
-      live.set(file.path, [...(live.get(file.path) ?? []), file]);
+  for (const listed of manifests) {
+    if (listed.content !== data) continue;
+    const { entries } = openManifest(await readFile(world, listed.manifest_path), listed);
+    for (const entry of entries.filter(isLive))
+      live.set(entry.path, [...(live.get(entry.path) ?? []), entry]);
   }
   return live;
-}
-
-/**
- * Throws `delivery_missing` unless the table names each of the files with the size that it has: a
- * delivery that is shown can be written once more, but its manifest cannot change.
- */
-export async function requireSame(world: World, outcomes: SliceOutcome[]): Promise<void> {
-  const live = await liveFiles(world);
-  for (const { name, bytes } of outcomes)
-    if (live.get(world.root + name)?.[0]?.bytes !== bytes)
-      throw new NonRetryableError(
-        'delivery_missing',
-        `The table does not name the file ${name} with ${bytes} bytes, so nothing was changed. ` +
-          'Another writer has replaced it, or its rows are encoded differently now: deliver them ' +
-          'by a backfill into a new table.',
-      );
 }

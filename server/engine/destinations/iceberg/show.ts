@@ -1,117 +1,154 @@
-import { randomUUID } from 'node:crypto';
-import type { Transaction } from '../../../platform/postgres/database.ts';
-import { RetryableError } from '../../model/destination/errors.ts';
+import { NonRetryableError, RetryableError } from '../../model/destination/errors.ts';
 import type { Delivery, EndOfRun } from '../../model/destination/destination.ts';
-import { commitTable } from '../../model/lake_catalog/commit.ts';
-import { findTable, holdTable } from '../../model/lake_catalog/tables.ts';
-import type { LakeTable } from '../../model/lake_catalog/tables.ts';
-import { manifestListOf, manifestOf, newSnapshotId, snapshotOf } from '../lake/append.ts';
-import type { Append, StoredManifest } from '../lake/append.ts';
+import type { FileStatistics } from '../lake/file_statistics.ts';
 import type { DataFile } from '../lake/manifest.ts';
-import { readManifestList } from '../lake/manifest_list.ts';
-import type { TableState } from '../lake/table_metadata.ts';
-import { tableName } from './config.ts';
-import { delivery_key, findSnapshot, isShown, lastDeliveryKey } from './delivered.ts';
-import { explained, metadataOf, surroundings } from './table.ts';
-import { putFile, readFile } from './world.ts';
+import { partitionValue, resultType } from '../lake/partition_types.ts';
+import type { SnapshotChange } from '../lake/snapshot_change.ts';
+import { FilesGoneError, openSnapshot } from '../lake/store_snapshot.ts';
+import { currentSchema, specOf } from '../lake/table_metadata.ts';
+import type { TableMetadata, TableState } from '../lake/table_metadata.ts';
+import { supersededError } from '../sql_tables/generations.ts';
+import { delivery_key, generationKey, lastDeliveryKey } from './catalogs/catalog.ts';
+import { requireSameTable } from './catalogs/same_table.ts';
+import { unsuitable } from './table.ts';
+import { metaFiles } from './world.ts';
 import type { World } from './world.ts';
 
-/** A delivery whose files are stored; `table_uuid` is the table that they were written for. */
-export type StoredDelivery = { delivery: Delivery; table_uuid: string; files: DataFile[] };
+/** A data file in its place; its partition as text. */
+export type StoredFile = {
+  name: string;
+  records: number;
+  bytes: number;
+  statistics: FileStatistics;
+  partition: (string | null)[];
+  spec_id: number;
+  sort_order_id: number;
+};
 
 /**
- * Shows the files to the readers of the table, in the transaction that ends the run: both happen or
- * neither. A delivery that is there already is not added again. A commit that
- * fails leaves small files that no reader sees.
+ * A delivery whose files are stored. `table_uuid` is the table that they were written for; without
+ * files it may be left out. `removed` are the URIs of files that they replace.
+ */
+export type StoredDelivery = {
+  delivery: Delivery;
+  table_uuid: string | undefined;
+  files: StoredFile[];
+  removed: SnapshotChange['removed'];
+  /** Throws if the files were made of another state of the table. */
+  requireBase?(state: TableState): Promise<void>;
+};
+
+/**
+ * Shows the files to the readers of the table by one commit to its catalog, in the place of those
+ * that they replace. A delivery that is there already is not added again. A commit that fails
+ * leaves small files that no reader sees.
  */
 export async function showFiles(
   world: World,
-  { delivery, table_uuid, files }: StoredDelivery,
+  { delivery, files, removed, requireBase, ...stored }: StoredDelivery,
   end: EndOfRun,
 ): Promise<void> {
-  const append: Append = {
-    snapshot_id: newSnapshotId(),
-    files,
-    summary: { [delivery_key]: delivery.delivery_id, 'sluice.export-id': delivery.batch_export_id },
+  const { catalog, clock } = world;
+  const table = await catalog.load();
+  const table_uuid = stored.table_uuid ?? table?.metadata['table-uuid'] ?? '';
+  requireSameTable(table, table_uuid);
+  const change: SnapshotChange = {
+    snapshot_id: await catalog.snapshotId(delivery),
+    operation: operationOf(files, removed),
+    added: files.map((file) => dataFile(world, table!.metadata, file)),
+    removed,
+    summary: {
+      [delivery_key]: delivery.delivery_id,
+      'sluice.export-id': delivery.batch_export_id,
+      ...(delivery.generation === undefined ? {} : { 'sluice.generation': delivery.generation }),
+    },
   };
-  await explained(async () => {
-    // It depends on no other commit, so it is stored before the table is held.
-    const manifest = await storeManifest(world, await found(world, delivery, table_uuid), append);
-    await end(async (tx) => {
-      const held = await holdTable(tx, delivery.team_id, tableName(world.config));
-      const table = same(held, table_uuid);
-      if (files.length === 0 || (await isShown(tx, table, delivery))) return;
-      const state = await stateOf(tx, table);
-      const list = await storeList(world, state, append, manifest);
-      const { now_ms } = surroundings(world);
-      const snapshot = snapshotOf(state, append, list, now_ms);
-      await commitTable(
-        tx,
-        table,
+  const snapshot = openSnapshot(metaFiles(world), change);
+  const isEmpty = files.length === 0 && removed !== 'all' && removed.size === 0;
+  // Stored before the table is held.
+  if (!isEmpty) await explained(() => snapshot.prepare(table!));
+  const prepare = (state: TableState) =>
+    explained(async () => {
+      requireGeneration(world, state, delivery);
+      await requireBase?.(state);
+      const updates = [
+        { action: 'set-properties', updates: propertiesOf(delivery) } as Record<string, unknown>,
+      ];
+      if (isEmpty) return updates;
+      return [
+        { action: 'add-snapshot', snapshot: await snapshot.store(state, clock.now()) },
         {
-          requirements: [],
-          updates: [
-            { action: 'add-snapshot', snapshot },
-            {
-              action: 'set-snapshot-ref',
-              'ref-name': 'main',
-              type: 'branch',
-              'snapshot-id': append.snapshot_id,
-            },
-            {
-              action: 'set-properties',
-              updates: { [lastDeliveryKey(delivery.batch_export_id)]: delivery.delivery_id },
-            },
-          ],
+          action: 'set-snapshot-ref',
+          'ref-name': 'main',
+          type: 'branch',
+          'snapshot-id': change.snapshot_id,
         },
-        surroundings(world),
-      );
+        ...updates,
+      ];
     });
-  });
+  await catalog.commit({ delivery, table_uuid, prepare, end });
 }
 
-async function found(world: World, { team_id }: Delivery, uuid: string): Promise<LakeTable> {
-  return same(await findTable(world.db, team_id, tableName(world.config)), uuid);
+function operationOf(
+  files: readonly StoredFile[],
+  removed: SnapshotChange['removed'],
+): SnapshotChange['operation'] {
+  if (removed !== 'all' && removed.size === 0) return 'append';
+  return files.length === 0 ? 'delete' : 'overwrite';
 }
 
-/** Files have the field ids of the table that they were written for. */
-function same(table: LakeTable | undefined, uuid: string): LakeTable {
-  if (table?.metadata['table-uuid'] === uuid) return table;
-  throw new RetryableError(
-    'slice_lost',
-    'The table was dropped, or dropped and created again, while its files were written; they are ' +
-      'written again.',
-  );
+function dataFile(
+  { root }: World,
+  metadata: TableMetadata,
+  { name, partition, ...file }: StoredFile,
+): DataFile {
+  const schema = currentSchema(metadata);
+  const { fields } = specOf(metadata, file.spec_id);
+  return {
+    ...file,
+    path: root + name,
+    partition: fields.map((field, index) =>
+      partitionValue(resultType(schema, field), partition[index] ?? null),
+    ),
+  };
 }
 
-async function stateOf(tx: Transaction, table: LakeTable): Promise<TableState> {
-  const current = table.metadata['current-snapshot-id'];
-  const parent = current === undefined ? undefined : await findSnapshot(tx, table, current);
-  return { metadata: metadataOf(table), parent };
+function propertiesOf({ batch_export_id, delivery_id, generation }: Delivery) {
+  return {
+    [lastDeliveryKey(batch_export_id)]: delivery_id,
+    ...(generation === undefined ? {} : { [generationKey(batch_export_id)]: generation }),
+  };
 }
 
-async function storeManifest(
+/**
+ * Throws `superseded` if the table has a later generation, and `table_shared` if it has rows of
+ * another export, which a generation would remove.
+ */
+function requireGeneration(
   world: World,
-  table: LakeTable,
-  append: Append,
-): Promise<StoredManifest> {
-  const bytes = manifestOf(metadataOf(table), append);
-  const path = `${table.location}/metadata/${randomUUID()}-m0.avro`;
-  await putFile(world, path, bytes);
-  return { path, bytes: bytes.length };
+  { metadata: { properties } }: TableState,
+  { batch_export_id, generation }: Delivery,
+): void {
+  if (generation === undefined) return;
+  const own = lastDeliveryKey(batch_export_id);
+  const others = lastDeliveryKey('');
+  if (Object.keys(properties).some((key) => key.startsWith(others) && key !== own))
+    throw new NonRetryableError(
+      'table_shared',
+      `${unsuitable(world, 'it has rows of another export, and replacing it would remove them.').message} ` +
+        'Export to another table.',
+    );
+  if ((properties[generationKey(batch_export_id)] ?? '') > generation) throw supersededError();
 }
 
-async function storeList(
-  world: World,
-  state: TableState,
-  append: Append,
-  manifest: StoredManifest,
-): Promise<string> {
-  const { parent } = state;
-  const earlier =
-    parent === undefined ? [] : readManifestList(await readFile(world, parent['manifest-list']));
-  const { location } = state.metadata;
-  const path = `${location}/metadata/snap-${append.snapshot_id}-0-${randomUUID()}.avro`;
-  await putFile(world, path, manifestListOf(state, append, manifest, earlier));
-  return path;
+/** Files that were to be replaced are gone: another writer came first. */
+async function explained<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof FilesGoneError)) throw error;
+    throw new RetryableError('conflict', `${error.message} The run is tried again.`, {
+      cause: error,
+    });
+  }
 }

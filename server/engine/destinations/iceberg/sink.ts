@@ -8,78 +8,142 @@ import type {
   Sink,
   Slice,
   SliceOutcome,
+  SortedColumn,
 } from '../../model/destination/destination.ts';
-import { holdTable } from '../../model/lake_catalog/tables.ts';
+import { isOfTable } from '../../model/destination/partition.ts';
+import type { TableField } from '../../model/destination/partition.ts';
 import type { FileStatistics } from '../lake/file_statistics.ts';
+import { requireSame } from '../lake/listed_files.ts';
 import { stampParquet } from '../lake/stamp_parquet.ts';
-import { tableName } from './config.ts';
-import { isShown } from './delivered.ts';
-import { requireSame } from './live_files.ts';
+import { withCertainty } from '../../model/destination/errors.ts';
+import { isForeign } from './catalogs/catalog_config.ts';
+import type { CatalogConfig } from './catalogs/catalog_config.ts';
+import { liveFiles } from './live_files.ts';
 import { prepareTable } from './table.ts';
 import type { PreparedTable } from './table.ts';
 import { showFiles } from './show.ts';
+import type { StoredFile } from './show.ts';
 import type { World } from './world.ts';
 
 /** A slice as it is stored: `file` is how its place finds it again. */
-type State = { file: Json; table_uuid: string; statistics: FileStatistics };
+type State = {
+  file: Json;
+  table_uuid: string;
+  statistics: FileStatistics;
+  partition?: (string | null)[];
+  spec_id?: number;
+  sort_order_id?: number;
+};
 
 /**
- * Opens a delivery into a table of our catalog. `files` is the sink of its data files in their
- * place: nobody sees them before the table names them. Guarantee besides those of `Sink`: the table
+ * Opens a delivery into a table. `files` is the sink of its data files in their place: nobody sees
+ * them before the table names them. Guarantee besides those of `Sink`: a table of our own catalog
  * changes in the transaction that ends the run.
  */
-export function openTableSink(world: World, delivery: Delivery, files: Sink): Sink {
+export function openTableSink(
+  world: World,
+  delivery: Delivery,
+  { files, order }: { files: Sink; order: readonly SortedColumn[] },
+): Sink {
   let table: Promise<PreparedTable> | undefined;
-  const prepared = () => (table ??= prepareTable(world, delivery));
+  const prepared = (fields: readonly TableField[]) =>
+    (table ??= prepareTable(world, delivery, { fields, order }));
   return {
-    isCommitted: () => whileHeld(world, delivery, async (is_shown) => is_shown),
+    isCommitted: () => isShown(world, delivery),
     recover: async (outcomes) => {
-      const { uuid } = await prepared();
+      const uuid = (await world.catalog.load())?.metadata['table-uuid'];
       const ours = outcomes.filter((outcome) => stateOf(outcome).table_uuid === uuid);
       const whole = await files.recover(ours.map(fileOutcome));
       const numbers = new Set(whole.map(({ number }) => number));
       return ours.filter(({ number }) => numbers.has(number));
     },
-    write: async (slice, bytes) => writeSlice(await prepared(), files, slice, bytes),
-    commit: (outcomes, manifest, end = (show) => world.db.transaction(show)) =>
-      commit(world, delivery, files, { outcomes, manifest, end }),
-    abort: (outcomes) =>
-      whileHeld(world, delivery, async (is_shown) => {
-        if (!is_shown) await files.abort(outcomes.map(fileOutcome));
-      }),
+    write: async (slice, bytes) => {
+      const { fields, values } = partitionOf(slice);
+      const found = await prepared(fields);
+      const stored = await storeFile(found, files, slice, bytes);
+      const { name, bytes: size, sha256, statistics, file } = stored;
+      const { uuid: table_uuid, spec_id, sort_order_id } = found;
+      const state = { file, table_uuid, statistics, partition: values, spec_id, sort_order_id };
+      return { name, state, bytes: size, sha256 };
+    },
+    commit: async (outcomes, manifest, end = (show) => world.deps.db!.transaction(show)) => {
+      if (outcomes.length === 0) await prepared([]);
+      await commit(world, delivery, files, { outcomes, manifest, end });
+    },
+    abort: (outcomes) => abortUnshown(world, delivery, files, outcomes.map(fileOutcome)),
     close: () => files.close(),
   };
 }
 
+/** Does the table show the delivery? */
+export function isShown({ catalog }: World, delivery: Delivery): Promise<boolean> {
+  return catalog.whileHeld(delivery, async (shown) => shown === 'shown');
+}
+
 /**
- * Tells `work` whether the delivery is shown, and keeps it so meanwhile: a commit that is in
- * progress holds the table, and is waited for.
+ * Returns true if a commit to another maker's catalog may have been sent: the files are in place,
+ * with their receipt. Its answer may be lost, so they stay.
  */
-function whileHeld<Result>(
-  { db, config }: World,
+async function mayBeShown({ config }: World, files: Sink): Promise<boolean> {
+  return isForeign(config as CatalogConfig) && (await files.isCommitted());
+}
+
+/** Removes the files of a delivery that no snapshot has. */
+export function abortUnshown(
+  world: World,
   delivery: Delivery,
-  work: (is_shown: boolean) => Promise<Result>,
-): Promise<Result> {
-  return db.transaction(async (tx) => {
-    const table = await holdTable(tx, delivery.team_id, tableName(config));
-    return work(table !== undefined && (await isShown(tx, table, delivery)));
+  files: Sink,
+  outcomes: SliceOutcome[],
+): Promise<void> {
+  return world.catalog.whileHeld(delivery, async (shown) => {
+    if (shown === 'absent' && !(await mayBeShown(world, files))) await files.abort(outcomes);
   });
 }
 
-async function writeSlice(
-  { uuid, ids }: PreparedTable,
+/** Shows the files in their place, where no reader looks for them yet. */
+export function placeFiles(
   files: Sink,
-  slice: Slice,
+  outcomes: SliceOutcome[],
+  manifest: Manifest,
+): Promise<void> {
+  return withCertainty(
+    () => files.commit(outcomes, manifest),
+    () => false,
+  );
+}
+
+/** The fields of the partition of a slice, and their values; none without partitions. */
+export function partitionOf({ partition }: Slice): {
+  fields: readonly TableField[];
+  values: (string | null)[];
+} {
+  return partition !== undefined && isOfTable(partition) ? partition : { fields: [], values: [] };
+}
+
+/** A data file in its place, not shown yet. */
+export type DataFileFacts = {
+  name: string;
+  file: Json;
+  records: number;
+  bytes: number;
+  sha256: string;
+  statistics: FileStatistics;
+};
+
+/** Stores the bytes of a Parquet file in its place, with the field ids of the table. */
+export async function storeFile(
+  { ids }: Pick<PreparedTable, 'ids'>,
+  files: Sink,
+  { number, records }: Pick<Slice, 'number' | 'records'>,
   bytes: Readable,
-): Promise<{ name: string; state: Json; bytes: number; sha256: string }> {
+): Promise<DataFileFacts> {
   const { stage, finish } = stampParquet(ids);
   // The error reaches the reader of the stage, which `pipeline` destroys with it.
   const { name, state } = await files.write(
-    slice,
+    { number, records },
     pipeline(bytes, stage, () => undefined),
   );
-  const { statistics, ...stored } = finish();
-  return { name, state: { file: state, table_uuid: uuid, statistics }, ...stored };
+  return { name, file: state, ...finish() };
 }
 
 async function commit(
@@ -88,20 +152,17 @@ async function commit(
   files: Sink,
   { outcomes, manifest, end }: { outcomes: SliceOutcome[]; manifest: Manifest; end: EndOfRun },
 ): Promise<void> {
-  if (await whileHeld(world, delivery, async (is_shown) => is_shown))
-    await requireSame(world, outcomes);
-  await files.commit(outcomes.map(fileOutcome), manifest);
-  const [first] = outcomes;
-  if (first === undefined) return;
-  const { table_uuid } = stateOf(first);
-  const data_files = outcomes.map((outcome) => ({
-    path: world.root + outcome.name,
-    records: outcome.records,
-    bytes: outcome.bytes,
-    partition: [],
-    statistics: stateOf(outcome).statistics,
-  }));
-  await showFiles(world, { delivery, table_uuid, files: data_files }, end);
+  if (await isShown(world, delivery))
+    requireSame(await liveFiles(world), (name) => world.root + name, outcomes);
+  await placeFiles(files, outcomes.map(fileOutcome), manifest);
+  const table_uuid = outcomes.map((outcome) => stateOf(outcome).table_uuid).at(0);
+  const stored = outcomes.map((outcome): StoredFile => {
+    const { statistics, partition = [], spec_id = 0, sort_order_id = 0 } = stateOf(outcome);
+    const { name, records, bytes } = outcome;
+    return { name, records, bytes, statistics, partition, spec_id, sort_order_id };
+  });
+  const removed = delivery.generation === undefined ? new Set<string>() : ('all' as const);
+  await showFiles(world, { delivery, table_uuid, files: stored, removed }, end);
 }
 
 function stateOf({ state }: SliceOutcome): State {

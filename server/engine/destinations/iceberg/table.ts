@@ -1,115 +1,108 @@
-import { randomUUID } from 'node:crypto';
-import type { Transaction } from '../../../platform/postgres/database.ts';
 import { NonRetryableError, RetryableError } from '../../model/destination/errors.ts';
-import type { Delivery } from '../../model/destination/destination.ts';
-import { commitTable, createTable } from '../../model/lake_catalog/commit.ts';
-import { createNamespace, findNamespace } from '../../model/lake_catalog/namespaces.ts';
-import type { Namespace } from '../../model/lake_catalog/namespaces.ts';
-import { LakeRefused } from '../../model/lake_catalog/refusal.ts';
-import { holdTable } from '../../model/lake_catalog/tables.ts';
-import type { LakeTable } from '../../model/lake_catalog/tables.ts';
+import type { Delivery, SortedColumn } from '../../model/destination/destination.ts';
+import type { TableField } from '../../model/destination/partition.ts';
 import { fieldIds, fitSchema, nameMapping, newSchema } from '../lake/schema.ts';
+import type { TableSchema } from '../lake/schema.ts';
 import { currentSchema, currentSpec } from '../lake/table_metadata.ts';
 import type { TableMetadata } from '../lake/table_metadata.ts';
-import { lakeFolder, tableName } from './config.ts';
-import { locationOf, putFile } from './world.ts';
-import type { World } from './world.ts';
+import type { Config } from '../lake/place.ts';
+import { tableName } from './config.ts';
+import type { TableCatalog } from './catalogs/catalog.ts';
+import { findOrder, findSpec, fieldsOf, orderFields, specFields } from './layout.ts';
+import { isInPlace, locationOf } from './world.ts';
+import type { Storage, World } from './world.ts';
 
 const name_mapping = 'schema.name-mapping.default';
+/** Rounds of changes: each makes one kind of them, and another writer may come between. */
+const tries_max = 8;
 
-/** The table that a delivery is written for: its uuid, and the ids of its fields by name. */
-export type PreparedTable = { uuid: string; ids: Map<string, number> };
+/** The layout of a delivery's files. */
+export type Layout = { fields: readonly TableField[]; order: readonly SortedColumn[] };
 
 /**
- * Creates the table if it is missing, adds the columns that it lacks, and returns it. Throws
- * `table_unsuitable` if the rows cannot be appended to it.
+ * The table that a delivery is written for: its uuid, its schema with the ids of its fields by
+ * name, and the spec and the order of new files.
  */
-export async function prepareTable(world: World, delivery: Delivery): Promise<PreparedTable> {
-  return explained(() =>
-    world.db.transaction(async (tx) => {
-      const found = await holdTable(tx, delivery.team_id, tableName(world.config));
-      const table = found ?? (await create(world, tx, delivery));
-      requireWritable(world, table);
-      return widened(world, tx, table, delivery);
-    }),
-  );
-}
+export type PreparedTable = {
+  uuid: string;
+  schema: TableSchema;
+  ids: Map<string, number>;
+  spec_id: number;
+  sort_order_id: number;
+};
 
-/** Returns the metadata of a table as the writer of files reads it. */
-export function metadataOf(table: LakeTable): TableMetadata {
-  return table.metadata as unknown as TableMetadata;
-}
-
-/** The surroundings of a change of the catalog. */
-export function surroundings(world: World) {
-  const writeFile = (uri: string, text: string) => putFile(world, uri, text);
-  return { writeFile, now_ms: world.clock.now() };
-}
-
-async function create(world: World, tx: Transaction, delivery: Delivery): Promise<LakeTable> {
-  const { batch_export_id, team_id, columns } = delivery;
-  const { levels, name } = tableName(world.config);
-  const namespace = await namespaceOf(world, tx, delivery, levels);
-  const schema = newSchema(columns);
-  return createTable(
-    tx,
-    { team_id, namespace, name, batch_export_id },
-    {
-      table_uuid: randomUUID(),
-      location: locationOf(world),
-      schema,
-      properties: {
-        [name_mapping]: nameMapping(schema),
-        'write.parquet.compression-codec': 'zstd',
-      },
-    },
-    surroundings(world),
-  );
-}
-
-/** The namespace, created with those above it where they are missing. */
-async function namespaceOf(
+/**
+ * Creates the table if it is missing, adds the columns, the partitions and the order that it lacks,
+ * and returns it. Throws `table_unsuitable` if the rows cannot go into it.
+ */
+export async function prepareTable(
   world: World,
-  tx: Transaction,
-  { team_id, batch_export_id }: Delivery,
-  levels: string[],
-): Promise<Namespace> {
-  const above = lakeFolder(world.place, world.config, team_id);
-  let namespace: Namespace | undefined;
-  for (let depth = 1; depth <= levels.length; depth += 1) {
-    const own = levels.slice(0, depth);
-    namespace =
-      (await findNamespace(tx, team_id, own)) ??
-      (await createNamespace(tx, {
-        team_id,
-        levels: own,
-        properties: {},
-        location: `${world.root}${[above, ...own].filter((part) => part !== '').join('/')}`,
-        batch_export_id,
-      }));
-  }
-  return namespace!;
-}
-
-function requireWritable({ root }: World, table: LakeTable): void {
-  const { 'format-version': version } = table.metadata;
-  const said = [...table.levels, table.name].join('.');
-  const unsuitable = (why: string) =>
-    new NonRetryableError('table_unsuitable', `Sluice cannot append to the table ${said}: ${why}`);
-  if (version !== 2) throw unsuitable(`it has format version ${version}, and Sluice writes 2.`);
-  if (currentSpec(metadataOf(table)).fields.length > 0)
-    throw unsuitable('it is partitioned. Export to a table without partitions.');
-  if (!table.location.startsWith(root))
-    throw unsuitable(`its files lie in ${table.location}, which is another storage.`);
-}
-
-async function widened(
-  world: World,
-  tx: Transaction,
-  table: LakeTable,
-  { columns }: Delivery,
+  delivery: Delivery,
+  layout: Layout,
 ): Promise<PreparedTable> {
-  const metadata = metadataOf(table);
+  for (let tries = 1; ; tries += 1)
+    try {
+      const { metadata } =
+        (await world.catalog.load()) ?? (await createTable(world.catalog, world, delivery));
+      requireWritable(world, metadata);
+      const change = columnChange(metadata, delivery) ?? layoutChange(metadata, layout);
+      if (change === undefined) return preparedOf(metadata, layout);
+      // Catalogs give ids of their own, so the table is read again.
+      await world.catalog.change(change);
+      if (tries === tries_max) throw new RetryableError('conflict', 'The table keeps changing.');
+    } catch (error) {
+      // Another export, or a client of the catalog, did the same at this moment.
+      const is_conflict = error instanceof RetryableError && error.code === 'conflict';
+      if (!is_conflict || tries === tries_max) throw error;
+    }
+}
+
+/** The fields by which a table is parted; undefined for a table that does not exist. */
+export async function tableFields(
+  catalog: TableCatalog,
+  config: Config,
+): Promise<TableField[] | undefined> {
+  const metadata = (await catalog.load())?.metadata;
+  if (metadata === undefined) return undefined;
+  const fields = fieldsOf(currentSchema(metadata), currentSpec(metadata));
+  if (fields === undefined)
+    throw unsuitable({ config }, 'it is partitioned in a way that Sluice does not write.');
+  return fields;
+}
+
+/** Creates the table of a delivery. Throws `conflict` if another writer did at this moment. */
+export function createTable(
+  catalog: TableCatalog,
+  storage: Pick<Storage, 'place' | 'config' | 'root' | 'team_id'>,
+  delivery: Delivery,
+) {
+  const schema = newSchema(delivery.columns);
+  const properties = {
+    [name_mapping]: nameMapping(schema),
+    'write.parquet.compression-codec': 'zstd',
+  };
+  return catalog.create({ location: locationOf(storage), schema, properties }, delivery);
+}
+
+function requireWritable(world: World, metadata: TableMetadata): void {
+  const { 'format-version': version, location } = metadata;
+  if (version !== 2)
+    throw unsuitable(world, `it has format version ${version}, and Sluice writes 2.`);
+  if (!isInPlace(world, location))
+    throw unsuitable(world, `its files lie in ${location}, which is another storage.`);
+}
+
+/** The error for a table that rows of an export cannot go into. */
+export function unsuitable({ config }: Pick<World, 'config'>, why: string): NonRetryableError {
+  const { levels, name } = tableName(config);
+  const said = [...levels, name].join('.');
+  return new NonRetryableError(
+    'table_unsuitable',
+    `Sluice cannot write to the table ${said}: ${why}`,
+  );
+}
+
+function columnChange(metadata: TableMetadata, { columns }: Delivery) {
   const schema = currentSchema(metadata);
   const fitting = fitSchema(schema, columns, metadata['last-column-id']);
   if ('fault' in fitting)
@@ -117,39 +110,69 @@ async function widened(
       'table_unsuitable',
       `${fitting.fault} Export to another table, or change the query.`,
     );
-  if (fitting.schema !== schema)
-    await commitTable(
-      tx,
-      table,
+  if (fitting.schema === schema) return undefined;
+  return {
+    requirements: [
+      { type: 'assert-table-uuid', uuid: metadata['table-uuid'] },
+      { type: 'assert-current-schema-id', 'current-schema-id': metadata['current-schema-id'] },
       {
-        requirements: [],
-        updates: [
-          {
-            action: 'add-schema',
-            schema: fitting.schema,
-            'last-column-id': fitting.last_column_id,
-          },
-          { action: 'set-current-schema', 'schema-id': -1 },
-          {
-            action: 'set-properties',
-            updates: { [name_mapping]: nameMapping(fitting.schema) },
-          },
-        ],
+        type: 'assert-last-assigned-field-id',
+        'last-assigned-field-id': metadata['last-column-id'],
       },
-      surroundings(world),
-    );
-  return { uuid: metadata['table-uuid'], ids: fieldIds(fitting.schema) };
+    ],
+    updates: [
+      {
+        action: 'add-schema',
+        schema: fitting.schema,
+        'last-column-id': fitting.last_column_id,
+      },
+      { action: 'set-current-schema', 'schema-id': -1 },
+      { action: 'set-properties', updates: { [name_mapping]: nameMapping(fitting.schema) } },
+    ],
+  };
 }
 
-/** Gives what is given, and throws a refusal of our own catalog as a fault of the delivery. */
-export async function explained<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof LakeRefused)) throw error;
-    // Another export, or a client of the catalog, did the same at this moment.
-    if (error.status === 409)
-      throw new RetryableError('conflict', `${error.message} The run is tried again.`);
-    throw new NonRetryableError('table_unsuitable', `The catalog refused it: ${error.message}`);
-  }
+/** Partitions and order become those of new files; files that are there keep theirs. */
+function layoutChange(metadata: TableMetadata, { fields, order }: Layout) {
+  const schema = currentSchema(metadata);
+  const spec = findSpec(schema, metadata['partition-specs'], fields);
+  const sorted = orderFields(schema, order);
+  const order_id = findOrder(metadata['sort-orders'], sorted);
+  const updates: object[] = [];
+  if (spec === undefined)
+    updates.push({ action: 'add-spec', spec: { fields: specFields(schema, fields) } });
+  if (spec?.['spec-id'] !== metadata['default-spec-id'])
+    updates.push({ action: 'set-default-spec', 'spec-id': spec?.['spec-id'] ?? -1 });
+  if (sorted.length > 0 && order_id === undefined)
+    updates.push({ action: 'add-sort-order', 'sort-order': { 'order-id': 1, fields: sorted } });
+  if (sorted.length > 0 && order_id !== metadata['default-sort-order-id'])
+    updates.push({ action: 'set-default-sort-order', 'sort-order-id': order_id ?? -1 });
+  if (updates.length === 0) return undefined;
+  return {
+    requirements: [
+      { type: 'assert-table-uuid', uuid: metadata['table-uuid'] },
+      { type: 'assert-default-spec-id', 'default-spec-id': metadata['default-spec-id'] },
+      {
+        type: 'assert-default-sort-order-id',
+        'default-sort-order-id': metadata['default-sort-order-id'],
+      },
+      {
+        type: 'assert-last-assigned-partition-id',
+        'last-assigned-partition-id': metadata['last-partition-id'],
+      },
+    ],
+    updates,
+  };
+}
+
+function preparedOf(metadata: TableMetadata, { fields, order }: Layout): PreparedTable {
+  const schema = currentSchema(metadata);
+  const sorted = orderFields(schema, order);
+  return {
+    uuid: metadata['table-uuid'],
+    schema,
+    ids: fieldIds(schema),
+    spec_id: findSpec(schema, metadata['partition-specs'], fields)!['spec-id'],
+    sort_order_id: sorted.length === 0 ? 0 : findOrder(metadata['sort-orders'], sorted)!,
+  };
 }

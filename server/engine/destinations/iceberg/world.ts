@@ -1,41 +1,41 @@
+import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { Clock } from '../../../platform/clock.ts';
-import type { Database } from '../../../platform/postgres/database.ts';
 import type { DestinationDeps } from '../../model/destination/destination.ts';
+import type { TableCatalog } from './catalogs/catalog.ts';
 import { sameUri } from '../../model/lake_catalog/file_uri.ts';
 import { tableFolder } from './config.ts';
 import type { Config, LakePlace, SmallFiles } from '../lake/place.ts';
+import type { MetaFiles } from '../lake/store_snapshot.ts';
 
-/** A table's place and the catalog that has it. */
-export type World = {
+/** The place of a table's files. */
+export type Storage = {
   place: LakePlace;
   config: Config;
   deps: DestinationDeps;
-  /** The control store, in which our catalog lives. */
-  db: Database;
   clock: Clock;
   files: SmallFiles;
   /** The URI of the place, with a slash at its end. */
   root: string;
+  /** The URI below which the files of the project lie. */
+  base: string;
   team_id: number;
 };
 
-/** Opens the place of a table; makes no request yet. */
-export async function openWorld(
-  place: LakePlace,
-  config: Config,
-  team_id: number,
-  deps: DestinationDeps,
-): Promise<World> {
-  const { db, clock } = deps;
-  if (db === undefined || clock === undefined) throw new Error('A table needs the control store.');
-  const root = place.root(config, deps);
-  const files = await place.openFiles(config, deps);
-  return { place, config, deps, db, clock, files, root, team_id };
-}
+/** A table's place and the catalog that has it. */
+export type World = Storage & {
+  catalog: TableCatalog;
+  /** The config of the data files, for the destination of their place. */
+  data: Config;
+};
 
 /** The URI of the table, without a slash at its end. */
-export function locationOf({ place, config, root, team_id }: World): string {
+export function locationOf({
+  place,
+  config,
+  root,
+  team_id,
+}: Pick<Storage, 'place' | 'config' | 'root' | 'team_id'>): string {
   return root + tableFolder(place, config, team_id);
 }
 
@@ -43,26 +43,42 @@ export function locationOf({ place, config, root, team_id }: World): string {
  * Writes a new small file of the table by its URI. An attempt that was stopped writes none: so its
  * table cannot change while another one removes its files.
  */
-export async function putFile(world: World, uri: string, content: Buffer | string): Promise<void> {
-  world.deps.signal.throwIfAborted();
-  await world.files.put(nameIn(world, uri), content);
+export async function putFile(
+  storage: Storage,
+  uri: string,
+  content: Buffer | string,
+): Promise<void> {
+  storage.deps.signal.throwIfAborted();
+  await storage.files.put(nameIn(storage, uri), content);
 }
 
 /** Reads a file of the table by its URI. Throws if it is gone. */
-export async function readFile(world: World, uri: string): Promise<Buffer> {
-  const content = await world.files.read(nameIn(world, uri));
-  if (content === undefined) throw new Error(`The file ${uri} is gone.`);
-  return buffer(content);
+export async function readFile(storage: Storage, uri: string): Promise<Buffer> {
+  return buffer(await readData(storage, uri));
 }
 
-/**
- * A table that was created elsewhere may have files where the export has no keys, and a manifest of
- * another writer may name files of another project.
- */
-function nameIn({ root, place, team_id }: World, given: string): string {
+/** Reads a data file of the table by its URI. Throws if it is gone. */
+export async function readData(storage: Storage, uri: string): Promise<Readable> {
+  const content = await storage.files.read(nameIn(storage, uri));
+  if (content === undefined) throw new Error(`The file ${uri} is gone.`);
+  return content;
+}
+
+/** The small files of a table as the writer of snapshots takes them. */
+export function metaFiles(world: Storage): MetaFiles {
+  return {
+    read: (uri) => readFile(world, uri),
+    put: (uri, content) => putFile(world, uri, content),
+  };
+}
+
+/** Returns true for a URI of the project's own place: other writers may name any. */
+export function isInPlace({ base }: Pick<Storage, 'base'>, uri: string): boolean {
+  return uri.startsWith(base) && !uri.split('/').some((part) => part === '..' || part === '.');
+}
+
+function nameIn(storage: Storage, given: string): string {
   const uri = sameUri(given);
-  const folder = place.folder === undefined ? root : `${root}${place.folder(team_id)}/`;
-  if (!uri.startsWith(folder) || uri.split('/').some((part) => part === '..' || part === '.'))
-    throw new Error(`The file ${uri} lies outside of ${folder}.`);
-  return uri.slice(root.length);
+  if (!isInPlace(storage, uri)) throw new Error(`The file ${uri} lies outside of ${storage.base}.`);
+  return uri.slice(storage.root.length);
 }

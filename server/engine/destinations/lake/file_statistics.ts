@@ -24,13 +24,16 @@ const parsers = {
 } as unknown as NonNullable<Parameters<typeof parquetMetadata>[1]>['parsers'];
 
 /**
- * Returns the statistics of a Parquet file from its footer, length and magic included. Instants and
+ * Returns the rows and statistics of a Parquet file from its footer, length and magic included. Instants and
  * integers have bounds. Texts have none: a bound is a real value, such as an address of mail, and
  * would stay in a manifest after its row is erased. Floats have none, because NaN has no place
  * among them.
  */
-export function readStatistics(tail: Uint8Array, ids: ReadonlyMap<string, number>): FileStatistics {
-  const { row_groups, schema } = parquetMetadata(tail, { parsers, geoparquet: false });
+export function readStatistics(
+  tail: Uint8Array,
+  ids: ReadonlyMap<string, number>,
+): { records: number; statistics: FileStatistics } {
+  const { row_groups, schema, num_rows } = parquetMetadata(tail, { parsers, geoparquet: false });
   const required = new Set(
     schema.flatMap(({ name, repetition_type }) => (repetition_type === 'REQUIRED' ? [name] : [])),
   );
@@ -59,7 +62,7 @@ export function readStatistics(tail: Uint8Array, ids: ReadonlyMap<string, number
       found.null_counts.push([id, sum(({ statistics }) => statistics!.null_count!)]);
     addBounds(found, id, chunks);
   }
-  return found;
+  return { records: Number(num_rows), statistics: found };
 }
 
 function startOf(chunk: Chunk | undefined): number {

@@ -1,19 +1,25 @@
-import { readAvro, writeAvro } from './avro_file.ts';
+import { writeAvro } from './avro_file.ts';
 import type { AvroSchema } from './avro_file.ts';
 import type { ById, FileStatistics } from './file_statistics.ts';
 import type { PartitionSpec } from './table_metadata.ts';
+import { resultType } from './partition_types.ts';
 import type { TableSchema } from './schema.ts';
 
-/** The value of a partition field: text, integer, or null. */
-export type PartitionValue = string | number | bigint | null;
+/** The value of a partition field: text, integer, boolean, or null. */
+export type PartitionValue = string | number | bigint | boolean | null;
 
-/** A data file of a table. `path` is a full URI; `partition` follows the fields of the spec. */
+/**
+ * A data file of a table. `path` is a full URI; `partition` follows the fields of the spec. Without
+ * `spec_id` that is the table's default; without `sort_order_id` the rows have no order.
+ */
 export type DataFile = {
   path: string;
   records: number;
   bytes: number;
   partition: PartitionValue[];
   statistics: FileStatistics;
+  spec_id?: number;
+  sort_order_id?: number;
 };
 
 /** A column of a record of Avro, with the id by which readers know it. */
@@ -85,15 +91,10 @@ function entrySchema(schema: TableSchema, spec: PartitionSpec): AvroSchema {
   };
 }
 
-/** Iceberg's result types of the transforms that this server makes. */
-function partitionType(
-  { fields }: TableSchema,
-  { transform, ...field }: PartitionSpec['fields'][number],
-): unknown {
-  if (transform === 'day') return { type: 'int', logicalType: 'date' };
-  if (transform !== 'identity') return 'int';
-  const { type } = fields.find(({ id }) => id === field['source-id'])!;
-  return type === 'string' ? 'string' : type === 'boolean' ? 'boolean' : 'long';
+/** The type of a partition field, as Avro writes it. */
+function partitionType(schema: TableSchema, field: PartitionSpec['fields'][number]): unknown {
+  const type = resultType(schema, field);
+  return type === 'date' ? { type: 'int', logicalType: 'date' } : type;
 }
 
 /**
@@ -122,7 +123,10 @@ export function writeManifest(
   });
 }
 
-function recordOf({ path, records, bytes, partition, statistics }: DataFile, spec: PartitionSpec) {
+function recordOf(
+  { path, records, bytes, partition, statistics, sort_order_id }: DataFile,
+  spec: PartitionSpec,
+) {
   const counts = (values: ById<number>) =>
     values.map(([key, value]) => ({ key, value: BigInt(value) }));
   const bounds = (values: ById<string>) =>
@@ -142,28 +146,6 @@ function recordOf({ path, records, bytes, partition, statistics }: DataFile, spe
     lower_bounds: bounds(statistics.lower_bounds),
     upper_bounds: bounds(statistics.upper_bounds),
     split_offsets: statistics.split_offsets.map(BigInt),
-    sort_order_id: 0,
+    sort_order_id: sort_order_id ?? 0,
   };
 }
-
-/** A file that a manifest names, and whether readers see it. */
-export type ListedFile = { path: string; records: number; bytes: number };
-
-/** Returns the data files that readers see of a manifest of any writer. */
-export function readManifest(bytes: Buffer): ListedFile[] {
-  const { records } = readAvro(bytes) as {
-    records: {
-      status: number;
-      data_file: { file_path: string; record_count: bigint; file_size_in_bytes: bigint };
-    }[];
-  };
-  return records
-    .filter(({ status }) => status !== deleted)
-    .map(({ data_file }) => ({
-      path: data_file.file_path,
-      records: Number(data_file.record_count),
-      bytes: Number(data_file.file_size_in_bytes),
-    }));
-}
-
-const deleted = 2;

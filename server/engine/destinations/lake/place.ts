@@ -11,8 +11,21 @@ export type Config = Record<string, unknown>;
 export type SmallFiles = {
   /** Writes a file whole, over an older one, and returns once it is safe. */
   put(name: string, content: Buffer | string): Promise<void>;
+  /**
+   * Writes a file whole unless there is one of this name: then it gives false. After a lost answer
+   * the file that is there may be this one.
+   */
+  putNew(name: string, content: Buffer | string): Promise<boolean>;
   /** The content, or undefined if there is no such file. */
   read(name: string): Promise<Readable | undefined>;
+  /** Names of the files directly in a folder: those behind `after`, and maybe others. */
+  list(folder: string, after?: string): AsyncIterable<string>;
+  /** Removes a file; one that is gone already is no error. */
+  remove(name: string): Promise<void>;
+  /** Names of all visible files below a folder. */
+  listAll(folder: string): AsyncIterable<string>;
+  /** The instant of the last write in milliseconds, or undefined if there is no such file. */
+  writtenAt(name: string): Promise<number | undefined>;
 };
 
 /**

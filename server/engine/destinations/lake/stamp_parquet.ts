@@ -4,8 +4,13 @@ import { readStatistics } from './file_statistics.ts';
 import type { FileStatistics } from './file_statistics.ts';
 import { withFieldIds } from './parquet_ids.ts';
 
-/** A file as it is stored: its bytes and SHA-256 (hex), and its statistics. */
-export type StampedFile = { bytes: number; sha256: string; statistics: FileStatistics };
+/** A file as it is stored: its rows, bytes and SHA-256 (hex), and its statistics. */
+export type StampedFile = {
+  records: number;
+  bytes: number;
+  sha256: string;
+  statistics: FileStatistics;
+};
 
 /**
  * Most bytes of a footer. It has some 200 bytes for each column of each row group; a slice of a
@@ -27,7 +32,7 @@ export function stampParquet(ids: ReadonlyMap<string, number>): {
   let bytes = 0;
   let waiting: Buffer[] = [];
   let waiting_bytes = 0;
-  let statistics: FileStatistics | undefined;
+  let read: ReturnType<typeof readStatistics> | undefined;
   const pass = (stage: Transform, chunk: Buffer) => {
     hash.update(chunk);
     bytes += chunk.length;
@@ -49,7 +54,7 @@ export function stampParquet(ids: ReadonlyMap<string, number>): {
         const rest = Buffer.concat(waiting);
         waiting = [];
         const { values, footer } = apart(rest);
-        statistics = readStatistics(rest.subarray(values.length), ids);
+        read = readStatistics(rest.subarray(values.length), ids);
         const stamped = withFieldIds(footer, ids);
         const end = Buffer.from('\0\0\0\0PAR1', 'latin1');
         end.writeUInt32LE(stamped.length);
@@ -63,8 +68,8 @@ export function stampParquet(ids: ReadonlyMap<string, number>): {
   return {
     stage,
     finish: () => {
-      if (statistics === undefined) throw new Error('The slice was not read to its end.');
-      return { bytes, sha256: hash.digest('hex'), statistics };
+      if (read === undefined) throw new Error('The slice was not read to its end.');
+      return { bytes, sha256: hash.digest('hex'), ...read };
     },
   };
 }

@@ -14,6 +14,17 @@ export type PartitionField = {
 /** A partition spec in the JSON of Iceberg. */
 export type PartitionSpec = { 'spec-id': number; fields: PartitionField[] };
 
+/** A sort order in the JSON of Iceberg; 0 is unsorted. */
+export type SortOrder = {
+  'order-id': number;
+  fields: {
+    'source-id': number;
+    transform: string;
+    direction: 'asc' | 'desc';
+    'null-order': 'nulls-first' | 'nulls-last';
+  }[];
+};
+
 /** A snapshot in the JSON of Iceberg. */
 export type Snapshot = {
   'snapshot-id': Long;
@@ -36,6 +47,10 @@ export type TableMetadata = {
   schemas: TableSchema[];
   'default-spec-id': number;
   'partition-specs': PartitionSpec[];
+  'last-partition-id': number;
+  'sort-orders': SortOrder[];
+  'default-sort-order-id': number;
+  properties: Record<string, string>;
 };
 
 /** A table as a writer finds it; without `parent` it has never had rows. */
@@ -51,7 +66,11 @@ export function currentSchema(metadata: TableMetadata): TableSchema {
 
 /** Returns the spec by which new files are partitioned. */
 export function currentSpec(metadata: TableMetadata): PartitionSpec {
-  const id = metadata['default-spec-id'];
+  return specOf(metadata, metadata['default-spec-id']);
+}
+
+/** Returns the spec of an id. */
+export function specOf(metadata: TableMetadata, id: number): PartitionSpec {
   const spec = metadata['partition-specs'].find((one) => one['spec-id'] === id);
   if (spec === undefined) throw new Error('The metadata of the table lacks its partition spec.');
   return spec;

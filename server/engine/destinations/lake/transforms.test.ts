@@ -24,7 +24,11 @@ test('hashes are those of the Iceberg specification', () => {
 });
 
 test('partitions of values', () => {
-  const cases: [Transform, string | bigint | null, string | bigint | number | null][] = [
+  const cases: [
+    Transform,
+    string | bigint | boolean | null,
+    string | bigint | number | boolean | null,
+  ][] = [
     ['day', micros('1970-01-01T00:00:00Z'), 0],
     ['day', micros('2017-11-16T22:31:08Z'), 17_486],
     ['day', -1n, -1],
@@ -32,6 +36,11 @@ test('partitions of values', () => {
     ['day', micros('1969-12-30T23:59:59Z'), -2],
     ['hour', micros('2017-11-16T22:31:08Z'), 419_686],
     ['hour', -1n, -1],
+    ['month', micros('2017-11-16T22:31:08Z'), 574],
+    ['month', micros('1970-01-01T00:00:00Z'), 0],
+    ['month', -1n, -1],
+    ['month', micros('1968-12-31T23:59:59Z'), -13],
+    ['identity', true, true],
     ['bucket[16]', 34n, 2_017_239_379 % 16],
     ['bucket[100]', 'iceberg', 1_210_000_089 % 100],
     ['bucket[10]', 17_486n, (-653_330_422 & 0x7f_ff_ff_ff) % 10],

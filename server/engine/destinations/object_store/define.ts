@@ -108,7 +108,17 @@ export async function smallFiles(opening: Promise<ObjectStore>): Promise<SmallFi
   const store = await opening;
   return {
     put: (name, content) => withStoreFaults(store, () => store.put(name, content)),
+    putNew: (name, content) => withStoreFaults(store, () => store.putNew(name, content)),
     read: reading(store),
+    list: (folder, after) =>
+      explained(
+        store,
+        store.list(`${folder}/`, { direct: true, ...(after === undefined ? {} : { after }) }),
+      ),
+    remove: (name) => withStoreFaults(store, () => store.remove(name)),
+    listAll: (folder) => explained(store, listed(store, folder, { direct: false })),
+    writtenAt: (name) =>
+      withStoreFaults(store, async () => (await store.describe(name))?.written_at_ms),
   };
 }
 

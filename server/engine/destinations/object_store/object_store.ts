@@ -38,14 +38,27 @@ export type ObjectStore = {
   find(): Promise<void>;
   /** Writes a small object in one step, over an older one. */
   put(key: string, content: Buffer | string): Promise<void>;
+  /**
+   * Writes a small object in one step unless there is one of this name: then it gives false. A
+   * repeat of a request whose answer was lost may find its own object.
+   */
+  putNew(key: string, content: Buffer | string): Promise<boolean>;
   /** The object's content, or undefined when there is none. */
   read(key: string): Promise<Readable | undefined>;
-  /** Size in bytes and our own mark, or undefined when there is no such object. */
-  describe(key: string): Promise<{ bytes: number; mark: string | undefined } | undefined>;
+  /**
+   * Size in bytes, our own mark and the instant of the last write in milliseconds, or undefined when
+   * there is no such object.
+   */
+  describe(
+    key: string,
+  ): Promise<{ bytes: number; mark: string | undefined; written_at_ms: number } | undefined>;
   /** Removes an object; one that is gone already is no error. */
   remove(key: string): Promise<void>;
-  /** Keys of visible objects that begin so; with `direct`, only those without a further slash. */
-  list(prefix: string, options: { direct: boolean }): AsyncIterable<string>;
+  /**
+   * Keys of visible objects that begin so; with `direct`, only those without a further slash; with
+   * `after`, those behind this key, and maybe others.
+   */
+  list(prefix: string, options: { direct: boolean; after?: string }): AsyncIterable<string>;
   /** Gives the upload's id. */
   startUpload(key: string, facts: UploadFacts): Promise<string>;
   /**
@@ -100,6 +113,7 @@ export function notingProgress(
   return {
     ...store,
     put: (key, content) => noted(store.put(key, content)),
+    putNew: (key, content) => noted(store.putNew(key, content)),
     describe: (key) => noted(store.describe(key)),
     remove: (key) => noted(store.remove(key)),
     startUpload: (key, facts) => noted(store.startUpload(key, facts)),

@@ -7,7 +7,7 @@ import { partTimeout } from './object_store.ts';
 import type { ObjectStore, OpenUpload } from './object_store.ts';
 import { digestSender, encryptionOf, openClient, sdk } from './s3_client.ts';
 import type { S3Place } from './s3_place.ts';
-import { isMissing, s3FaultsOf } from './s3_faults.ts';
+import { isMissing, isTaken, s3FaultsOf } from './s3_faults.ts';
 import { endUploadsBut } from './upload.ts';
 
 const mark_name = 'sluice-upload';
@@ -38,26 +38,37 @@ export function openBucket(place: S3Place, outbound: Outbound, signal: AbortSign
 
 function objectsOf(
   access: Access,
-): Pick<ObjectStore, 'find' | 'put' | 'read' | 'describe' | 'remove' | 'list'> {
+): Pick<ObjectStore, 'find' | 'put' | 'putNew' | 'read' | 'describe' | 'remove' | 'list'> {
   const { client, place, options, withDigest } = access;
   const at = { Bucket: place.bucket_name };
   const encryption = encryptionOf(place);
+  const put = async (key: string, content: Buffer | string, only: { IfNoneMatch?: '*' } = {}) =>
+    void (await withDigest(content, (digest) =>
+      client.send(
+        new (sdk().PutObjectCommand)({
+          ...at,
+          ...encryption,
+          ...digest,
+          ...only,
+          Key: key,
+          Body: content,
+          ContentType: 'application/json',
+        }),
+        options,
+      ),
+    ));
   return {
     find: async () => void (await client.send(new (sdk().HeadBucketCommand)(at), options)),
-    put: async (key, content) =>
-      void (await withDigest(content, (digest) =>
-        client.send(
-          new (sdk().PutObjectCommand)({
-            ...at,
-            ...encryption,
-            ...digest,
-            Key: key,
-            Body: content,
-            ContentType: 'application/json',
-          }),
-          options,
-        ),
-      )),
+    put: (key, content) => put(key, content),
+    putNew: async (key, content) => {
+      try {
+        await put(key, content, { IfNoneMatch: '*' });
+        return true;
+      } catch (error) {
+        if (isTaken(error)) return false;
+        throw error;
+      }
+    },
     read: (key) =>
       orUndefined(async () => {
         const { Body } = await client.send(
@@ -69,12 +80,21 @@ function objectsOf(
     describe: (key) =>
       orUndefined(async () => {
         const head = await client.send(new (sdk().HeadObjectCommand)({ ...at, Key: key }), options);
-        return { bytes: head.ContentLength ?? 0, mark: head.Metadata?.[mark_name] };
+        return {
+          bytes: head.ContentLength ?? 0,
+          mark: head.Metadata?.[mark_name],
+          written_at_ms: head.LastModified?.getTime() ?? Number.NaN,
+        };
       }),
     remove: async (key) =>
       void (await client.send(new (sdk().DeleteObjectCommand)({ ...at, Key: key }), options)),
-    list: (prefix, { direct }) =>
-      listKeys(access, { ...at, Prefix: prefix, ...(direct ? { Delimiter: '/' } : {}) }),
+    list: (prefix, { direct, after }) =>
+      listKeys(access, {
+        ...at,
+        Prefix: prefix,
+        ...(direct ? { Delimiter: '/' } : {}),
+        ...(after === undefined ? {} : { StartAfter: after }),
+      }),
   };
 }
 
@@ -186,7 +206,7 @@ async function orUndefined<Result>(work: () => Promise<Result>): Promise<Result 
 
 async function* listKeys(
   { client, options }: Access,
-  input: { Bucket: string; Prefix: string; Delimiter?: string },
+  input: { Bucket: string; Prefix: string; Delimiter?: string; StartAfter?: string },
 ): AsyncIterable<string> {
   let token: string | undefined;
   do {

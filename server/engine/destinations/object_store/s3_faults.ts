@@ -172,6 +172,11 @@ function statusOf(error: unknown): number | undefined {
   return (error as SdkError | undefined)?.$metadata?.httpStatusCode;
 }
 
+/** True when the store refuses a conditional write, because there is an object of this name. */
+export function isTaken(error: unknown): boolean {
+  return statusOf(error) === 412;
+}
+
 /** True when the store says that an object or upload is not there. */
 export function isMissing(error: unknown): boolean {
   return ['NoSuchKey', 'NotFound', 'NoSuchUpload'].includes((error as Error).name);

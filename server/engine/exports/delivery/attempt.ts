@@ -10,6 +10,7 @@ import type { StepClock } from './step_clock.ts';
 import { erasedKeys } from '../source/erased_keys.ts';
 import { openSourceQuery } from '../source/source_query.ts';
 import type { SourceQuery } from '../source/source_query.ts';
+import { sorted } from '../source/sorted.ts';
 
 /**
  * Why a run's signal was aborted: by its user, because its row was deleted, because another worker
@@ -58,7 +59,10 @@ export function openAttempt(
 
 /** The reading of the source of the attempt: opened once. */
 export function readingOf(attempt: Attempt): Promise<SourceQuery> {
-  attempt.reading ??= openSourceQuery(attempt.engine, attempt.run);
+  const { engine, run, definition, config, delivery } = attempt;
+  attempt.reading ??= openSourceQuery(engine, run).then((reading) =>
+    sorted(reading, delivery.columns, definition.sortedBy?.(config, delivery) ?? []),
+  );
   return attempt.reading;
 }
 

@@ -95,7 +95,7 @@ async function digestOf(
   { reading, slice, columns, signal }: Slicing,
 ): Promise<string> {
   const { expressions, settings } = selectFor(content_encoding, columns);
-  const { where, parameters } = boundsOf(reading, slice);
+  const { where, parameters } = boundsOf(reading, slice, columns);
   const [row] = await ask<{ digest: string }>(store, reading, {
     query: `SELECT ${digestExpression(columns)} AS digest FROM (SELECT ${expressions}
       FROM ${reading.text}${where})`,

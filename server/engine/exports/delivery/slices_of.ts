@@ -3,6 +3,8 @@ import { listSlices, storeSlices } from '../runs/progress.ts';
 import { cutPartitions } from '../source/cut_partitions.ts';
 import { cutSlices } from '../source/cut_slices.ts';
 import type { SizeBound } from '../source/measured_cut.ts';
+import { folderParting, tableParting } from '../source/partitions.ts';
+import { destinationDeps } from '../engine.ts';
 import { cutSlicesOnce } from '../source/recent_cuts.ts';
 import { isFirstReading, readingOf } from './attempt.ts';
 import type { Attempt } from './attempt.ts';
@@ -22,9 +24,17 @@ async function cut(attempt: Attempt): Promise<StoredSlice[]> {
   const reading = await readingOf(attempt);
   const bound = sizeBoundOf(attempt);
   const keys = definition.partitionKeys?.(config) ?? [];
+  const { columns } = delivery;
   if (keys.length > 0) {
-    const partitioning = { keys, timezone: delivery.timezone };
-    return cutPartitions(engine, reading, partitioning, bound, signal);
+    const parting = folderParting(reading, { keys, timezone: delivery.timezone });
+    return cutPartitions(engine, reading, { parting, columns }, bound, signal);
+  }
+  const is_row_wise = reading.key !== undefined;
+  const deps = destinationDeps(engine, signal);
+  const table = await definition.tableParts?.(config, delivery, { is_row_wise, deps });
+  if (table !== undefined && (table.fields.length > 0 || table.is_whole)) {
+    const parting = tableParting(columns, table.fields);
+    return cutPartitions(engine, reading, { ...table, parting, columns }, bound, signal);
   }
   const cutRows = isFirstReading(run) ? cutSlicesOnce : cutSlices;
   return cutRows(engine, reading, bound, signal);

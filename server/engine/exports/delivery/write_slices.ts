@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Delivery, Sink, SliceOutcome } from '../../model/destination/destination.ts';
 import { reasonsOf, rejectedKey } from '../../model/destination/rejected_rows.ts';
 import type { RejectedRow } from '../../model/destination/rejected_rows.ts';
-import type { Partition } from '../../model/destination/partition.ts';
+import type { SlicePartition } from '../../model/destination/partition.ts';
 import { withoutRows } from '../../destinations/contents/digest.ts';
 import { keyColumn } from '../../destinations/sql_tables/layout.ts';
 import { RetryableError } from '../../model/destination/errors.ts';
@@ -131,7 +131,7 @@ async function writeSlice(
   }
 }
 
-function isParted(slice: StoredSlice): slice is StoredSlice & { partition: Partition } {
+function isParted(slice: StoredSlice): slice is StoredSlice & { partition: SlicePartition } {
   return slice.partition !== undefined && slice.partition !== null;
 }
 

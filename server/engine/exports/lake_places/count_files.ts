@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { parseExactJson } from '../../../platform/exact_json.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
-import { readManifest } from '../../destinations/lake/manifest.ts';
+import { isLive, openManifest } from '../../destinations/lake/entries.ts';
 import { readManifestList } from '../../destinations/lake/manifest_list.ts';
 import { LakeRefused } from '../../model/lake_catalog/refusal.ts';
 import type { LakeTable } from '../../model/lake_catalog/tables.ts';
@@ -83,10 +83,11 @@ async function count(
     return { ...uncounted, manifests, fault };
   }
   const sizes: number[] = [];
-  const left = listed.map(({ manifest_path }) => manifest_path);
   const readOn = async (): Promise<void> => {
-    for (let path = left.pop(); path !== undefined; path = left.pop())
-      for (const { bytes } of readManifest(await read(path))) sizes.push(bytes);
+    for (let one = listed.pop(); one !== undefined; one = listed.pop()) {
+      const { entries } = openManifest(await read(one.manifest_path), one);
+      sizes.push(...entries.filter(isLive).map(({ bytes }) => bytes));
+    }
   };
   await Promise.all(Array.from({ length: at_once }, readOn));
   return { manifests, ...sizesOf(sizes), fault: null };

@@ -1,10 +1,12 @@
 import { measureFor } from '../../destinations/formats/measure.ts';
 import { NonRetryableError } from '../../model/destination/errors.ts';
-import type { Partition, Partitioning } from '../../model/destination/partition.ts';
+import type { SlicePartition } from '../../model/destination/partition.ts';
+import type { Column } from '../../model/models/column.ts';
 import type { StoredSlice } from '../../model/run.ts';
 import { cut_columns, cutSlices, slice_records_default, slices_max, utc } from './cut_slices.ts';
 import type { SizeBound } from './measured_cut.ts';
-import { partitionConditions, partitionExpression } from './partitions.ts';
+import { partitionConditions } from './partitions.ts';
+import type { Parting } from './partitions.ts';
 import type { SourceQuery } from './source_query.ts';
 import { ask } from './source.ts';
 import type { Store } from './source.ts';
@@ -16,45 +18,45 @@ import type { Store } from './source.ts';
 export const partitions_max = 1_000;
 
 type PartitionRow = {
-  date?: string | null;
-  event?: string | null;
-  inserted_from: string;
-  inserted_to: string;
+  parts: (string | null)[];
+  inserted_from: string | null;
+  inserted_to: string | null;
   records: string | number;
   bytes: string | number;
 };
 
+/** How rows are cut: by which parts, of which columns, and whether a part stays whole. */
+export type Cut = { parting: Parting; columns: readonly Column[]; is_whole?: boolean };
+
 /**
- * Cuts a source into slices whose rows share the partition, in the order of its folders: a file is
- * read and written after the other. One that is too large for a slice is cut as `cutSlices` does.
- * Throws `too_many_partitions` for more than `partitions_max`.
+ * Cuts a source into slices whose rows share the partition, in the order of their parts: a file is
+ * read and written after the other. One that is too large for a slice is cut as `cutSlices` does,
+ * unless it is to stay whole. Throws `too_many_partitions` for more than `partitions_max`.
  */
 export async function cutPartitions(
   store: Store,
   reading: SourceQuery,
-  partitioning: Partitioning,
+  { parting, columns, is_whole = false }: Cut,
   bound: SizeBound | undefined,
   signal: AbortSignal,
 ): Promise<StoredSlice[]> {
-  const found = await listPartitions(store, reading, partitioning, bound, signal);
+  const found = await listPartitions(store, reading, parting, bound, signal);
   const slices: StoredSlice[] = [];
-  for (const { date, event, ...row } of found) {
-    const partition: Partition = {
-      ...(date === undefined ? {} : { date }),
-      ...(event === undefined ? {} : { event }),
-      timezone: partitioning.timezone,
-    };
+  for (const { parts: values, ...row } of found) {
+    const partition = parting.partitionOf(values);
     const isLarge =
-      Number(row.records) > slice_records_default ||
-      (bound !== undefined && Number(row.bytes) > bound.bytes_max);
+      !is_whole &&
+      reading.key !== undefined &&
+      (Number(row.records) > slice_records_default ||
+        (bound !== undefined && Number(row.bytes) > bound.bytes_max));
     const parts = isLarge
-      ? await cutSlices(store, within(reading, partition), bound, signal, {
+      ? await cutSlices(store, within(reading, partition, columns), bound, signal, {
           slices_max: Math.floor(slices_max / found.length),
         })
       : [
           {
-            inserted_from: utc(row.inserted_from),
-            inserted_to: utc(row.inserted_to),
+            inserted_from: row.inserted_from === null ? null : utc(row.inserted_from),
+            inserted_to: row.inserted_to === null ? null : utc(row.inserted_to),
             records: Number(row.records),
             outcome: null,
           },
@@ -64,22 +66,32 @@ export async function cutPartitions(
   return slices;
 }
 
+/** Without a part all rows are one partition; a source that cannot be cut has no insertions. */
 async function listPartitions(
   store: Store,
   reading: SourceQuery,
-  { keys, timezone }: Partitioning,
+  { expressions }: Parting,
   bound: SizeBound | undefined,
   signal: AbortSignal,
 ): Promise<PartitionRow[]> {
   const measured = bound === undefined ? undefined : measureFor(bound.encoding, bound.columns);
-  const parts = keys.map((key) => `${partitionExpression(reading, key, timezone)} AS part_${key}`);
-  const names = keys.map((key) => `part_${key}`).join(', ');
+  const names = expressions.map((_, index) => `part_${index}`);
+  const hasInsertions = reading.key !== undefined;
+  const inner = [
+    ...(hasInsertions ? ['inserted_at'] : []),
+    ...expressions.map((expression, index) => `${expression} AS ${names[index]}`),
+    `toUInt64(${measured?.expression ?? '0'}) AS row_bytes`,
+  ];
+  const grouped =
+    names.length === 0
+      ? 'HAVING count() > 0'
+      : `GROUP BY ${names.join(', ')} ORDER BY ${names.join(', ')}`;
   const rows = await ask<PartitionRow>(store, reading, {
-    query: `SELECT ${keys.map((key) => `part_${key} AS ${key}`).join(', ')}, ${cut_columns},
+    query: `SELECT CAST([${names.join(', ')}], 'Array(Nullable(String))') AS parts,
+        ${hasInsertions ? cut_columns : 'NULL AS inserted_from, NULL AS inserted_to'},
         toUInt64(count()) AS records, toUInt64(sum(row_bytes)) AS bytes
-      FROM (SELECT inserted_at, ${parts.join(', ')},
-        toUInt64(${measured?.expression ?? '0'}) AS row_bytes FROM ${reading.text})
-      GROUP BY ${names} ORDER BY ${names} LIMIT ${partitions_max + 1}`,
+      FROM (SELECT ${inner.join(', ')} FROM ${reading.text})
+      ${grouped} LIMIT ${partitions_max + 1}`,
     ...(measured === undefined ? {} : { settings: measured.settings }),
     signal,
   });
@@ -87,15 +99,19 @@ async function listPartitions(
     throw new NonRetryableError(
       'too_many_partitions',
       `The rows of this run belong to more than ${partitions_max} files, which is the most that ` +
-        'one run writes. Part them by date alone (partition_by), name the events to export ' +
-        '(include_events), or choose a shorter interval.',
+        'one run writes. Part them by fewer or longer parts (partition_by), name the events to ' +
+        'export (include_events), or choose a shorter interval.',
     );
   return rows;
 }
 
 /** The reading without the rows of other partitions. */
-function within(reading: SourceQuery, partition: Partition): SourceQuery {
-  const { conditions, parameters } = partitionConditions(reading, partition);
+function within(
+  reading: SourceQuery,
+  partition: SlicePartition,
+  columns: readonly Column[],
+): SourceQuery {
+  const { conditions, parameters } = partitionConditions(reading, partition, columns);
   return {
     ...reading,
     text: `(SELECT * FROM ${reading.text} WHERE ${conditions.join(' AND ')})`,

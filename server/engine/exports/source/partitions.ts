@@ -1,15 +1,52 @@
 import { Temporal } from 'temporal-polyfill';
 import {
   event_bytes_max,
+  isOfTable,
   partition_columns,
   partition_keys,
 } from '../../model/destination/partition.ts';
-import type { Partition, PartitionKey } from '../../model/destination/partition.ts';
+import type {
+  Partition,
+  PartitionKey,
+  Partitioning,
+  SlicePartition,
+  TableField,
+} from '../../model/destination/partition.ts';
+import type { Column } from '../../model/models/column.ts';
 import { literal } from '../../destinations/formats/expression.ts';
 import { folderText } from '../../destinations/formats/naming.ts';
 import type { SourceQuery } from './source_query.ts';
+import { fieldExpression, rangeConditions } from './table_fields.ts';
 
 type Reading = Pick<SourceQuery, 'query'>;
+
+/** Conditions on the rows of a reading, and their parameters. */
+export type Conditions = { conditions: string[]; parameters: Record<string, string> };
+
+/** The way in which rows are parted: ClickHouse text of each part, and what its values mean. */
+export type Parting = {
+  expressions: string[];
+  partitionOf(values: (string | null)[]): SlicePartition;
+};
+
+/** Parts rows by the folders of their files. */
+export function folderParting(reading: Reading, { keys, timezone }: Partitioning): Parting {
+  return {
+    expressions: keys.map((key) => partitionExpression(reading, key, timezone)),
+    partitionOf: (values) => ({
+      ...Object.fromEntries(keys.map((key, index) => [key, values[index] ?? null])),
+      timezone,
+    }),
+  };
+}
+
+/** Parts rows by the fields of a table. */
+export function tableParting(columns: readonly Column[], fields: TableField[]): Parting {
+  return {
+    expressions: fields.map((field) => fieldExpression(columns, field)),
+    partitionOf: (values) => ({ fields, values }),
+  };
+}
 
 /**
  * ClickHouse text of the part that a row belongs to: NULL for a row without one, and for an event
@@ -36,8 +73,23 @@ function ownColumn({ query }: Reading, key: PartitionKey): string {
  */
 export function partitionConditions(
   reading: Reading,
-  { timezone, ...partition }: Partition,
-): { conditions: string[]; parameters: Record<string, string> } {
+  partition: SlicePartition,
+  columns: readonly Column[],
+): Conditions {
+  if (!isOfTable(partition)) return folderConditions(reading, partition);
+  const { fields, values } = partition;
+  const parameters: Record<string, string> = {};
+  const conditions = fields.flatMap((field, index) => {
+    const expression = fieldExpression(columns, field);
+    const value = values[index] ?? null;
+    if (value === null) return [`isNull(${expression})`];
+    parameters[`part_${index}`] = value;
+    return [...rangeConditions(columns, field, value), `${expression} = {part_${index}:String}`];
+  });
+  return { conditions, parameters };
+}
+
+function folderConditions(reading: Reading, { timezone, ...partition }: Partition): Conditions {
   const parameters: Record<string, string> = {};
   const conditions = partition_keys.flatMap((key) => {
     const value = partition[key];

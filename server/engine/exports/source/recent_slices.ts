@@ -37,6 +37,7 @@ export async function streamSliceOnce(
   const question = JSON.stringify([
     reading.text,
     reading.parameters,
+    reading.order,
     slice.inserted_from,
     slice.inserted_to,
     slice.key_from ?? null,

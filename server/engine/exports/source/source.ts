@@ -67,7 +67,7 @@ export async function streamSlice(
   signal: AbortSignal,
 ): Promise<Readable> {
   const select = selectFor(encoding, columns, { marked: true });
-  const bounds = boundsOf(reading, slice);
+  const bounds = boundsOf(reading, slice, columns);
   const written = (format: string): Question => ({
     query: `SELECT ${select.expressions} FROM ${reading.text}${bounds.where}
       ORDER BY ${reading.order} FORMAT ${format}`,
@@ -97,8 +97,17 @@ export function boundsOf(
     key_to,
     partition,
   }: Pick<StoredSlice, 'inserted_from' | 'key_from' | 'inserted_to' | 'key_to' | 'partition'>,
+  columns: readonly Column[],
 ): { where: string; parameters: Record<string, string> } {
-  if (inserted_from === null || inserted_to === null) return { where: '', parameters: {} };
+  const parted =
+    partition === undefined || partition === null
+      ? { conditions: [], parameters: {} }
+      : partitionConditions(reading, partition, columns);
+  if (inserted_from === null || inserted_to === null)
+    return {
+      where: parted.conditions.length === 0 ? '' : ` WHERE ${parted.conditions.join(' AND ')}`,
+      parameters: parted.parameters,
+    };
   const type = reading.key === 'uuid' ? 'UUID' : 'String';
   const [from, to] = ["{inserted_from:DateTime64(6, 'UTC')}", "{inserted_to:DateTime64(6, 'UTC')}"];
   const parameters: Record<string, string> = {
@@ -116,8 +125,6 @@ export function boundsOf(
       ` OR (inserted_at = ${to} AND ${reading.key} < {key_to:${type}}))`;
     parameters['key_to'] = key_to;
   } else where += ` AND inserted_at < ${to}`;
-  if (partition === undefined || partition === null) return { where, parameters };
-  const parted = partitionConditions(reading, partition);
   where += parted.conditions.map((condition) => ` AND ${condition}`).join('');
   return { where, parameters: { ...parameters, ...parted.parameters } };
 }

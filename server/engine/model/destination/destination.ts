@@ -13,7 +13,8 @@ import type { AccountedNames, Difference } from './difference.ts';
 import type { HeldReceipt, WantedReceipts } from './held_receipt.ts';
 import type { ModelName } from '../models/model.ts';
 import type { ShownRequest } from './shown_request.ts';
-import type { Partition, PartitionKey } from './partition.ts';
+import type { PartitionKey, SlicePartition, TableField } from './partition.ts';
+import type { TableFiles } from './table_files.ts';
 import type { RejectedKey, RejectedRow } from './rejected_rows.ts';
 import type { MergeKeys, Written } from './write_mode.ts';
 
@@ -63,7 +64,7 @@ export type Slice = {
   number: number;
   records: number;
   is_last?: true;
-  partition?: Partition;
+  partition?: SlicePartition;
 };
 
 /** True for the one slice of a delivery: nothing is gained by keeping it apart. */
@@ -203,6 +204,9 @@ export type ConfigViolation = {
   detail: string;
 };
 
+/** A column by which rows are sorted, nulls last. */
+export type SortedColumn = { column: string; is_descending: boolean };
+
 /** One step of a connection test. */
 export type CheckStep = {
   name: string;
@@ -262,14 +266,15 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
   /**
    * True where a delivery that is not there after `abort` never will be: `open` and `abort` wait
    * for a commit that is in progress, or end it, and no earlier attempt can show anything
-   * afterwards.
+   * afterwards. A function tells it of a config.
    */
-  is_settled_by_abort?: true;
+  is_settled_by_abort?: true | ((config: Static<Schema>) => boolean);
   /**
-   * The way in which erased rows leave an existing delivery: it is rewritten (`anew`), or its rows
-   * are deleted `by_key`. If absent, a person has to remove them by hand.
+   * The way in which erased rows leave an existing delivery: it is rewritten (`anew`), its rows are
+   * deleted `by_key`, or they leave a table of our own catalog, with its older snapshots
+   * (`in_table`). If absent, a person has to remove them by hand.
    */
-  erases?: 'anew' | 'by_key';
+  erases?: 'anew' | 'by_key' | 'in_table';
   /**
    * Rows that are refused for what they are can be set aside; gives why this config cannot. Left
    * out, no config can: the other side takes or refuses rows together.
@@ -285,6 +290,15 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    * all.
    */
   columnFaults?(columns: Column[], config: Static<Schema>): string[];
+  /**
+   * Violations of rules about the files of a table, by the columns of the export and the key by
+   * which its rows are merged.
+   */
+  layoutViolations?(
+    config: Static<Schema>,
+    columns: readonly Column[],
+    merge: MergeKeys | null | undefined,
+  ): ConfigViolation[];
   /** Returns the encoding of a slice's bytes for this config. */
   encoding(config: Static<Schema>): Encoding;
   /**
@@ -299,6 +313,20 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
   sliceBytes?(config: Static<Schema>): number | undefined;
   /** Returns what the files of this config are parted by; none, or left out: they are not. */
   partitionKeys?(config: Static<Schema>): readonly PartitionKey[];
+  /**
+   * Returns the fields by which a table is parted, asked before rows are cut: each slice then has
+   * one partition. With `is_whole` a partition is one slice, however large. Left out: rows are cut
+   * as those of files. `is_row_wise`: rows can be told apart by their insertion.
+   */
+  tableParts?(
+    config: Static<Schema>,
+    delivery: Delivery,
+    given: { is_row_wise: boolean; deps: DestinationDeps },
+  ): Promise<{ fields: TableField[]; is_whole: boolean }>;
+  /** The columns by which the rows of each file are sorted; none, or left out: as they came. */
+  sortedBy?(config: Static<Schema>, delivery: Delivery): SortedColumn[];
+  /** True for a destination of files that can merge and replace the rows of its tables. */
+  changes_rows?: true;
   /** True where that bounds a repeat and no file: the lengths of the values are enough. */
   slices_are_rough?: true;
   open(config: Static<Schema>, delivery: Delivery, deps: DestinationDeps): Promise<Sink>;
@@ -340,4 +368,6 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
     deps: DestinationDeps,
     wanted: WantedReceipts,
   ): AsyncIterable<HeldReceipt>;
+  /** Opens the files of tables in our own catalog; left out where exports have no such table. */
+  openTableFiles?(config: Static<Schema>, deps: DestinationDeps): Promise<TableFiles>;
 };

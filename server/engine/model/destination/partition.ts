@@ -12,6 +12,23 @@ export type Partitioning = { keys: readonly PartitionKey[]; timezone: string };
  */
 export type Partition = { date?: string | null; event?: string | null; timezone: string };
 
+/** A field that the files of a table are parted by: a transform of a column, in Iceberg's words. */
+export type TableField = { column: string; transform: string };
+
+/**
+ * The value of each field that all rows of a slice share, as text: a number of months, days, hours
+ * or a bucket, or the value itself. Null: rows without one.
+ */
+export type TablePartition = { fields: TableField[]; values: (string | null)[] };
+
+/** The part of a delivery that a slice lies in: folders of files, or a partition of a table. */
+export type SlicePartition = Partition | TablePartition;
+
+/** Tells the partition of a table from the folders of files. */
+export function isOfTable(partition: SlicePartition): partition is TablePartition {
+  return 'fields' in partition;
+}
+
 /** Most bytes of an event as a folder has it: file systems take names of 255. */
 export const event_bytes_max = 240;
 

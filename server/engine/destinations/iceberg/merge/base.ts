@@ -1,0 +1,65 @@
+import { isLive, openManifest } from '../../lake/entries.ts';
+import type { Entry } from '../../lake/entries.ts';
+import { readManifestList } from '../../lake/manifest_list.ts';
+import { hasFiles } from '../../lake/snapshot_change.ts';
+import type { Long, TableState } from '../../lake/table_metadata.ts';
+import { unsuitable } from '../table.ts';
+import { readFile } from '../world.ts';
+import type { World } from '../world.ts';
+
+/** The data files of a table's state, by the partition that they are of. */
+export type Base = { snapshot_id: Long | undefined; files(partition: Partition): Entry[] };
+
+/** The values of a partition as text, in the order of the fields of its spec. */
+export type Partition = readonly (string | null)[];
+
+/**
+ * Opens the states of a table for a merge: each is read once. Throws `table_unsuitable` for a table
+ * with files of another spec, which may hold the same keys, or with files of deletes, whose rows a
+ * merge would bring back.
+ */
+export function openBases(world: World, spec_id: number) {
+  let latest: Base | undefined;
+  return async (state: TableState | undefined): Promise<Base> => {
+    const snapshot_id = state?.parent?.['snapshot-id'];
+    if (latest !== undefined && latest.snapshot_id === snapshot_id) return latest;
+    const files = state === undefined ? [] : await filesOf(world, state, spec_id);
+    const by_partition = Map.groupBy(files, ({ partition }) => told(partition));
+    latest = { snapshot_id, files: (partition) => by_partition.get(told(partition)) ?? [] };
+    return latest;
+  };
+}
+
+async function filesOf(world: World, { parent }: TableState, spec_id: number): Promise<Entry[]> {
+  if (parent === undefined) return [];
+  const files: Entry[] = [];
+  const list = readManifestList(await readFile(world, parent['manifest-list'])).filter(hasFiles);
+  for (const listed of list) {
+    if (listed.content !== 0)
+      throw unsuitable(
+        world,
+        'another writer has deleted rows of it by files of deletes, and a merge would bring them ' +
+          'back. Let that writer rewrite the data files first.',
+      );
+    const opened = openManifest(await readFile(world, listed.manifest_path), listed);
+    const live = opened.entries.filter(isLive);
+    if (live.length > 0 && listed.partition_spec_id !== spec_id)
+      throw unsuitable(
+        world,
+        'it has files of another partitioning, in which the same keys may lie. Merge into a new ' +
+          'table, or leave `partition_by` as the table is.',
+      );
+    files.push(...live);
+  }
+  return files;
+}
+
+/** Are these the files, each once? */
+export function areSame(one: readonly string[], other: readonly Entry[]): boolean {
+  const paths = new Set(one);
+  return one.length === other.length && other.every(({ path }) => paths.has(path));
+}
+
+function told(partition: readonly unknown[]): string {
+  return JSON.stringify(partition.map((value) => (value === null ? null : String(value))));
+}

@@ -1,0 +1,108 @@
+import { literal, identifier } from '../../formats/expression.ts';
+import type { SortedColumn } from '../../../model/destination/destination.ts';
+import type { MergeKeys } from '../../../model/destination/write_mode.ts';
+
+/** A column of a table: its name, and the type by which ClickHouse reads and writes it whole. */
+export type MergedColumn = { id: number; name: string; type: string };
+
+/**
+ * A Parquet file of this machine, and the names that the columns of the table have in it, by their
+ * ids. A column that it lacks is null.
+ */
+export type MergedFile = { path: string; names: ReadonlyMap<number, string> };
+
+/** Rows that are there and rows that came, and the order in which they are to be written. */
+export type Merging = {
+  columns: readonly MergedColumn[];
+  there: readonly MergedFile[];
+  came: MergedFile;
+  merge: MergeKeys;
+  order: readonly SortedColumn[];
+};
+
+const [came_mark, rank_mark] = ['__sluice_came', '__sluice_rank'];
+
+/** ClickHouse types of the columns that can be merged, by their Iceberg types. */
+const types: Record<string, string> = {
+  string: 'String',
+  timestamptz: "DateTime64(6, 'UTC')",
+  long: 'Int64',
+  int: 'Int32',
+  double: 'Float64',
+  float: 'Float32',
+  boolean: 'Bool',
+  date: 'Date32',
+};
+
+/** The ClickHouse type of a column's Iceberg type; undefined for one that cannot be merged. */
+export function mergedType(type: unknown): string | undefined {
+  if (typeof type !== 'string') return undefined;
+  const decimal = /^decimal\((\d+), *(\d+)\)$/.exec(type);
+  const found = decimal === null ? types[type] : `Decimal(${decimal[1]}, ${decimal[2]})`;
+  return found === undefined ? undefined : `Nullable(${found})`;
+}
+
+/** Counts the keys whose row changes: rows that came and are greater than what is there. */
+export function changesQuery(merging: Merging): string {
+  return `SELECT count() FROM (${ranked(merging)}) WHERE ${rank_mark} = 1 AND ${came_mark} = 1
+    ${settings}`;
+}
+
+/** Writes the greatest row of each key into a new file. */
+export function mergeQuery(merging: Merging, path: string): string {
+  const names = merging.columns.map(({ name }) => identifier(name)).join(', ');
+  const order = merging.order.map(
+    ({ column, is_descending }) =>
+      `${identifier(column)} ${is_descending ? 'DESC' : 'ASC'} NULLS LAST`,
+  );
+  // A row without a key equals no other one.
+  const nullKeys = merging.merge.key.map((name) => ` OR isNull(${identifier(name)})`).join('');
+  return `INSERT INTO FUNCTION file(${literal(path)}, 'Parquet') SELECT ${names}
+    FROM (${ranked(merging)}) WHERE ${rank_mark} = 1${nullKeys} ORDER BY ${order.join(', ')}
+    ${settings}`;
+}
+
+/**
+ * The rows of both sides, numbered within their key by the rule of a merge: the greatest version
+ * first, null lower than any value. Of equal versions the row whose other values are greater stays,
+ * and of equal rows the one that is there. A window holds the rows of one key alone.
+ */
+function ranked({ columns, there, came, merge }: Merging): string {
+  const { key, versions } = merge;
+  const others = columns.map(({ name }) => name).filter((name) => !key.includes(name));
+  const rank = [...versions, ...others.filter((name) => !versions.includes(name))].map(
+    (name) => `${identifier(name)} DESC NULLS LAST`,
+  );
+  const rows = [...there.map((file) => rowsOf(columns, file, 0)), rowsOf(columns, came, 1)].join(
+    ' UNION ALL ',
+  );
+  return `SELECT *, row_number() OVER (PARTITION BY ${key.map(identifier).join(', ')}
+      ORDER BY ${[...rank, came_mark].join(', ')}) AS ${rank_mark} FROM (${rows})`;
+}
+
+function rowsOf(
+  columns: readonly MergedColumn[],
+  { path, names }: MergedFile,
+  came: 0 | 1,
+): string {
+  const values = columns.map(({ id, name, type }) => {
+    const own = names.get(id);
+    const value = own === undefined ? 'NULL' : identifier(own);
+    return `CAST(${value}, ${literal(type)}) AS ${identifier(name)}`;
+  });
+  const structure = columns.flatMap(({ id, type }) => {
+    const own = names.get(id);
+    return own === undefined ? [] : [`${identifier(own)} ${type}`];
+  });
+  return `SELECT ${[...values, `${came} AS ${came_mark}`].join(', ')}
+    FROM file(${literal(path)}, 'Parquet', ${literal(structure.join(', '))})`;
+}
+
+/** Sorts on disk beyond 100 MB, and writes Parquet as an export does. */
+const settings = `SETTINGS max_threads = 2, max_block_size = 50000, max_insert_block_size = 50000,
+  min_insert_block_size_rows = 50000, preferred_block_size_bytes = 0,
+  max_bytes_before_external_sort = 100000000, max_bytes_ratio_before_external_sort = 0,
+  prefer_column_name_to_alias = 1, input_format_parquet_case_insensitive_column_matching = 0,
+  input_format_parquet_max_block_size = 50000, output_format_parquet_row_group_size = 50000,
+  output_format_parquet_string_as_string = 1, output_format_parquet_parallel_encoding = 0,
+  output_format_parquet_compression_method = 'zstd', max_query_size = 16000000`;

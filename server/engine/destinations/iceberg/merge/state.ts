@@ -1,0 +1,46 @@
+import type { Delivery, Json, SliceOutcome } from '../../../model/destination/destination.ts';
+import type { MergeKeys } from '../../../model/destination/write_mode.ts';
+import type { FileStatistics } from '../../lake/file_statistics.ts';
+
+/** A merged slice as it is stored: what its rows were merged with, and the file of both. */
+export type MergedSlice = {
+  table_uuid: string;
+  spec_id: number;
+  sort_order_id: number;
+  partition: (string | null)[];
+  /** The file of the rows that came, in the folder of the attempt; other attempts have none. */
+  came: string;
+  is_here: boolean;
+  /** URIs of the files of the partition, all of which the new one replaces. */
+  base: string[];
+  /** Null: no row that came is greater than the one that is there. */
+  file: {
+    number: number;
+    name: string;
+    file: Json;
+    records: number;
+    bytes: number;
+    sha256: string;
+    statistics: FileStatistics;
+  } | null;
+};
+
+/** Are the rows of a delivery merged, because its export says so? */
+export function isMerging<One extends Pick<Delivery, 'merge'>>(
+  delivery: One,
+): delivery is One & { merge: MergeKeys } {
+  return delivery.merge !== undefined && delivery.merge !== null;
+}
+
+/** The merged slice of an outcome. */
+export function stateOf({ state }: SliceOutcome): MergedSlice {
+  return state as MergedSlice;
+}
+
+/** The data file of an outcome as its place knows it; none where nothing changed. */
+export function fileOutcomes(outcome: SliceOutcome): SliceOutcome[] {
+  const { file } = stateOf(outcome);
+  if (file === null) return [];
+  const { number, name, records, bytes, sha256 } = file;
+  return [{ number, name, records, bytes, sha256, state: file.file }];
+}

@@ -1,0 +1,112 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { parquetMetadataAsync } from 'hyparquet';
+import type { DestinationDeps } from '../../../model/destination/destination.ts';
+import { openScratchEngine } from '../../../../platform/embedded/clickhouse/scratch.ts';
+import type { ScratchEngine } from '../../../../platform/embedded/clickhouse/scratch.ts';
+import type { TableSchema } from '../../lake/schema.ts';
+import type { Entry } from '../../lake/entries.ts';
+import { unsuitable } from '../table.ts';
+import { readData } from '../world.ts';
+import type { World } from '../world.ts';
+import { mergedType } from './merge_query.ts';
+import type { MergedColumn, MergedFile } from './merge_query.ts';
+
+/** Memory of the engine, whatever the size of a file: it sorts on disk. */
+const memory_bytes_max = 1_000_000_000;
+/** A query over one partition makes progress for so long, and is then given up. */
+const query_milliseconds_max = 3_600_000;
+const progress_milliseconds = 5_000;
+
+/** A folder of this machine in which one delivery is merged, and the engine that does it. */
+export type Workplace = {
+  path(name: string): string;
+  /** Writes bytes into a file of the folder. */
+  save(name: string, bytes: Readable): Promise<void>;
+  read(name: string): Readable;
+  remove(name: string): Promise<void>;
+  run(sql: string): Promise<string>;
+  close(): Promise<void>;
+};
+
+/** Opens a folder; the engine starts with the first query. Nobody else may read the folder. */
+export async function openWorkplace({
+  signal,
+  noteProgress,
+}: Pick<DestinationDeps, 'signal' | 'noteProgress'>): Promise<Workplace> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-merge-'));
+  let engine: Promise<ScratchEngine> | undefined;
+  const path = (name: string) => join(folder, name);
+  return {
+    path,
+    save: (name, bytes) => pipeline(bytes, createWriteStream(path(name), { mode: 0o600 })),
+    read: (name) => createReadStream(path(name)),
+    remove: (name) => rm(path(name), { force: true }),
+    run: async (sql) => {
+      const ending = AbortSignal.any([signal, AbortSignal.timeout(query_milliseconds_max)]);
+      engine ??= openScratchEngine(path('engine'), memory_bytes_max, signal);
+      const timer = setInterval(() => noteProgress?.(), progress_milliseconds);
+      try {
+        return await (await engine).run(sql, ending);
+      } finally {
+        clearInterval(timer);
+      }
+    },
+    close: async () => {
+      await (await engine?.catch(() => undefined))?.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The columns of a table as a merge reads and writes them. */
+export function mergedColumns(world: World, { fields }: TableSchema): MergedColumn[] {
+  return fields.map(({ id, name, type }) => {
+    const merged = mergedType(type);
+    if (merged === undefined)
+      throw unsuitable(
+        world,
+        `its column "${name}" has the type ${JSON.stringify(type)}, which a merge cannot copy.`,
+      );
+    return { id, name, type: merged };
+  });
+}
+
+/**
+ * Copies a data file of the table to the folder, and finds the names of its columns by their ids: a
+ * column may have been renamed since. Files without ids are read by the names of the table.
+ */
+export async function fetchFile(
+  world: World,
+  place: Workplace,
+  { entry, name, columns }: { entry: Entry; name: string; columns: readonly MergedColumn[] },
+): Promise<MergedFile> {
+  await place.save(name, await readData(world, entry.path));
+  const path = place.path(name);
+  const found = await columnsIn(path);
+  const hasIds = found.some(({ id }) => id !== undefined);
+  const names = columns.flatMap(({ id, name: own }): [number, string][] => {
+    const same = found.find((one) => (hasIds ? one.id === id : one.name === own));
+    return same === undefined ? [] : [[id, same.name]];
+  });
+  return { path, names: new Map(names) };
+}
+
+async function columnsIn(path: string): Promise<{ id: number | undefined; name: string }[]> {
+  const handle = await open(path);
+  try {
+    const byteLength = (await handle.stat()).size;
+    const slice = async (from: number, to = byteLength) => {
+      const { buffer } = await handle.read(new Uint8Array(to - from), 0, to - from, from);
+      return buffer.buffer;
+    };
+    const { schema } = await parquetMetadataAsync({ byteLength, slice }, { geoparquet: false });
+    return schema.slice(1).map(({ field_id, name }) => ({ id: field_id, name }));
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,157 @@
+import { readAvro, writeAvro } from './avro_file.ts';
+import type { AvroSchema } from './avro_file.ts';
+import type { PartitionValue } from './manifest.ts';
+import type { ListedManifest } from './manifest_list.ts';
+
+/** The states of an entry: the file was there before, came with the snapshot, or left with it. */
+export const entry_status = { existing: 0, added: 1, deleted: 2 } as const;
+
+/** A file as an entry of a manifest names it, with the sequence numbers that it has or inherits. */
+export type Entry = {
+  status: number;
+  /** The snapshot that added the file, or that deleted it. */
+  snapshot_id: bigint;
+  sequence_number: bigint;
+  file_sequence_number: bigint;
+  path: string;
+  records: number;
+  bytes: number;
+  /** The values of the fields of the manifest's spec, in their order. */
+  partition: PartitionValue[];
+  /** The entry as its writer wrote it. */
+  record: Record<string, unknown>;
+};
+
+/** A manifest of any writer, which can be written again with other states of its entries. */
+export type OpenedManifest = {
+  schema: AvroSchema;
+  meta: Record<string, string>;
+  spec_id: number;
+  entries: Entry[];
+};
+
+/** Ids of the fields of an entry and of its data file. */
+const ids = {
+  status: 0,
+  snapshot_id: 1,
+  data_file: 2,
+  sequence_number: 3,
+  file_sequence_number: 4,
+  path: 100,
+  partition: 102,
+  records: 103,
+  bytes: 104,
+} as const;
+
+/** What a list says of a manifest, as far as its entries inherit it. */
+export type Inherited = Pick<
+  ListedManifest,
+  'sequence_number' | 'added_snapshot_id' | 'partition_spec_id'
+>;
+
+/**
+ * Reads a manifest exactly: what is not understood of an entry stays in its `record`. Fields are
+ * found by their ids, because other writers give some of them other names. Throws for format v1,
+ * whose entries have no sequence numbers.
+ */
+export function openManifest(bytes: Buffer, listed: Inherited): OpenedManifest {
+  const { schema, records, meta } = readAvro(bytes);
+  const names = namesOf(schema);
+  if (names.get(ids.sequence_number) === undefined)
+    throw new Error('Sluice does not change tables with manifests of the format v1.');
+  const entries = records.map((record) => entryOf(record as Values, names, listed));
+  return { schema, meta, spec_id: listed.partition_spec_id, entries };
+}
+
+type Values = Record<string, unknown>;
+
+function entryOf(record: Values, names: Map<number, string>, listed: Inherited): Entry {
+  const own = (id: number) => record[names.get(id)!];
+  const file = own(ids.data_file) as Values;
+  const inFile = (id: number) => file[names.get(id)!];
+  const partition = inFile(ids.partition) as Record<string, PartitionValue> | undefined;
+  return {
+    status: own(ids.status) as number,
+    snapshot_id: (own(ids.snapshot_id) as bigint | null) ?? listed.added_snapshot_id,
+    sequence_number: (own(ids.sequence_number) as bigint | null) ?? listed.sequence_number,
+    file_sequence_number:
+      (own(ids.file_sequence_number) as bigint | null) ?? listed.sequence_number,
+    path: inFile(ids.path) as string,
+    records: Number(inFile(ids.records)),
+    bytes: Number(inFile(ids.bytes)),
+    partition: Object.values(partition ?? {}),
+    record,
+  };
+}
+
+/** The names of the fields of an entry, of its data file and so on, by their ids. */
+function namesOf(schema: AvroSchema): Map<number, string> {
+  const names = new Map<number, string>();
+  const walk = (one: unknown): void => {
+    if (Array.isArray(one)) one.forEach(walk);
+    if (typeof one !== 'object' || one === null) return;
+    const { type, fields = [] } = one as { type?: unknown; fields?: AvroSchema[] };
+    if (typeof type === 'object') walk(type);
+    for (const field of fields) {
+      const id = field['field-id'];
+      if (typeof id === 'number') names.set(id, String(field['name']));
+      // The fields of a partition have ids of their own, which columns may have as well.
+      if (id !== ids.partition) walk(field['type']);
+    }
+  };
+  walk(schema);
+  return names;
+}
+
+/** Does the table have the file of an entry? */
+export function isLive({ status }: Pick<Entry, 'status'>): boolean {
+  return status !== entry_status.deleted;
+}
+
+/**
+ * Returns the bytes of a manifest with other entries, which were opened from manifests of the same
+ * schema. States and numbers are those of the entries; everything else is as its writer wrote it.
+ */
+export function manifestBytes(
+  { schema, meta }: Pick<OpenedManifest, 'schema' | 'meta'>,
+  entries: readonly Entry[],
+): Buffer {
+  const names = namesOf(schema);
+  const { 'avro.schema': _, 'avro.codec': __, ...own } = meta;
+  const records = entries.map(
+    ({ record, status, snapshot_id, sequence_number, file_sequence_number }) => ({
+      ...record,
+      [names.get(ids.status)!]: status,
+      [names.get(ids.snapshot_id)!]: snapshot_id,
+      [names.get(ids.sequence_number)!]: sequence_number,
+      [names.get(ids.file_sequence_number)!]: file_sequence_number,
+    }),
+  );
+  return writeAvro(schema, records, own);
+}
+
+/** The counts of a manifest, as a list has them. */
+export type Counts = Pick<
+  ListedManifest,
+  | 'added_files_count'
+  | 'existing_files_count'
+  | 'deleted_files_count'
+  | 'added_rows_count'
+  | 'existing_rows_count'
+  | 'deleted_rows_count'
+>;
+
+/** Counts entries by their state. */
+export function countsOf(entries: readonly Pick<Entry, 'status' | 'records'>[]): Counts {
+  const of = (status: number) => entries.filter((entry) => entry.status === status);
+  const rows = (status: number) =>
+    of(status).reduce((sum, { records }) => sum + BigInt(records), 0n);
+  return {
+    added_files_count: of(entry_status.added).length,
+    existing_files_count: of(entry_status.existing).length,
+    deleted_files_count: of(entry_status.deleted).length,
+    added_rows_count: rows(entry_status.added),
+    existing_rows_count: rows(entry_status.existing),
+    deleted_rows_count: rows(entry_status.deleted),
+  };
+}

@@ -1,0 +1,220 @@
+import { randomBytes } from 'node:crypto';
+import { countsOf, entry_status, isLive } from './entries.ts';
+import type { Entry, OpenedManifest } from './entries.ts';
+import { writeManifest } from './manifest.ts';
+import type { DataFile } from './manifest.ts';
+import { writeManifestList } from './manifest_list.ts';
+import type { ListedManifest } from './manifest_list.ts';
+import { partitionSummaries } from './partition_types.ts';
+import { currentSchema, currentSpec, specOf } from './table_metadata.ts';
+import type { Snapshot, TableMetadata, TableState } from './table_metadata.ts';
+
+/** Returns a random id for a snapshot: positive, of 63 bits, as other writers choose them. */
+export function newSnapshotId(): bigint {
+  const id = randomBytes(8).readBigUInt64BE() >> 1n;
+  return id === 0n ? newSnapshotId() : id;
+}
+
+/**
+ * The files that a snapshot adds and removes. `replace` says that the rows stay the same. With
+ * `all` every file leaves, files of deletes too. `summary` has keys of our own.
+ */
+export type SnapshotChange = {
+  snapshot_id: bigint;
+  operation: 'append' | 'overwrite' | 'replace' | 'delete';
+  added: DataFile[];
+  removed: ReadonlySet<string> | 'all';
+  summary: Record<string, string>;
+};
+
+/** A manifest of added files, before it is stored. */
+export type AddedManifest = { spec_id: number; files: DataFile[]; bytes: Buffer };
+
+/**
+ * Returns the manifests of the files that a change adds, one for each spec. They do not depend on
+ * the parent: their entries inherit its sequence number.
+ */
+export function addedManifests(
+  metadata: TableMetadata,
+  { snapshot_id, added }: Pick<SnapshotChange, 'snapshot_id' | 'added'>,
+): AddedManifest[] {
+  const schema = currentSchema(metadata);
+  const usual = currentSpec(metadata)['spec-id'];
+  const by_spec = Map.groupBy(added, ({ spec_id = usual }) => spec_id);
+  return [...by_spec].map(([spec_id, files]) => ({
+    spec_id,
+    files,
+    bytes: writeManifest({ schema, spec: specOf(metadata, spec_id) }, snapshot_id, files),
+  }));
+}
+
+/** A manifest that is stored: its full URI and its length in bytes. */
+export type StoredManifest = { path: string; bytes: number };
+
+/** Returns a manifest of added files as the list of the next snapshot of the table names it. */
+export function listAdded(
+  { metadata }: TableState,
+  snapshot_id: bigint,
+  { spec_id, files }: Omit<AddedManifest, 'bytes'>,
+  stored: StoredManifest,
+): ListedManifest {
+  const sequence_number = nextSequenceNumber(metadata);
+  const partitions = files.map(({ partition }) => partition);
+  const added = files.map(({ records }) => ({ status: entry_status.added, records }));
+  return {
+    ...countsOf(added),
+    manifest_path: stored.path,
+    manifest_length: BigInt(stored.bytes),
+    partition_spec_id: spec_id,
+    content: 0,
+    sequence_number,
+    min_sequence_number: sequence_number,
+    added_snapshot_id: snapshot_id,
+    // An older DuckDB needs the field, also of a table without partitions.
+    partitions: partitionSummaries(currentSchema(metadata), specOf(metadata, spec_id), partitions),
+    key_metadata: null,
+  };
+}
+
+/**
+ * Returns the entries of a manifest after some of its files were removed; undefined where it has
+ * none of them. What left earlier is no longer told.
+ */
+export function withoutFiles(
+  { entries }: OpenedManifest,
+  isRemoved: (path: string) => boolean,
+  snapshot_id: bigint,
+): Entry[] | undefined {
+  const live = entries.filter(isLive);
+  if (!live.some(({ path }) => isRemoved(path))) return undefined;
+  return live.map((entry) =>
+    isRemoved(entry.path)
+      ? { ...entry, status: entry_status.deleted, snapshot_id }
+      : { ...entry, status: entry_status.existing },
+  );
+}
+
+/**
+ * Returns a manifest that was written again as the list of the next snapshot names it. The bounds
+ * of its partitions stay as they were: they hold for a part of its files too.
+ */
+export function listRewritten(
+  { metadata }: TableState,
+  snapshot_id: bigint,
+  { listed, entries }: { listed: ListedManifest; entries: readonly Entry[] },
+  stored: StoredManifest,
+): ListedManifest {
+  const sequences = entries.map(({ sequence_number }) => sequence_number);
+  return {
+    ...listed,
+    ...countsOf(entries),
+    manifest_path: stored.path,
+    manifest_length: BigInt(stored.bytes),
+    sequence_number: nextSequenceNumber(metadata),
+    min_sequence_number: sequences.reduce((one, other) => (other < one ? other : one)),
+    added_snapshot_id: snapshot_id,
+  };
+}
+
+/** Has the table a file of the manifest? Else later lists leave it out. */
+export function hasFiles(listed: ListedManifest): boolean {
+  return listed.added_files_count !== 0 || listed.existing_files_count !== 0;
+}
+
+/** Returns the bytes of the manifest list of the next snapshot of a table. */
+export function manifestListOf(
+  { metadata, parent }: TableState,
+  snapshot_id: bigint,
+  manifests: ListedManifest[],
+): Buffer {
+  const parent_id = parent === undefined ? null : BigInt(parent['snapshot-id']);
+  const sequence_number = nextSequenceNumber(metadata);
+  return writeManifestList({ id: snapshot_id, parent_id, sequence_number }, manifests);
+}
+
+/** A file that left, as far as the summary of a snapshot counts it. */
+export type RemovedFile = Pick<Entry, 'records' | 'bytes' | 'partition'> & { spec_id: number };
+
+/**
+ * Returns the snapshot of a change; `gone` are the data files that it removes. `now` is in
+ * milliseconds.
+ */
+export function snapshotOf(
+  table: TableState,
+  change: SnapshotChange,
+  gone: readonly RemovedFile[],
+  manifest_list: string,
+  now: number,
+): Snapshot {
+  const { metadata, parent } = table;
+  const { operation, summary } = change;
+  return {
+    'snapshot-id': change.snapshot_id,
+    ...(parent === undefined ? {} : { 'parent-snapshot-id': parent['snapshot-id'] }),
+    'sequence-number': Number(nextSequenceNumber(metadata)),
+    // Clocks differ; a snapshot is never older than its parent.
+    'timestamp-ms': Math.max(now, (parent?.['timestamp-ms'] ?? 0) + 1),
+    'manifest-list': manifest_list,
+    summary: { operation, ...summary, ...totalsOf(table, change, gone) },
+    'schema-id': metadata['current-schema-id'],
+  };
+}
+
+function nextSequenceNumber(metadata: TableMetadata): bigint {
+  return BigInt(metadata['last-sequence-number']) + 1n;
+}
+
+type Counted = { records: number; bytes: number };
+
+function sumOf(files: readonly Counted[], name: keyof Counted): number {
+  return files.reduce((sum, file) => sum + file[name], 0);
+}
+
+/** A total that the parent does not say stays unknown, unless nothing of the parent is left. */
+function totalsOf(
+  { metadata, parent }: TableState,
+  { added, removed }: SnapshotChange,
+  gone: readonly RemovedFile[],
+): Record<string, string> {
+  const usual = metadata['default-spec-id'];
+  const partitions = new Set(
+    [...added, ...gone].map(({ spec_id = usual, partition }) => `${spec_id} ${told(partition)}`),
+  );
+  const isNew = parent === undefined || removed === 'all';
+  const total = (name: string, plus: number, minus: number): [string, string][] => {
+    if (isNew) return [[name, String(plus)]];
+    const before = parent.summary[name];
+    return before === undefined ? [] : [[name, String(BigInt(before) + BigInt(plus - minus))]];
+  };
+  const [records, bytes] = [sumOf(added, 'records'), sumOf(added, 'bytes')];
+  const left = { records: sumOf(gone, 'records'), bytes: sumOf(gone, 'bytes') };
+  return {
+    ...(added.length === 0
+      ? {}
+      : {
+          'added-data-files': String(added.length),
+          'added-records': String(records),
+          'added-files-size': String(bytes),
+        }),
+    ...(gone.length === 0
+      ? {}
+      : {
+          'deleted-data-files': String(gone.length),
+          'deleted-records': String(left.records),
+          'removed-files-size': String(left.bytes),
+        }),
+    'changed-partition-count': String(partitions.size),
+    ...Object.fromEntries([
+      ...total('total-data-files', added.length, gone.length),
+      ...total('total-records', records, left.records),
+      ...total('total-files-size', bytes, left.bytes),
+      ...total('total-delete-files', 0, 0),
+      ...total('total-position-deletes', 0, 0),
+      ...total('total-equality-deletes', 0, 0),
+    ]),
+  };
+}
+
+function told(partition: readonly unknown[]): string {
+  return JSON.stringify(partition.map((value) => (value === null ? null : String(value))));
+}
