@@ -185,6 +185,18 @@ test('A tool reaches allowed hosts alone, and waits for one that its mapping nam
   await taken(3);
 });
 
+test('A mapping that lacks what its action requires is refused at its field', async () => {
+  const url = await webhook();
+  const mapping = { name: 'Send', partnerAction: 'send', subscribe: 'type = "track"', mapping: {} };
+  const refused = await home.ask('PATCH', url, {
+    config: { mappings: JSON.stringify([mapping]), sharedSecret: 'hidden-from-all' },
+  });
+  assert.deepEqual(
+    [refused.status, refused.body.attr, refused.body.detail],
+    [400, 'config__mappings', 'Mapping 1 lacks what send requires: url, method.'],
+  );
+});
+
 test('Of two mappings only the one that failed is sent again', async () => {
   const mapping = (path: string) => ({
     name: path,

@@ -5,32 +5,38 @@ import type { ToolDefinition, ToolDescription, ToolMapping } from './tool.ts';
 /** The key beside the fields of a mapping under which the library looks for its sync mode. */
 const sync_mode_key = '__segment_internal_sync_mode';
 
+/** The mapping with the sync mode that its action has by default. */
+function withSyncMode(
+  { sync_mode }: ToolDescription['actions'][string],
+  mapping: ToolMapping['mapping'],
+): ToolMapping['mapping'] {
+  return sync_mode === undefined ? mapping : { [sync_mode_key]: sync_mode, ...mapping };
+}
+
 /**
  * The mappings that the destination proposes for events; many propose none, and a few name an
  * action that is gone.
  */
 export function presetsOf({ presets, actions }: ToolDescription): ToolMapping[] {
-  return presets.flatMap(({ type, name, partnerAction = '', subscribe, mapping }) =>
-    type === 'automatic' && Object.hasOwn(actions, partnerAction) && subscribe !== undefined
-      ? [{ name: name ?? partnerAction, partnerAction, subscribe, mapping: mapping ?? {} }]
-      : [],
-  );
+  return presets.flatMap(({ type, name, partnerAction = '', subscribe, mapping = {} }) => {
+    const action = Object.hasOwn(actions, partnerAction) ? actions[partnerAction] : undefined;
+    if (type !== 'automatic' || action === undefined || subscribe === undefined) return [];
+    const complete = withSyncMode(action, mapping);
+    return [{ name: name ?? partnerAction, partnerAction, subscribe, mapping: complete }];
+  });
 }
 
 /** A mapping for each action, with what its fields have by default. */
 export function templatesOf({ actions }: ToolDescription): ToolMapping[] {
-  return Object.entries(actions).map(([partnerAction, { title, subscribe, ...action }]) => {
+  return Object.entries(actions).map(([partnerAction, action]) => {
     const values = Object.entries(action.fields).flatMap(([key, { default: value }]) =>
       value === undefined ? [] : [[key, value] as const],
     );
     return {
-      name: title ?? partnerAction,
+      name: action.title ?? partnerAction,
       partnerAction,
-      subscribe: subscribe ?? 'type = "track"',
-      mapping: {
-        ...(action.sync_mode === undefined ? {} : { [sync_mode_key]: action.sync_mode }),
-        ...Object.fromEntries(values),
-      },
+      subscribe: action.subscribe ?? 'type = "track"',
+      mapping: withSyncMode(action, Object.fromEntries(values)),
     };
   });
 }
