@@ -182,6 +182,8 @@ export type DestinationDeps = {
   refuseLoss?: (table: string) => Promise<void>;
   /** The `merge` of a delivery, for a connection test. */
   merge?: MergeKeys | null;
+  /** For a connection test: each delivery takes the place of all rows. */
+  replaces?: boolean;
   /** A connection test ends after so many steps; left out, after the last one. */
   steps_max?: number;
   /**
