@@ -12,8 +12,8 @@ import { destinationDeps } from '../server/engine/exports/engine.ts';
 import { file_place } from '../server/engine/destinations/file/file.ts';
 import { openWorld } from '../server/engine/destinations/iceberg/open_world.ts';
 import { showFiles } from '../server/engine/destinations/iceberg/show.ts';
+import type { StoredFile } from '../server/engine/destinations/iceberg/show.ts';
 import { locationOf } from '../server/engine/destinations/iceberg/world.ts';
-import type { World } from '../server/engine/destinations/iceberg/world.ts';
 import { newSchema } from '../server/engine/destinations/lake/schema.ts';
 import type { Delivery } from '../server/engine/model/destination/destination.ts';
 import { readBenchOptions, tell } from './measure/figures.ts';
@@ -59,7 +59,8 @@ async function main(): Promise<void> {
         {
           delivery: { ...delivery, delivery_id: randomUUID() },
           table_uuid: table.metadata['table-uuid'],
-          files: [fileOf(world, number)],
+          files: [fileOf(number)],
+          removed: new Set(),
         },
         (work) => db.transaction(work),
       );
@@ -83,9 +84,10 @@ async function main(): Promise<void> {
   }
 }
 
-function fileOf({ root }: World, number: number) {
-  const path = `${root}lake/data/${number}.parquet`;
-  return { path, records: 1_000, bytes: 100_000, partition: [], statistics };
+function fileOf(number: number): StoredFile {
+  const name = `lake/data/${number}.parquet`;
+  const place = { partition: [], spec_id: 0, sort_order_id: 0 };
+  return { name, records: 1_000, bytes: 100_000, statistics, ...place };
 }
 
 /** Puts so many ancestors behind the first snapshot, each with a delivery of its own. */

@@ -100,15 +100,16 @@ try {
   let [metadata_max, files_max, commit_ms] = [0, 0, 0];
   for (let commit = 1; commit <= commits; commit += 1) {
     const file = await newFile(commit);
-    const path = `${locationOf(world)}/data/${file.name}`;
-    await world.files.put(path.slice(world.root.length), file.bytes);
+    const name = `${locationOf(world)}/data/${file.name}`.slice(world.root.length);
+    await world.files.put(name, file.bytes);
     const began = performance.now();
     await showFiles(
       world,
       {
         delivery: { ...delivery, delivery_id: randomUUID() },
         table_uuid: created.metadata['table-uuid'],
-        files: [{ ...file.entry, path }],
+        files: [{ ...file.entry, name }],
+        removed: new Set(),
       },
       (show) => engine.db.transaction(show),
     );
@@ -197,7 +198,14 @@ async function newFile(commit: number) {
   return {
     name: `${String(commit).padStart(6, '0')}.parquet`,
     bytes,
-    entry: { records: rows, bytes: bytes.length, partition: [], statistics },
+    entry: {
+      records: rows,
+      bytes: bytes.length,
+      statistics,
+      partition: [],
+      spec_id: 0,
+      sort_order_id: 0,
+    },
   };
 }
 

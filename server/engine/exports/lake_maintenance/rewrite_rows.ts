@@ -34,6 +34,12 @@ const expressions: Partial<Record<ColumnType, (text: string) => string>> = {
   timestamp: (text) => `parseDateTime64BestEffort(${text}, 6, 'UTC')`,
 };
 
+/**
+ * Blocks of the table are whole granules, and a row group takes up to twice its size: so that it is
+ * never larger than those of exports (50,000 rows), which the reader asks for.
+ */
+const group_settings = { max_block_size: '16384', output_format_parquet_row_group_size: 20_000 };
+
 /** A data file to read, with the rows that its manifest says. */
 export type SourceFile = { path: string; records: number };
 
@@ -138,12 +144,7 @@ async function written(
     {
       query: `SELECT ${selected} ${from} ORDER BY number FORMAT ${format}`,
       query_params,
-      // Sorted anew, blocks are as large as row groups; in the order of the table they are larger.
-      clickhouse_settings: {
-        ...settings,
-        optimize_read_in_order: 0,
-        max_bytes_before_external_sort: '500000000',
-      },
+      clickhouse_settings: { ...settings, ...group_settings },
       abort_signal: signal,
     },
     { is_plain: true },
