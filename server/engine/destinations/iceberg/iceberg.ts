@@ -100,7 +100,8 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
       if (team_id === undefined) return;
       yield* shownReceipts(await openWorld(placeOf(places, config), config, team_id, deps), wanted);
     },
-    openTableFiles: (config, deps) => openTableFiles(placeOf(places, config), config, deps),
+    openTableFiles: (config, team_id, deps) =>
+      openTableFiles(placeOf(places, config), config, team_id, deps),
   };
 
   /** Lists differences of files, and of the table that names them. */

@@ -371,5 +371,9 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
     wanted: WantedReceipts,
   ): AsyncIterable<HeldReceipt>;
   /** Opens the files of tables in our own catalog; left out where exports have no such table. */
-  openTableFiles?(config: Static<Schema>, deps: DestinationDeps): Promise<TableFiles>;
+  openTableFiles?(
+    config: Static<Schema>,
+    team_id: number,
+    deps: DestinationDeps,
+  ): Promise<TableFiles>;
 };
