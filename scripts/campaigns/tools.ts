@@ -37,6 +37,7 @@ await trials.close();
 console.log(`${rows.length} tools, ${sent} of ${all} mappings delivered, ${faults} tools none.`);
 if (process.argv.includes('--write')) {
   const [prose = ''] = readFileSync(page, 'utf8').split(`\n${heading}\n`);
+  const sum = `${sent} of ${all} mappings of ${rows.length - faults} tools reached the receiver.`;
   const head = `| Tool | Actions | Mappings that reached the receiver |\n| --- | --- | --- |`;
-  writeFileSync(page, `${prose}\n${heading}\n\n${head}\n${rows.join('\n')}\n`);
+  writeFileSync(page, `${prose}\n${heading}\n\n${sum}\n\n${head}\n${rows.join('\n')}\n`);
 }
