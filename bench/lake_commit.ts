@@ -12,6 +12,7 @@ import { destinationDeps } from '../server/engine/exports/engine.ts';
 import { file_place } from '../server/engine/destinations/file/file.ts';
 import { openWorld } from '../server/engine/destinations/iceberg/open_world.ts';
 import { showFiles } from '../server/engine/destinations/iceberg/show.ts';
+import type { StoredFile } from '../server/engine/destinations/iceberg/show.ts';
 import { locationOf } from '../server/engine/destinations/iceberg/world.ts';
 import { newSchema } from '../server/engine/destinations/lake/schema.ts';
 import type { Delivery } from '../server/engine/model/destination/destination.ts';
@@ -83,10 +84,10 @@ async function main(): Promise<void> {
   }
 }
 
-function fileOf(number: number) {
+function fileOf(number: number): StoredFile {
   const name = `lake/data/${number}.parquet`;
-  const layout = { partition: [], spec_id: 0, sort_order_id: 0 };
-  return { name, records: 1_000, bytes: 100_000, statistics, ...layout };
+  const place = { partition: [], spec_id: 0, sort_order_id: 0 };
+  return { name, records: 1_000, bytes: 100_000, statistics, ...place };
 }
 
 /** Puts so many ancestors behind the first snapshot, each with a delivery of its own. */

@@ -201,8 +201,8 @@ async function newFile(commit: number) {
     entry: {
       records: rows,
       bytes: bytes.length,
-      partition: [],
       statistics,
+      partition: [],
       spec_id: 0,
       sort_order_id: 0,
     },

@@ -8,10 +8,7 @@ import type { Config, LakePlace } from '../lake/place.ts';
 import { nestedFaults, ofPlaces, placeConfig, placeOf, teamOf } from '../lake/table_places.ts';
 import {
   catalog_keys,
-  catalog_only_with,
-  catalog_secrets,
-  catalog_ways,
-  catalog_where,
+  catalog_meaning,
   isForeign,
   takesVendedKeys,
 } from './catalogs/catalog_config.ts';
@@ -42,12 +39,12 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
     label: 'Iceberg',
     config: configSchema(places),
     ...shared,
-    secrets: [...catalog_secrets, ...shared.secrets],
-    where: [...catalog_where, ...shared.where],
+    secrets: [...catalog_meaning.secrets, ...shared.secrets],
+    where: [...catalog_meaning.where, ...shared.where],
     connection: [...Object.keys(catalog_keys), ...shared.connection],
-    only_with: [...catalog_only_with, ...(shared.only_with ?? [])],
+    only_with: [...catalog_meaning.only_with, ...(shared.only_with ?? [])],
     // The layout of files says not where rows are either: they stay in their table.
-    ways: [...catalog_ways, ...Object.keys(layout_keys)],
+    ways: [...catalog_meaning.ways, ...Object.keys(layout_keys)],
     columnFaults: (columns) => nestedFaults(columns, 'An Iceberg table'),
     // The table changes with the end of the run, and whoever looks waits for a change in progress.
     is_settled_by_abort: (config) => !isForeign(config as CatalogConfig),
@@ -103,7 +100,8 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
       if (team_id === undefined) return;
       yield* shownReceipts(await openWorld(placeOf(places, config), config, team_id, deps), wanted);
     },
-    openTableFiles: (config, deps) => openTableFiles(placeOf(places, config), config, deps),
+    openTableFiles: (config, team_id, deps) =>
+      openTableFiles(placeOf(places, config), config, team_id, deps),
   };
 
   /** Lists differences of files, and of the table that names them. */

@@ -1,18 +1,27 @@
 import { buffer } from 'node:stream/consumers';
 import type { DestinationDeps } from '../../model/destination/destination.ts';
 import type { TableFiles } from '../../model/destination/table_files.ts';
+import { sameUri } from '../../model/lake_catalog/file_uri.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
+import { isInPlace } from './world.ts';
 
-/** Opens the files of the tables in a place; makes no request yet. */
+/**
+ * Opens the files of a project's tables in a place; makes no request yet. Guarantee: a file of
+ * another project is not read, written or removed, whatever a manifest of a client names.
+ */
 export async function openTableFiles(
   place: LakePlace,
   config: Config,
+  team_id: number,
   deps: DestinationDeps,
 ): Promise<TableFiles> {
   const root = place.root(config, deps);
   const files = await place.openFiles(config, deps);
-  const nameOf = (uri: string) => {
-    if (!uri.startsWith(root)) throw new Error(`The file ${uri} lies outside of ${root}.`);
+  const folder = place.folder?.(team_id);
+  const base = folder === undefined ? root : `${root}${folder}/`;
+  const nameOf = (given: string) => {
+    const uri = sameUri(given);
+    if (!isInPlace({ base }, uri)) throw new Error(`The file ${uri} lies outside of ${base}.`);
     return uri.slice(root.length);
   };
   return {

@@ -50,7 +50,7 @@ export async function openMaintainedTable(
   const definition = row && findDestination(row.destination_type);
   if (definition?.openTableFiles === undefined) return undefined;
   const config = loadConfig(engine.secrets, table.storage_id, row!);
-  const files = await definition.openTableFiles(config, destinationDeps(engine, signal));
+  const files = await definition.openTableFiles(config, team_id, destinationDeps(engine, signal));
   if (!table.location.startsWith(files.root)) return undefined;
   return { engine, table, files, rules: rulesOf(table.metadata.properties), job, signal };
 }

@@ -182,6 +182,8 @@ export type DestinationDeps = {
   refuseLoss?: (table: string) => Promise<void>;
   /** The `merge` of a delivery, for a connection test. */
   merge?: MergeKeys | null;
+  /** For a connection test: each delivery takes the place of all rows. */
+  replaces?: boolean;
   /** A connection test ends after so many steps; left out, after the last one. */
   steps_max?: number;
   /**
@@ -369,5 +371,9 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
     wanted: WantedReceipts,
   ): AsyncIterable<HeldReceipt>;
   /** Opens the files of tables in our own catalog; left out where exports have no such table. */
-  openTableFiles?(config: Static<Schema>, deps: DestinationDeps): Promise<TableFiles>;
+  openTableFiles?(
+    config: Static<Schema>,
+    team_id: number,
+    deps: DestinationDeps,
+  ): Promise<TableFiles>;
 };
