@@ -8,6 +8,7 @@ export type Metrics = {
   records_exported: Counter<'destination'>;
   bytes_exported: Counter<'destination'>;
   values_unfit: Counter<'destination'>;
+  lake_maintenance: Counter<'change'>;
   runs_active: Gauge;
   planner_lag_seconds: Gauge;
   batch_exports: Gauge<'state'>;
@@ -91,6 +92,12 @@ function deliveryCounters(registers: Registry[]) {
       name: 'sluice_values_unfit_total',
       help: 'Values of typed exports that did not fit the type of their column.',
       labelNames: ['destination'],
+      registers,
+    }),
+    lake_maintenance: new Counter({
+      name: 'sluice_lake_maintenance_total',
+      help: 'Files, manifests, snapshots and bytes that the maintenance of Iceberg tables changed.',
+      labelNames: ['change'],
       registers,
     }),
   };

@@ -200,7 +200,9 @@ async function goOn(contract: Contract, config: Config): Promise<void> {
 
 function testErasure(contract: Contract): void {
   const { under } = contract;
-  const skip = under.definition.erases === undefined;
+  const { erases } = under.definition;
+  // Rows leave a table of our own catalog without a run.
+  const skip = erases === undefined || erases === 'in_table';
   test('erased rows leave a delivery, and its receipt is replaced', { skip }, async () => {
     const config = await under.configure();
     const delivery = contract.delivery();

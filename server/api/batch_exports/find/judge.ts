@@ -12,7 +12,13 @@ import { listSlotRanges } from '../slots/slots.ts';
 import { findSchedule, inOneLook, withDelivered } from '../slots/store.ts';
 import type { FoundExport } from './schema.ts';
 import { sliceOf } from './slice.ts';
-import { findSelectingRun, hasLaterVersion, keyOf, listRunSlices } from './store.ts';
+import {
+  findMovedSlice,
+  findSelectingRun,
+  hasLaterVersion,
+  keyOf,
+  listRunSlices,
+} from './store.ts';
 import type { SearchedExport, SelectingRun, StoredRecord } from './store.ts';
 
 const query_ms_max = 15_000;
@@ -114,8 +120,17 @@ async function inRun(
   const run = await findSelectingRun(engine.db, searched, record);
   if (run === undefined) return undefined;
   const slice = sliceOf(await listRunSlices(engine.db, run.id), record);
+  const judged = rejectedIn(slice, record, await told(engine, searched, record, run));
+  const name = slice?.outcome?.name;
+  const moved =
+    judged.state === 'delivered' && name !== undefined
+      ? await findMovedSlice(engine.db, searched.id, name)
+      : undefined;
   return {
-    ...rejectedIn(slice, record, await told(engine, searched, record, run)),
+    ...judged,
+    ...(moved === undefined
+      ? {}
+      : { detail: `${judged.detail} Maintenance moved its row to ${moved}.` }),
     run: run.id,
     backfill: run.backfill,
     delivery_id: run.delivery_id,

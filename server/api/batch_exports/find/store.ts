@@ -223,6 +223,20 @@ export function listRunSlices(db: Queryable, run_id: string): Promise<StoredSlic
     FROM batch_export_slices WHERE run_id = ${run_id} ORDER BY number`);
 }
 
+/** The file that has the rows of a slice of a table since its own was merged into it, if there is. */
+export async function findMovedSlice(
+  db: Queryable,
+  batch_export_id: string,
+  name: string,
+): Promise<string | undefined> {
+  const row = await db.row<{ successor: string }>(sql`
+    SELECT moved.successor FROM lake_tables t JOIN lake_replaced_files moved
+      ON moved.table_id = t.id
+      AND moved.path = t.location || regexp_replace(${name}, '^.*/data/', '/data/')
+    WHERE t.batch_export_id = ${batch_export_id}::uuid AND moved.successor IS NOT NULL LIMIT 1`);
+  return row?.successor;
+}
+
 /** True when the run that delivers a version has a later one of the same key. */
 export async function hasLaterVersion(
   clickhouse: ClickHouse,

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parquetMetadata } from 'hyparquet';
 import { buffer } from 'node:stream/consumers';
+import { counted } from '../../../platform/counted.ts';
 import { caughtUp } from '../../../platform/clickhouse/topology/caught_up.ts';
 import { streamAnswer } from '../../../platform/clickhouse/answer.ts';
 import { readParquets } from '../../destinations/formats/read_parquet.ts';
@@ -85,7 +86,8 @@ export async function rewriteRows(
     sources.forEach(({ path, records }, index) => {
       if (given.counts[index] !== records)
         throw new UnfitFilesError(
-          `The file ${path} has ${given.counts[index]} rows, and the table says ${records}.`,
+          `The file ${path} has ${counted(given.counts[index] ?? 0, 'row')}, and the table says ` +
+            `${records}.`,
         );
     });
     return await caughtUp(engine.clickhouse, ['lake_rows'], () =>
@@ -130,12 +132,12 @@ async function written(
   const kept = keptRows(schema, left_out);
   const query_params = { job, ...kept.params };
   const from = `FROM lake_rows WHERE job = {job:UUID} AND ${kept.condition}`;
-  const [counted] = await clickhouse.rows<{ count: number | string }>({
+  const [row] = await clickhouse.rows<{ count: number | string }>({
     query: `SELECT count() AS count ${from}`,
     query_params,
     abort_signal: signal,
   });
-  const records = Number(counted!.count);
+  const records = Number(row!.count);
   if (records === 0) return { records, file: undefined };
   const columns = schema.fields.map(columnOf);
   const { expressions: selected, format, settings } = selectParquet(columns, 'zstd');

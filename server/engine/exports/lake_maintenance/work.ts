@@ -142,13 +142,15 @@ async function listJobs({ db }: Engine): Promise<string[]> {
 }
 
 async function giveBack(
-  { db, clock }: Engine,
+  { db, clock, metrics }: Engine,
   { id, claim_id }: Claimed,
   round: Round | undefined,
   wait_seconds = pause_seconds,
 ): Promise<void> {
   const now = clock.now();
-  const has_changed = Object.values(round?.result ?? {}).some((count) => count > 0);
+  const changes = Object.entries(round?.result ?? {}).filter(([, count]) => count > 0);
+  const has_changed = changes.length > 0;
+  for (const [change, count] of changes) metrics.lake_maintenance.inc({ change }, count);
   await db.run(sql`UPDATE lake_maintenance SET claim_id = NULL, claimed_at = NULL,
       due_at = ${isoInstant(now + wait_seconds * 1_000)}::timestamptz,
       finished_at = CASE WHEN ${round !== undefined} THEN ${isoInstant(now)}::timestamptz

@@ -57,6 +57,7 @@ async function eraseFromTable(
     SELECT t.id FROM batch_exports export JOIN lake_tables t ON t.team_id = export.team_id
     JOIN lake_namespaces n ON n.id = t.namespace_id
     WHERE export.id = ${id}::uuid AND t.name = export.destination_config ->> 'table'
+      AND coalesce(export.destination_config ->> 'catalog', 'sluice') = 'sluice'
       AND array_to_string(n.levels, '.')
         = coalesce(export.destination_config ->> 'namespace', 'sluice')
       AND coalesce(export.destination_config ->> 'catalog', 'sluice') = 'sluice'`);
