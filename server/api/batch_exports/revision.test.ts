@@ -6,7 +6,18 @@ import { placesData, startsRevision } from './revision.ts';
 const placing: Record<string, string[]> = {
   S3: ['bucket_name', 'region', 'prefix', 'endpoint_url', 'file_format', 'partition_by'],
   File: ['prefix', 'file_format', 'partition_by'],
-  Iceberg: ['storage', 'namespace', 'table', 'prefix', 'bucket_name', 'region', 'endpoint_url'],
+  Iceberg: [
+    'storage',
+    'catalog',
+    'catalog_uri',
+    'catalog_warehouse',
+    'namespace',
+    'table',
+    'prefix',
+    'bucket_name',
+    'region',
+    'endpoint_url',
+  ],
   Postgres: ['host', 'port', 'database', 'schema', 'table_name', 'ssh_host'],
   NoOp: ['arg'],
   AzureBlob: [

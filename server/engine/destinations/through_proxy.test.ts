@@ -35,6 +35,13 @@ const over_http: Record<string, Record<string, unknown>> = {
     endpoint_url: `https://${address}`,
   },
   HTTP: { url: `https://${address}/` },
+  Iceberg: {
+    storage: 'File',
+    table: 'events',
+    catalog: 'rest',
+    catalog_uri: `https://${address}`,
+    catalog_token: 'a-token',
+  },
   S3: {
     bucket_name: 'events',
     prefix: 'a',
@@ -53,8 +60,7 @@ const over_http: Record<string, Record<string, unknown>> = {
     schema: 'S',
   },
 };
-/** `Iceberg` writes its files as `File` and `S3` do. */
-const other_ways = ['File', 'Iceberg', 'MySQL', 'NoOp', 'Postgres', 'Redshift'];
+const other_ways = ['File', 'MySQL', 'NoOp', 'Postgres', 'Redshift'];
 
 let proxy: ConnectProxy;
 let outbound: Outbound;

@@ -221,6 +221,36 @@ export const places_cases: PlacesCase[] = [
     ],
   },
   { type: 'Iceberg', config: { storage: 'File', table: 'events' }, moves: [], stays: [] },
+  {
+    type: 'Iceberg',
+    config: {
+      storage: 'File',
+      table: 'events',
+      catalog: 'rest',
+      catalog_uri: 'https://catalog.example.com',
+      catalog_client_id: 'writer',
+      catalog_client_secret: 'pl4nted-word',
+      catalog_headers: { 'x-key': 'pl4nted-word' },
+    },
+    moves: [
+      { catalog_uri: 'https://listener.example.com' },
+      { catalog_client_id: 'other' },
+      { catalog_token_uri: 'https://listener.example.com/token' },
+    ],
+    stays: [{ catalog_warehouse: 'other' }, { catalog_scope: 'other' }],
+  },
+  {
+    type: 'Iceberg',
+    config: {
+      storage: 'File',
+      table: 'events',
+      catalog: 'rest',
+      catalog_uri: 'https://catalog.example.com',
+      catalog_token: 'pl4nted-word',
+    },
+    moves: [{ catalog: 'sluice' }],
+    stays: [],
+  },
   { type: 'File', config: { prefix: '' }, moves: [], stays: file_changes },
   { type: 'NoOp', config: {}, moves: [], stays: [{ arg: 'other' }] },
 ];

@@ -1,6 +1,8 @@
 import type { ConfigViolation, OperatorRules } from '../../model/destination/destination.ts';
 import { defaultText } from '../../model/destination/config_keys.ts';
 import { violation } from '../../model/destination/violation.ts';
+import { catalog_keys, catalogViolations, takesVendedKeys } from './catalogs/catalog_config.ts';
+import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
 import { isName, joined, placeConfig, tableSchema, tableViolations } from '../lake/table_places.ts';
 import { layout_keys } from './layout.ts';
@@ -18,7 +20,11 @@ export function configSchema(places: readonly LakePlace[]) {
     255,
     'Readers find the table by it. It may have several levels, with dots between them.',
   );
-  return tableSchema(places, { namespace, ...layout_keys }, '<namespace>/<table>/');
+  return tableSchema(
+    places,
+    { namespace, ...layout_keys, ...catalog_keys },
+    '<namespace>/<table>/',
+  );
 }
 
 /** The name of the table in the catalog. */
@@ -50,8 +56,17 @@ export function violations(
   rules?: OperatorRules,
 ): ConfigViolation[] {
   const { namespace = usual_namespace } = tableConfig(config);
-  const found = tableViolations(places, config, rules);
-  if (namespace.split('.').every(isName)) return found;
+  const asked = config as CatalogConfig;
+  const levels = namespace.split('.');
+  // The catalog is to hand out the keys, so here they only have to be some.
+  const vended = takesVendedKeys(asked)
+    ? { aws_access_key_id: 'vended', aws_secret_access_key: 'vended' }
+    : {};
+  const found = [
+    ...catalogViolations(asked, levels.length),
+    ...tableViolations(places, { ...config, ...vended }, rules),
+  ];
+  if (levels.every(isName)) return found;
   return [
     violation(
       'namespace',

@@ -66,6 +66,13 @@ testDestination({
     { name: 'a variable', change: { prefix: '{year}' } },
     { name: 'dots', change: { prefix: '../x' } },
     { name: 'a bucket without its name', change: { storage: 'S3' }, attr: 'bucket_name' },
+    { name: 'a catalog without address', change: { catalog: 'rest' }, attr: 'catalog_uri' },
+    {
+      name: 'an address with a password',
+      change: { catalog: 'rest', catalog_uri: 'https://a:b@example.com' },
+      attr: 'catalog_uri',
+    },
+    { name: 'Glue without S3', change: { catalog: 'glue' }, attr: 'storage' },
   ],
   damage: {
     changed: async (_config, [outcome]) => {
@@ -80,7 +87,13 @@ testDestination({
       writeFile(pathOf(outcome?.name).replace('-0000.', '-0007.'), 'x'),
   },
   verify_shown_by: 'file.test.ts',
-  planted_elsewhere: ['aws_access_key_id', 'aws_secret_access_key'],
+  planted_elsewhere: [
+    'aws_access_key_id',
+    'aws_secret_access_key',
+    'catalog_token',
+    'catalog_client_secret',
+    'catalog_headers',
+  ],
   is_unordered: true,
   has_nul: true,
   recovers: true,

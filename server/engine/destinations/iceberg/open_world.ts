@@ -1,19 +1,132 @@
-import type { DestinationDeps } from '../../model/destination/destination.ts';
+import type { Delivery, DestinationDeps } from '../../model/destination/destination.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
+import { isForeign, takesVendedKeys } from './catalogs/catalog_config.ts';
+import type { CatalogConfig } from './catalogs/catalog_config.ts';
+import { openForeignCatalog } from './catalogs/foreign_catalog.ts';
+import { openGluePeer } from './catalogs/glue/glue_peer.ts';
 import { openOwnCatalog } from './catalogs/own_catalog.ts';
-import type { World } from './world.ts';
+import type { Loaded, Peer } from './catalogs/peer.ts';
+import { openRestPeer } from './catalogs/rest/rest_peer.ts';
+import { placeConfig } from '../lake/table_places.ts';
+import { dataConfig, tableName } from './config.ts';
+import { createTable } from './table.ts';
+import { isInPlace } from './world.ts';
+import type { Storage, World } from './world.ts';
 
-/** Opens the place of a table and its catalog; makes no request yet. */
+/**
+ * Opens the place of a table and its catalog. Our own catalog is asked nothing yet. Another one
+ * says where its tables lie, so the table is loaded, and for a `delivery` created if it is missing.
+ */
 export async function openWorld(
   place: LakePlace,
   config: Config,
   team_id: number,
   deps: DestinationDeps,
+  delivery?: Delivery,
 ): Promise<World> {
-  const { db, clock } = deps;
-  if (db === undefined || clock === undefined) throw new Error('A table needs the control store.');
+  if (isForeign(config as CatalogConfig))
+    return openForeignWorld(place, config, team_id, deps, delivery);
+  const { db } = deps;
+  if (db === undefined) throw new Error('A table needs the control store.');
+  const storage = await openStorage(place, config, team_id, deps);
+  const catalog = openOwnCatalog(storage, db);
+  return { ...storage, catalog, data: dataConfig(place, config, team_id) };
+}
+
+async function openForeignWorld(
+  place: LakePlace,
+  config: Config,
+  team_id: number,
+  deps: DestinationDeps,
+  delivery: Delivery | undefined,
+): Promise<World> {
+  const peer = await openPeer(place, config, team_id, deps);
+  const catalog = openForeignCatalog(peer, deps);
+  let table = await peer.load();
+  if (table === undefined && delivery !== undefined) {
+    await createTable(
+      catalog,
+      { place, config, team_id, root: place.root(config, deps) },
+      delivery,
+    );
+    table = await peer.load();
+  }
+  const opened = { ...config, ...vendedKeys(config, table) };
+  const storage = await openStorage(place, opened, team_id, deps);
+  return { ...storage, catalog, data: foreignData(storage, table) };
+}
+
+/** Opens the table in the catalog that the config names; makes no request yet. */
+export async function openPeer(
+  place: LakePlace,
+  config: Config,
+  team_id: number,
+  deps: DestinationDeps,
+): Promise<Peer> {
+  const { catalog } = config as CatalogConfig;
+  const name = tableName(config);
+  return catalog === 'glue'
+    ? openGluePeer(await openStorage(place, config, team_id, deps), name)
+    : openRestPeer(config as CatalogConfig, name, deps);
+}
+
+/** Opens the place of the files. */
+export async function openStorage(
+  place: LakePlace,
+  config: Config,
+  team_id: number,
+  deps: DestinationDeps,
+): Promise<Storage> {
+  const { clock } = deps;
+  if (clock === undefined) throw new Error('A table needs a clock.');
   const root = place.root(config, deps);
+  const folder = place.folder?.(team_id);
+  const base = folder === undefined ? root : `${root}${folder}/`;
   const files = await place.openFiles(config, deps);
-  const storage = { place, config, deps, clock, files, root, team_id };
-  return { ...storage, catalog: openOwnCatalog(storage, db) };
+  return { place, config, deps, clock, files, root, base, team_id };
+}
+
+/**
+ * The keys that the catalog hands out for the files of a table, in the names of S3's config. Throws
+ * if the config has none and the catalog gives none: the server's own are never used for it.
+ */
+export function vendedKeys(config: Config, table: Loaded | undefined): Config {
+  if (!takesVendedKeys(config as CatalogConfig)) return {};
+  const given = table?.storage ?? {};
+  if (given['s3.access-key-id'] === undefined)
+    throw new NonRetryableError(
+      table === undefined ? 'table_missing' : 'authentication_failed',
+      table === undefined
+        ? 'The catalog has no such table, so it hands out no keys to its files.'
+        : 'The catalog hands out no keys to the files of the table. Give aws_access_key_id and ' +
+            'aws_secret_access_key.',
+    );
+  const endpoint = config['endpoint_url'] ?? given['s3.endpoint'];
+  return {
+    aws_access_key_id: given['s3.access-key-id'],
+    aws_secret_access_key: given['s3.secret-access-key'],
+    aws_session_token: given['s3.session-token'],
+    ...(endpoint === undefined ? {} : { endpoint_url: endpoint }),
+  };
+}
+
+/** The config of the data files of a table that another catalog has placed. */
+export function foreignData(storage: Storage, table: Loaded | undefined, below = '/data'): Config {
+  const { place, config, root, base } = storage;
+  if (table === undefined) return placeConfig(place, config, '');
+  const { location } = table.metadata;
+  const fits = isInPlace({ base }, location) && !/[{}]/.test(location);
+  if (!fits)
+    throw new NonRetryableError(
+      'table_unsuitable',
+      `The files of the table lie in ${location}. Sluice writes below ${base} with these keys.`,
+    );
+  const folder = location.slice(root.length).replace(/\/+$/, '');
+  return {
+    ...placeConfig(place, config, folder + below),
+    ...(config['aws_session_token'] === undefined
+      ? {}
+      : { aws_session_token: config['aws_session_token'] }),
+  };
 }

@@ -15,6 +15,9 @@ import type { TableField } from '../../model/destination/partition.ts';
 import type { FileStatistics } from '../lake/file_statistics.ts';
 import { requireSame } from '../lake/listed_files.ts';
 import { stampParquet } from '../lake/stamp_parquet.ts';
+import { withCertainty } from '../../model/destination/errors.ts';
+import { isForeign } from './catalogs/catalog_config.ts';
+import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import { liveFiles } from './live_files.ts';
 import { prepareTable } from './table.ts';
 import type { PreparedTable } from './table.ts';
@@ -77,15 +80,23 @@ export function isShown({ catalog }: World, delivery: Delivery): Promise<boolean
   return catalog.whileHeld(delivery, async (shown) => shown === 'shown');
 }
 
+/**
+ * Returns true if a commit to another maker's catalog may have been sent: the files are in place,
+ * with their receipt. Its answer may be lost, so they stay.
+ */
+async function mayBeShown({ config }: World, files: Sink): Promise<boolean> {
+  return isForeign(config as CatalogConfig) && (await files.isCommitted());
+}
+
 /** Removes the files of a delivery that no snapshot has. */
 export function abortUnshown(
-  { catalog }: World,
+  world: World,
   delivery: Delivery,
   files: Sink,
   outcomes: SliceOutcome[],
 ): Promise<void> {
-  return catalog.whileHeld(delivery, async (shown) => {
-    if (shown === 'absent') await files.abort(outcomes);
+  return world.catalog.whileHeld(delivery, async (shown) => {
+    if (shown === 'absent' && !(await mayBeShown(world, files))) await files.abort(outcomes);
   });
 }
 
@@ -131,7 +142,10 @@ async function commit(
 ): Promise<void> {
   if (await isShown(world, delivery))
     requireSame(await liveFiles(world), (name) => world.root + name, outcomes);
-  await files.commit(outcomes.map(fileOutcome), manifest);
+  await withCertainty(
+    () => files.commit(outcomes.map(fileOutcome), manifest),
+    () => false,
+  );
   const table_uuid = outcomes.map((outcome) => stateOf(outcome).table_uuid).at(0);
   const stored = outcomes.map((outcome): StoredFile => {
     const { statistics, partition = [], spec_id = 0, sort_order_id = 0 } = stateOf(outcome);

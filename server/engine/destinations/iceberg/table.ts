@@ -6,9 +6,10 @@ import type { TableSchema } from '../lake/schema.ts';
 import { currentSchema, currentSpec } from '../lake/table_metadata.ts';
 import type { TableMetadata } from '../lake/table_metadata.ts';
 import { tableName } from './config.ts';
+import type { TableCatalog } from './catalogs/catalog.ts';
 import { findOrder, findSpec, fieldsOf, orderFields, specFields } from './layout.ts';
-import { locationOf } from './world.ts';
-import type { World } from './world.ts';
+import { isInPlace, locationOf } from './world.ts';
+import type { Storage, World } from './world.ts';
 
 const name_mapping = 'schema.name-mapping.default';
 /** Rounds of changes: each makes one kind of them, and another writer may come between. */
@@ -40,7 +41,8 @@ export async function prepareTable(
 ): Promise<PreparedTable> {
   for (let tries = 1; ; tries += 1)
     try {
-      const { metadata } = (await world.catalog.load()) ?? (await create(world, delivery));
+      const { metadata } =
+        (await world.catalog.load()) ?? (await createTable(world.catalog, world, delivery));
       requireWritable(world, metadata);
       const change = columnChange(metadata, delivery) ?? layoutChange(metadata, layout);
       if (change === undefined) return preparedOf(metadata, layout);
@@ -54,35 +56,57 @@ export async function prepareTable(
     }
 }
 
-/** The fields by which a table is parted; undefined for a table that does not exist. */
-export async function tableFields(world: World): Promise<TableField[] | undefined> {
-  const metadata = (await world.catalog.load())?.metadata;
-  if (metadata === undefined) return undefined;
-  const fields = fieldsOf(currentSchema(metadata), currentSpec(metadata));
+/**
+ * The fields by which a table is parted; undefined for a table that does not exist, or that has no
+ * rows and no partitions yet.
+ */
+export async function tableFields({ catalog, ...world }: World): Promise<TableField[] | undefined> {
+  const table = await catalog.load();
+  if (table === undefined) return undefined;
+  const fields = fieldsOf(currentSchema(table.metadata), currentSpec(table.metadata));
   if (fields === undefined)
     throw unsuitable(world, 'it is partitioned in a way that Sluice does not write.');
-  return fields;
+  return fields.length === 0 && table.parent === undefined ? undefined : fields;
 }
 
-function create(world: World, delivery: Delivery) {
+/** Throws `table_unsuitable` where the rows lack a column by which the table is parted. */
+export function requireColumns(
+  world: Pick<World, 'config'>,
+  fields: readonly TableField[],
+  columns: Delivery['columns'],
+): void {
+  const lacking = fields.find(({ column }) => columns.every(({ name }) => name !== column));
+  if (lacking !== undefined)
+    throw unsuitable(
+      world,
+      `it is partitioned by "${lacking.column}", and the export has no such column.`,
+    );
+}
+
+/** Creates the table of a delivery. Throws `conflict` if another writer did at this moment. */
+export function createTable(
+  catalog: TableCatalog,
+  storage: Pick<Storage, 'place' | 'config' | 'root' | 'team_id'>,
+  delivery: Delivery,
+) {
   const schema = newSchema(delivery.columns);
   const properties = {
     [name_mapping]: nameMapping(schema),
     'write.parquet.compression-codec': 'zstd',
   };
-  return world.catalog.create({ location: locationOf(world), schema, properties }, delivery);
+  return catalog.create({ location: locationOf(storage), schema, properties }, delivery);
 }
 
 function requireWritable(world: World, metadata: TableMetadata): void {
   const { 'format-version': version, location } = metadata;
   if (version !== 2)
     throw unsuitable(world, `it has format version ${version}, and Sluice writes 2.`);
-  if (!location.startsWith(world.root))
+  if (!isInPlace(world, location))
     throw unsuitable(world, `its files lie in ${location}, which is another storage.`);
 }
 
 /** The error for a table that rows of an export cannot go into. */
-export function unsuitable({ config }: World, why: string): NonRetryableError {
+export function unsuitable({ config }: Pick<World, 'config'>, why: string): NonRetryableError {
   const { levels, name } = tableName(config);
   const said = [...levels, name].join('.');
   return new NonRetryableError(

@@ -3,7 +3,6 @@ import type { DeliveredSlices } from '../../model/destination/destination.ts';
 import type { Difference } from '../../model/destination/difference.ts';
 import type { HeldReceipt, WantedReceipts } from '../../model/destination/held_receipt.ts';
 import { compareListed } from '../lake/listed_files.ts';
-import { dataConfig } from './config.ts';
 import { liveFiles } from './live_files.ts';
 import type { World } from './world.ts';
 
@@ -23,8 +22,7 @@ export async function* shownReceipts(
   world: World,
   wanted: WantedReceipts,
 ): AsyncGenerator<HeldReceipt> {
-  const { place, config, deps, team_id, catalog } = world;
-  const data = dataConfig(place, config, team_id);
+  const { place, deps, data, catalog } = world;
   for await (const held of place.definition.receipts!(data, deps, wanted)) {
     const receipt = parseJson(held.text ?? '') as
       | { delivery_id: string; batch_export_id: string }

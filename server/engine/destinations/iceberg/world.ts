@@ -16,14 +16,25 @@ export type Storage = {
   files: SmallFiles;
   /** The URI of the place, with a slash at its end. */
   root: string;
+  /** The URI below which the files of the project lie. */
+  base: string;
   team_id: number;
 };
 
 /** A table's place and the catalog that has it. */
-export type World = Storage & { catalog: TableCatalog };
+export type World = Storage & {
+  catalog: TableCatalog;
+  /** The config of the data files, for the destination of their place. */
+  data: Config;
+};
 
 /** The URI of the table, without a slash at its end. */
-export function locationOf({ place, config, root, team_id }: Storage): string {
+export function locationOf({
+  place,
+  config,
+  root,
+  team_id,
+}: Pick<Storage, 'place' | 'config' | 'root' | 'team_id'>): string {
   return root + tableFolder(place, config, team_id);
 }
 
@@ -32,28 +43,22 @@ export function locationOf({ place, config, root, team_id }: Storage): string {
  * table cannot change while another one removes its files.
  */
 export async function putFile(
-  { files, root, deps }: Storage,
+  storage: Storage,
   uri: string,
   content: Buffer | string,
 ): Promise<void> {
-  deps.signal.throwIfAborted();
-  await files.put(nameIn(root, uri), content);
+  storage.deps.signal.throwIfAborted();
+  await storage.files.put(nameIn(storage, uri), content);
 }
 
 /** Reads a file of the table by its URI. Throws if it is gone. */
-export async function readFile(
-  storage: Pick<Storage, 'files' | 'root'>,
-  uri: string,
-): Promise<Buffer> {
+export async function readFile(storage: Storage, uri: string): Promise<Buffer> {
   return buffer(await readData(storage, uri));
 }
 
 /** Reads a data file of the table by its URI. Throws if it is gone. */
-export async function readData(
-  { files, root }: Pick<Storage, 'files' | 'root'>,
-  uri: string,
-): Promise<Readable> {
-  const content = await files.read(nameIn(root, uri));
+export async function readData(storage: Storage, uri: string): Promise<Readable> {
+  const content = await storage.files.read(nameIn(storage, uri));
   if (content === undefined) throw new Error(`The file ${uri} is gone.`);
   return content;
 }
@@ -66,8 +71,12 @@ export function metaFiles(world: Storage): MetaFiles {
   };
 }
 
-/** A table that was created elsewhere may have files where the export has no keys. */
-function nameIn(root: string, uri: string): string {
-  if (!uri.startsWith(root)) throw new Error(`The file ${uri} lies outside of ${root}.`);
-  return uri.slice(root.length);
+/** Returns true for a URI of the project's own place: other writers may name any. */
+export function isInPlace({ base }: Pick<Storage, 'base'>, uri: string): boolean {
+  return uri.startsWith(base) && !uri.split('/').some((part) => part === '..' || part === '.');
+}
+
+function nameIn(storage: Storage, uri: string): string {
+  if (!isInPlace(storage, uri)) throw new Error(`The file ${uri} lies outside of ${storage.base}.`);
+  return uri.slice(storage.root.length);
 }

@@ -10,6 +10,8 @@ export type S3Place = {
   region: string;
   aws_access_key_id?: string | null;
   aws_secret_access_key?: string | null;
+  /** Beside keys of short life, which a catalog hands out; no config has one. */
+  aws_session_token?: string | undefined;
   aws_role_arn?: string | null;
   aws_external_id?: string | null;
   aws_roles?: AwsRoles | undefined;

@@ -16,10 +16,17 @@ export type Way = Pick<
 export function wayOf(place: S3Place, outbound: Outbound): Way {
   const accessKeyId = textOf(place.aws_access_key_id);
   const secretAccessKey = textOf(place.aws_secret_access_key);
+  const { aws_session_token: sessionToken } = place;
   return {
     ...(accessKeyId === undefined || secretAccessKey === undefined
       ? {}
-      : { credentials: { accessKeyId, secretAccessKey } }),
+      : {
+          credentials: {
+            accessKeyId,
+            secretAccessKey,
+            ...(sessionToken === undefined ? {} : { sessionToken }),
+          },
+        }),
     maxAttempts: request_attempts_max,
     retryMode: 'standard',
     requestHandler: {

@@ -18,7 +18,9 @@ export async function findDelivery(engine: Engine, run: ClaimedRun): Promise<boo
   // A delivery that replaces another one writes over existing files in any case.
   if (attempt === undefined || run.replaces !== null) return undefined;
   const { definition, config, delivery } = attempt;
-  return lookForDelivery(engine, run, definition.is_settled_by_abort === true, (signal) =>
+  const { is_settled_by_abort: settles } = definition;
+  const is_settled = typeof settles === 'function' ? settles(config) : settles === true;
+  return lookForDelivery(engine, run, is_settled, (signal) =>
     definition.open(config, delivery, destinationDeps(engine, signal)),
   );
 }

@@ -265,9 +265,9 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
   /**
    * True where a delivery that is not there after `abort` never will be: `open` and `abort` wait
    * for a commit that is in progress, or end it, and no earlier attempt can show anything
-   * afterwards.
+   * afterwards. A function tells it of a config.
    */
-  is_settled_by_abort?: true;
+  is_settled_by_abort?: true | ((config: Static<Schema>) => boolean);
   /**
    * The way in which erased rows leave an existing delivery: it is rewritten (`anew`), or its rows
    * are deleted `by_key`. If absent, a person has to remove them by hand.

@@ -1,4 +1,4 @@
-import { RetryableError } from '../../../model/destination/errors.ts';
+import { RetryableError, withCertainty } from '../../../model/destination/errors.ts';
 import type {
   Delivery,
   EndOfRun,
@@ -225,7 +225,10 @@ async function commitMerged(
   { outcomes, manifest, end }: { outcomes: SliceOutcome[]; manifest: Manifest; end: EndOfRun },
 ): Promise<void> {
   const slices = outcomes.map(stateOf);
-  await files.commit(outcomes.flatMap(fileOutcomes), manifest);
+  await withCertainty(
+    () => files.commit(outcomes.flatMap(fileOutcomes), manifest),
+    () => false,
+  );
   const changed = slices.filter(({ file }) => file !== null);
   await showFiles(
     world,

@@ -1,0 +1,234 @@
+// Exports to an Iceberg table while workers die, answers to commits are lost, PyIceberg (PyPI)
+// writes to the same table and compacts it; then reads the table and compares each row. npm run
+// lake_faults [-- --seed 7 --kills 1000 --answers 1000 --conflicts 1000 --compactions 100 --runs 60
+// --catalog both --python python3 --minutes 600]. Kills are fault points in this process: a dead
+// worker makes no further call, and its requests go on. The other catalog is our own, asked by its
+// REST routes. --naive commits there as writers do that name no delivery, which fails.
+import { randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import sql from 'sql-template-tag';
+import { claimRun } from '../../server/engine/exports/workers/claims.ts';
+import { executeRun } from '../../server/engine/exports/delivery/execute.ts';
+import { openQueryHarness } from '../../test/factories/batch_exports/query_exports.ts';
+import type { TestOrganization } from '../../test/harness.ts';
+import { drawsOf } from '../../test/factories/events/generated_json.ts';
+import { anySeed, readOptions } from '../options.ts';
+import { faultyEngine, settleLate } from './lake_faults/faulty_worker.ts';
+import type { Answer } from './lake_faults/faulty_worker.ts';
+import { startWriter } from './lake_faults/writer.ts';
+import type { WrittenTable } from './lake_faults/writer.ts';
+
+type Kind = 'own' | 'rest';
+type Counts = { kills: number; answers: number; conflicts: number; compactions: number };
+
+const options = readOptions({
+  seed: anySeed(),
+  kills: 1_000,
+  answers: 1_000,
+  conflicts: 1_000,
+  compactions: 100,
+  runs: 60,
+  minutes: 600,
+  catalog: 'both',
+  python: 'python3',
+  naive: false,
+});
+const wanted: Counts = options;
+const draw = drawsOf(options.seed);
+const kills_per_run_max = 3;
+const boundaries_max = 60;
+const attempts_max = 14;
+const until = Date.now() + options.minutes * 60_000;
+const exporting = await openQueryHarness({ watch: false });
+const writer = await startWriter(options.python);
+const faults: string[] = [];
+try {
+  await exporting.harness.app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = exporting.harness.app.server.address() as AddressInfo;
+  const uri = `http://127.0.0.1:${port}/iceberg`;
+  const kinds: Kind[] = options.naive
+    ? ['rest']
+    : (['own', 'rest'] as const).filter((kind) => ['both', kind].includes(options.catalog));
+  for (const kind of kinds) await strike(kind, uri);
+  for (const fault of faults) console.log(`WRONG ${fault}`);
+  process.exitCode = faults.length === 0 ? 0 : 1;
+} finally {
+  await writer.stop();
+  await exporting.close();
+}
+
+/** Strikes one catalog after the other, a table at a time, until all faults were had. */
+async function strike(kind: Kind, uri: string): Promise<void> {
+  const began = performance.now();
+  const done: Counts = { kills: 0, answers: 0, conflicts: 0, compactions: 0 };
+  const isDone = () =>
+    Date.now() > until ||
+    (Object.keys(done) as (keyof Counts)[]).every((n) => done[n] >= wanted[n]);
+  let [tables, runs, rows, files] = [0, 0, 0, 0];
+  while (!isDone()) {
+    const table = await newTable(kind, uri);
+    tables += 1;
+    const [foreign, ours] = [new Set<string>(), new Set<string>()];
+    for (const { id, uuids } of await table.runs()) {
+      if (isDone()) break;
+      await deliver(kind, table.written, id, { done, foreign, is_first: ours.size === 0 });
+      for (const uuid of uuids) ours.add(uuid);
+      runs += 1;
+    }
+    await settleLate();
+    const seen = await writer.check(table.written);
+    rows += seen.rows.length;
+    files += seen.files;
+    compare(kind, seen, new Set([...ours, ...foreign]));
+    if (options.naive && faults.length > 0) break;
+  }
+  const seconds = Math.round((performance.now() - began) / 1000);
+  console.log(
+    `${kind}, seed ${options.seed}: ${runs} runs into ${tables} tables, ${done.kills} kills, ` +
+      `${done.answers} answers lost, ${done.conflicts} commits of PyIceberg in between, ` +
+      `${done.compactions} compactions; ${rows} rows and ${files} named files compared, ` +
+      `${faults.length} wrong; ${seconds} s`,
+  );
+}
+
+function compare(kind: Kind, seen: { rows: string[]; missing: string[] }, expected: Set<string>) {
+  const counted = new Map<string, number>();
+  for (const uuid of seen.rows) counted.set(uuid, (counted.get(uuid) ?? 0) + 1);
+  const lost = [...expected].filter((uuid) => !counted.has(uuid));
+  const doubled = [...counted].filter(([, count]) => count > 1);
+  const strange = [...counted.keys()].filter((uuid) => !expected.has(uuid));
+  if (lost.length > 0) faults.push(`${kind}: ${lost.length} rows lost, as ${lost[0]}`);
+  if (doubled.length > 0) faults.push(`${kind}: ${doubled.length} rows doubled`);
+  if (strange.length > 0) faults.push(`${kind}: ${strange.length} rows of nobody`);
+  for (const file of seen.missing) faults.push(`${kind}: ${file} is named and gone`);
+}
+
+/** A table of its own, with an export of two events an hour. */
+async function newTable(kind: Kind, uri: string) {
+  const { db, clickhouse } = exporting.harness.deps;
+  const home = await exporting.harness.newOrganization();
+  const team_id = home.project.id;
+  const warehouse = String(team_id);
+  const catalog = {
+    catalog: 'rest',
+    catalog_uri: uri,
+    catalog_warehouse: warehouse,
+    catalog_token: home.key,
+  };
+  const config = { storage: 'File', table: 'events', ...(kind === 'rest' ? catalog : {}) };
+  const { id } = await exporting.scheduled(
+    home,
+    {
+      destination: { type: 'Iceberg', config },
+      custom_query: 'SELECT toString(uuid) AS uuid, event, timestamp FROM events',
+    },
+    1,
+  );
+  const hours = Array.from({ length: options.runs }, (_, hour) =>
+    new Date(Date.UTC(2026, 0, 1, hour, 30)).toISOString().slice(0, 19).replace('T', ' '),
+  );
+  const events = hours.map((at) => ({ at, uuids: [randomUUID(), randomUUID()] }));
+  await clickhouse.insert({
+    table: 'events',
+    format: 'JSONEachRow',
+    values: events.flatMap(({ at, uuids }) => uuids.map((uuid) => eventOf(team_id, uuid, at))),
+  });
+  const end_at = new Date(Date.UTC(2026, 0, 1, options.runs)).toISOString();
+  await db.run(sql`UPDATE batch_exports SET end_at = ${end_at} WHERE id = ${id}`);
+  if (kind === 'own') await allowForeign(home, team_id);
+  const written: WrittenTable = { uri, token: home.key, warehouse, table: 'sluice.events' };
+  const planned = async () =>
+    (await exporting.plan(id)).map((run, at) => ({ id: run.id, uuids: events[at]!.uuids }));
+  return { written, runs: planned };
+}
+
+/** Lets clients commit to tables that an export writes; the namespace is created for it. */
+async function allowForeign(home: TestOrganization, team_id: number): Promise<void> {
+  const path = `/iceberg/v1/${team_id}/namespaces`;
+  const created = await home.ask('POST', path, { namespace: ['sluice'], properties: {} });
+  if (created.status !== 200) throw new Error(`No namespace: ${created.status}`);
+  const updates = { 'sluice.foreign-commits': 'true' };
+  const set = await home.ask('POST', `${path}/sluice/properties`, { removals: [], updates });
+  if (set.status !== 200) throw new Error(`Clients may not commit: ${set.status}`);
+}
+
+function eventOf(team_id: number, uuid: string, at: string) {
+  return {
+    team_id,
+    uuid,
+    event: 'struck',
+    distinct_id: 'd',
+    person_id: randomUUID(),
+    properties: '{}',
+    person_properties: '{}',
+    elements_chain: '',
+    timestamp: at,
+    created_at: at,
+    inserted_at: at,
+  };
+}
+
+/** Carries a run out by as many workers as it takes; the later ones are left alone. */
+async function deliver(
+  kind: Kind,
+  table: WrittenTable,
+  run_id: string,
+  round: { done: Counts; foreign: Set<string>; is_first: boolean },
+): Promise<void> {
+  const { db, engine } = exporting.harness.deps;
+  const { done, foreign, is_first } = round;
+  const answers: Answer[] = Array.from(
+    { length: draw(4) },
+    () => (['lost before', 'lost after', 'late'] as const)[draw(kind === 'rest' ? 3 : 2)]!,
+  );
+  // The table is there after the first run.
+  let meddle = is_first ? undefined : () => meddleWith(table, foreign, done);
+  const beside = kind === 'own' ? meddle?.() : undefined;
+  if (kind === 'own') meddle = undefined;
+  let kills = draw(kills_per_run_max + 1);
+  for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
+    await db.run(sql`UPDATE batch_export_runs SET worker_id = NULL, due_at = now()
+      WHERE id = ${run_id} AND status IN ('Starting', 'Running')`);
+    const run = await claimRun(db, run_id, randomUUID());
+    if (run === undefined) break;
+    const worker = new AbortController();
+    const own = {
+      kill_at: kills > 0 ? 1 + draw(boundaries_max) : undefined,
+      answers,
+      before_commit: meddle,
+      is_naive: options.naive,
+    };
+    const { engine: faulty, struck } = faultyEngine(engine, own, () => worker.abort('shutdown'));
+    await executeRun(faulty, run, worker.signal).catch((error: unknown) => {
+      if (!struck.killed) throw error;
+    });
+    if (own.before_commit === undefined) meddle = undefined;
+    done.kills += struck.killed ? 1 : 0;
+    done.answers += struck.answers;
+    kills -= 1;
+  }
+  await beside;
+  const ended = await db.row<{ status: string; latest_error: string | null }>(
+    sql`SELECT status, latest_error FROM batch_export_runs WHERE id = ${run_id}`,
+  );
+  if (ended?.status !== 'Completed')
+    faults.push(`${kind}: a run is ${ended?.status}: ${ended?.latest_error ?? ''}`);
+}
+
+/** PyIceberg adds a row, replaces one of its own, or writes all rows into new files. */
+async function meddleWith(table: WrittenTable, foreign: Set<string>, done: Counts): Promise<void> {
+  const compacts = done.compactions < wanted.compactions && draw(10) === 0;
+  if (compacts) {
+    await writer.compact(table);
+    done.compactions += 1;
+    return;
+  }
+  const [id, old] = [randomUUID(), draw(2) === 0 ? [...foreign][0] : undefined];
+  if (old === undefined) await writer.append(table, id);
+  else {
+    await writer.overwrite(table, id, old);
+    foreign.delete(old);
+  }
+  foreign.add(id);
+  done.conflicts += 1;
+}

@@ -1,0 +1,160 @@
+import sql from 'sql-template-tag';
+import type { Engine } from '../../../server/engine/exports/engine.ts';
+import { parseExactJson, writeExactJson } from '../../../server/platform/exact_json.ts';
+import type { Transaction } from '../../../server/platform/postgres/database.ts';
+import { newSnapshotId } from '../../../server/engine/destinations/lake/snapshot_change.ts';
+import { brokenConnection, lose } from '../../../test/factories/batch_exports/faulty_catalog.ts';
+
+type Fetch = Engine['outbound']['fetch'];
+
+/**
+ * The fate of the answer to a commit: lost before the request was sent, after it was carried out,
+ * or `late`, where the request arrives when the worker has already given it up.
+ */
+export type Answer = 'lost before' | 'lost after' | 'late';
+
+/** The faults of one attempt. */
+export type AttemptFaults = {
+  /** The worker dies at this boundary of its calls; undefined: it lives. */
+  kill_at: number | undefined;
+  /** Taken from its beginning, one for each commit. */
+  answers: Answer[];
+  /** Done before a commit leaves, so that another writer comes first. */
+  before_commit: (() => Promise<void>) | undefined;
+  is_naive: boolean;
+};
+
+/** What came of them. */
+export type Struck = { killed: boolean; answers: number };
+
+class Killed extends Error {}
+
+/**
+ * An engine whose worker dies, and whose commits lose their answers. A worker that is dead makes no
+ * call any more and its signal is aborted; what it has sent goes on. Boundaries lie before and
+ * after each statement, before and after each COMMIT, and before and after each request.
+ */
+export function faultyEngine(
+  engine: Engine,
+  faults: AttemptFaults,
+  kill: () => void,
+): { engine: Engine; struck: Struck } {
+  const struck: Struck = { killed: false, answers: 0 };
+  let calls = 0;
+  const boundary = () => {
+    calls += 1;
+    if (calls === faults.kill_at) {
+      struck.killed = true;
+      kill();
+    }
+    if (struck.killed) throw new Killed('The worker was killed.');
+  };
+  const between =
+    <Given extends unknown[], Result>(call: (...given: Given) => Promise<Result>) =>
+    async (...given: Given): Promise<Result> => {
+      boundary();
+      const result = await call(...given);
+      boundary();
+      return result;
+    };
+  const next = () => {
+    const answer = faults.answers.shift();
+    if (answer !== undefined) struck.answers += 1;
+    return answer;
+  };
+  const { db, outbound } = engine;
+  const own = {
+    ...engine,
+    db: {
+      ...db,
+      row: between(db.row),
+      rows: between(db.rows),
+      run: between(db.run),
+      transaction: between(async <Result>(work: (tx: Transaction) => Promise<Result>) => {
+        let answer: Answer | undefined;
+        const result = await db.transaction(async (tx) => {
+          const done = await work(tx);
+          const isCommit = await tx.row(sql`SELECT 1 FROM lake_snapshots
+            WHERE xmin = pg_current_xact_id()::xid LIMIT 1`);
+          answer = isCommit === undefined ? undefined : next();
+          if (answer === 'lost before') throw new Error('The connection broke before the COMMIT.');
+          boundary();
+          return done;
+        });
+        if (answer !== undefined) throw new Error('The answer to the COMMIT is lost.');
+        return result;
+      }) as typeof db.transaction,
+    },
+    outbound: {
+      ...outbound,
+      fetch: between((url: Parameters<Fetch>[0], init: Parameters<Fetch>[1]) =>
+        isCommitOf(init)
+          ? commit(outbound.fetch, url, init, faults, next)
+          : outbound.fetch(url, init),
+      ) as Fetch,
+    },
+  };
+  return { engine: own, struck };
+}
+
+function isCommitOf(init: Parameters<Fetch>[1]): boolean {
+  return typeof init?.body === 'string' && init.body.includes('"add-snapshot"');
+}
+
+async function commit(
+  fetch: Fetch,
+  url: Parameters<Fetch>[0],
+  init: Parameters<Fetch>[1],
+  faults: AttemptFaults,
+  next: () => Answer | undefined,
+): ReturnType<Fetch> {
+  const first = faults.before_commit;
+  faults.before_commit = undefined;
+  await first?.();
+  const sent = faults.is_naive ? naive(init!) : init;
+  const answer = next();
+  if (answer === undefined) return fetch(url, sent);
+  if (answer === 'lost after') return lose(fetch(url, sent));
+  if (answer === 'late') {
+    // It has no signal, as a request has none that is on its way already.
+    const { signal: _signal, ...rest } = sent!;
+    late.push(later().then(async () => void (await (await fetch(url, rest)).text())));
+  }
+  throw brokenConnection();
+}
+
+const late: Promise<void>[] = [];
+const later = () => new Promise<void>((resolve) => setTimeout(resolve, Math.random() * 60));
+
+/** Waits until no request is on its way any more. */
+export async function settleLate(): Promise<void> {
+  await Promise.allSettled(late.splice(0));
+}
+
+/** A commit as a writer sends it that takes another id each time and names no delivery. */
+function naive(init: NonNullable<Parameters<Fetch>[1]>) {
+  type Update = { action: string; snapshot?: Record<string, unknown> } & Record<string, unknown>;
+  const body = parseExactJson(String(init.body)) as { updates: Update[] };
+  const id = newSnapshotId();
+  const updates = body.updates
+    .filter(({ action }) => action !== 'set-properties')
+    .map((update) => {
+      if (update.action === 'set-snapshot-ref') return { ...update, 'snapshot-id': id };
+      if (update.snapshot === undefined) return update;
+      const summary = Object.entries(update.snapshot['summary'] as Record<string, string>);
+      return {
+        ...update,
+        snapshot: {
+          ...update.snapshot,
+          'snapshot-id': id,
+          summary: Object.fromEntries(summary.filter(([name]) => !name.startsWith('sluice.'))),
+        },
+      };
+    });
+  const headers = Object.entries(init.headers as Record<string, string>);
+  return {
+    ...init,
+    body: writeExactJson({ ...body, updates }),
+    headers: Object.fromEntries(headers.filter(([name]) => name !== 'Idempotency-Key')),
+  };
+}

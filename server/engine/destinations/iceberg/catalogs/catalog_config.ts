@@ -1,0 +1,157 @@
+import { Type } from 'typebox';
+import { isPlainAddress, isPlainBase } from '../../../../platform/outbound/plain_address.ts';
+import {
+  defaultChoice,
+  defaultText,
+  optionalText,
+} from '../../../model/destination/config_keys.ts';
+import type {
+  ConfigViolation,
+  DestinationDefinition,
+} from '../../../model/destination/destination.ts';
+import { violation } from '../../../model/destination/violation.ts';
+
+/** The catalog of a table, as far as a user has set its keys; null and empty texts are none. */
+export type CatalogConfig = {
+  storage: string;
+  catalog?: 'sluice' | 'rest' | 'glue';
+  catalog_uri?: string | null;
+  catalog_warehouse?: string | null;
+  catalog_token?: string | null;
+  catalog_client_id?: string | null;
+  catalog_client_secret?: string | null;
+  catalog_scope?: string;
+  catalog_token_uri?: string | null;
+  catalog_headers?: Record<string, string>;
+  aws_access_key_id?: string | null;
+  aws_role_arn?: string | null;
+};
+
+/** The keys that say which catalog has the table. */
+export const catalog_keys = {
+  catalog: defaultChoice(
+    ['sluice', 'rest', 'glue'],
+    '`sluice` is this server. `rest` is a catalog with the Iceberg REST interface, such as Polaris, ' +
+      'Nessie or Lakekeeper. `glue` is the AWS Glue Data Catalog.',
+  ),
+  catalog_uri: optionalText(
+    2048,
+    'The address of the catalog, without `/v1`. With `glue`, leave it out to use AWS.',
+  ),
+  catalog_warehouse: optionalText(
+    1000,
+    'The name of the warehouse there, if the catalog has several.',
+  ),
+  catalog_token: optionalText(16_384, 'Sent as `Authorization: Bearer <token>`.'),
+  catalog_client_id: optionalText(
+    1000,
+    'Sluice asks for a token with this client and its secret. Not with `catalog_token`.',
+  ),
+  catalog_client_secret: optionalText(4096),
+  catalog_scope: defaultText('catalog', 1000, 'Sent with the request for a token.'),
+  catalog_token_uri: optionalText(
+    2048,
+    'The address that gives tokens. If empty, Sluice asks the catalog itself.',
+  ),
+  catalog_headers: Type.Optional(
+    Type.Record(Type.String(), Type.String(), {
+      maxProperties: 50,
+      default: {},
+      description: 'Sent with every request to the catalog, and stored as a secret.',
+    }),
+  ),
+};
+
+/** The names of the keys by their meaning to an export, as `DestinationDefinition` has them. */
+export const catalog_secrets = ['catalog_token', 'catalog_client_secret', 'catalog_headers'];
+export const catalog_where = ['catalog', 'catalog_uri', 'catalog_client_id', 'catalog_token_uri'];
+export const catalog_ways = ['catalog_client_id', 'catalog_scope', 'catalog_token_uri'];
+export const catalog_only_with: NonNullable<DestinationDefinition['only_with']> = [
+  { keys: ['catalog_uri'], key: 'catalog', values: ['rest', 'glue'] },
+  {
+    keys: Object.keys(catalog_keys).filter((key) => !['catalog', 'catalog_uri'].includes(key)),
+    key: 'catalog',
+    values: ['rest'],
+  },
+];
+
+/** Returns true if another maker's catalog has the table. */
+export function isForeign({ catalog }: CatalogConfig): boolean {
+  return catalog === 'rest' || catalog === 'glue';
+}
+
+/** Returns true if the config has no keys to the bucket, so that the catalog has to give some. */
+export function takesVendedKeys(config: CatalogConfig): boolean {
+  return (
+    config.catalog === 'rest' &&
+    config.storage === 'S3' &&
+    !isFilled(config.aws_access_key_id) &&
+    !isFilled(config.aws_role_arn)
+  );
+}
+
+/** Violations of the keys of a catalog. */
+export function catalogViolations(config: CatalogConfig, levels: number): ConfigViolation[] {
+  if (!isForeign(config)) return [];
+  const { catalog, catalog_uri: uri, storage } = config;
+  const found: ConfigViolation[] = [];
+  if (isFilled(uri) && !isPlainBase(uri))
+    found.push(
+      violation(
+        'catalog_uri',
+        'The address must be an http or https address without user, password, query or fragment.',
+      ),
+    );
+  if (catalog === 'glue') {
+    if (storage !== 'S3')
+      found.push(violation('storage', 'Tables of Glue have their files in S3.'));
+    if (levels > 1)
+      found.push(violation('namespace', 'A database of Glue is one name: it has no levels.'));
+    return found;
+  }
+  if (!isFilled(uri))
+    found.push(violation('catalog_uri', 'A REST catalog has an address.', 'required'));
+  return [...found, ...signInViolations(config)];
+}
+
+function signInViolations(config: CatalogConfig): ConfigViolation[] {
+  const {
+    catalog_token: token,
+    catalog_client_id: client_id,
+    catalog_client_secret: client_secret,
+    catalog_token_uri: token_uri,
+  } = config;
+  const found: ConfigViolation[] = [];
+  if (isFilled(token) && isFilled(client_id))
+    found.push(violation('catalog_token', 'Give a token or a client, not both.'));
+  if (isFilled(token) && !/^[\x21-\x7e]*$/.test(token))
+    found.push(
+      violation('catalog_token', 'The token must be of visible ASCII characters without blanks.'),
+    );
+  if (isFilled(client_id) !== isFilled(client_secret))
+    found.push(
+      violation(
+        isFilled(client_id) ? 'catalog_client_secret' : 'catalog_client_id',
+        'A client and its secret go together.',
+        'required',
+      ),
+    );
+  if (isFilled(token_uri) && !isPlainAddress(token_uri))
+    found.push(
+      violation(
+        'catalog_token_uri',
+        'The address must be an http or https address without user, password or fragment.',
+      ),
+    );
+  const isUsable = ([name, value]: [string, string]) =>
+    /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(name) && /^[\t\x20-\x7e]{0,8192}$/.test(value);
+  if (!Object.entries(config.catalog_headers ?? {}).every(isUsable))
+    found.push(
+      violation('catalog_headers', 'A header has a name or a value that HTTP does not allow.'),
+    );
+  return found;
+}
+
+function isFilled(text: string | null | undefined): text is string {
+  return (text ?? '') !== '';
+}

@@ -1,0 +1,158 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { v7 as uuidv7 } from 'uuid';
+import type { DestinationDeps } from '../../../model/destination/destination.ts';
+import { KnownError, RetryableError } from '../../../model/destination/errors.ts';
+import { throwIfStopped, stopError } from '../../../model/destination/stop.ts';
+import type { TableState } from '../../lake/table_metadata.ts';
+import { lastDeliveryKey } from './catalog.ts';
+import type { Commit, FileCommit, TableCatalog } from './catalog.ts';
+import { currentSnapshot, foundIn, snapshotIdOf, snapshotsOf } from './found_in.ts';
+import type { Loaded, Peer, Sent } from './peer.ts';
+import { requireSameTable } from './same_table.ts';
+
+const tries_max = 12;
+const pause_ms_first = 50;
+const pause_ms_max = 5_000;
+
+/**
+ * Opens a table of another maker's catalog. Guarantee: a delivery lands once at most, whatever
+ * answers are lost. After a lost answer the table is read before anything else happens: a delivery
+ * that is there is done; while `main` stands still the same request is sent again; once it has moved
+ * without us, the lost request can no longer land, and the commit is made anew.
+ */
+export function openForeignCatalog(peer: Peer, deps: DestinationDeps): TableCatalog {
+  const look: TableCatalog['look'] = async (delivery) => {
+    const table = await peer.load();
+    return table === undefined ? 'absent' : foundIn(table.metadata, delivery);
+  };
+  return {
+    load: async () => {
+      const table = await peer.load();
+      return table && stateOf(table);
+    },
+    create: async (table) => stateOf(await peer.create(table)),
+    change: (commit) => change(peer, commit),
+    look,
+    whileHeld: async (delivery, work) => work(await look(delivery)),
+    snapshotId: async (delivery) => {
+      const table = await peer.load();
+      const earlier = table === undefined ? 0 : snapshotsOf(table.metadata, delivery).length;
+      return snapshotIdOf(delivery.delivery_id, earlier);
+    },
+    commit: (commit) => showFiles(peer, deps, commit),
+  };
+}
+
+/** A commit that was sent without a telling answer. */
+type Doubt = { parent: string; sent: { commit: Commit; key: string }; error: KnownError };
+
+async function showFiles(peer: Peer, deps: DestinationDeps, asked: FileCommit): Promise<void> {
+  const { delivery } = asked;
+  let doubt: Doubt | undefined;
+  let is_doubtful = false;
+  for (let tries = 1; ; tries += 1)
+    try {
+      throwIfStopped(deps.signal);
+      const table = await peer.load();
+      requireSameTable(table && stateOf(table), asked.table_uuid);
+      const found = foundIn(table!.metadata, delivery);
+      if (found === 'shown') return;
+      if (tries === 1) warnOfRollback(table!, delivery, deps);
+      const sent = await next(table!, asked, doubt, tries);
+      if (sent === undefined) return;
+      const answer = await peer.send(sent.commit, table!, sent.key);
+      if (answer === 'applied') return;
+      if (answer !== 'conflict') {
+        is_doubtful = true;
+        doubt = { parent: parentOf(table!), sent, error: answer.doubt };
+      }
+      if (tries === tries_max) throw exhausted(answer);
+      await rest(tries, deps.signal);
+    } catch (error) {
+      // A refusal says nothing about an earlier request that was not answered.
+      if (is_doubtful && error instanceof KnownError && (await isShownAfter(peer, asked))) return;
+      if (error instanceof KnownError) error.is_certain = !is_doubtful;
+      throw error;
+    }
+}
+
+/** The request to send: the doubtful one while it may still land, else one for the table as it is. */
+async function next(
+  table: Loaded,
+  { delivery, prepare }: FileCommit,
+  doubt: Doubt | undefined,
+  tries: number,
+): Promise<Doubt['sent'] | undefined> {
+  const parent = parentOf(table);
+  if (doubt !== undefined && doubt.parent === parent) return doubt.sent;
+  if (tries > 1 && foundIn(table.metadata, delivery) === 'rolled_back')
+    throw new RetryableError(
+      'conflict',
+      'Another writer set the table back while the delivery was shown. The run is tried again.',
+    );
+  const updates = await prepare(stateOf(table));
+  if (updates.length === 0) return undefined;
+  const current = currentSnapshot(table.metadata);
+  const requirements = [
+    { type: 'assert-table-uuid', uuid: table.metadata['table-uuid'] },
+    {
+      type: 'assert-ref-snapshot-id',
+      ref: 'main',
+      'snapshot-id': current === undefined ? null : current['snapshot-id'],
+    },
+  ];
+  return { commit: { requirements, updates }, key: uuidv7() };
+}
+
+/** Another look after an error; one that cannot be had tells nothing. */
+async function isShownAfter(peer: Peer, { delivery }: FileCommit): Promise<boolean> {
+  const table = await peer.load().catch(() => undefined);
+  return table !== undefined && foundIn(table.metadata, delivery) === 'shown';
+}
+
+function exhausted(answer: Exclude<Sent, 'applied'>): KnownError {
+  if (answer !== 'conflict') return answer.doubt;
+  return new RetryableError(
+    'conflict',
+    'Other writers changed the table at each try. The run is tried again.',
+  );
+}
+
+/** Random, because writers that met once would meet again. */
+async function rest(tries: number, signal: AbortSignal): Promise<void> {
+  const most = Math.min(pause_ms_max, pause_ms_first * 2 ** tries);
+  await pause(Math.random() * most, undefined, { signal }).catch((error: unknown) => {
+    throw signal.aborted ? stopError(signal) : error;
+  });
+}
+
+function warnOfRollback(
+  { metadata }: Loaded,
+  { batch_export_id }: FileCommit['delivery'],
+  deps: DestinationDeps,
+): void {
+  const delivery_id = metadata.properties?.[lastDeliveryKey(batch_export_id)];
+  if (delivery_id !== undefined && foundIn(metadata, { delivery_id, batch_export_id }) !== 'shown')
+    deps.warn?.(
+      'Another writer set the table back: readers no longer see the last delivery of this export. ' +
+        'Run `sluice verify` to see what is missing.',
+    );
+}
+
+/** Changes the table without rows. A change in doubt is made again: the table is read first. */
+async function change(peer: Peer, commit: Commit): Promise<void> {
+  const table = await peer.load();
+  const answer = table === undefined ? 'conflict' : await peer.send(commit, table, uuidv7());
+  if (answer === 'applied') return;
+  throw answer === 'conflict'
+    ? new RetryableError('conflict', 'Another writer changed the table. The run is tried again.')
+    : answer.doubt;
+}
+
+function stateOf({ metadata }: Loaded): TableState {
+  return { metadata, parent: currentSnapshot(metadata) };
+}
+
+function parentOf({ metadata }: Loaded): string {
+  return String(currentSnapshot(metadata)?.['snapshot-id'] ?? '');
+}

@@ -1,0 +1,52 @@
+import { writeExactJson } from '../../../../../platform/exact_json.ts';
+import type { DestinationDeps } from '../../../../model/destination/destination.ts';
+import type { CatalogConfig } from '../catalog_config.ts';
+import { send } from '../request.ts';
+import type { Answer, Sendable } from '../request.ts';
+import { openSignIn } from './sign_in.ts';
+
+/** A request to a REST catalog. */
+export type Asked = {
+  method: 'GET' | 'POST' | 'DELETE';
+  url: URL;
+  body?: unknown;
+  headers?: Record<string, string>;
+};
+
+/**
+ * Sends each request once, signed in. A refused token is renewed and the request repeated, because
+ * then nothing was applied.
+ */
+export type RestClient = { ask(asked: Asked): Promise<Answer> };
+
+/** Opens the client of a catalog; makes no request yet. */
+export function openRestClient(config: CatalogConfig, deps: DestinationDeps): RestClient {
+  const sendHiding = async (asked: Sendable) => {
+    const answer = await send(asked, deps);
+    return { ...answer, said: hidden(answer.said, config) };
+  };
+  const signIn = openSignIn(config, sendHiding);
+  const ask = async (asked: Asked, renewed: boolean): Promise<Answer> => {
+    const { method, url, body } = asked;
+    const headers = {
+      ...config.catalog_headers,
+      ...(await signIn.headers(renewed)),
+      ...asked.headers,
+      Accept: 'application/json',
+    };
+    const written =
+      body === undefined ? {} : { body: writeExactJson(body), type: 'application/json' };
+    const answer = await sendHiding({ method, url, headers, ...written });
+    const isExpired = answer.status === 401 || answer.status === 419;
+    return isExpired && signIn.renews && !renewed ? ask(asked, true) : answer;
+  };
+  return { ask: (asked) => ask(asked, false) };
+}
+
+/** A part of an answer that may be shown: catalogs may repeat what they were sent. */
+function hidden(said: string, config: CatalogConfig): string {
+  const { catalog_token, catalog_client_secret, catalog_headers = {} } = config;
+  return [catalog_token, catalog_client_secret, ...Object.values(catalog_headers)]
+    .filter((secret) => (secret ?? '') !== '')
+    .reduce<string>((text, secret) => text.replaceAll(secret!, '***'), said);
+}
