@@ -28,6 +28,7 @@ import {
   catalogue_schema_route,
 } from './event_catalogue/routes.ts';
 import { events_route } from './events/routes.ts';
+import { lake_route, lake_table_route } from './lake_tables/routes.ts';
 import { ingestion_rule_route, ingestion_rules_route } from './ingestion_rules/routes.ts';
 import { invite_route } from './invites/routes.ts';
 import { members_route } from './members/routes.ts';
@@ -87,6 +88,8 @@ const routes = root_route.addChildren([
         export_settings_route,
       ]),
       find_route,
+      lake_route,
+      lake_table_route,
       events_route,
       catalogue_route,
       catalogue_properties_route,

@@ -6,10 +6,12 @@ import { useActions } from '../page/actions.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
 import { useDestinationLabel } from '../destinations/destinations.ts';
 import { AroundContext } from '../page/around/around.ts';
+import { nameOf, tablesOfExport } from '../lake_tables/lake_tables.ts';
 import { Page } from '../page/page.tsx';
 import { Shown } from '../page/shown.tsx';
 import { by_dates } from './backfills/by_dates.ts';
 import { EarlierDeliveries } from './backfills/earlier_deliveries.tsx';
+import { WaitingSchema } from './head/waiting_schema.tsx';
 import { ExportContext, exportIds } from './export_context.ts';
 import { HeadActions } from './head/head_actions.tsx';
 import { usePause } from './head/pause.ts';
@@ -79,6 +81,7 @@ export function ExportFrame() {
             <ExportActions row={row} />
             <Standing row={row} is_lead={restOf(row, pathname) === ''} />
             <EarlierDeliveries />
+            <WaitingSchema />
             <ManagedNote by={row.managed_by} />
             <Tabs project_id={project_id} export_id={export_id} />
             <AroundContext value="page">
@@ -176,6 +179,21 @@ function requestOf(row: BatchExport, pathname: string): Path {
   return pathTo(tabAt(rest)?.asked ?? exported, ids);
 }
 
+/** The way to the table that the export writes, once it is there. */
+function TableLink({ row: { id, team_id } }: { row: BatchExport }) {
+  const project_id = String(team_id);
+  const table = useQuery(tablesOfExport(project_id, id)).data?.results[0];
+  if (table === undefined) return undefined;
+  return (
+    <>
+      {' table '}
+      <Link to="/projects/$project_id/lake/$table_id" params={{ project_id, table_id: table.id }}>
+        {nameOf(table)}
+      </Link>
+    </>
+  );
+}
+
 /** Shows the state of the export in a line: as in the list, read again with every change. */
 function Standing({ row, is_lead }: { row: BatchExport; is_lead: boolean }) {
   const queries = useQueryClient();
@@ -192,6 +210,7 @@ function Standing({ row, is_lead }: { row: BatchExport; is_lead: boolean }) {
       </span>
       <span className="muted">
         {custom_query === null ? model : 'a query'} to {labelOf(destination.type)}
+        {destination.type === 'Iceberg' && <TableLink row={row} />}
       </span>
       <span className="muted">{scheduleWords(row, zone)}</span>
       {health !== undefined && <Verified row={health} />}

@@ -3,6 +3,7 @@ import { Link, getRouteApi } from '@tanstack/react-router';
 import type { CatalogueEvent } from '../../server/api/event_catalogue/schema.ts';
 import { pathOf } from '../http/reading.ts';
 import { Empty } from '../page/empty.tsx';
+import { Figures } from '../page/figures.tsx';
 import { Page } from '../page/page.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
@@ -43,7 +44,7 @@ export function EventPage() {
             </Empty>
           ) : (
             <>
-              <Figures event={found} />
+              <Counts event={found} />
               <PropertyList
                 query={properties}
                 search={search}
@@ -63,9 +64,10 @@ export function EventPage() {
   );
 }
 
-function Figures({ event }: { event: CatalogueEvent }) {
+function Counts({ event }: { event: CatalogueEvent }) {
   const { events, events_7_days, events_30_days, by_day, first_seen_at, last_seen_at } = event;
   const figures = [
+    ['By day', <Bars key="days" by_day={by_day} />],
     ['In 7 days', events_7_days.toLocaleString('en')],
     ['In 30 days', events_30_days.toLocaleString('en')],
     ['In all', events.toLocaleString('en')],
@@ -74,20 +76,7 @@ function Figures({ event }: { event: CatalogueEvent }) {
   ] as const;
   return (
     <Section title="How many" is_wide>
-      <dl className="figures">
-        <div>
-          <dt>By day</dt>
-          <dd>
-            <Bars by_day={by_day} />
-          </dd>
-        </div>
-        {figures.map(([label, value]) => (
-          <div key={label}>
-            <dt>{label}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Figures figures={figures} />
     </Section>
   );
 }

@@ -7,7 +7,14 @@ import { etagOf } from './reading.ts';
 /**
  * Fields of a record that move by themselves, such as the runs of an export: nobody changes them.
  */
-const moving = new Set(['last_attempt', 'latest_runs', 'latest_tag', 'next_run', 'verification']);
+const moving = new Set([
+  'last_attempt',
+  'latest_runs',
+  'latest_tag',
+  'next_run',
+  'verification',
+  'waiting_schema',
+]);
 
 /**
  * Requests a change of the version that was read (`if_match`). If the record has only moved by

@@ -53,6 +53,7 @@ export const event_words: Record<NoticeTargetRow['events'][number], string> = {
   unusual_volume: 'Unusual volume',
   rejecting: 'Refused rows',
   table_gone: 'Table is gone',
+  schema_drift: 'Columns and events differ',
   recovered: 'Recovered',
   paused_automatically: 'Paused by the server',
 };
@@ -63,6 +64,7 @@ const event_names: Record<NoticeTargetRow['events'][number], string> = {
   unusual_volume: 'A run has unusually many or few rows',
   rejecting: 'The destination refuses rows, which are set aside',
   table_gone: 'The table of an export is gone, with its rows',
+  schema_drift: 'Columns change, or values do not fit them',
   recovered: 'One of these has ended',
   paused_automatically: 'The server paused an export',
 };

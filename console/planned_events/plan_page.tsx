@@ -16,6 +16,7 @@ import { Shown } from '../page/shown.tsx';
 import { Table } from '../page/table.tsx';
 import { projectOf } from '../projects/project.ts';
 import { OnlyFor } from '../signed_in/only_for.tsx';
+import { ImportSection } from './import_section.tsx';
 import { PlannedEventForm } from './planned_event_form.tsx';
 import { plannedEvents } from './planned_events.ts';
 
@@ -40,6 +41,11 @@ export function PlanPage() {
             <Section title="New event">
               <OnlyFor organization_id={shown.organization}>
                 <NewPlannedEvent project_id={project_id} />
+              </OnlyFor>
+            </Section>
+            <Section title="Import">
+              <OnlyFor organization_id={shown.organization}>
+                <ImportSection project_id={project_id} />
               </OnlyFor>
             </Section>
             <Section title="Events outside the plan">

@@ -4,7 +4,7 @@ import { Form } from '../form/form.tsx';
 import { LongField } from '../form/long_field.tsx';
 import type { Values } from '../form/values.ts';
 import { etagOf } from '../http/reading.ts';
-import { plannedEventPath, plannedEventsPath } from './planned_events.ts';
+import { mode_options, plannedEventPath, plannedEventsPath } from './planned_events.ts';
 import { linesOf, propertiesOf } from './property_lines.ts';
 
 /** Adds an event to the plan, or changes it there. */
@@ -69,10 +69,7 @@ function Fates({ stored }: { stored: PlannedEventRow | undefined }) {
       <ChoiceField
         name="mode"
         label="If an event differs"
-        options={[
-          { value: 'warn', label: 'Store it with a warning' },
-          { value: 'refuse', label: 'Refuse it' },
-        ]}
+        options={mode_options}
         value={stored?.mode ?? 'warn'}
       />
     </>

@@ -1,6 +1,12 @@
 import { pathTo } from '../http/path.ts';
 import { reading } from '../http/reading.ts';
 
+/** The fates of an event that differs from the plan. */
+export const mode_options = [
+  { value: 'warn', label: 'Store it with a warning' },
+  { value: 'refuse', label: 'Refuse it' },
+];
+
 /** The events of the tracking plan in the API. */
 export function plannedEventsPath(project_id: string, query?: { limit: number }) {
   return pathTo('/api/projects/:project_id/planned_events/', { project_id }, query);

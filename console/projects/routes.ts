@@ -1,12 +1,16 @@
 import { createRoute, redirect } from '@tanstack/react-router';
 import { loadedPage } from '../page/load_page.tsx';
 import { signed_in_route } from '../shell/signed_in_route.ts';
+import { projectOf } from './project.ts';
 import { ProjectOutlet } from './project_outlet.tsx';
 
 /** Parent of a project's pages. */
 export const project_route = createRoute({
   getParentRoute: () => signed_in_route,
   path: 'projects/$project_id',
+  // Pages wait for the project: it is asked for while their code is on its way.
+  loader: ({ context: { queries }, params: { project_id } }) =>
+    void queries.prefetchQuery(projectOf(project_id)),
   component: ProjectOutlet,
 });
 

@@ -15,6 +15,7 @@ import {
   IconSearch,
   IconSettings,
   IconShieldLock,
+  IconTable,
   IconTimeline,
   IconUsers,
   IconWorld,
@@ -27,6 +28,12 @@ export const project_pages = [
     also: ['backfill', 'repair', 'destinations'],
     to: '/projects/$project_id/exports',
     icon: IconDatabaseExport,
+  },
+  {
+    label: 'Lake',
+    also: ['Iceberg', 'tables', 'snapshots', 'DuckDB', 'Spark', 'catalog'],
+    to: '/projects/$project_id/lake',
+    icon: IconTable,
   },
   {
     label: 'Events',

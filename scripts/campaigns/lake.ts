@@ -1,8 +1,10 @@
-// Exports generated rows of every type to an Iceberg table and lets DuckDB and PyIceberg (PyPI)
-// read it, by its metadata file and through our catalog: npm run lake [-- --python python3 --seed 1
-// --hours 3 --events 500]. Installs them into peers/lake/ once. Each must read the rows of the
-// source, value by value, after each commit and after a column was added. Exit code 1 otherwise.
-import { execFile, spawn } from 'node:child_process';
+// Exports generated rows of every type to an Iceberg table and lets DuckDB, PyIceberg, polars, Spark
+// (PyPI, Maven Central) and the embedded ClickHouse read it, by its metadata file and through our
+// catalog: npm run lake [-- --python python3 --seed 1 --hours 3 --events 500 --reader spark].
+// Installs them into peers/lake/ once; Spark wants java and mvn. Each must read the rows of the
+// source, value by value, after each commit and after a column was added. At the end it runs what
+// the page of a table says about reading it. Exit code 1 otherwise.
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -10,13 +12,22 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import sql from 'sql-template-tag';
+import { readWays } from '../../console/lake_tables/read_ways.ts';
 import { openQueryHarness } from '../../test/factories/batch_exports/query_exports.ts';
 import { drawsOf, messageText } from '../../test/factories/events/generated_json.ts';
 import { root } from '../child.ts';
 import { readOptions } from '../options.ts';
 
 type Row = Record<string, string | number | boolean | null>;
-type Reading = { reader: string; version?: string; rows?: Row[]; error?: string; skipped?: string };
+type Reading = {
+  reader: string;
+  version?: string;
+  rows?: Row[];
+  /** The number of rows that a text of the console gave. */
+  given?: number;
+  error?: string;
+  skipped?: string;
+};
 
 const packages = [
   'duckdb==1.5.5',
@@ -27,13 +38,21 @@ const packages = [
   'pyiceberg==0.12.0',
   'pyarrow==26.0.1',
   'pytz==2026.6',
+  'pandas==3.1.0',
+  'polars==2.1.0',
+  'pyspark==4.0.1',
 ];
+const jar_name = 'iceberg-spark-runtime-4.0_2.13';
+const jar_version = '1.10.0';
 const run = promisify(execFile);
-const { python, seed, hours, events } = readOptions({
+const jars = join(root, 'peers', 'lake', 'jars');
+const jar = join(jars, `${jar_name}-${jar_version}.jar`);
+const { python, seed, hours, events, reader } = readOptions({
   python: 'python3',
   seed: 1,
   hours: 3,
   events: 500,
+  reader: '',
 });
 const exporting = await openQueryHarness();
 const peer = await startReaders();
@@ -61,6 +80,7 @@ try {
   await insert(1, 'later');
   await deliver(wider, 1);
   await compare();
+  await runWays();
   for (const fault of faults) console.log(`WRONG ${fault}`);
   console.log(
     `${packages.join(' ')}: ${readings} readings, ${values} values compared, seed ${seed}; ` +
@@ -123,18 +143,35 @@ try {
       sql`SELECT metadata_location FROM lake_tables WHERE team_id = ${home.project.id}`,
     );
     const metadata = fileURLToPath(table!.metadata_location);
-    for (const { reader, version, rows, error, skipped } of await peer.read({
-      metadata,
-      ...catalog,
-    })) {
+    for (const found of await peer.read({ metadata, ...catalog, reader })) {
+      const { reader: by, version, rows, error, skipped } = found;
       if (skipped !== undefined) {
-        console.log(`${reader.padEnd(20)} skipped: ${skipped}`);
+        console.log(`${by.padEnd(20)} skipped: ${skipped}`);
         continue;
       }
       readings += 1;
-      console.log(`${reader.padEnd(20)} ${version ?? ''} ${error ?? `${rows!.length} rows`}`);
-      if (error !== undefined) faults.push(`${reader}: ${error}`);
-      else faults.push(...differences(rows!).map((one) => `${reader}: ${one}`));
+      console.log(`${by.padEnd(20)} ${version ?? ''} ${error ?? `${rows!.length} rows`}`);
+      if (error !== undefined) faults.push(`${by}: ${error}`);
+      else faults.push(...differences(rows!).map((one) => `${by}: ${one}`));
+    }
+  }
+
+  /** Runs, as they stand, the texts of the console of which it says that they were run. */
+  async function runWays(): Promise<void> {
+    const [namespace = '', name = ''] = catalog.table.split('.');
+    const { uri, warehouse: project_id, token } = catalog;
+    const table = { uri, project_id, namespace, name, metadata_location: '' };
+    const texts = readWays(table)
+      .filter(({ tried }) => tried.startsWith('Run'))
+      .map((way) => ({ ...way, text: way.text.replace('API_KEY', token) }));
+    const ways = Object.fromEntries(
+      texts
+        .filter(({ reader: by }) => by !== 'ClickHouse')
+        .map(({ reader: by, text }) => [by, text.replace(/iceberg-spark[\w.-]+jar/, jar)]),
+    );
+    for (const { reader: by, given, error, skipped } of await peer.read({ ways })) {
+      console.log(`${by.padEnd(20)} as the page says: ${skipped ?? error ?? `${given} rows`}`);
+      if (skipped === undefined && given !== 10) faults.push(`${by}, as the page says: ${error}`);
     }
   }
 } finally {
@@ -203,18 +240,27 @@ function differences(rows: Row[]): string[] {
   return found.slice(0, 5);
 }
 
+/** Fetches the jar by which Spark reads Iceberg. Without mvn it stays away, and Spark is skipped. */
+async function fetchJar(): Promise<void> {
+  if (existsSync(jar) || spawnSync('mvn', ['-version']).status !== 0) return;
+  const artifact = `org.apache.iceberg:${jar_name}:${jar_version}`;
+  const copy = ['dependency:copy', `-Dartifact=${artifact}`, `-DoutputDirectory=${jars}`];
+  await run('mvn', ['--quiet', '--batch-mode', ...copy]);
+}
+
 /** The readers, in one process that reads a table when it is asked. */
 async function startReaders() {
   const folder = join(root, 'peers', 'lake', 'venv');
   const interpreter = join(folder, 'bin', 'python');
   if (!existsSync(interpreter)) await run(python, ['-m', 'venv', folder]);
+  await fetchJar();
   const quiet = ['--quiet', '--disable-pip-version-check'];
   await run(interpreter, ['-m', 'pip', 'install', ...quiet, ...packages]);
   const script = join(import.meta.dirname, 'lake', 'read.py');
-  const child = spawn(interpreter, [script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(interpreter, [script, jar], { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
-    read: async (asked: Record<string, string>) => {
+    read: async (asked: Record<string, unknown>) => {
       child.stdin.write(`${JSON.stringify(asked)}\n`);
       const found: Reading[] = [];
       for (;;) {

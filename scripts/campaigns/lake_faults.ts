@@ -184,6 +184,8 @@ async function deliver(
   // The table is there after the first run.
   let meddle = is_first ? undefined : () => meddleWith(table, foreign, done);
   const beside = kind === 'own' ? meddle?.() : undefined;
+  // It is awaited after the run, whose own error comes first.
+  beside?.catch(() => undefined);
   if (kind === 'own') meddle = undefined;
   let kills = draw(kills_per_run_max + 1);
   for (let attempt = 1; attempt <= attempts_max; attempt += 1) {

@@ -17,6 +17,7 @@ import { ingestionRuleRoutes } from './ingestion_rules/routes.ts';
 import { ingestionWarningRoutes } from './ingestion_warnings/routes.ts';
 import { instanceRoutes } from './instance/routes.ts';
 import { fileDownloadRoutes } from './file_downloads/routes.ts';
+import { lakeTableRoutes } from './lake_tables/routes.ts';
 import { inviteRoutes } from './invites/routes.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { memberRoutes } from './members/routes.ts';
@@ -49,6 +50,7 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   destinationRoutes,
   fileDownloadRoutes,
   icebergRoutes,
+  lakeTableRoutes,
   noticeTargetRoutes,
   noticeDeliveryRoutes,
   queryRoutes,

@@ -7,6 +7,7 @@ import { mariaDbMissing } from '../servers/databases/mariadb_server.ts';
 import { openQueryHarness } from '../factories/batch_exports/query_exports.ts';
 import type { QueryHarness } from '../factories/batch_exports/query_exports.ts';
 import { mySqlFaults, openClickHouseFaults, openRedshiftFaults } from './database_faults.ts';
+import { deltaFaults } from './delta_faults.ts';
 import { openEndpointFaults } from './endpoint_faults.ts';
 import { engineFaults } from './engine_faults.ts';
 import { fileFaults } from './file_faults.ts';
@@ -59,6 +60,7 @@ before(async () => {
   cases = [
     ...fileFaults(exporting.folder),
     ...icebergFaults(exporting),
+    ...deltaFaults(exporting),
     ...worlds.flatMap((one) => one.cases),
     ...engineFaults(exporting),
   ];

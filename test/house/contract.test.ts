@@ -56,6 +56,7 @@ const additions: Record<string, string[]> = {
     'schema_number',
     'timezone',
     'version_key',
+    'waiting_schema',
   ],
   batch_export_run: [
     'backfill',

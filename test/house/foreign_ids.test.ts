@@ -7,6 +7,7 @@ import { webhook_secret } from '../factories/notices.ts';
 import { newRefusedEvent } from '../factories/events/refused_events.ts';
 import { insertPasskey } from '../factories/people/passkeys.ts';
 import { collection_names, collectionUrl, writtenPlugin } from '../factories/plugins/plugins.ts';
+import { newLakeTable } from '../factories/lake_tables.ts';
 import { newConnection } from '../factories/batch_exports/connections.ts';
 import { shareHarness } from '../harness.ts';
 import type { TestOrganization } from '../harness.ts';
@@ -97,6 +98,7 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
       })
     ).id,
     schema_columns: (await post(`${project}schema_columns/`, { property: 'one', type: 'text' })).id,
+    lake_tables: await newTableId(home),
     refused_events: await newRefusedEvent(harness.deps.db, home.project.id),
     ingestion_rules: (
       await post(`${project}ingestion_rules/`, {
@@ -113,6 +115,13 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
     passkeys: await insertPasskey(harness, home.user),
     plan: (await post(`${organization}configuration/plan/`, { configuration: {} })).hash,
   };
+}
+
+/** A table of the Iceberg catalog. */
+async function newTableId(home: TestOrganization): Promise<string> {
+  await newLakeTable(home, 'sales');
+  const tables = `/api/projects/${home.project.id}/lake_tables/`;
+  return (await home.ask('GET', tables)).body.results[0].id as string;
 }
 
 /** A notice of the export, on its way to the target. */

@@ -58,7 +58,8 @@ function enginePart(path: string): string | undefined {
 const api_order = [
   'console mcp reference instance configuration',
   'site_apps plugin_configs plugins',
-  'notice_deliveries notice_targets file_downloads iceberg batch_exports destinations',
+  'notice_deliveries notice_targets file_downloads iceberg lake_tables',
+  'batch_exports destinations',
   'erasures retention query',
   'schema_columns event_catalogue capture events ingestion_warnings planned_events',
   'ingestion_rules write_keys',
@@ -76,7 +77,7 @@ function nounOf(path: string): string | undefined {
 const console_order = [
   'users security plugins notice_targets members invites',
   'event_catalogue events planned_events ingestion_rules file_downloads erasures domains',
-  'batch_exports queries connections destinations',
+  'batch_exports lake_tables queries connections destinations',
   'api_keys activity organizations projects write_keys configuration',
   'security_events sessions shell',
   'single_sign_on passkeys signed_in',

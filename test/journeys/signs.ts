@@ -49,7 +49,8 @@ export async function lookAt(
   const incident = await textOf('.incident');
   await shot(`outage_${picture}_incident`);
   await page.locator('.run_rows [role=row] a').first().click();
-  await page.locator('.outcome').waitFor();
+  // In the second in which it is tried again, the run has no cause.
+  await page.locator('.outcome').filter({ hasNotText: 'A worker delivers' }).waitFor();
   const run = await textOf('.outcome');
   await shot(`outage_${picture}_run`);
   await page.getByRole('link', { name: 'Its slots on the map' }).click();

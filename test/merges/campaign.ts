@@ -7,12 +7,15 @@ import type {
   ContentSource,
   ValueRow,
 } from '../../server/engine/model/destination/content_source.ts';
-import type { Slice, SliceOutcome } from '../../server/engine/model/destination/destination.ts';
 import { openRandom } from '../chaos/random.ts';
 import type { Random } from '../chaos/random.ts';
+import { freshDelivery } from '../factories/batch_exports/deliveries.ts';
+import { deliver, killSome, manifestOf } from './deliver.ts';
+import type { Played, Sending } from './deliver.ts';
 import { planRound, shuffled } from './histories.ts';
-import type { Accident, PlannedDelivery } from './histories.ts';
-import { columns, greatest, keyOf, merge } from './model.ts';
+import type { PlannedDelivery, Round } from './histories.ts';
+import { greatest, keyOf } from './model.ts';
+import type { MergedTable } from './model.ts';
 import type { MergePlace, MergeStore } from './stores.ts';
 
 /** The size of a campaign, and what it says as it goes. */
@@ -24,163 +27,153 @@ export type Campaign = {
   say(line: string): void;
 };
 
-const attempts_max = 8;
+/** One round in one store. */
+type Scene = { store: MergeStore; round: Round; random: Random; where: string; played: Played };
 
 /**
- * Plays histories into two tables of a store, in two orders and with different accidents. Each
- * table must be as the model says, and both the same. Gives the number of delivered rows.
+ * Plays histories into tables of a store, each round into two tables in two orders and with
+ * different accidents, and some once more by another key. Each table must be as the model says, and
+ * both the same. Gives what was played.
  */
 export async function playHistories(
   store: MergeStore,
   { seed, histories, keys, say }: Campaign,
-): Promise<number> {
-  let delivered = 0;
-  for (let done = 0, round = 0; done < histories; done += keys, round += 1) {
-    const random = openRandom(seed, round);
-    const planned = planRound(random, Math.min(keys, histories - done));
-    const tables: Map<string, string>[] = [];
-    for (const side of [0, 1] as const) {
-      const place = await store.open();
-      // The tables share their receipts.
-      const own = planned.map((one) => {
-        const delivery_id = randomUUID();
-        return { ...one, delivery: { ...one.delivery, delivery_id, run_id: delivery_id } };
-      });
-      try {
-        await playAll(store, place, random, shuffled(random, own), side);
-        const rows = await readRows(place);
-        const where = `${store.name}, seed ${seed}, round ${round}, table ${side + 1}`;
-        tables.push(compare(where, own, rows));
-        await verify(where, place, own);
-      } finally {
-        await place.close();
-      }
-    }
-    assert.deepEqual(
-      tables[0],
-      tables[1],
-      `${store.name}, seed ${seed}, round ${round}: the order`,
-    );
-    delivered += planned.reduce((sum, { slices }) => sum + slices.flat().length, 0);
-    say(`${store.name}: ${Math.min(done + keys, histories)} of ${histories} histories`);
+): Promise<Played> {
+  const played: Played = {
+    histories: 0,
+    tables: 0,
+    key_changes: 0,
+    deliveries: 0,
+    rows: 0,
+    kills: 0,
+    killed: 0,
+    broken: 0,
+    unheard: 0,
+    unsent: 0,
+    repeated: 0,
+  };
+  for (let number = 0; played.histories < histories; number += 1) {
+    const random = openRandom(seed, number);
+    const size = Math.min(keys, histories - played.histories);
+    const round = planRound(random, number, size);
+    const where = `${store.name}, seed ${seed}, round ${number}`;
+    await playRound({ store, round, random, where, played });
+    played.histories += size;
+    say(`${store.name}: ${played.histories} of ${histories} histories`);
   }
-  return delivered;
+  return played;
 }
 
-/** Delivers some at once; an accident that takes over the next COMMIT happens alone. */
+async function playRound({ where, ...rest }: Scene): Promise<void> {
+  const { round, played } = rest;
+  const inOrder = (side: number) =>
+    playTable({ ...rest, where: `${where}, table ${side + 1}` }, round.table, side);
+  const tables = [await inOrder(0), await inOrder(1)];
+  assert.deepEqual(tables[0], tables[1], `${where}: the order`);
+  if (round.changed === undefined) return;
+  // A new key begins with another table and a backfill of everything.
+  await playTable({ ...rest, where: `${where}, another key` }, round.changed, 2);
+  played.key_changes += 1;
+}
+
+/** Delivers all rows of the round to a new table, and gives the table's rows by key. */
+async function playTable(
+  scene: Scene,
+  table: MergedTable,
+  side: number,
+): Promise<Map<string, string>> {
+  const place = await scene.store.open();
+  const { where, round } = scene;
+  try {
+    const sendings = await playAll(scene, place, table, side);
+    const found = compare(where, table, round, await readRows(place, table));
+    if (place.deliver === undefined) await verify(where, place, table, sendings);
+    return found;
+  } finally {
+    await place.close();
+  }
+}
+
 async function playAll(
-  store: MergeStore,
+  { store, round, random, played }: Scene,
   place: MergePlace,
-  random: Random,
-  planned: PlannedDelivery[],
-  side: 0 | 1,
-): Promise<void> {
-  const left = [...planned];
+  table: MergedTable,
+  side: number,
+): Promise<Sending[]> {
+  // The tables share their receipts.
+  const sendings = round.deliveries.map((one): Sending => {
+    const { batch_export_id, slices, accidents } = one;
+    const delivery = freshDelivery({ batch_export_id, ...table.layout });
+    return { delivery, slices, accident: accidents[side]!, known: undefined };
+  });
+  const left = shuffled(random, sendings);
   while (left.length > 0) {
     const together = left.splice(0, random.between(1, 2));
-    const isAlone = together.some(({ accidents }) => accidents[side] === 'unheard');
-    const play = (one: PlannedDelivery) => deliver(store, place, one, one.accidents[side]);
+    // One process begins all that are to be killed, when the first of them comes up.
+    const begun = [...together, ...left].filter(
+      ({ accident, known }) => accident === 'killed' && known === undefined,
+    );
+    if (place.deliver === undefined && together.some((one) => begun.includes(one)))
+      await killSome(place, random, begun, played);
+    // An accident that takes over the next COMMIT happens alone.
+    const isAlone = together.some(({ accident }) => accident.startsWith('un'));
+    const play = (one: Sending) => deliver(store, place, table, one, random, played);
     if (isAlone) for (const one of together) await play(one);
     else await Promise.all(together.map(play));
   }
+  played.tables += 1;
+  played.deliveries += sendings.length;
+  played.rows += sendings.reduce((sum, { slices }) => sum + slices.flat().length, 0);
+  return sendings;
 }
 
-async function deliver(
-  store: MergeStore,
-  place: MergePlace,
-  planned: PlannedDelivery,
-  accident: Accident,
-): Promise<void> {
-  if (place.deliver !== undefined) return place.deliver(planned.slices.flat());
-  const outcomes: SliceOutcome[] = [];
-  let breaks = accident === 'broken' ? 1 : 0;
-  if (accident === 'unheard') store.loseNextAnswer();
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await attemptAt(place, planned, { attempt, outcomes, breaks: breaks-- > 0 });
-      break;
-    } catch (error) {
-      if (attempt === attempts_max) throw error;
-    }
-  }
-  store.loseNoAnswer();
-  if (accident === 'repeated')
-    await attemptAt(place, planned, { attempt: attempts_max + 1, outcomes, breaks: false });
-}
-
-/** One worker's attempt; a worker that dies leaves what it has staged. */
-async function attemptAt(
-  { definition, config, deps, encode }: MergePlace,
-  { delivery, slices }: PlannedDelivery,
-  given: { attempt: number; outcomes: SliceOutcome[]; breaks: boolean },
-): Promise<void> {
-  const { attempt, outcomes, breaks } = given;
-  const sink = await definition.open(config, { ...delivery, attempt }, deps);
-  try {
-    if (await sink.isCommitted()) return;
-    const kept = await sink.recover(outcomes);
-    outcomes.splice(0, outcomes.length, ...kept);
-    for (const [index, rows] of slices.entries()) {
-      if (outcomes.some((outcome) => outcome.number === index)) continue;
-      const bytes = encode(rows);
-      const slice: Slice = { number: index, records: rows.length };
-      if (index === slices.length - 1) slice.is_last = true;
-      const written = await sink.write(slice, Readable.from([bytes]));
-      outcomes.push({
-        number: index,
-        records: rows.length,
-        bytes: bytes.length,
-        sha256: '',
-        ...written,
-      });
-      if (breaks && index === 0) throw new Error('The worker dies.');
-    }
-    outcomes.sort((one, other) => one.number - other.number);
-    await sink.commit(outcomes, { name: 'manifest', text: `{"id":"${delivery.delivery_id}"}` });
-  } finally {
-    await sink.close();
-  }
-}
-
-async function readRows(place: MergePlace): Promise<ValueRow[]> {
+async function readRows(place: MergePlace, { layout }: MergedTable): Promise<ValueRow[]> {
   const dialect = await place.speak();
   try {
     const found = (await dialect.findColumns(dialect.target.table)) ?? [];
     const relation = dialect.merged ?? dialect.target.quoted;
-    const layout = { model: 'events' as const, columns, merge };
-    const read = await dialect.openTexts(
-      textsQuery(dialect, relation, layout, found),
-      columns.length,
-    );
+    const query = textsQuery(dialect, relation, layout, found);
+    const read = await dialect.openTexts(query, layout.columns.length);
     return await Array.fromAsync(read());
   } finally {
     await dialect.close();
   }
 }
 
-const textOf = (row: ValueRow) =>
-  JSON.stringify(columns.map(({ type }, index) => canonicalValue(type, row[index] ?? null)));
-
 function compare(
   where: string,
-  planned: PlannedDelivery[],
+  table: MergedTable,
+  { deliveries, last }: Round,
   found: ValueRow[],
 ): Map<string, string> {
-  const expected = greatest(planned.flatMap(({ slices }) => slices.flat()));
-  const table = new Map(found.map((row) => [keyOf(row), textOf(row)]));
+  const { columns } = table.layout;
+  const textOf = (row: ValueRow) =>
+    JSON.stringify(columns.map(({ type }, index) => canonicalValue(type, row[index] ?? null)));
+  const expected = greatest(table, rowsOf(deliveries));
+  const rows = new Map(found.map((row) => [keyOf(table, row), textOf(row)]));
   assert.equal(found.length, expected.size, `${where}: one row of each key`);
-  for (const [key, rows] of expected)
+  for (const [key, wanted] of expected)
     assert.ok(
-      rows.some((row) => textOf(row) === table.get(key)),
-      `${where}: the row of ${key} is ${table.get(key)}, not ${rows.map(textOf).join(' or ')}`,
+      wanted.some((row) => textOf(row) === rows.get(key)),
+      `${where}: the row of ${key} is ${rows.get(key)}, not ${wanted.map(textOf).join(' or ')}`,
     );
-  return table;
+  for (const [key, row] of last)
+    assert.equal(rows.get(key), textOf(row), `${where}: ${key} is as its history ended`);
+  return rows;
+}
+
+function rowsOf(deliveries: Pick<PlannedDelivery, 'slices'>[]): ValueRow[] {
+  return deliveries.flatMap(({ slices }) => slices.flat());
 }
 
 /** The product's own comparison must find no difference either. */
-async function verify(where: string, place: MergePlace, planned: PlannedDelivery[]): Promise<void> {
-  if (place.deliver !== undefined) return;
-  const rows = new Map(planned.map((one) => [one.delivery.delivery_id, one.slices.flat()]));
+async function verify(
+  where: string,
+  { definition, config, deps }: MergePlace,
+  table: MergedTable,
+  sendings: Sending[],
+): Promise<void> {
+  const rows = new Map(sendings.map((one) => [one.delivery.delivery_id, one.slices.flat()]));
   const source: ContentSource = {
     rows: (id) => Readable.from(rows.get(id)!),
     isWhole: async () => true,
@@ -188,7 +181,7 @@ async function verify(where: string, place: MergePlace, planned: PlannedDelivery
     note: (sentence) => assert.fail(`${where}: ${sentence}`),
     onRow: () => undefined,
   };
-  const delivered = planned.map(({ delivery, slices }) => ({
+  const delivered = sendings.map(({ delivery, slices }) => ({
     delivery,
     outcomes: slices.map((one, number) => ({
       number,
@@ -198,8 +191,7 @@ async function verify(where: string, place: MergePlace, planned: PlannedDelivery
       sha256: '',
       state: null,
     })),
-    manifest: `{"id":"${delivery.delivery_id}"}`,
+    manifest: manifestOf(delivery),
   }));
-  const { definition, config, deps } = place;
   assert.deepEqual(await definition.verify(config, delivered, source, deps), [], where);
 }

@@ -1,19 +1,35 @@
 import { randomUUID } from 'node:crypto';
 import type { ValueRow } from '../../server/engine/model/destination/content_source.ts';
-import type { Delivery } from '../../server/engine/model/destination/destination.ts';
 import type { Random } from '../chaos/random.ts';
-import { freshDelivery } from '../factories/batch_exports/deliveries.ts';
-import { columns, merge } from './model.ts';
+import { keyOf, orders, orders_by_number, persons } from './model.ts';
+import type { MergedTable } from './model.ts';
+import { personHistory } from './persons.ts';
 
-/** The fate of an attempt: it ends early, or nobody hears of its end. */
-export type Accident = 'none' | 'broken' | 'repeated' | 'unheard';
+/**
+ * The fate of an attempt: it ends early, its worker is killed, nobody hears of its end, its commit
+ * never arrives, or it is made once more.
+ */
+export type Accident = 'none' | 'broken' | 'killed' | 'unheard' | 'unsent' | 'repeated';
 
-/** A delivery with the rows of its slices, and what happens to it in each of two tables. */
+/** A delivery with the rows of its slices, and what happens to it in each of the tables. */
 export type PlannedDelivery = {
-  delivery: Delivery;
+  batch_export_id: string;
   slices: ValueRow[][];
-  accidents: [Accident, Accident];
+  accidents: Accident[];
 };
+
+/** Histories that share a table, in deliveries of two exports. */
+export type Round = {
+  table: MergedTable;
+  /** The table once its key was changed and everything was delivered again. */
+  changed: MergedTable | undefined;
+  deliveries: PlannedDelivery[];
+  /** The row that each key must have in the end, where a history knows it. */
+  last: Map<string, ValueRow>;
+};
+
+/** The tables of a round: two in two orders, and one after a change of the key. */
+const tables = 3;
 
 /** Keys that some collation, or a careless comparison, takes for one. */
 const shops = ['a', 'A', 'a ', 'ä', '', 'a\\'];
@@ -28,32 +44,57 @@ const names = [null, '', 'a', 'A', 'a ', 'NULL', '\\N', 'tab\there', '🙂'];
 const totals = [null, '0', '0.5', '-1', '100'];
 const properties = ['{}', '{"a":1}', '{"a":"1"}', '{"b":[1,2]}'];
 
+/** Keys of rows that were moved begin here. */
+const moved_from = 1_000_000_000;
+
 /**
- * Plans a round: histories of so many keys, in deliveries of two exports to one table. Rows come
- * late, twice, deleted, with equal versions and without versions, and a key more than once in one
- * delivery.
+ * Plans so many histories in one table. Rows come late, twice, deleted, with equal versions and
+ * without versions, and a key more than once in one delivery. Every third round is of persons, who
+ * are merged.
  */
-export function planRound(random: Random, keys: number): PlannedDelivery[] {
-  const deliveries = Array.from({ length: random.between(3, 7) }, (): ValueRow[] => []);
-  for (let key = 0; key < keys; key += 1) {
-    const versions = random.between(1, 6);
-    for (let count = 0; count < versions; count += 1) {
-      const row = rowOf(random, key);
-      random.one(deliveries).push(row);
-      if (random.next() < 0.2) random.one(deliveries).push(row);
+export function planRound(random: Random, round: number, histories: number): Round {
+  const of = Array.from({ length: random.between(3, 7) }, (): ValueRow[] => []);
+  const last = new Map<string, ValueRow>();
+  const isOfPersons = round % 3 === 2;
+  for (let number = 0; number < histories; number += 1) {
+    const history = isOfPersons
+      ? personHistory(random, number)
+      : { rows: orderHistory(random, number), last: [] };
+    for (const row of history.rows) {
+      random.one(of).push(row);
+      if (random.next() < 0.2) random.one(of).push(row);
     }
+    for (const row of history.last) last.set(keyOf(persons, row), row);
   }
   const exports = [randomUUID(), randomUUID()];
-  return deliveries
+  const deliveries = of
     .filter((rows) => rows.length > 0)
     .map((rows) => ({
-      delivery: freshDelivery({ columns, merge, batch_export_id: random.one(exports) }),
+      batch_export_id: random.one(exports),
       slices: slicesOf(random, rows),
-      accidents: [accident(random), accident(random)],
+      accidents: Array.from({ length: tables }, () => accident(random)),
     }));
+  return {
+    table: isOfPersons ? persons : orders,
+    changed: isOfPersons || random.next() < 0.5 ? undefined : orders_by_number,
+    deliveries,
+    last,
+  };
 }
 
-function rowOf(random: Random, key: number): ValueRow {
+/** The rows of one order, which may move to another key. */
+function orderHistory(random: Random, number: number): ValueRow[] {
+  const rows = Array.from({ length: random.between(1, 6) }, () => rowOf(random, number));
+  if (random.next() < 0.15)
+    rows.push(rowOf(random, number, 'true'), rowOf(random, moved_from + number));
+  return rows;
+}
+
+function rowOf(
+  random: Random,
+  key: number,
+  is_deleted = String(random.next() < 0.2),
+): ValueRow {
   return [
     random.one(names),
     shops[key % shops.length]!,
@@ -62,7 +103,7 @@ function rowOf(random: Random, key: number): ValueRow {
     random.one(instants),
     random.one(totals),
     random.one(properties),
-    String(random.next() < 0.2),
+    is_deleted,
   ];
 }
 
@@ -75,9 +116,8 @@ function slicesOf(random: Random, rows: ValueRow[]): ValueRow[][] {
 }
 
 function accident(random: Random): Accident {
-  const chance = random.next();
-  if (chance < 0.6) return 'none';
-  return random.one(['broken', 'repeated', 'unheard'] as const);
+  if (random.next() < 0.4) return 'none';
+  return random.one(['broken', 'killed', 'unheard', 'unsent', 'repeated'] as const);
 }
 
 /** The same items in another order. */

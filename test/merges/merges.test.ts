@@ -9,37 +9,39 @@ import type { MergeStore } from './stores.ts';
 const campaign = {
   seed: 2026,
   histories: inDepth(300, 30_000),
-  keys: inDepth(150, 1_000),
+  // The third round is of persons.
+  keys: inDepth(100, 1_000),
   say: () => undefined,
 };
 
-async function played(store: MergeStore): Promise<number> {
+async function requirePlayed(store: MergeStore): Promise<void> {
   try {
-    return await playHistories(store, campaign);
+    const played = await playHistories(store, campaign);
+    for (const [name, count] of Object.entries(played)) assert.ok(count > 0, name);
   } finally {
     await store.close();
   }
 }
 
 test('PostgreSQL keeps the greatest version of each key', async () => {
-  assert.ok((await played(await openPostgresStore())) > campaign.histories);
+  await requirePlayed(await openPostgresStore());
 });
 
 test(
   'MariaDB keeps the greatest version of each key',
   { skip: mariaDbMissing ?? false },
   async () => {
-    assert.ok((await played(await openMySqlStore())) > campaign.histories);
+    await requirePlayed(await openMySqlStore());
   },
 );
 
 test('ClickHouse keeps the greatest version of each key', async () => {
-  assert.ok((await played(await openClickHouseStore())) > campaign.histories);
+  await requirePlayed(await openClickHouseStore());
 });
 
 test('a merge that takes any greater version fails the same histories', async () => {
   await assert.rejects(
-    async () => played(await openPostgresStore({ naive: true })),
+    async () => requirePlayed(await openPostgresStore({ naive: true })),
     /naive, seed 2026, round 0, table 1: the row of/,
   );
 });

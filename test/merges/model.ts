@@ -1,5 +1,7 @@
+import type { Delivery } from '../../server/engine/model/destination/destination.ts';
 import type { ValueRow } from '../../server/engine/model/destination/content_source.ts';
 import type { Column } from '../../server/engine/model/models/column.ts';
+import { persons as persons_model } from '../../server/engine/model/models/persons.ts';
 import type { MergeKeys } from '../../server/engine/model/destination/write_mode.ts';
 
 const column = (name: string, type: Column['type'], nullable = false): Column => ({
@@ -22,34 +24,64 @@ export const columns: Column[] = [
   column('is_deleted', 'boolean'),
 ];
 
-/** The columns by which rows are merged. */
-export const merge: MergeKeys = { key: ['shop', 'number'], versions: ['changed', 'revision'] };
+/** A table that rows are merged into: how deliveries describe it, and the rule that they follow. */
+export type MergedTable = {
+  layout: Pick<Delivery, 'model' | 'columns' | 'merge'>;
+  rule: MergeKeys;
+};
 
-const at = (name: string) => columns.findIndex((one) => one.name === name);
-const [shop, number, changed, revision] = [at('shop'), at('number'), at('changed'), at('revision')];
+const queried = (rule: MergeKeys): MergedTable => ({
+  layout: { model: 'events', columns, merge: rule },
+  rule,
+});
 
-/** The key of a row as one text. */
-export function keyOf(row: ValueRow): string {
-  return JSON.stringify([row[shop], row[number]]);
+const versions = ['changed', 'revision'];
+
+/** A query's rows, by two columns and two versions. */
+export const orders = queried({ key: ['shop', 'number'], versions });
+
+/** The same rows after a change of the key: several of the former keys are one. */
+export const orders_by_number = queried({ key: ['number'], versions });
+
+/** The model of persons, whose rule follows from its columns. */
+export const persons: MergedTable = {
+  layout: { model: 'persons', columns: persons_model.columns.tables },
+  rule: {
+    key: ['team_id', 'distinct_id'],
+    versions: ['person_version', 'person_distinct_id_version'],
+  },
+};
+
+/** Gives the value of a column in the rows of a table. */
+export function valueIn({ layout }: MergedTable, row: ValueRow, name: string): string | null {
+  return row[layout.columns.findIndex((one) => one.name === name)] ?? null;
 }
 
-/** Is the version of the first row greater? The instant decides, then the number; null is least. */
-function isGreater(one: ValueRow, other: ValueRow): boolean {
-  const [instant, other_instant] = [one[changed] ?? '', other[changed] ?? ''];
-  if (instant !== other_instant) return instant > other_instant;
-  const [count, other_count] = [one[revision] ?? null, other[revision] ?? null];
-  if (count === null || other_count === null) return count !== null && other_count === null;
-  return BigInt(count) > BigInt(other_count);
+/** The key of a row as one text. */
+export function keyOf(table: MergedTable, row: ValueRow): string {
+  return JSON.stringify(table.rule.key.map((name) => valueIn(table, row, name)));
+}
+
+/** Is the version of the first row greater? The first one that differs decides; null is least. */
+function isGreater(table: MergedTable, one: ValueRow, other: ValueRow): boolean {
+  for (const name of table.rule.versions) {
+    const [first, second] = [valueIn(table, one, name), valueIn(table, other, name)];
+    if (first === second) continue;
+    if (first === null || second === null) return second === null;
+    const { type } = table.layout.columns.find((found) => found.name === name)!;
+    return type === 'integer' ? BigInt(first) > BigInt(second) : first > second;
+  }
+  return false;
 }
 
 /** The rows of the greatest version of each key, whatever the order of their deliveries. */
-export function greatest(rows: ValueRow[]): Map<string, ValueRow[]> {
+export function greatest(table: MergedTable, rows: ValueRow[]): Map<string, ValueRow[]> {
   const left = new Map<string, ValueRow[]>();
   for (const row of rows) {
-    const known = left.get(keyOf(row)) ?? [];
-    if (known.length > 0 && isGreater(known[0]!, row)) continue;
-    const isAlone = known.length === 0 || isGreater(row, known[0]!);
-    left.set(keyOf(row), isAlone ? [row] : [...known, row]);
+    const known = left.get(keyOf(table, row)) ?? [];
+    if (known.length > 0 && isGreater(table, known[0]!, row)) continue;
+    const isAlone = known.length === 0 || isGreater(table, row, known[0]!);
+    left.set(keyOf(table, row), isAlone ? [row] : [...known, row]);
   }
   return left;
 }

@@ -40,7 +40,7 @@ async function replace(
   const generation = new Date(Date.UTC(2026, 0, 1) + number * 1_000).toISOString();
   const delivery = freshDelivery({ batch_export_id, columns, merge: null, generation });
   const rows = rowsOf(number);
-  const bytes = encode(rows);
+  const bytes = encode(rows, columns);
   const sink = await definition.open(config, delivery, deps);
   try {
     const slice = { number: 0, records: rows.length, is_last: true } as const;

@@ -11,6 +11,7 @@ import { postgres } from '../../server/engine/destinations/postgres/postgres.ts'
 import { tableStatement } from '../../server/engine/destinations/postgres/table.ts';
 import type { Dialect } from '../../server/engine/destinations/sql_tables/dialect.ts';
 import type { ValueRow } from '../../server/engine/model/destination/content_source.ts';
+import type { Column } from '../../server/engine/model/models/column.ts';
 import type {
   DestinationDefinition,
   DestinationDeps,
@@ -22,16 +23,18 @@ import { accessTo, poolOf, socketOf } from '../servers/databases/embedded_postgr
 import { openMariaDb } from '../servers/databases/mariadb_server.ts';
 import { openMySqlProxy } from '../servers/databases/mysql_proxy.ts';
 import { openPostgresProxy } from '../servers/databases/postgres_proxy.ts';
-import { columns, merge } from './model.ts';
+import type { Random } from '../chaos/random.ts';
+import type { MergedTable } from './model.ts';
 
 /** A table of its own. Deliveries go there by the product, or by `deliver` where there is one. */
 export type MergePlace = {
   definition: DestinationDefinition;
   config: Record<string, unknown>;
   deps: DestinationDeps;
-  encode(rows: ValueRow[]): Buffer;
+  encode(rows: ValueRow[], columns: Column[]): Buffer;
   speak(): Promise<Dialect>;
-  deliver?(rows: ValueRow[]): Promise<void>;
+  deliver?(table: MergedTable, rows: ValueRow[]): Promise<void>;
+  /** Drops the table; the next delivery creates it again. */
   close(): Promise<void>;
 };
 
@@ -39,9 +42,9 @@ export type MergePlace = {
 export type MergeStore = {
   name: string;
   open(): Promise<MergePlace>;
-  /** The server does what the next commit asks for, and its answer is lost. */
-  loseNextAnswer(): void;
-  loseNoAnswer(): void;
+  /** The connection is cut at the next commit, before or after the server has done it. */
+  loseCommit(random: Random, reaches: boolean): void;
+  loseNothing(): void;
   /** Runs a statement with all rights, where deliveries have fewer. */
   asAdmin?(statement: string): Promise<unknown>;
   close(): Promise<void>;
@@ -52,8 +55,6 @@ const fieldOf = (value: string | null) =>
   value === null ? '\\N' : value.replaceAll(/[\\\t\n]/g, (character) => escapes[character]!);
 const linesOf = (rows: ValueRow[]) =>
   rows.map((row) => `${row.map(fieldOf).join('\t')}\n`).join('');
-
-const lost = { reaches: true, answer: 'cut' } as const;
 
 /** Opens an embedded PostgreSQL. With `naive`, a merge such as one writes it in a hurry. */
 export async function openPostgresStore({ naive = false } = {}): Promise<MergeStore> {
@@ -73,12 +74,12 @@ export async function openPostgresStore({ naive = false } = {}): Promise<MergeSt
         deps,
         encode: (rows) => Buffer.from(linesOf(rows)),
         speak: () => openPostgres(config, deps),
-        ...(naive ? { deliver: (rows) => mergeNaively(pool, table_name, rows) } : {}),
+        ...(naive ? { deliver: (table, rows) => mergeNaively(pool, table_name, table, rows) } : {}),
         close: async () => void (await pool.query(`DROP TABLE IF EXISTS ${table_name}`)),
       };
     },
-    loseNextAnswer: () => door.commits.strike(lost),
-    loseNoAnswer: () => door.commits.strike(undefined),
+    loseCommit: (_random, reaches) => door.commits.strike({ reaches, answer: 'cut' }),
+    loseNothing: () => door.commits.strike(undefined),
     close: async () => {
       await pool.end();
       await door.close();
@@ -89,15 +90,20 @@ export async function openPostgresStore({ naive = false } = {}): Promise<MergeSt
 }
 
 /** Any greater version wins, NULL is greater than nothing, and what is equal stays. */
-async function mergeNaively(pool: pg.Pool, table: string, rows: ValueRow[]): Promise<void> {
-  await pool.query(tableStatement(table, { model: 'events', columns, merge }));
-  const names = columns.map(({ name }) => pg.escapeIdentifier(name));
+async function mergeNaively(
+  pool: pg.Pool,
+  table: string,
+  { layout, rule }: MergedTable,
+  rows: ValueRow[],
+): Promise<void> {
+  await pool.query(tableStatement(table, layout));
+  const names = layout.columns.map(({ name }) => pg.escapeIdentifier(name));
   const sets = names.map((name) => `${name} = EXCLUDED.${name}`).join(', ');
-  const newer = merge.versions.map((name) => `EXCLUDED.${name} > t.${name}`).join(' OR ');
+  const newer = rule.versions.map((name) => `EXCLUDED.${name} > t.${name}`).join(' OR ');
   for (const row of rows)
     await pool.query(
       `INSERT INTO ${table} AS t VALUES (${names.map((_, index) => `$${index + 1}`).join(', ')})
-        ON CONFLICT (shop, number) DO UPDATE SET ${sets} WHERE ${newer}`,
+        ON CONFLICT (${rule.key.join(', ')}) DO UPDATE SET ${sets} WHERE ${newer}`,
       row,
     );
 }
@@ -126,8 +132,8 @@ export async function openMySqlStore(): Promise<MergeStore> {
         close: async () => void (await admin.query(`DROP TABLE IF EXISTS warehouse.${table_name}`)),
       };
     },
-    loseNextAnswer: () => door.commits.strike(lost),
-    loseNoAnswer: () => door.commits.strike(undefined),
+    loseCommit: (_random, reaches) => door.commits.strike({ reaches, answer: 'cut' }),
+    loseNothing: () => door.commits.strike(undefined),
     asAdmin: (statement) => admin.query(statement),
     close: async () => {
       await admin.end();
@@ -138,6 +144,17 @@ export async function openMySqlStore(): Promise<MergeStore> {
   };
 }
 
+const headerOf = (columns: Column[]) => `${columns.map(({ name }) => name).join('\t')}\n`;
+
+/** The steps of a commit of ClickHouse: what is about to come, the rows, and the receipt. */
+const receipt = /^INSERT INTO .*sluice_receipts/s;
+const showing = /^ALTER TABLE \S+`merged_\d+` ATTACH /;
+const commit_steps = [
+  { pattern: receipt },
+  { pattern: showing },
+  { pattern: receipt, follows: showing },
+];
+
 /** Opens an embedded ClickHouse. */
 export async function openClickHouseStore(): Promise<MergeStore> {
   const stores = await openTestStores({ clickhouse: true });
@@ -147,7 +164,6 @@ export async function openClickHouseStore(): Promise<MergeStore> {
   const deps = destinationDeps();
   const database = `${url.pathname.slice(1)}_merged`;
   await client.command({ query: `CREATE DATABASE ${identifier(database)}` });
-  const header = `${columns.map(({ name }) => name).join('\t')}\n`;
   let tables = 0;
   return {
     name: 'ClickHouse',
@@ -160,7 +176,7 @@ export async function openClickHouseStore(): Promise<MergeStore> {
         definition: clickhouse as unknown as DestinationDefinition,
         config,
         deps,
-        encode: (rows) => zstdCompressSync(`${header}${linesOf(rows)}`),
+        encode: (rows, columns) => zstdCompressSync(`${headerOf(columns)}${linesOf(rows)}`),
         speak: () => reachClickHouse(config, deps),
         close: () =>
           client
@@ -168,9 +184,9 @@ export async function openClickHouseStore(): Promise<MergeStore> {
             .then(() => undefined),
       };
     },
-    loseNextAnswer: () =>
-      door.strike({ pattern: /^INSERT INTO .*sluice_receipts/s, reaches: true, answer: 'cut' }),
-    loseNoAnswer: () => door.strike(undefined),
+    loseCommit: (random, reaches) =>
+      door.strike({ ...random.one(commit_steps), reaches, answer: 'cut' }),
+    loseNothing: () => door.strike(undefined),
     close: async () => {
       await client.command({ query: `DROP DATABASE ${identifier(database)} SYNC` });
       await client.close();

@@ -1,9 +1,12 @@
 // A process that delivers slices and stops for ever in one place, to be killed there; several
-// deliveries one after the other, each of which stops in its own. Argument: JSON of a list of
-// `DeliveryOrders`. It says on standard output what it has noted of each slice, a line of JSON
-// each, and `reached` when a delivery is there. With `committing` it says so and goes on at once,
-// so that the kill falls anywhere in the commit: the last of them. It ends with its parent.
+// deliveries one after the other, each of which stops in its own. The first line of its input is
+// JSON of a list of `DeliveryOrders`. It says on standard output what it has noted of each slice, a
+// line of JSON each, and `reached` when a delivery is there. With `committing` it says so and goes
+// on at once, so that the kill falls anywhere in the commit: the last of them. It ends with its
+// parent.
+import { once } from 'node:events';
 import { writeSync } from 'node:fs';
+import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import tls from 'node:tls';
 import type {
@@ -14,8 +17,9 @@ import { destinationDeps } from '../destinations/destination_deps.ts';
 import { certificate } from '../servers/certificate.ts';
 import type { DeliveryOrders } from './killed_delivery.ts';
 
-const all = JSON.parse(process.argv[2] ?? '') as DeliveryOrders[];
-process.stdin.resume().on('end', () => process.exit());
+const input = createInterface(process.stdin).on('close', () => process.exit());
+const [line] = (await once(input, 'line')) as [string];
+const all = JSON.parse(line) as DeliveryOrders[];
 
 // Its module alone: all of them together take half as long again to load.
 const { type } = all[0]!;
@@ -56,7 +60,8 @@ async function deliver(orders: DeliveryOrders, isThere: () => void): Promise<voi
   }
   await reached('written');
   await reached('committing');
-  await sink.commit(outcomes, { name: 'manifest', text: '{"by":"the killed one"}' });
+  const text = orders.manifest ?? '{"by":"the killed one"}';
+  await sink.commit(outcomes, { name: 'manifest', text });
   await reached('committed');
 }
 

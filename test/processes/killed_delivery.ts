@@ -31,6 +31,8 @@ export type DeliveryOrders = {
   place: KillPlace;
   /** The slice in whose middle the place `writing` is; left out: 1. */
   writing?: number;
+  /** The text of the receipt; left out: one that names the killed attempt. */
+  manifest?: string;
 };
 
 /**
@@ -54,10 +56,10 @@ export async function killDeliveries(
   options: { after_milliseconds: number },
 ): Promise<SliceOutcome[][]> {
   const program = fileURLToPath(new URL('./delivery_process.ts', import.meta.url));
-  const child = spawn(process.execPath, [program, JSON.stringify(all)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  const child = spawn(process.execPath, [program], { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(child, 'exit');
+  // One that ends too early is told below.
+  child.stdin.on('error', () => undefined).write(`${JSON.stringify(all)}\n`);
   const outcomes: SliceOutcome[][] = all.map(() => []);
   let reached = 0;
   for await (const line of createInterface(child.stdout)) {

@@ -101,6 +101,19 @@ async function plannedEvents({ ask, project }: StoryWorld): Promise<void> {
   await ask('GET', `${base}${id}/`);
   await ask('PATCH', `${base}${id}/`, { mode: 'refuse' });
   await ask('PUT', `${base}${id}/`, { event: 'order paid', mode: 'warn' });
+  await ask('POST', `${base}import/`, {
+    plan: {
+      events: [
+        {
+          name: 'order paid',
+          rules: {
+            properties: { total: { type: 'number', minimum: 0 } },
+            required: ['total'],
+          },
+        },
+      ],
+    },
+  });
   await ask('DELETE', `${base}${id}/`);
 }
 

@@ -9,6 +9,7 @@ import {
   scheduleFrom,
   until,
 } from '../factories/batch_exports/delivering_harness.ts';
+import { newLakeTable } from '../factories/lake_tables.ts';
 import { failed, endedRun } from '../factories/batch_exports/ended_runs.ts';
 import type { StoryWorld } from './world.ts';
 
@@ -36,6 +37,7 @@ export async function tellExports(world: StoryWorld): Promise<void> {
   await connections(world);
   await insertEvents(harness, home);
   await downloads(world);
+  await lakeTables(world);
   for (const place of [project, organization]) {
     const id = await anExport(world, place);
     await runsOf(world, `${place}batch_exports/${id}/`);
@@ -75,6 +77,16 @@ async function downloads({ ask, harness, project }: StoryWorld): Promise<void> {
   await ask('GET', `${base}${id}/`);
   await ask('GET', `${base}${id}/download/1/`);
   await ask('DELETE', `${base}${id}/`);
+}
+
+async function lakeTables({ ask, home, project }: StoryWorld): Promise<void> {
+  await newLakeTable(home, 'sales');
+  const base = `${project}lake_tables/`;
+  const { results } = await ask('GET', base);
+  const one = `${base}${results[0].id}/`;
+  await ask('GET', one);
+  await ask('GET', `${one}snapshots/`);
+  await ask('GET', `${one}files/`);
 }
 
 async function connections({ ask, organization, receiver }: StoryWorld): Promise<void> {

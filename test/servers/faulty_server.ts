@@ -17,6 +17,8 @@ export type FaultyServer = {
   holdNext(pattern: RegExp, meanwhile?: () => Promise<unknown>): void;
   /** Breaks the connection of the next request that matches, after the first of its bytes. */
   dropNext(pattern: RegExp): void;
+  /** Does what the next request that matches asks for, and breaks its connection as an answer. */
+  loseNext(pattern: RegExp): void;
   close(): Promise<void>;
 };
 
@@ -58,6 +60,16 @@ export async function openFaultyServer(handle: Handler, refuse: Refusal): Promis
       }),
     dropNext: (pattern) =>
       next(pattern, (request) => void request.once('readable', () => request.destroy())),
+    loseNext: (pattern) =>
+      next(pattern, (request, response) => {
+        response.writeHead = () => response;
+        response.write = () => true;
+        response.end = () => {
+          request.socket.destroy();
+          return response;
+        };
+        handle(request, response);
+      }),
     close,
   };
 }

@@ -23,8 +23,13 @@ const secret_fields = new Set([
 ]);
 /** Shorter ones occur by chance. */
 const secret_length_min = 10;
+/** A string of Node.js has at most 512 MB. */
+const part_length_max = 100_000_000;
 /** Whatever looks like a key or a session's token, also where no test has seen it. */
 const forms = /slk_[0-9A-Za-z]{49}|sl[cs]_[0-9A-Za-z]{43}/;
+
+/** A text, and the place that it was found in. */
+type Place = { text: string; where: string };
 
 /** Remembers every secret that a test sends or is answered, and what is logged meanwhile. */
 export type PlantedSecrets = {
@@ -69,18 +74,37 @@ export function watchSecrets(): PlantedSecrets {
       const places = [...logged, ...rows.places];
       const looked_for = [...secrets, ...earlier];
       [earlier, secrets, lines, seen_before] = [secrets, new Set(), [], rows.seen_before];
-      // All at once first: a place is looked for where there is something to find.
-      const whole = places.map(({ text }) => text).join('\n');
-      const found = looked_for.filter((secret) => whole.includes(secret));
-      if (found.length === 0 && !forms.test(whole)) return;
-      for (const { text, where } of places) {
-        for (const secret of found)
-          if (text.includes(secret))
-            assert.fail(`${where} holds a secret in clear: ${secret.slice(0, 6)}…`);
-        assert.doesNotMatch(text, forms, `${where} holds a key or a session's token in clear`);
-      }
+      for (const some of parts(places)) searchPart(some, looked_for);
     },
   };
+}
+
+/** The texts in parts that fit into one string: a benchmark plants gigabytes of rows. */
+function* parts(places: Place[]): Generator<Place[]> {
+  let part: Place[] = [];
+  let length = 0;
+  for (const place of places) {
+    if (length + place.text.length > part_length_max) {
+      yield part;
+      [part, length] = [[], 0];
+    }
+    part.push(place);
+    length += place.text.length;
+  }
+  yield part;
+}
+
+function searchPart(places: Place[], secrets: string[]): void {
+  // All at once first: a place is looked for where there is something to find.
+  const whole = places.map(({ text }) => text).join('\n');
+  const found = secrets.filter((secret) => whole.includes(secret));
+  if (found.length === 0 && !forms.test(whole)) return;
+  for (const { text, where } of places) {
+    for (const secret of found)
+      if (text.includes(secret))
+        assert.fail(`${where} holds a secret in clear: ${secret.slice(0, 6)}…`);
+    assert.doesNotMatch(text, forms, `${where} holds a key or a session's token in clear`);
+  }
 }
 
 /** A variable or file that stands for a secret is none itself. */
@@ -110,7 +134,7 @@ function partsOf(value: string): string[] {
 async function rowsOf(
   db: Database,
   since: string,
-): Promise<{ places: { text: string; where: string }[]; seen_before: string }> {
+): Promise<{ places: Place[]; seen_before: string }> {
   const { rows: tables } = await db.text(
     "SELECT quote_ident(nspname) || '.' || quote_ident(relname) AS name, " +
       'pg_snapshot_xmin(pg_current_snapshot())::text AS seen_before FROM pg_class ' +

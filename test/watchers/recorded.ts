@@ -75,6 +75,7 @@ const may_record_nothing: Record<string, string> = {
     'The version is installed already.',
   'POST /api/organizations/:organization_id/pipeline_import_apps/:id/upgrade/':
     'The version is installed already.',
+  'POST /api/projects/:project_id/planned_events/import/': 'The plan has it all already.',
   'POST /api/projects/:project_id/schema_columns/freeze/':
     'All of them have their columns already.',
   'POST /api/organizations/:organization_id/configuration/apply/': 'The plan is empty.',

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
 import type { Backfill } from '../../../server/api/batch_exports/backfills/schema.ts';
 import { destinationTypes } from '../../destinations/destinations.ts';
+import { server_address } from '../../http/address.ts';
 import { reading } from '../../http/reading.ts';
 import { pathTo } from '../../http/path.ts';
 import { Command } from '../../page/command.tsx';
@@ -50,7 +51,8 @@ function Place({ run, rows, close }: { run: BatchExportRun; rows: number; close:
   const { type } = row.destination;
   const config = (row.destination.config ?? {}) as Record<string, unknown>;
   const folder = types.find((one) => one.type === type)?.folder;
-  const delivered = { type, config, name, folder };
+  const catalog = { uri: `${server_address}/iceberg`, project_id: String(row.team_id) };
+  const delivered = { type, config, name, folder, catalog };
   const command = readCommand(delivered);
   const others = rows - (run.records_completed ?? 0);
   return (

@@ -4,8 +4,10 @@ import { test } from 'node:test';
 import { destinations } from '../../../server/engine/destinations/index.ts';
 import { placeOf, readCommand } from './read_command.ts';
 
+const catalog = { uri: 'http://127.0.0.1:8000/iceberg', project_id: '1' };
+const table = 'sluice.events';
 const of = (type: string, name: string, config: Record<string, unknown> = {}) =>
-  readCommand({ type, name, config, folder: 'exports' });
+  readCommand({ type, name, config, folder: 'exports', catalog });
 
 test('files are read by what their names end with', () => {
   assert.equal(
@@ -17,6 +19,23 @@ test('files are read by what their names end with', () => {
   assert.equal(of('File', 'a b.csv.zst'), 'zstd -dc "exports/a b.csv.zst" | head');
 });
 
+test('a table in the export folder is read as a whole', () => {
+  assert.equal(
+    of('Delta', 'delta/1/events/a-0.parquet', { storage: 'File' }),
+    'duckdb -c "SELECT * FROM delta_scan(\'exports/delta/1/events\') LIMIT 10"',
+  );
+  const config = { storage: 'S3', bucket_name: 'acme' };
+  assert.equal(of('Delta', 'events/a-0.parquet', config), undefined);
+  const delivered = {
+    type: 'Delta',
+    name: 'events/a-0.parquet',
+    config,
+    folder: 'exports',
+    catalog,
+  };
+  assert.equal(placeOf(delivered), 's3://acme/events/a-0.parquet');
+});
+
 test('objects are fetched and read; tables are asked', () => {
   const bucket = { bucket_name: 'acme', endpoint_url: 'https://s3.example.com' };
   assert.equal(
@@ -24,7 +43,7 @@ test('objects are fetched and read; tables are asked', () => {
     'aws s3 cp s3://acme/day/a.jsonl a.jsonl --endpoint-url https://s3.example.com && head a.jsonl',
   );
   assert.equal(
-    placeOf({ type: 'GCS', name: 'a', config: bucket, folder: undefined }),
+    placeOf({ type: 'GCS', name: 'a', config: bucket, folder: undefined, catalog }),
     'gs://acme/a',
   );
   const server = { host: 'db.example.com', port: 5433, user: 'etl', database: 'shop' };
@@ -42,11 +61,21 @@ test('objects are fetched and read; tables are asked', () => {
   );
 });
 
+test('a table of the lake is asked for through the catalog', () => {
+  const config = { table: 'events' };
+  assert.equal(placeOf({ type: 'Iceberg', name: '', config, folder: undefined, catalog }), table);
+  assert.match(of('Iceberg', '', config)!, /LIMIT 10"$/);
+  assert.match(of('Iceberg', '', config)!, new RegExp(`FROM lake.${table} `));
+  const hostile = { table: 'events"; rm -rf ~; "' };
+  assert.equal(of('Iceberg', '', hostile), undefined);
+});
+
 test('each type has a command but those that have no rows to read, or want a key', () => {
-  const without = destinations.filter(({ type }) => of(type, 'a') === undefined);
+  const config = { table: 'events' };
+  const without = destinations.filter(({ type }) => of(type, 'a', config) === undefined);
   assert.deepEqual(
     without.map(({ type }) => type),
-    ['Iceberg', 'HTTP', 'NoOp'],
+    ['Delta', 'HTTP', 'NoOp'],
   );
 });
 

@@ -1,3 +1,5 @@
+import { duckdbCommand } from '../../lake_tables/read_ways.ts';
+
 /** A place in which rows were delivered: the type and config of the destination, and their name. */
 export type Delivered = {
   type: string;
@@ -6,12 +8,17 @@ export type Delivered = {
   name: string;
   /** The export folder of the server, for files on it. */
   folder: string | undefined;
+  /** The Iceberg catalog of the project. */
+  catalog: { uri: string; project_id: string };
 };
 
 /** Names the place of rows for people. */
 export function placeOf({ type, config, name, folder }: Delivered): string {
-  if (type === 'File' && folder !== undefined) return `${folder}/${name}`;
-  const scheme = { S3: 's3', GCS: 'gs' }[type];
+  if (type === 'Iceberg') return `${namespaceOf(config)}.${text(config, 'table')}`;
+  // The files of a table lie in one of the places of files.
+  const storage = text(config, 'storage') || type;
+  if (storage === 'File' && folder !== undefined) return `${folder}/${name}`;
+  const scheme = { S3: 's3', GCS: 'gs' }[storage];
   return scheme === undefined ? name : `${scheme}://${text(config, 'bucket_name')}/${name}`;
 }
 
@@ -23,7 +30,12 @@ export function readCommand(delivered: Delivered): string | undefined {
   return commands[delivered.type]?.(delivered);
 }
 
-const commands: Partial<Record<string, (delivered: Delivered) => string>> = {
+/** The namespace of an Iceberg table; the default of its key is the server's. */
+function namespaceOf(config: Record<string, unknown>): string {
+  return text(config, 'namespace') || 'sluice';
+}
+
+const commands: Partial<Record<string, (delivered: Delivered) => string | undefined>> = {
   File: (delivered) => readFile(placeOf(delivered)),
   S3: (delivered) =>
     fetched(delivered, (to) => [
@@ -49,6 +61,14 @@ const commands: Partial<Record<string, (delivered: Delivered) => string>> = {
       '--file',
       to,
     ]),
+  Iceberg: ({ config, catalog }) =>
+    duckdbCommand({ ...catalog, namespace: namespaceOf(config), name: text(config, 'table') }),
+  Delta: (delivered) => {
+    if (text(delivered.config, 'storage') !== 'File') return undefined;
+    const file = placeOf(delivered);
+    const table = file.slice(0, file.lastIndexOf('/')).replaceAll("'", "''");
+    return inShell(['duckdb', '-c', `SELECT * FROM delta_scan('${table}') LIMIT 10`]);
+  },
   Postgres: postgres,
   Redshift: ({ config, ...more }) => postgres({ ...more, config: { port: 5439, ...config } }),
   MySQL: ({ config, name }) =>

@@ -25,7 +25,7 @@ type Given = {
   /** The export that is changed; undefined for a new one. */
   export_id?: string;
   base: Base | undefined;
-  /** The values with which a new export begins, and the id of the export that they come from. */
+  /** The values with which a new export begins, and the name under which they are kept. */
   copied?: { id: string; draft: Draft };
   /** The keys of its config with a stored secret. */
   stored_secrets?: readonly string[];

@@ -13,20 +13,25 @@ import { NoSuchExport } from '../no_such_export.tsx';
 import { oneExport } from '../one_export.ts';
 import { useReadAnew } from '../read_anew.ts';
 import { copyOf } from './copied.ts';
+import { draftOf } from './draft.ts';
 import { ExportForm } from './export_form.tsx';
 import { useTurn } from './turn.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/new');
 
-/** Creates an export, also as a copy of another one (`?copy_of=<id>`). */
+/** Creates an export: empty, as a copy of another one, or to a destination. */
 export function NewPage() {
-  const { copy_of } = route.useSearch();
+  const { copy_of, destination } = route.useSearch();
   const query = useQuery(destinationTypes);
   return (
     <Page title="New export" request={pathOf(destinationTypes)}>
       <Shown query={query}>
         {({ results }) =>
-          copy_of === undefined ? <New types={results} /> : <Copy id={copy_of} types={results} />
+          copy_of === undefined ? (
+            <New types={results} type={destination} />
+          ) : (
+            <Copy id={copy_of} types={results} />
+          )
         }
       </Shown>
     </Page>
@@ -52,21 +57,24 @@ function Copy({ id, types }: Types & { id: string }) {
   );
 }
 
-function New({ types, copied }: Types & { copied?: BatchExport }) {
+function New({ types, copied, type }: Types & { copied?: BatchExport; type?: string | undefined }) {
   const { project_id } = route.useParams();
   const navigate = route.useNavigate();
   const readAnew = useReadAnew(pathTo('/api/projects/:id/', { id: project_id }));
   const zone = useContext(ZoneContext);
   const { turn, next } = useTurn();
+  const chosen = types.find((one) => one.type === type);
+  const given =
+    copied !== undefined
+      ? { id: copied.id, draft: copyOf(copied, types, zone) }
+      : chosen && { id: chosen.type, draft: { ...draftOf(undefined, zone), type: chosen.type } };
   return (
     <ExportForm
       key={turn}
       project_id={project_id}
       types={types}
       base={undefined}
-      {...(copied === undefined
-        ? {}
-        : { copied: { id: copied.id, draft: copyOf(copied, types, zone) } })}
+      {...(given === undefined ? {} : { copied: given })}
       etag={undefined}
       saved={async ({ id }) => {
         await readAnew();

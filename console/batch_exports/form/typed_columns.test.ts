@@ -42,3 +42,17 @@ test('the properties of an export become columns, and new ones wait', { skip }, 
   const [{ columns, new_columns, schema_number }] = body.results;
   assert.deepEqual([columns, new_columns, schema_number], ['typed', 'wait', 1]);
 });
+
+test('a newer schema waits on the page of its export, and a press takes it', { skip }, async () => {
+  const { page } = visitor;
+  const wanted = [{ source: 'event', property: 'total', type: 'float' }] as const;
+  await world.harness.deps.db.transaction((tx) => addColumns(tx, home.project.id, wanted, null));
+  await page.reload();
+  const note = page.getByRole('region', { name: 'A newer schema' });
+  await note.getByText('It adds 1 column: p_total (float)').waitFor();
+  await checkEverywhere(page, 'waiting_schema');
+  await note.getByRole('button', { name: 'Take schema 2' }).click();
+  await note.waitFor({ state: 'detached' });
+  const { body } = await home.ask('GET', projectBase(home));
+  assert.deepEqual([body.results[0].schema_number, body.results[0].waiting_schema], [2, null]);
+});

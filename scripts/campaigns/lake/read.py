@@ -1,11 +1,20 @@
-"""Reads a table of Sluice's catalog as a person would, with DuckDB, PyIceberg and Spark. For each
-line on standard input, a JSON object with `metadata` (the table's metadata file) and, where the
+"""Reads a table of Sluice's catalog as a person would, with DuckDB, PyIceberg, polars and Spark. For
+each line on standard input, a JSON object with `metadata` (the table's metadata file) and, where the
 catalog is asked, `uri`, `token`, `warehouse` and `table`, it prints a JSON object a line for each
-reader: its name, version and rows, or the error or the reason for which it was left out."""
+reader: its name, version and rows, or the error or the reason for which it was left out. With
+`ways`, it runs the texts that the console shows instead, and prints how many rows each gave.
+Spark needs java and the jar of Iceberg, whose path is the first argument."""
 
+import contextlib
 import datetime
+import io
 import json
+import os
+import shutil
 import sys
+
+os.environ["TZ"] = "UTC"
+jar = sys.argv[1] if len(sys.argv) > 1 else ""
 
 epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
@@ -62,8 +71,7 @@ def with_pyiceberg(asked):
     return pyiceberg.__version__, table.scan().to_arrow().to_pylist()
 
 
-def with_pyiceberg_catalog(asked):
-    import pyiceberg
+def loaded(asked):
     from pyiceberg.catalog import load_catalog
 
     catalog = load_catalog(
@@ -73,8 +81,78 @@ def with_pyiceberg_catalog(asked):
         token=asked["token"],
         warehouse=asked["warehouse"],
     )
-    table = catalog.load_table(asked["table"])
-    return pyiceberg.__version__, table.scan().to_arrow().to_pylist()
+    return catalog.load_table(asked["table"])
+
+
+def with_pyiceberg_catalog(asked):
+    import pyiceberg
+
+    return pyiceberg.__version__, loaded(asked).scan().to_arrow().to_pylist()
+
+
+def with_polars_catalog(asked):
+    import polars
+
+    return polars.__version__, polars.scan_iceberg(loaded(asked)).collect().to_dicts()
+
+
+def spark_session():
+    from pyspark.sql import SparkSession
+
+    if shutil.which("java") is None or not os.path.exists(jar):
+        raise ImportError("java or the jar of Iceberg is missing")
+    with contextlib.redirect_stdout(sys.stderr):
+        session = (
+            SparkSession.builder.master("local[1]")
+            .config("spark.ui.enabled", "false")
+            .config("spark.jars", jar)
+            .config("spark.sql.session.timeZone", "UTC")
+            .getOrCreate()
+        )
+        session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+def with_spark_catalog(asked):
+    session = spark_session()
+    catalog = "spark.sql.catalog.sluice"
+    session.conf.set(catalog, "org.apache.iceberg.spark.SparkCatalog")
+    session.conf.set(f"{catalog}.type", "rest")
+    session.conf.set(f"{catalog}.cache-enabled", "false")
+    for name in ("uri", "token", "warehouse"):
+        session.conf.set(f"{catalog}.{name}", asked[name])
+    rows = session.sql(f"SELECT * FROM sluice.{asked['table']}").collect()
+    return session.version, [row.asDict() for row in rows]
+
+
+def run_way(reader, text):
+    """Runs a text of the console; returns the number of rows that it gave."""
+    if reader == "DuckDB":
+        return len(duckdb_way(text))
+    if reader == "Spark":
+        spark_session()
+    before, last = text.rsplit("\n", 1)
+    scope = {}
+    exec(before, scope)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        result = eval(last, scope)
+    # Spark prints a table between lines: one above, one below the names, and one at the end.
+    return len(printed.getvalue().strip().split("\n")) - 4 if result is None else len(result)
+
+
+def duckdb_way(text):
+    import duckdb
+    from duckdb_extensions import import_extension
+
+    connection = duckdb.connect()
+    connection.sql("SET TimeZone = 'UTC'")
+    for extension in ("avro", "httpfs", "iceberg"):
+        import_extension(extension)
+        connection.load_extension(extension)
+    # The extensions come from packages: INSTALL would ask a server for them.
+    connection.execute(text.replace("INSTALL iceberg;", ""))
+    return connection.fetchall()
 
 
 readers = {
@@ -82,21 +160,40 @@ readers = {
     "PyIceberg": with_pyiceberg,
     "DuckDB, catalog": with_duckdb_catalog,
     "PyIceberg, catalog": with_pyiceberg_catalog,
+    "polars, catalog": with_polars_catalog,
+    "Spark, catalog": with_spark_catalog,
 }
+
+
+def plain_rows(read, asked):
+    version, rows = read(asked)
+    plain_ones = [{key: plain(value) for key, value in row.items()} for row in rows]
+    return {"version": version, "rows": plain_ones}
+
+
+def tasks_of(asked):
+    """Names what is to be done, each with a function."""
+    if "ways" in asked:
+        return {
+            name: lambda name=name, text=text: {"given": run_way(name, text)}
+            for name, text in asked["ways"].items()
+        }
+    return {
+        name: lambda read=read: plain_rows(read, asked)
+        for name, read in readers.items()
+        if asked.get("reader", "").lower() in name.lower()
+    }
+
 
 for line in sys.stdin:
     asked = json.loads(line)
-    for name, read in readers.items():
+    for name, work in tasks_of(asked).items():
         found = {"reader": name}
-        if "catalog" in name and "uri" not in asked:
-            found["skipped"] = "there is no catalog to ask"
-        else:
-            try:
-                found["version"], rows = read(asked)
-                found["rows"] = [{key: plain(value) for key, value in row.items()} for row in rows]
-            except ImportError as error:
-                found["skipped"] = f"{error}"
-            except Exception as error:
-                found["error"] = f"{type(error).__name__}: {str(error)[:500]}"
+        try:
+            found.update(work())
+        except ImportError as error:
+            found["skipped"] = f"{error}"
+        except Exception as error:
+            found["error"] = f"{type(error).__name__}: {str(error)[:500]}"
         print(json.dumps(found), flush=True)
     print(json.dumps({}), flush=True)

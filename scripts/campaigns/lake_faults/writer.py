@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 from pyiceberg.catalog import load_catalog
-from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.exceptions import CommitFailedException, ValidationException
 
 tries_max = 40
 
@@ -27,7 +27,8 @@ def until_committed(table, change):
         try:
             change()
             return conflicts
-        except CommitFailedException:
+        except (CommitFailedException, ValidationException):
+            # It refuses to overwrite what another writer has added meanwhile.
             conflicts += 1
             if conflicts == tries_max:
                 raise

@@ -14,6 +14,7 @@ const not_its_own = [
   'last_updated_at',
   'latest_runs',
   'next_run',
+  'waiting_schema',
   'schema',
   'managed_by',
   ...alias_names,

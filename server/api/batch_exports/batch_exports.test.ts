@@ -47,6 +47,7 @@ test('an export is created with defaults, is under both mounts, listed newest fi
     columns: null,
     new_columns: 'add',
     schema_number: null,
+    waiting_schema: null,
     schema: null,
     hogql_query: null,
     timezone: 'UTC',

@@ -18,6 +18,16 @@ const placing: Record<string, string[]> = {
     'region',
     'endpoint_url',
   ],
+  Delta: [
+    'storage',
+    'table',
+    'prefix',
+    'bucket_name',
+    'region',
+    'endpoint_url',
+    'account_name',
+    'container_name',
+  ],
   Postgres: ['host', 'port', 'database', 'schema', 'table_name', 'ssh_host'],
   NoOp: ['arg'],
   AzureBlob: [

@@ -20,7 +20,7 @@ import { rhythm_columns } from './rhythm.ts';
 import type { OwnRhythm } from './rhythm.ts';
 import { run_text } from './runs/fields.ts';
 import type { BatchExport } from './schema.ts';
-import { newest_schema } from './typed_columns.ts';
+import { newest_schema, typed_columns } from './typed_columns.ts';
 import type { OfProject, TypedFields } from './typed_columns.ts';
 import type { ModelName } from '../../engine/model/models/model.ts';
 
@@ -38,8 +38,7 @@ const wireOf = (table: Sql, runs = sql`latest.runs::json`) => sql`
       e.created_at, e.last_updated_at, e.last_paused_at, e.pause_reason, e.start_at, e.end_at,
       e.freshness_seconds, e.rejected_rows, e.rejected_rows_max, e.rejected_percent_max,
     ${next_run} AS next_run, ${runs} AS latest_runs, e.custom_query, e.schema,
-    e.columns, e.new_columns, e.schema_number,
-    ${alias_columns}, ${managedBy('batch_export', sql`e.id`)} AS managed_by
+    ${typed_columns}, ${alias_columns}, ${managedBy('batch_export', sql`e.id`)} AS managed_by
   FROM ${table} e CROSS JOIN LATERAL (
     SELECT concat('[', string_agg(${run_text}, ','), ']') AS runs FROM (
       SELECT r.* FROM batch_export_runs r

@@ -2,6 +2,7 @@ import sql from 'sql-template-tag';
 import { Type } from 'typebox';
 import { isTypable } from '../../engine/model/schema/typed_relation.ts';
 import type { TypedColumn } from '../../engine/model/schema/typed_relation.ts';
+import { property_types } from '../../engine/model/schema/property_type.ts';
 import type { ModelName } from '../../engine/model/models/model.ts';
 import { isFields } from '../../platform/fields.ts';
 import type { Fields } from '../../platform/fields.ts';
@@ -36,8 +37,37 @@ const schema_number = nullable(
   }),
 );
 
+const schema_columns = Type.Array(
+  Type.Object({
+    property: Type.String(),
+    type: Type.Enum([...property_types]),
+    column: Type.String({ description: 'Its name at the destination.' }),
+  }),
+);
+const waiting_schema = nullable(
+  Type.Object(
+    {
+      schema_number: Type.Integer({ description: 'The number to set as `schema_number`.' }),
+      added: schema_columns,
+      removed: schema_columns,
+    },
+    {
+      description:
+        "The newest schema of the project, if its columns differ from the export's and wait: to " +
+        'take it, PATCH `schema_number` to its number. Null: nothing waits.',
+    },
+  ),
+);
+
 /** The fields of an export that say which columns its properties have, as answers have them. */
-export const typed_answers = { columns, new_columns, schema_number };
+export const typed_answers = { columns, new_columns, schema_number, waiting_schema };
+
+/** These fields of an export `e`. */
+export const typed_columns = sql`e.columns, e.new_columns, e.schema_number,
+  CASE WHEN e.columns = 'typed' AND e.new_columns = 'wait' THEN (
+    SELECT schema_changes(e.team_id, e.model, e.schema_number, own.schema_number)
+    FROM projects own WHERE own.id = e.team_id AND own.schema_number > e.schema_number
+  ) END AS waiting_schema`;
 
 /** The fields that a configuration has too. */
 export const typed_settings = {

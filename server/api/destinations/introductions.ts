@@ -17,6 +17,7 @@ export const introductions: Record<string, Introduction> = {
   AzureBlob: { group: files, about: 'JSON, CSV, Parquet or Avro files in an Azure container.' },
   GCS: { group: files, about: 'JSON, CSV, Parquet or Avro files in a Google Cloud bucket.' },
   Iceberg: { group: files, about: 'Rows in a table that DuckDB, Spark and others read in place.' },
+  Delta: { group: files, about: 'Rows in a Delta Lake table, for Spark, Databricks and others.' },
   Postgres: { group: databases, about: 'Rows in a table, all of a run in one transaction.' },
   Redshift: { group: warehouses, about: 'Rows in a table, by INSERT or by COPY from S3.' },
   Snowflake: { group: warehouses, about: 'Rows in a table, loaded through an internal stage.' },

@@ -49,12 +49,14 @@ const schema = {
 const newTable = (name: string, more: object = {}) =>
   ok('POST', '/namespaces/sales/tables', { name, schema, ...more });
 
+const place = () => `file://${export_dir}/lake/${home.project.id}/sales`;
+
 /** The text of an append, its ids beyond 2^53. */
 function appendText(id: bigint, parent: bigint | number | null, sequence = 1): string {
   const parented = parent === null ? '' : `"parent-snapshot-id":${parent},`;
   return `{"requirements":[{"type":"assert-ref-snapshot-id","ref":"main","snapshot-id":${parent}}],
     "updates":[{"action":"add-snapshot","snapshot":{"snapshot-id":${id},${parented}
-      "sequence-number":${sequence},"timestamp-ms":${Date.now()},"manifest-list":"s.avro",
+      "sequence-number":${sequence},"timestamp-ms":${Date.now()},"manifest-list":"${place()}/s.avro",
       "summary":{"operation":"append"},"schema-id":0}},
     {"action":"set-snapshot-ref","ref-name":"main","type":"branch","snapshot-id":${id}}]}`;
 }

@@ -103,12 +103,13 @@ async function commitOne(
   const now_ms = clock.now();
   if (held !== undefined) {
     requireCommits(held);
-    requirePlace(held.namespace_location, commit);
+    // A renamed table keeps its place.
+    requirePlace([held.namespace_location, held.location], commit);
     const { writeFile } = await openLakePlace(engine, tx, team_id, held.storage_id);
     return { table: await commitTable(tx, held, commit, { writeFile, now_ms }), is_new: false };
   }
   const namespace = await holdNamespace(tx, team_id, name.levels);
-  requirePlace(namespace.location, commit);
+  requirePlace([namespace.location], commit);
   const { writeFile } = await openLakePlace(engine, tx, team_id, namespace.batch_export_id);
   const place = {
     team_id,
@@ -122,11 +123,20 @@ async function commitOne(
   return { table, is_new: true };
 }
 
-/** Throws 403 for a commit that moves the table out of the place of its namespace. */
-function requirePlace(root: string, { updates }: Commit): void {
-  for (const update of updates)
-    if (isFields(update) && update['action'] === 'set-location')
-      locationBelow(root, textOf(update, 'location'));
+/**
+ * Throws 403 for a commit that moves the table out of the place of its namespace, or that names
+ * files elsewhere: the server reads and removes what a table names.
+ */
+function requirePlace(roots: readonly string[], { updates }: Commit): void {
+  const named = updates
+    .filter(isFields)
+    .flatMap((update) => [
+      update['location'],
+      ...[update['snapshot'], update['statistics'], update['partition-statistics']]
+        .filter(isFields)
+        .flatMap((one) => [one['manifest-list'], one['statistics-path']]),
+    ]);
+  for (const uri of named) if (typeof uri === 'string') locationBelow(roots, uri);
 }
 
 const uuid_form = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

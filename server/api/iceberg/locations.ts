@@ -19,17 +19,20 @@ export function isOwnFolder(location: string, uuid: string): boolean {
 }
 
 /**
- * The location without a slash at its end. Throws 403 unless it lies below the other one: keys are
- * vended for what lies below a location.
+ * The location without a slash at its end. Throws 403 unless it lies below one of the others: keys
+ * are vended for what lies below a location.
  */
-export function locationBelow(root: string, location: string): string {
+export function locationBelow(roots: readonly string[], location: string): string {
   const trimmed = location.replace(/\/+$/, '');
-  const rest = trimmed.startsWith(`${root}/`) ? trimmed.slice(root.length + 1) : '';
-  const parts = rest.split('/');
-  if (!plain.test(rest) || parts.some((part) => ['', '.', '..'].includes(part)))
+  const is_below = roots.some((root) => {
+    const rest = trimmed.startsWith(`${root}/`) ? trimmed.slice(root.length + 1) : '';
+    return plain.test(rest) && !rest.split('/').some((part) => ['', '.', '..'].includes(part));
+  });
+  if (!is_below)
     throw new LakeRefused(
       'ForbiddenException',
-      `A location must lie below ${root}/, with letters, digits and the signs _.=- in its names.`,
+      `Files of the table must lie below ${roots[0]}/, with letters, digits and the signs _.=- in ` +
+        'their names.',
     );
   return trimmed;
 }

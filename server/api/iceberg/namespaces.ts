@@ -123,7 +123,7 @@ async function placeOf(
     location:
       location === undefined
         ? `${root}/${folderName(levels.at(-1)!)}`
-        : locationBelow(root, location),
+        : locationBelow([root], location),
     batch_export_id,
   };
 }

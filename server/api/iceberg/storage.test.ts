@@ -90,7 +90,7 @@ test('keys of the storage end within an hour and reach the table alone', async (
   const role = { aws_role_arn: 'arn:aws:iam::123456789012:role/lake', aws_external_id: 'id' };
   const table = await newTable('vended', role);
   const { location } = table.metadata;
-  assert.match(location, /^s3:\/\/bucket\/exports\/lake\/vended\/events-[0-9a-f-]{36}$/);
+  assert.match(location, /^s3:\/\/bucket\/exports\/lake\/\d+\/vended\/events-[0-9a-f-]{36}$/);
   const [granted] = table['storage-credentials'];
   assert.equal(granted.prefix, location);
   assert.deepEqual(granted.config, {

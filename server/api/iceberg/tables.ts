@@ -6,6 +6,7 @@ import { createTable, registerTable } from '../../engine/model/lake_catalog/comm
 import type { NewTablePlace } from '../../engine/model/lake_catalog/commit.ts';
 import { textOf } from '../../engine/model/lake_catalog/fields.ts';
 import { metadataText, newMetadata } from '../../engine/model/lake_catalog/metadata.ts';
+import { namedFiles, readMetadata } from '../../engine/model/lake_catalog/read_metadata.ts';
 import type { NewTable, TableMetadata } from '../../engine/model/lake_catalog/metadata.ts';
 import {
   checkedName,
@@ -18,6 +19,7 @@ import { badRequest } from '../../engine/model/lake_catalog/refusal.ts';
 import {
   dropTable,
   findTable,
+  hasTableIn,
   holdTable,
   listTables,
   noTable,
@@ -65,9 +67,11 @@ const contextOf = (deps: Deps) => ({
     sendTableById(deps, request, reply, id),
 });
 
-/** Removes the files of a dropped table where no other table can have any in its folder. */
+/** Removes the files of a dropped table where no other table has any in its folder. */
 async function purgeFiles({ engine, db }: Deps, table: LakeTable): Promise<void> {
   if (!isOwnFolder(table.location, table.metadata['table-uuid'])) return;
+  // The same metadata may be registered under another name.
+  if (await hasTableIn(db, table.location)) return;
   const place = await openLakePlace(engine, db, table.team_id, table.storage_id);
   await place.removeAll(table.location);
 }
@@ -132,7 +136,7 @@ function createRoutes(app: FastifyInstance, deps: Deps): void {
       location:
         location === undefined || location === null
           ? tableLocation(namespace.location, name, table_uuid)
-          : locationBelow(namespace.location, textOf(sent, 'location')),
+          : locationBelow([namespace.location], textOf(sent, 'location')),
       schema: sent['schema'],
       partition_spec: sent['partition-spec'],
       write_order: sent['write-order'],
@@ -159,14 +163,15 @@ function createRoutes(app: FastifyInstance, deps: Deps): void {
     const namespace = await getNamespace(deps, request);
     const name = checkedName(sent['name'], 'The name of a table');
     if (sent['overwrite'] === true) throw badRequest('register does not overwrite: drop it first.');
-    const uri = locationBelow(namespace.location, textOf(sent, 'metadata-location'));
+    const uri = locationBelow([namespace.location], textOf(sent, 'metadata-location'));
     const place = await placeOf(deps, request, namespace);
-    const text = await place.readFile(uri);
-    if (text === undefined) throw badRequest(`There is no file ${uri}.`);
+    const content = await place.readFile(uri);
+    if (content === undefined) throw badRequest(`There is no file ${uri}.`);
+    const read = readMetadata(content.toString('utf8'));
+    for (const named of namedFiles(read)) locationBelow([namespace.location], named);
     return changeLake(contextOf(deps), request, reply, async (tx, record) => {
       const to = await newPlace(tx, request, name);
-      const registered = await registerTable(tx, to, uri, text, deps.clock.now());
-      locationBelow(to.namespace.location, registered.location);
+      const registered = await registerTable(tx, to, uri, read, deps.clock.now());
       record(entryOf('created', registered));
       return { status: 200, answer: null, table_id: registered.id };
     });

@@ -5,6 +5,7 @@ import {
   planned_properties_max,
   property_types,
 } from '../../engine/ingest/rules/tracking_plan.ts';
+import { nullable } from '../../platform/nullable.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../managed/schema.ts';
@@ -67,6 +68,33 @@ export const PlannedEventCreate = Type.Object({ ...changes, event: fields.event 
 export const PlannedEventPatch = Type.Object(changes);
 /** The fields that people decide. */
 export type PlannedEventFields = Pick<PlannedEventRow, keyof typeof fields>;
+
+/** Body of `import/`. */
+export const PlanImport = Type.Object({
+  plan: Type.Unknown({
+    description:
+      'The tracking plan with a JSON Schema for each event, as Segment, RudderStack or Avo export ' +
+      'it, as JSON or as its text (docs/tracking_plan.md).',
+  }),
+  mode: Type.Optional(fields.mode),
+});
+/** The result of an import. */
+export const ImportedPlan = Type.Object(
+  {
+    created: Type.Array(Type.String(), { description: 'Names of events that are new.' }),
+    changed: Type.Array(Type.String(), { description: 'Names of events that have other rules.' }),
+    unchanged: Type.Integer({ description: 'Events whose rules were the same already.' }),
+    left_out: Type.Array(
+      Type.Object({
+        event: nullable(Type.String({ description: 'Null: no event of the file.' })),
+        property: nullable(Type.String({ description: 'Null: the event itself.' })),
+        detail: Type.String(),
+      }),
+      { description: 'Everything in the file that a plan of Sluice does not compare.' },
+    ),
+  },
+  { title: 'ImportedPlan' },
+);
 
 /** The fields that a new one has unless they are sent. */
 export const planned_event_defaults: Omit<PlannedEventFields, 'event'> = {

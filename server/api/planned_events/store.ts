@@ -18,6 +18,11 @@ export function listPlannedEvents(team_id: number): List {
   };
 }
 
+/** All events of the project's tracking plan. The caller has begun a change of rules. */
+export function allPlannedEvents(tx: Transaction, team_id: number): Promise<PlannedEventRow[]> {
+  return tx.rows(sql`SELECT ${columns} FROM planned_events e WHERE e.team_id = ${team_id}`);
+}
+
 /** The planned events of all projects of an organization, the oldest first. */
 export function listPlannedEventsOf(
   db: Queryable,

@@ -172,6 +172,11 @@ export const groups: ApiReference['groups'] = [
         description: 'A range of rows as files, once: asked for, counted, fetched in parts.',
       },
       {
+        name: 'lake_tables',
+        label: 'Tables of the lake',
+        description: 'Iceberg tables that exports and other writers fill: rows, files, snapshots.',
+      },
+      {
         name: 'erasures',
         label: 'Erasures',
         description:

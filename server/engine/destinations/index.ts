@@ -1,9 +1,10 @@
 import type { DestinationDefinition } from '../model/destination/destination.ts';
-import { azureblob } from './azureblob/azureblob.ts';
+import { azureblob, azureblob_place } from './azureblob/azureblob.ts';
 import { bigquery } from './bigquery/bigquery.ts';
 import { clickhouse } from './clickhouse/clickhouse.ts';
+import { defineDelta } from './delta/delta.ts';
 import { file, file_place } from './file/file.ts';
-import { gcs } from './gcs/gcs.ts';
+import { gcs, gcs_place } from './gcs/gcs.ts';
 import { http } from './http/http.ts';
 import { defineIceberg } from './iceberg/iceberg.ts';
 import { mysql } from './mysql/mysql.ts';
@@ -22,6 +23,7 @@ export const destinations: readonly DestinationDefinition[] = [
   azureblob,
   gcs,
   defineIceberg([file_place, s3_place]),
+  defineDelta([file_place, s3_place, gcs_place, azureblob_place]),
   postgres,
   redshift,
   snowflake,

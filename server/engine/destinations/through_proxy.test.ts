@@ -60,7 +60,8 @@ const over_http: Record<string, Record<string, unknown>> = {
     schema: 'S',
   },
 };
-const other_ways = ['File', 'MySQL', 'NoOp', 'Postgres', 'Redshift'];
+/** `Delta` writes its files as `File` and the object stores do. */
+const other_ways = ['Delta', 'File', 'MySQL', 'NoOp', 'Postgres', 'Redshift'];
 
 let proxy: ConnectProxy;
 let outbound: Outbound;

@@ -8,6 +8,7 @@ export const notice_events = [
   'unusual_volume',
   'rejecting',
   'table_gone',
+  'schema_drift',
   'paused_automatically',
 ] as const;
 

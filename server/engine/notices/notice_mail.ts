@@ -27,6 +27,7 @@ const words: Record<NoticeEvent, string> = {
   unusual_volume: 'unusual volume',
   rejecting: 'refused rows',
   table_gone: 'table is gone',
+  schema_drift: 'other columns',
   paused_automatically: 'paused',
   recovered: 'recovered',
 };

@@ -92,6 +92,8 @@ function headingOf(type: NoticeBody['type'], name: string): string {
       return `The destination refuses rows of the export ${name}`;
     case 'batch_export.table_gone':
       return `The table of the export ${name} is gone`;
+    case 'batch_export.schema_drift':
+      return `The columns of the export ${name} differ from its events`;
     case 'batch_export.paused_automatically':
       return `The export ${name} was paused`;
   }

@@ -24,6 +24,7 @@ const severities: Record<Exclude<NoticeEvent, 'recovered'>, Severity> = {
   late: 'warning',
   rejecting: 'warning',
   table_gone: 'error',
+  schema_drift: 'info',
   unusual_volume: 'warning',
 };
 

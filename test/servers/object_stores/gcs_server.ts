@@ -129,6 +129,8 @@ function putObject(bucket: Bucket, url: URL, request: http.IncomingMessage, byte
   const name = url.searchParams.get('name') ?? '';
   if (url.searchParams.get('uploadType') !== 'media' || name === '')
     throw new Refused(400, 'invalid');
+  if (url.searchParams.get('ifGenerationMatch') === '0' && bucket.objects.has(name))
+    throw new Refused(412, 'conditionNotMet');
   bucket.objects.set(name, {
     bytes,
     content_type: String(request.headers['content-type']),
@@ -146,11 +148,13 @@ function listObjects(bucket: Bucket, url: URL): Answer {
     prefix = '',
     delimiter,
     pageToken = '',
+    startOffset = '',
   } = Object.fromEntries(url.searchParams) as Record<string, string>;
   const isDirect = (name: string) =>
     delimiter === undefined || !name.slice(prefix.length).includes(delimiter);
   const names = [...bucket.objects.keys()]
     .filter((name) => name.startsWith(prefix) && isDirect(name) && name > pageToken)
+    .filter((name) => name >= startOffset)
     .sort();
   const page = names.slice(0, page_size);
   const more = names.length > page_size ? { nextPageToken: page.at(-1) } : {};

@@ -35,11 +35,12 @@ const secret_key = 'a-secret-that-only-tests-have';
  * Starts `s3rver` behind a front that adds what it lacks: it checks signatures (s3rver takes any
  * secret), and it knows ListMultipartUploads, ListParts, AbortMultipartUpload and the error of an
  * upload that is gone, all over s3rver's own folder of uploads. The bucket `locked` takes bytes
- * with their MD5 alone, as AWS does where there is Object Lock.
+ * with their MD5 alone, as AWS does where there is Object Lock. The bucket `overwrites` ignores
+ * If-None-Match, as some stores do.
  */
 export async function openS3Server(
   buckets: string[],
-  { locked = '' }: { locked?: string } = {},
+  { locked = '', overwrites = '' }: { locked?: string; overwrites?: string } = {},
 ): Promise<S3Server> {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-s3-'));
   const S3rver = createRequire(import.meta.url)('s3rver') as new (options: object) => S3Rver;
@@ -48,10 +49,13 @@ export async function openS3Server(
     address: '127.0.0.1',
     silent: true,
     directory,
-    configureBuckets: [...buckets, locked].filter(Boolean).map((name) => ({ name, configs: [] })),
+    configureBuckets: [...buckets, locked, overwrites]
+      .filter(Boolean)
+      .map((name) => ({ name, configs: [] })),
   });
   const { port } = await rver.run();
   const encrypted: string[] = [];
+  const conditional = new Set<string>();
   const front = await openFaultyServer((request, response) => {
     if (request.headers['x-amz-server-side-encryption'] === 'AES256')
       encrypted.push(`${request.method} ${request.url}`);
@@ -59,6 +63,8 @@ export async function openS3Server(
     if (problem !== undefined) return refuse(request, response, 403, problem);
     if (locked !== '' && isWithoutDigest(request, locked))
       return refuse(request, response, 400, 'InvalidRequest', needs_digest);
+    if (isTaken(directory, request, conditional, overwrites))
+      return refuse(request, response, 412, 'PreconditionFailed');
     const answer = answerUploads(directory, request);
     if (answer !== undefined)
       return void response
@@ -107,6 +113,25 @@ function isWithoutDigest(request: http.IncomingMessage, bucket: string): boolean
     String(request.url).startsWith(`/${bucket}/`) &&
     request.headers['content-md5'] === undefined
   );
+}
+
+/**
+ * Has an object the name of a request that wants none there? The first request of a name that is
+ * under way has it already: `names` are of those.
+ */
+function isTaken(
+  directory: string,
+  { method, url = '', headers }: http.IncomingMessage,
+  names: Set<string>,
+  overwrites: string,
+): boolean {
+  const path = decodeURIComponent(new URL(url, 'http://host').pathname);
+  if (method === 'DELETE') names.delete(path);
+  if (method !== 'PUT' || headers['if-none-match'] !== '*') return false;
+  if (overwrites !== '' && path.startsWith(`/${overwrites}/`)) return false;
+  if (names.has(path) || existsSync(join(directory, `${path}._S3rver_object`))) return true;
+  names.add(path);
+  return false;
 }
 
 /** AWS Signature Version 4 over the request as it came in. */

@@ -26,6 +26,7 @@ const of_the_data: Record<string, string[]> = {
   S3: ['bucket_name', 'region'],
   GCS: ['bucket_name'],
   Iceberg: ['storage', 'bucket_name', 'region'],
+  Delta: ['storage', 'bucket_name', 'region'],
   Redshift: ['mode', 'bucket_name', 'region'],
 };
 

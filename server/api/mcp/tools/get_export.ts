@@ -18,6 +18,7 @@ const fields = [
   'freshness_seconds',
   'rejected_rows',
   'next_run',
+  'waiting_schema',
   'created_at',
   'last_updated_at',
   'managed_by',

@@ -1,6 +1,12 @@
-import type { DestinationDefinition } from '../../model/destination/destination.ts';
-import { defineObjectStore } from '../object_store/define.ts';
-import { azureblob_config, azureblobViolations } from './config.ts';
+import type {
+  DestinationDefinition,
+  DestinationDeps,
+} from '../../model/destination/destination.ts';
+import type { LakePlace } from '../lake/place.ts';
+import { defineObjectStore, smallFiles } from '../object_store/define.ts';
+import type { ObjectStore } from '../object_store/object_store.ts';
+import { accessOf, azureblob_config, azureblobViolations } from './config.ts';
+import type { AzureBlobConfig } from './config.ts';
 import { readConnectionString } from './connection_string.ts';
 import { openContainer } from './container.ts';
 
@@ -14,8 +20,23 @@ export const azureblob: DestinationDefinition<typeof azureblob_config> = defineO
   connection: ['connection_string', 'account_name', 'account_key', 'sas_token', 'endpoint_url'],
   validate: azureblobViolations,
   place: (config) => endpointIn(config.connection_string ?? ''),
-  openStore: (config, deps) => openContainer(config, deps.outbound, deps.signal),
+  openStore,
 });
+
+/** A place for tables in a container. */
+export const azureblob_place: LakePlace = {
+  definition: azureblob,
+  openFiles: (config, deps) => smallFiles(openStore(config as AzureBlobConfig, deps)),
+  root: (config) => {
+    const { endpoint } = accessOf(config as AzureBlobConfig);
+    const host = new URL(endpoint).host.replace('.blob.', '.dfs.');
+    return `abfss://${String(config['container_name'])}@${host}/`;
+  },
+};
+
+function openStore(config: AzureBlobConfig, deps: DestinationDeps): Promise<ObjectStore> {
+  return openContainer(config, deps.outbound, deps.signal);
+}
 
 /**
  * The account that a connection string leads to; its key may change without the data lying

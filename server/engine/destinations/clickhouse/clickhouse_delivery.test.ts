@@ -21,7 +21,7 @@ import { checkClickHouse } from './check.ts';
 import { clickhouse } from './clickhouse.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { clickHouseError } from './faults.ts';
-import { keyClauses } from './table.ts';
+import { keyClauses, sortingColumns } from './table.ts';
 import {
   openAroundTests,
   deps,
@@ -227,4 +227,19 @@ test('the keys of a table are taken over word for word, without what follows the
     ],
   ];
   for (const [engine, keys] of cases) assert.equal(keyClauses(engine), keys);
+});
+
+test('a sorting key is read as the server describes it', () => {
+  const cases: [string, string[]][] = [
+    ['number', ['number']],
+    ['(number)', ['number']],
+    ['shop, number', ['shop', 'number']],
+    ['(`Order Id`)', ['Order Id']],
+    ['`a, b`, `x\\`y\\\\`, c', ['a, b', 'x`y\\', 'c']],
+    ['`(b)`', ['(b)']],
+    ['(a + 1)', ['a + 1']],
+    ['lower(shop), number', ['lower(shop)', 'number']],
+    ['', []],
+  ];
+  for (const [key, columns] of cases) assert.deepEqual(sortingColumns(key), columns, key);
 });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { NonRetryableError } from '../../model/destination/errors.ts';
 import { identifier, literal } from '../formats/expression.ts';
 import type { Column, ColumnType } from '../../model/models/column.ts';
@@ -212,7 +213,8 @@ export async function checkTable(
 function checkMerging(name: string, table: Table, layout: Layout): void {
   const merge = mergeOf(layout);
   if (merge === undefined) return;
-  const isKeyed = table.sorting_key.split(', ').sort().join() === merge.key.toSorted().join();
+  const sorting = sortingColumns(table.sorting_key).sort();
+  const isKeyed = isDeepStrictEqual(sorting, merge.key.toSorted());
   if (!table.engine.includes('Replacing') || !isKeyed)
     throw new NonRetryableError(
       'table_unsuitable',
@@ -275,6 +277,18 @@ export async function createStage(
       `ALTER TABLE ${name} MODIFY COLUMN ${identifier(version_column)} UInt256 MATERIALIZED
         ${versionExpression(layout, merge)}`,
     );
+}
+
+/**
+ * Returns the columns of a sorting key as the server describes it: names in backticks where they
+ * need them, and of newer servers a single one in parentheses. An expression stays as it is.
+ */
+export function sortingColumns(key: string): string[] {
+  const inside = /^\((.*)\)$/s.exec(key)?.[1] ?? key;
+  const parts = inside.match(/`(?:[^`\\]|\\.)*`|[^,`\s](?:[^,`]*)/gs) ?? [];
+  return parts.map((part) =>
+    part.startsWith('`') ? part.slice(1, -1).replaceAll(/\\(.)/gs, '$1') : part,
+  );
 }
 
 const engine_token = /'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|"(?:[^"\\]|\\.)*"|\w+|[^\w]/gs;

@@ -23,7 +23,7 @@ const usual_memory_mb_max = 1_024;
  */
 export async function* readParquet(
   bytes: AsyncIterable<Buffer>,
-  columns: Pick<Column, 'name' | 'type'>[],
+  columns: Pick<Column, 'name'>[],
   memory_mb_max = usual_memory_mb_max,
 ): AsyncGenerator<ValueRow> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-verify-'));

@@ -28,12 +28,6 @@ export function tableSchema(
   own: Record<string, TSchema>,
   folder: string,
 ) {
-  const keys = Object.fromEntries(
-    places.flatMap(({ definition }) => {
-      const properties = definition.config.properties as Record<string, TSchema>;
-      return ownKeys(definition).map((key) => [key, Type.Optional(properties[key]!)]);
-    }),
-  );
   return Type.Object(
     {
       storage: Type.Unsafe<string>({
@@ -50,9 +44,32 @@ export function tableSchema(
           description: `The files lie below this folder, in \`${folder}\`.`,
         }),
       ),
-      ...keys,
+      ...keysOf(places),
     },
     { additionalProperties: false },
+  );
+}
+
+/** The keys of every place, each once: one that several have tells what it means for each. */
+function keysOf(places: readonly LakePlace[]): Record<string, TSchema> {
+  const found = new Map<string, { label: string; schema: TSchema }[]>();
+  for (const { definition } of places)
+    for (const key of ownKeys(definition)) {
+      const schema = (definition.config.properties as Record<string, TSchema>)[key]!;
+      found.set(key, [...(found.get(key) ?? []), { label: definition.label, schema }]);
+    }
+  const told = ({ schema }: { schema: TSchema }) =>
+    (schema as { description?: string }).description;
+  return Object.fromEntries(
+    [...found].map(([key, uses]) => {
+      const { schema } = uses[0]!;
+      const differs = uses.some((use) => told(use) !== told(uses[0]!));
+      const description = uses
+        .filter((use) => told(use) !== undefined)
+        .map((use) => `${use.label}: ${told(use)}`)
+        .join(' ');
+      return [key, Type.Optional(differs ? { ...schema, description } : schema)];
+    }),
   );
 }
 

@@ -1,48 +1,27 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { destinationDeps } from '../../../../test/destinations/destination_deps.ts';
-import { eventually } from '../../../../test/eventually.ts';
 import { withVariables } from '../../../../test/with_variables.ts';
-import { listen } from '../../../../test/servers/loopback.ts';
+import { startMoto, without_moto } from '../../../../test/servers/moto.ts';
+import type { Moto } from '../../../../test/servers/moto.ts';
 import { s3 } from '../s3/s3.ts';
 import { sdk } from './s3_client.ts';
-
-// Installed by `python3 -m venv peers/moto && peers/moto/bin/pip install 'moto[server,s3,sts]'`.
-const program = ['peers/moto/bin/moto_server', 'moto_server'].find(
-  (one) => spawnSync(one, ['--help']).status === 0,
-);
-const skip = program === undefined ? 'moto (PyPI, moto[server]) is not installed.' : false;
 
 const role = {
   aws_role_arn: 'arn:aws:iam::123456789012:role/exports',
   aws_external_id: 'sluice-organization',
 };
 const keys = { aws_access_key_id: 'testing', aws_secret_access_key: 'testing' };
+let moto: Moto | undefined;
 let endpoint = '';
-let stop = async (): Promise<unknown> => undefined;
 
 before(async () => {
-  if (program === undefined) return;
-  const holder = await listen(createServer());
-  const { port } = holder.address() as AddressInfo;
-  holder.close();
-  const server = spawn(program, ['-H', '127.0.0.1', '-p', String(port)], { stdio: 'ignore' });
-  endpoint = `http://127.0.0.1:${port}`;
-  stop = async () => {
-    server.kill();
-    return once(server, 'exit');
-  };
-  await eventually(
-    'moto does not answer.',
-    async () => (await fetch(`${endpoint}/moto-api/`).catch(() => undefined)) !== undefined,
-  );
+  if (without_moto !== false) return;
+  moto = await startMoto();
+  ({ endpoint } = moto);
   const client = new (sdk().S3Client)({
     endpoint,
     region: 'us-east-1',
@@ -51,7 +30,7 @@ before(async () => {
   });
   await client.send(new (sdk().CreateBucketCommand)({ Bucket: 'exports' }));
 });
-after(() => stop());
+after(() => moto?.close());
 
 async function statuses(config: object): Promise<string[]> {
   const deps = destinationDeps();
@@ -66,11 +45,15 @@ async function statuses(config: object): Promise<string[]> {
   return steps.map(({ name }) => name);
 }
 
-test('moto: an access key assumes a role, which writes, reads and removes', { skip }, async () => {
-  assert.equal((await statuses({ ...keys, ...role })).length, 4);
-});
+test(
+  'moto: an access key assumes a role, which writes, reads and removes',
+  { skip: without_moto },
+  async () => {
+    assert.equal((await statuses({ ...keys, ...role })).length, 4);
+  },
+);
 
-test('moto: a web identity of the server assumes a role', { skip }, async () => {
+test('moto: a web identity of the server assumes a role', { skip: without_moto }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-token-'));
   const file = join(folder, 'token');
   writeFileSync(file, 'a.web.token');

@@ -22,6 +22,7 @@ import type { Attempt, WatchedAttempt } from './attempt.ts';
 import { requireNewest, requireReplacement, requireWhole } from './replacing.ts';
 import { sayLarge, sayRemoved } from './left_out.ts';
 import { requireKeys } from './require_keys.ts';
+import { tellSchemaChange } from './schema_drift.ts';
 import { countUnfit, sayNewColumns, sayUnfit } from './unfit_values.ts';
 import { slicesOf } from './slices_of.ts';
 import { writeSlices } from './write_slices.ts';
@@ -103,6 +104,7 @@ async function deliver(attempt: Attempt, onStall: (isStalled: boolean) => void):
   await sayRemoved(attempt);
   await sayLarge(attempt);
   await sayNewColumns(attempt);
+  await tellSchemaChange(attempt);
   requireWhole(run, total);
   requireReplacement(attempt, total);
   clock.enter(slices.length === 0 ? 'committed' : 'sent');

@@ -4,6 +4,7 @@ import { rest_column, unfitProperties } from '../../model/schema/typed_relation.
 import { ask } from '../source/source.ts';
 import { readingOf, say } from './attempt.ts';
 import type { Attempt } from './attempt.ts';
+import { tellMisfits } from './schema_drift.ts';
 
 const named_max = 5;
 
@@ -42,12 +43,16 @@ export async function sayUnfit(attempt: Attempt, unfit: Unfit[]): Promise<void> 
     return `${name} ${values}`;
   });
   const others = unfit.length > named_max ? ` and ${unfit.length - named_max} more` : '';
-  await say(
-    attempt,
-    'WARNING',
+  const sentence =
     `${counted(total, 'value')} did not fit the type of the column and stayed whole in ` +
-      `${rest_column}: ${names.join(', ')}${others}. To give them a column, add their property ` +
-      'to the schema with a wider type.',
+    `${rest_column}: ${names.join(', ')}${others}. To give them a column, add their property ` +
+    'to the schema with a wider type.';
+  await say(attempt, 'WARNING', sentence);
+  const most = unfit.slice(0, named_max);
+  await tellMisfits(
+    attempt,
+    sentence,
+    most.map((one) => ({ property: one.property, values_unfit: Number(one.unfit) })),
   );
 }
 

@@ -20,6 +20,7 @@ const time_limit_ms = 60_000;
  */
 export function bucketPlace(
   place: S3Place & { prefix?: string },
+  team_id: number,
   { outbound, log, clock }: Pick<Engine, 'outbound' | 'log' | 'clock'>,
 ): LakePlace {
   const scheme = `s3://${place.bucket_name}/`;
@@ -42,13 +43,14 @@ export function bucketPlace(
         }),
   };
   return {
-    root: `${scheme}${folder}lake`,
+    // Projects may share a bucket, and keys reach everything below a location.
+    root: `${scheme}${folder}lake/${team_id}`,
     config,
     writeFile: (uri, text) => bucket().put(keyOf(uri), text),
     prepare: async () => undefined,
     readFile: async (uri) => {
       const stream = await bucket().read(keyOf(uri));
-      return stream && Buffer.concat(await stream.toArray()).toString('utf8');
+      return stream && Buffer.concat(await stream.toArray());
     },
     removeAll: async (location) => {
       const opened = bucket();

@@ -7,21 +7,22 @@ import type { LakePlace } from './lake_place.ts';
 const scheme = 'file://';
 
 /**
- * The server's export folder, with a folder in it for new tables of the project. Clients on the
- * same machine read and write files there by their paths, as far as the system lets them; nothing
- * is vended. Guarantee: nothing outside of the export folder is read or written, also where a part
- * of a path is a symbolic link.
+ * The folder of the project's tables in the server's export folder. Clients on the same machine
+ * read and write files there by their paths, as far as the system lets them; nothing is vended.
+ * Guarantee: nothing outside of the folder of the project is read or written, also where a part of
+ * a path is a symbolic link.
  */
 export function folderPlace(export_dir: string, team_id: number): LakePlace {
+  const root = join(export_dir, 'lake', String(team_id));
   const createFolder = async (path: string) => {
     await createFolders(path);
-    await requireInside(export_dir, path);
+    await requireInside(root, path);
   };
   return {
-    root: scheme + join(export_dir, 'lake', String(team_id)),
+    root: scheme + root,
     config: {},
     writeFile: async (uri, text) => {
-      const path = pathOf(export_dir, uri);
+      const path = pathOf(root, uri);
       await createFolder(dirname(path));
       const file = await open(path, 'wx');
       try {
@@ -34,22 +35,22 @@ export function folderPlace(export_dir: string, team_id: number): LakePlace {
     },
     // Some clients do not create the folders of the files that they write.
     prepare: async (location) => {
-      const path = pathOf(export_dir, location);
+      const path = pathOf(root, location);
       for (const part of ['data', 'metadata']) await createFolder(join(path, part));
     },
     readFile: async (uri) => {
-      const path = pathOf(export_dir, uri);
+      const path = pathOf(root, uri);
       try {
-        await requireInside(export_dir, dirname(path));
-        return await readFile(path, 'utf8');
+        await requireInside(root, dirname(path));
+        return await readFile(path);
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
         throw error;
       }
     },
     removeAll: async (location) => {
-      const path = pathOf(export_dir, location);
-      await requireInside(export_dir, dirname(path));
+      const path = pathOf(root, location);
+      await requireInside(root, dirname(path));
       await rm(path, { recursive: true, force: true });
     },
     grant: async () => undefined,

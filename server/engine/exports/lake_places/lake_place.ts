@@ -23,8 +23,8 @@ export type LakePlace = {
   writeFile: WriteFile;
   /** Creates the folders of a table that a client is about to write; a bucket needs none. */
   prepare(location: string): Promise<void>;
-  /** The text of a file; undefined where there is none. */
-  readFile(uri: string): Promise<string | undefined>;
+  /** The content of a file; undefined where there is none. */
+  readFile(uri: string): Promise<Buffer | undefined>;
   /** Removes every file below the location. */
   removeAll(location: string): Promise<void>;
   /**

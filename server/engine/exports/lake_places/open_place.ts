@@ -29,7 +29,7 @@ export async function openLakePlace(
   if (stored === undefined)
     throw new LakeRefused('NotFoundException', `The project has no export ${storage_id}.`);
   const config = loadConfig(engine.secrets, storage_id, stored);
-  if (isBucket(config)) return bucketPlace(placeOf(config, engine), engine);
+  if (isBucket(config)) return bucketPlace(placeOf(config, engine), team_id, engine);
   if (typeof config['bucket_name'] === 'string' || typeof config['container_name'] === 'string')
     throw new LakeRefused(
       'UnsupportedOperationException',

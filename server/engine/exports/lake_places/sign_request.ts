@@ -69,7 +69,7 @@ function isOfTable(path: string, { searchParams }: URL, method: string, key: str
   return (
     path === '' &&
     method === 'GET' &&
-    `${prefix}/`.startsWith(`${key}/`) &&
+    prefix.startsWith(`${key}/`) &&
     [...searchParams.keys()].every((one) => plain.includes(one) || others.includes(one))
   );
 }

@@ -50,6 +50,7 @@ const unreachable: Record<string, Record<string, unknown>> = {
   },
   BigQuery: { project_id: 'a-project', dataset_id: 'd', ...account },
   ClickHouse: { url: `https://${nowhere}:8443`, user: 'u', password: 'a-password', database: 'd' },
+  Delta: { storage: 'File', prefix: 'not-a-folder', table: 'events' },
   File: { prefix: 'not-a-folder/events' },
   GCS: {
     bucket_name: 'events',

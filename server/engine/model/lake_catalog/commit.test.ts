@@ -6,6 +6,7 @@ import sql from 'sql-template-tag';
 import { shareHarness } from '../../../../test/harness.ts';
 import { parseExactJson } from '../../../platform/exact_json.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
+import { readMetadata } from './read_metadata.ts';
 import { commitTable, createByCommit, createTable, registerTable } from './commit.ts';
 import type { Commit, Surroundings } from './commit.ts';
 import { createNamespace, dropNamespace, findNamespace, holdNamespace } from './namespaces.ts';
@@ -303,7 +304,7 @@ test('a table that its writer prepared is made by one commit, snapshot included'
         batch_export_id: null,
       },
       table.metadata_location,
-      files.get(table.metadata_location)!,
+      readMetadata(files.get(table.metadata_location)!),
       surroundings.now_ms,
     ),
   );

@@ -8,7 +8,8 @@ import { longOf } from './fields.ts';
 import { metadataText, newMetadata } from './metadata.ts';
 import type { NewTable, TableMetadata } from './metadata.ts';
 import type { Namespace } from './namespaces.ts';
-import { madeMetadata, readMetadata, unmadeMetadata } from './read_metadata.ts';
+import { madeMetadata, unmadeMetadata } from './read_metadata.ts';
+import type { ReadMetadata } from './read_metadata.ts';
 import { checkRequirements, requireCreate } from './requirements.ts';
 import { appended, openTextCache } from './snapshot_texts.ts';
 import { insertTable, metadataUri, movePointer, storedTexts } from './tables.ts';
@@ -80,17 +81,16 @@ async function storeNew(
 }
 
 /**
- * Enters a table that has a metadata file already, whose text is given; the file stays as it is.
- * Throws 409 if the name is taken and 400 for a text that is no metadata.
+ * Enters a table that has a metadata file already, which was read; the file stays as it is. Throws
+ * 409 if the name is taken.
  */
 export async function registerTable(
   tx: Transaction,
   place: NewTablePlace,
   metadata_location: string,
-  text: string,
+  { metadata, snapshots, log }: ReadMetadata,
   now_ms: number,
 ): Promise<LakeTable> {
-  const { metadata, snapshots, log } = readMetadata(text);
   const draft = openDraft(metadata, [], now_ms);
   for (const snapshot of snapshots) {
     const id = keyOf(longOf(snapshot, 'snapshot-id'));

@@ -1,7 +1,7 @@
 import { parseExactJson } from '../../../platform/exact_json.ts';
 import { isFields } from '../../../platform/fields.ts';
 import type { Fields } from '../../../platform/fields.ts';
-import { intOf, listOf, longOf, objectAt, textOf, textsAt } from './fields.ts';
+import { intOf, listOf, longAt, longOf, objectAt, textOf, textsAt } from './fields.ts';
 import { checkedSchema } from './fresh_schema.ts';
 import { format_versions } from './metadata.ts';
 import type { TableMetadata } from './metadata.ts';
@@ -49,12 +49,22 @@ export function madeMetadata(metadata: TableMetadata): TableMetadata {
   };
 }
 
-/** The parts of a metadata file; throws 400 for a text that is none. */
-export function readMetadata(text: string): {
-  metadata: TableMetadata;
-  snapshots: Fields[];
-  log: Fields[];
-} {
+/** The parts of a metadata file. */
+export type ReadMetadata = { metadata: TableMetadata; snapshots: Fields[]; log: Fields[] };
+
+/** The URIs that metadata names: of the table, and of every file but those in manifests. */
+export function namedFiles({ metadata, snapshots }: ReadMetadata): string[] {
+  const { location, statistics = [], 'partition-statistics': parts = [] } = metadata;
+  return [
+    location,
+    ...metadata['metadata-log'].map((one) => one['metadata-file']),
+    ...snapshots.flatMap((one) => one['manifest-list'] ?? one['manifests'] ?? []),
+    ...[...statistics, ...parts].map((one) => one['statistics-path']),
+  ].map(String);
+}
+
+/** Reads the parts of a metadata file; throws 400 for a text that is none. */
+export function readMetadata(text: string): ReadMetadata {
   let parsed: unknown;
   try {
     parsed = parseExactJson(text);
@@ -67,12 +77,17 @@ export function readMetadata(text: string): {
   textOf(rest, 'table-uuid');
   textOf(rest, 'location');
   for (const schema of listOf(rest, 'schemas')) checkedSchema(schema);
-  for (const name of ['partition-specs', 'sort-orders']) listOf(rest, name);
-  for (const name of ['last-column-id', 'current-schema-id', 'default-spec-id']) intOf(rest, name);
+  requireOne(rest, 'schemas', 'schema-id', 'current-schema-id');
+  requireOne(rest, 'partition-specs', 'spec-id', 'default-spec-id');
+  requireOne(rest, 'sort-orders', 'order-id', 'default-sort-order-id');
+  intOf(rest, 'last-column-id');
+  for (const name of ['metadata-log', 'statistics', 'partition-statistics'])
+    objectsOf(rest[name] ?? [], name);
   const refs = objectAt(rest['refs'] ?? {}, 'refs');
   for (const ref of Object.values(refs)) longOf(objectAt(ref, 'refs'), 'snapshot-id');
   const current = rest['current-snapshot-id'] ?? -1;
   if (current === -1) delete rest['current-snapshot-id'];
+  else longAt(current, 'current-snapshot-id');
   const metadata = {
     'last-sequence-number': 0,
     'metadata-log': [],
@@ -83,10 +98,23 @@ export function readMetadata(text: string): {
         ? refs
         : { ...refs, main: { 'snapshot-id': current, type: 'branch' } },
   } as unknown as TableMetadata;
-  return { metadata, snapshots: objectsOf(snapshots), log: objectsOf(log) };
+  return {
+    metadata,
+    snapshots: objectsOf(snapshots, 'snapshots'),
+    log: objectsOf(log, 'snapshot-log'),
+  };
 }
 
-function objectsOf(list: unknown): Fields[] {
-  if (!Array.isArray(list)) throw badRequest('snapshots and snapshot-log must be lists.');
-  return list.map((one) => objectAt(one, 'A snapshot'));
+/** Throws 400 unless the list has the entry that is the current one, and only whole entries. */
+function requireOne(fields: Fields, list: string, id: string, current: string): void {
+  const wanted = intOf(fields, current);
+  const entries = objectsOf(fields[list], list);
+  for (const entry of entries) objectsOf(entry['fields'], `${list}.fields`);
+  if (!entries.some((one) => one[id] === wanted))
+    throw badRequest(`${current} is ${wanted}, and ${list} has no such entry.`);
+}
+
+function objectsOf(list: unknown, name: string): Fields[] {
+  if (!Array.isArray(list)) throw badRequest(`${name} must be a list.`);
+  return list.map((one) => objectAt(one, name));
 }

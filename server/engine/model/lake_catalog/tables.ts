@@ -217,6 +217,13 @@ export async function readWhole(
   );
 }
 
+/** Returns true if a table of any project has its files at the location or below it. */
+export async function hasTableIn(db: Queryable, location: string): Promise<boolean> {
+  const row = await db.row(sql`SELECT 1 FROM lake_tables
+    WHERE location = ${location} OR starts_with(location, ${`${location}/`}) LIMIT 1`);
+  return row !== undefined;
+}
+
 /** Removes a table from the catalog; its files stay. */
 export async function dropTable(tx: Transaction, { id }: LakeTable): Promise<void> {
   await tx.run(sql`DELETE FROM lake_tables WHERE id = ${id}::uuid`);

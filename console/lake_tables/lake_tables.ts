@@ -1,0 +1,42 @@
+import type { LakeTable } from '../../server/api/lake_tables/schema.ts';
+import { pageQuery } from '../http/page_number.ts';
+import { pathTo } from '../http/path.ts';
+import { reading } from '../http/reading.ts';
+
+const tables = '/api/projects/:project_id/lake_tables/';
+const one = '/api/projects/:project_id/lake_tables/:id/';
+
+/** A page of the tables of a project. */
+export function lakeTables(project_id: string, page: number) {
+  return reading(pathTo(tables, { project_id }, pageQuery(page)));
+}
+
+/** The tables that an export writes. */
+export function tablesOfExport(project_id: string, batch_export: string) {
+  return reading(pathTo(tables, { project_id }, { batch_export, limit: 1 }));
+}
+
+/** A table with its schema. */
+export function lakeTable(project_id: string, id: string) {
+  return reading(pathTo(one, { project_id, id }));
+}
+
+/** A page of the snapshots of a table. */
+export function snapshotsOf(project_id: string, id: string, page: number) {
+  return reading(pathTo(`${one}snapshots/`, { project_id, id }, pageQuery(page)));
+}
+
+/** The sizes of the files of a table, which the server reads from its storage: once for a visit. */
+export function filesOf(project_id: string, id: string) {
+  return reading(pathTo(`${one}files/`, { project_id, id }), { polls: false });
+}
+
+/** The full name of a table, as readers write it. */
+export function nameOf({ namespace, name }: Pick<LakeTable, 'namespace' | 'name'>): string {
+  return `${namespace}.${name}`;
+}
+
+/** A number for people; one that the table's writers did not tell is a dash. */
+export function told(number: number | null): string {
+  return number === null ? '–' : number.toLocaleString('en');
+}

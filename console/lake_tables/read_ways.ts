@@ -1,0 +1,159 @@
+/** The table that is read, and the catalog that has it. */
+export type ReadTable = {
+  /** The address of the catalog. */
+  uri: string;
+  project_id: string;
+  namespace: string;
+  name: string;
+  metadata_location: string;
+};
+
+/** A way to read a table: its text, with `API_KEY` for the key, and how far it was tried. */
+export type ReadWay = { reader: string; text: string; tried: string };
+
+/** Lists the ways to read a table. `npm run lake` runs those that say so, word by word. */
+export function readWays(table: ReadTable): ReadWay[] {
+  return ways.map(({ textOf, ...way }) => ({ ...way, text: textOf(table) }));
+}
+
+const ways: (Omit<ReadWay, 'text'> & { textOf: (table: ReadTable) => string })[] = [
+  {
+    reader: 'DuckDB',
+    tried: 'Run with DuckDB 1.5.5.',
+    textOf: (table) =>
+      [...attached(table), `SELECT * FROM lake.${named(table, '"')} LIMIT 10;`].join('\n'),
+  },
+  {
+    reader: 'Spark',
+    tried: 'Run with Spark 4.0.1 and Iceberg 1.10.0. The jar is on Maven Central.',
+    textOf: (table) =>
+      [
+        'from pyspark.sql import SparkSession',
+        '',
+        'spark = (',
+        '    SparkSession.builder',
+        '    .config("spark.jars", "iceberg-spark-runtime-4.0_2.13-1.10.0.jar")',
+        '    .config("spark.sql.catalog.lake", "org.apache.iceberg.spark.SparkCatalog")',
+        '    .config("spark.sql.catalog.lake.type", "rest")',
+        `    .config("spark.sql.catalog.lake.uri", ${JSON.stringify(table.uri)})`,
+        `    .config("spark.sql.catalog.lake.warehouse", "${table.project_id}")`,
+        '    .config("spark.sql.catalog.lake.token", "API_KEY")',
+        '    .getOrCreate()',
+        ')',
+        `spark.sql(${JSON.stringify(`SELECT * FROM lake.${named(table, '`')} LIMIT 10`)}).show()`,
+      ].join('\n'),
+  },
+  {
+    reader: 'pandas',
+    tried: 'Run with PyIceberg 0.12.0.',
+    textOf: (table) => `${loaded(table)}\ntable.scan(limit=10).to_pandas()`,
+  },
+  {
+    reader: 'polars',
+    tried: 'Run with polars 2.1.0 and PyIceberg 0.12.0.',
+    textOf: (table) =>
+      `import polars\n${loaded(table)}\npolars.scan_iceberg(table).head(10).collect()`,
+  },
+  {
+    reader: 'ClickHouse',
+    tried: 'Run with ClickHouse 26.7.',
+    textOf: (table) =>
+      [
+        'SET allow_database_iceberg = 1;',
+        `CREATE DATABASE lake ENGINE = DataLakeCatalog(${quoted(`${table.uri}/v1`, "'")})`,
+        `SETTINGS catalog_type = 'rest', warehouse = '${table.project_id}',`,
+        "  auth_header = 'Authorization: Bearer API_KEY';",
+        `SELECT * FROM lake.${quoted(`${table.namespace}.${table.name}`, '`')} LIMIT 10;`,
+      ].join('\n'),
+  },
+  {
+    reader: 'Trino',
+    tried: 'Not run here: Trino needs Java 25. The file is etc/catalog/lake.properties.',
+    textOf: (table) =>
+      [
+        'connector.name=iceberg',
+        'iceberg.catalog.type=rest',
+        `iceberg.rest-catalog.uri=${table.uri}`,
+        `iceberg.rest-catalog.warehouse=${table.project_id}`,
+        'iceberg.rest-catalog.security=OAUTH2',
+        'iceberg.rest-catalog.oauth2.token=API_KEY',
+        'iceberg.rest-catalog.vended-credentials-enabled=true',
+        'fs.s3.enabled=true',
+        '',
+        `-- SELECT * FROM lake.${named(table, '"')} LIMIT 10`,
+      ].join('\n'),
+  },
+  {
+    reader: 'Snowflake',
+    tried: 'Not run here: it needs an account, and files in a bucket.',
+    textOf: (table) =>
+      [
+        'CREATE CATALOG INTEGRATION sluice',
+        '  CATALOG_SOURCE = ICEBERG_REST TABLE_FORMAT = ICEBERG',
+        `  REST_CONFIG = (CATALOG_URI = ${quoted(table.uri, "'")}`,
+        `    WAREHOUSE = '${table.project_id}' ACCESS_DELEGATION_MODE = VENDED_CREDENTIALS)`,
+        "  REST_AUTHENTICATION = (TYPE = BEARER BEARER_TOKEN = 'API_KEY')",
+        '  ENABLED = TRUE;',
+        `CREATE ICEBERG TABLE ${quoted(table.name, '"')} CATALOG = 'sluice'`,
+        `  CATALOG_NAMESPACE = ${quoted(table.namespace, "'")}`,
+        `  CATALOG_TABLE_NAME = ${quoted(table.name, "'")};`,
+        `SELECT * FROM ${quoted(table.name, '"')} LIMIT 10;`,
+      ].join('\n'),
+  },
+  {
+    reader: 'BigQuery',
+    tried:
+      'Not run here: it needs an account, and files in GCS. It reads one metadata file, so name ' +
+      'the new one after each commit.',
+    textOf: (table) =>
+      [
+        `CREATE OR REPLACE EXTERNAL TABLE sluice.${quoted(table.name, '`')}`,
+        `OPTIONS (format = 'ICEBERG', uris = [${quoted(table.metadata_location, "'")}]);`,
+        `SELECT * FROM sluice.${quoted(table.name, '`')} LIMIT 10;`,
+      ].join('\n'),
+  },
+];
+
+function attached({ uri, project_id }: ReadTable): string[] {
+  return [
+    'INSTALL iceberg; LOAD iceberg;',
+    "CREATE SECRET sluice (TYPE iceberg, TOKEN 'API_KEY');",
+    `ATTACH '${project_id}' AS lake (TYPE iceberg, ENDPOINT ${quoted(uri, "'")}, SECRET sluice);`,
+  ];
+}
+
+function loaded(table: ReadTable): string {
+  return [
+    'from pyiceberg.catalog import load_catalog',
+    '',
+    `catalog = load_catalog("lake", type="rest", uri=${JSON.stringify(table.uri)},`,
+    `                       warehouse="${table.project_id}", token="API_KEY")`,
+    `table = catalog.load_table(${JSON.stringify(`${table.namespace}.${table.name}`)})`,
+  ].join('\n');
+}
+
+/** The table behind its namespace, each name in quotes if SQL asks for them. */
+function named({ namespace, name }: ReadTable, quote: string): string {
+  return [...namespace.split('.'), name]
+    .map((one) => (/^[a-z_][a-z0-9_]*$/.test(one) ? one : quoted(one, quote)))
+    .join('.');
+}
+
+function quoted(text: string, quote: string): string {
+  return `${quote}${text.replaceAll(quote, quote + quote)}${quote}`;
+}
+
+/**
+ * Returns the command of a terminal that shows the first ten rows with DuckDB, whose `$KEY` the
+ * terminal fills in; undefined for a name that a terminal could take for more than a name.
+ */
+export function duckdbCommand(table: Omit<ReadTable, 'metadata_location'>): string | undefined {
+  const { namespace, name, project_id, uri } = table;
+  if (!/^[\w.]+$/.test(`${namespace}.${name}`)) return undefined;
+  return [
+    'duckdb -c "INSTALL iceberg; LOAD iceberg;',
+    "  CREATE SECRET (TYPE iceberg, TOKEN '$KEY');",
+    `  ATTACH '${project_id}' AS lake (TYPE iceberg, ENDPOINT '${uri}');`,
+    `  SELECT * FROM lake.${namespace}.${name} LIMIT 10"`,
+  ].join('\n');
+}

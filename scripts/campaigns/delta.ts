@@ -1,0 +1,111 @@
+// Exports generated rows of every type to a Delta table and lets delta-rs, pyarrow, DuckDB and
+// polars (PyPI) read it: npm run delta [-- --python python3 --seed 1
+// --hours 12 --events 200 --deliveries 200 --kills 50]. Each must read the rows of the source, value
+// by value, after commits, a checkpoint and an added column. Then deliveries with lost and late
+// answers and kills go to a table to which delta-rs commits: each must be there once. `--naive`
+// tries again what was not answered, and must fail. Exit code 1 if anything is wrong.
+import { join } from 'node:path';
+import process from 'node:process';
+import { openQueryHarness } from '../../test/factories/batch_exports/query_exports.ts';
+import { drawsOf } from '../../test/factories/events/generated_json.ts';
+import { readOptions } from '../options.ts';
+import { playFaults } from './delta/faults.ts';
+import { packages, startPeer } from './delta/peer.ts';
+import type { Reading, Row } from './delta/peer.ts';
+import { columns, rowOf } from './delta/rows.ts';
+
+const { python, seed, hours, events, deliveries, kills, naive } = readOptions({
+  python: 'python3',
+  seed: 1,
+  hours: 12,
+  events: 200,
+  deliveries: 200,
+  kills: 50,
+  naive: false,
+});
+const peer = await startPeer(python);
+const faults: string[] = [];
+let [readings, values] = [0, 0];
+try {
+  if (!naive && hours > 0) await readEverywhere();
+  const { counts, wrong } = await playFaults(peer, { seed, deliveries, kills, naive });
+  faults.push(...wrong);
+  console.log(
+    Object.entries(counts)
+      .map(([name, count]) => `${name}: ${count}`)
+      .join(', '),
+  );
+} finally {
+  await peer.stop();
+}
+for (const fault of faults.slice(0, 20)) console.log(`WRONG ${fault}`);
+console.log(
+  `${packages.join(' ')}: ${readings} readings, ${values} values compared, seed ${seed}; ` +
+    `${faults.length} wrong`,
+);
+process.exitCode = faults.length === 0 ? 0 : 1;
+
+/** Compares what every reader sees with the source, as the table grows. */
+async function readEverywhere(): Promise<void> {
+  const exporting = await openQueryHarness();
+  const draw = drawsOf(seed);
+  const expected: Row[] = [];
+  try {
+    const home = await exporting.harness.newOrganization();
+    const team_id = home.project.id;
+    const folder = join(exporting.folder, 'delta', String(team_id), 'all_events');
+    const newExport = async (name: string, event: string, more: string) => {
+      const body = {
+        name,
+        destination: { type: 'Delta', config: { storage: 'File', table: 'all_events' } },
+        custom_query: `SELECT ${columns}${more} FROM events WHERE event = '${event}'`,
+      };
+      return (await exporting.scheduled(home, body, 1)).id;
+    };
+    const deliver = async (id: string, event: string, hour: number) => {
+      const rows = Array.from({ length: events }, (_, n) => rowOf(draw, { hour, n, event }));
+      await exporting.harness.deps.clickhouse.insert({
+        table: 'events',
+        format: 'JSONEachRow',
+        values: rows.map(({ stored }) => ({ team_id, ...stored })),
+      });
+      expected.push(...rows.map(({ row }) => row));
+      await exporting.extend(id, hour);
+      const failed = (await exporting.runAll(id)).find(({ status }) => status !== 'Completed');
+      if (failed !== undefined) throw new Error(`A run failed: ${failed.latest_error}`);
+    };
+    const compare = async () => {
+      for (const one of await peer.read(folder)) judge(one, expected);
+    };
+    const first = await newExport('first', 'generated', '');
+    for (let hour = 1; hour <= hours; hour += 1) {
+      await deliver(first, 'generated', hour);
+      if (hour === 1 || hour === hours) await compare();
+    }
+    const wider = await newExport('later', 'later', ', toInt(properties.amount) + 0 AS added');
+    await deliver(wider, 'later', 1);
+    await compare();
+  } finally {
+    await exporting.close();
+  }
+}
+
+/** Compares a reading with the source. A column that a file does not have is null. */
+function judge({ reader, version = '', rows, error, skipped }: Reading, expected: Row[]): void {
+  if (skipped !== undefined) return void console.log(`${reader.padEnd(12)} skipped: ${skipped}`);
+  readings += 1;
+  console.log(`${reader.padEnd(12)} ${version} ${error ?? `${rows!.length} rows`}`);
+  if (error !== undefined) return void faults.push(`${reader}: ${error}`);
+  const known = new Map(rows!.map((row) => [row['uuid'], row]));
+  if (rows!.length !== expected.length || known.size !== expected.length)
+    faults.push(`${reader}: ${rows!.length} rows, ${known.size} different`);
+  for (const row of expected)
+    for (const [column, value] of Object.entries(known.get(row['uuid']) ?? {})) {
+      values += 1;
+      if (value !== (row[column] ?? null))
+        faults.push(
+          `${reader}: ${column} of ${String(row['uuid'])} is ${JSON.stringify(value)} instead ` +
+            `of ${JSON.stringify(row[column] ?? null)}`,
+        );
+    }
+}

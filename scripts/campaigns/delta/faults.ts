@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
+import { drawsOf } from '../../../test/factories/events/generated_json.ts';
+import { delivery_rows, openTable } from './attempts.ts';
+import type { Asked, Done, Fate } from './attempts.ts';
+import type { startPeer } from './peer.ts';
+
+type Peer = Awaited<ReturnType<typeof startPeer>>;
+
+const fates: Fate[] = ['answered', 'never sent', 'answer lost', 'late'];
+/** Commits that the other writer makes in a row, and rows of each. */
+const [foreign_commits, foreign_rows] = [10, 2];
+/** A killed process dies at most so long after it was asked. */
+const kill_within_ms = 40;
+
+/** How many deliveries, each with faults, and how often a process is killed over one. */
+export type Wanted = { seed: number; deliveries: number; kills: number; naive: boolean };
+
+/**
+ * Delivers to one table while delta-rs commits to it: answers are lost or come late, requests are
+ * never sent, processes are killed. Returns what was done, and what is wrong: each delivery that
+ * was shown must be there once, each that was given back not at all, all files must be there.
+ */
+export async function playFaults(peer: Peer, { seed, deliveries, kills, naive }: Wanted) {
+  const draw = drawsOf(seed);
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-delta-'));
+  const table = openTable(folder, 'events', naive);
+  const batch_export_id = randomUUID();
+  const [shown, absent] = [new Set<string>(), new Set<string>()];
+  const counts = { kills: 0, conflicts: 0, foreign: 0, refused: 0 } as Record<string, number>;
+  let worker = startWorker(folder, naive);
+  const ask = async (asked: Asked, is_killed = false): Promise<Done['verdict']> => {
+    counts[asked.fate] = (counts[asked.fate] ?? 0) + 1;
+    const answer = worker.ask(asked);
+    if (is_killed) {
+      await pause(draw(kill_within_ms));
+      worker.child.kill('SIGKILL');
+    }
+    const done = await answer;
+    if (done !== undefined) counts['conflicts']! += done.conflicts;
+    if (is_killed) {
+      counts['kills']! += 1;
+      worker = startWorker(folder, naive);
+    }
+    return done?.verdict ?? 'unknown';
+  };
+  let is_over = false;
+  try {
+    const of = (what: Asked['what'], delivery: string, fate: Fate = 'answered') => ({
+      what,
+      fate,
+      delivery,
+      batch_export_id,
+    });
+    const first = randomUUID();
+    await ask(of('attempt', first));
+    shown.add(first);
+    const foreign = (async () => {
+      while (!is_over) {
+        const { done, refused } = await peer.append(table.folder, foreign_commits, foreign_rows);
+        counts['foreign']! += done;
+        counts['refused']! += refused;
+      }
+    })();
+    for (let count = 1; count < deliveries; count += 1) {
+      const delivery = randomUUID();
+      for (let is_first = true; ; is_first = false) {
+        const is_killed = is_first && draw(deliveries) < kills;
+        let verdict = await ask(of('attempt', delivery, fates[draw(fates.length)]), is_killed);
+        if (draw(10) < 3) await ask(of('land', delivery));
+        if (verdict === 'unknown' && draw(2) === 0 && !naive)
+          verdict = await ask(of('settle', delivery, fates[draw(fates.length)]));
+        if (verdict === 'unknown') continue;
+        (verdict === 'shown' ? shown : absent).add(delivery);
+        break;
+      }
+    }
+    await ask(of('land', first));
+    is_over = true;
+    await foreign;
+    const wrong = await judge(peer, table, { shown, absent, foreign: counts['foreign']! });
+    return { counts: { ...counts, shown: shown.size, given_back: absent.size }, wrong };
+  } finally {
+    is_over = true;
+    worker.child.kill('SIGKILL');
+    await table.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function startWorker(folder: string, naive: boolean) {
+  const script = join(import.meta.dirname, 'attempt_process.ts');
+  const child: ChildProcess = spawn(process.execPath, [script, folder, 'events', String(naive)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  child.stdin!.on('error', () => undefined);
+  const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
+  const ready = lines.next();
+  return {
+    child,
+    ask: async (asked: Asked): Promise<Done | undefined> => {
+      await ready;
+      child.stdin!.write(`${JSON.stringify(asked)}\n`);
+      const { value, done } = await lines.next();
+      return done === true ? undefined : (JSON.parse(value) as Done);
+    },
+  };
+}
+
+async function judge(
+  peer: Peer,
+  table: ReturnType<typeof openTable>,
+  { shown, absent, foreign }: { shown: Set<string>; absent: Set<string>; foreign: number },
+): Promise<string[]> {
+  const wrong: string[] = [];
+  const { adds } = await table.load();
+  const names = new Set(await readdir(table.folder));
+  for (const path of adds.keys())
+    if (!names.has(decodeURIComponent(path))) wrong.push(`${path} is named and gone`);
+  for (const { reader, rows, error, skipped } of await peer.read(table.folder)) {
+    if (skipped !== undefined) continue;
+    if (error !== undefined) wrong.push(`${reader}: ${error}`);
+    const seen = new Map<unknown, number>();
+    let others = 0;
+    for (const { delivery } of rows ?? []) {
+      if (String(delivery).startsWith('foreign-')) others += 1;
+      else seen.set(delivery, (seen.get(delivery) ?? 0) + 1);
+    }
+    for (const delivery of shown)
+      if (seen.get(delivery) !== delivery_rows)
+        wrong.push(`${reader}: ${seen.get(delivery) ?? 0} rows of ${delivery} (shown)`);
+    for (const delivery of absent)
+      if (seen.has(delivery)) wrong.push(`${reader}: rows of ${delivery}, which was given back`);
+    if (seen.size !== shown.size) wrong.push(`${reader}: ${seen.size} deliveries`);
+    if (others !== foreign * foreign_rows) wrong.push(`${reader}: ${others} rows of delta-rs`);
+  }
+  return wrong;
+}

@@ -1,0 +1,109 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { Deps } from '../../deps.ts';
+import { countFiles } from '../../engine/exports/lake_places/count_files.ts';
+import { findTableById } from '../../engine/model/lake_catalog/tables.ts';
+import { missing } from '../../platform/http/errors.ts';
+import { PageQuery, answerPage } from '../../platform/http/lists/pagination.ts';
+import { query } from '../../platform/http/lists/query.ts';
+import { uuid } from '../../platform/http/schemas.ts';
+import { isUuid } from '../../platform/uuid.ts';
+import { detailsOf } from './details.ts';
+import { LakeFiles, LakeSnapshots, LakeTableDetails, LakeTables } from './schema.ts';
+import type { LakeSnapshot, LakeTable } from './schema.ts';
+import { findLakeTable, listLakeTables, listSnapshots } from './store.ts';
+
+const base = '/api/projects/:project_id/lake_tables/';
+const reading = { scope: 'lake:read', within: 'project' } as const;
+
+const TablesQuery = Type.Object({
+  ...PageQuery.properties,
+  batch_export: Type.Optional(uuid('Only the tables that this export writes.')),
+});
+
+/** `/api/projects/:project_id/lake_tables/`: the tables of the Iceberg catalog, for people. */
+export function lakeTableRoutes(app: FastifyInstance, deps: Deps): void {
+  const { db } = deps;
+  app.get(
+    base,
+    {
+      config: reading,
+      schema: {
+        summary: 'List the tables of the Iceberg catalog of a project',
+        description: 'Engines read them under `/iceberg` (docs/iceberg_catalog.md).',
+        querystring: TablesQuery,
+        response: { 200: LakeTables },
+      },
+    },
+    (request) => {
+      const { batch_export } = query(request, TablesQuery);
+      return answerPage<LakeTable>(
+        request,
+        db,
+        listLakeTables(request.access.team_id!, batch_export),
+      );
+    },
+  );
+  app.get(
+    `${base}:id/`,
+    {
+      config: reading,
+      schema: {
+        summary: 'Retrieve a table of the catalog, with its schema and properties',
+        response: { 200: LakeTableDetails },
+      },
+    },
+    async (request) => {
+      const { team_id, id } = asked(request);
+      const [shown, table] = await Promise.all([
+        findLakeTable(db, team_id, id),
+        findTableById(db, team_id, id),
+      ]);
+      return shown === undefined || table === undefined ? missing() : detailsOf(shown, table);
+    },
+  );
+  partRoutes(app, deps);
+}
+
+function partRoutes(app: FastifyInstance, { db, engine }: Deps): void {
+  app.get(
+    `${base}:id/snapshots/`,
+    {
+      config: reading,
+      schema: {
+        summary: 'List the snapshots of a table, newest first',
+        querystring: PageQuery,
+        response: { 200: LakeSnapshots },
+      },
+    },
+    async (request) => {
+      const { team_id, id } = asked(request);
+      if ((await findTableById(db, team_id, id)) === undefined) return missing();
+      return answerPage<LakeSnapshot>(request, db, listSnapshots(team_id, id));
+    },
+  );
+  app.get(
+    `${base}:id/files/`,
+    {
+      config: reading,
+      schema: {
+        summary: 'Count the data files of a table, with the sizes of the smallest and the largest',
+        description:
+          'Sluice reads the manifests of the current snapshot, at most 1,000. If it cannot, `fault` ' +
+          'says why and the counts are null.',
+        response: { 200: LakeFiles },
+      },
+    },
+    async (request) => {
+      const { team_id, id } = asked(request);
+      const table = await findTableById(db, team_id, id);
+      return table === undefined ? missing() : countFiles(engine, db, table);
+    },
+  );
+}
+
+/** The table in the path. Throws 404 for an id that none can have. */
+function asked(request: FastifyRequest): { team_id: number; id: string } {
+  const { id } = request.params as { id: string };
+  return isUuid(id) ? { team_id: request.access.team_id!, id } : missing();
+}

@@ -1,0 +1,129 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { pageOf } from '../../platform/http/lists/pagination.ts';
+import { nullable } from '../../platform/nullable.ts';
+import { instant, uuid } from '../../platform/http/schemas.ts';
+
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+/** A number that the writer of a snapshot may have left out. */
+const told = (description: string) => nullable(count(`${description} Null: its writer told none.`));
+const snapshotId = (description: string) =>
+  Type.String({ description: `${description} A text: it has up to 63 bits.` });
+
+const shared = {
+  id: uuid(),
+  namespace: Type.String({ description: 'Its levels, with dots between them.' }),
+  name: Type.String(),
+  batch_export: nullable(
+    Type.Object(
+      { id: uuid(), name: Type.String() },
+      { description: 'The export that writes it. Null: only clients of the catalog do.' },
+    ),
+  ),
+  location: Type.String({ description: 'The URI below which its files lie.' }),
+  format_version: Type.Integer(),
+  rows: told('Rows that readers see now.'),
+  data_files: told('Data files that hold them.'),
+  delete_files: told('Files that delete rows of data files.'),
+  bytes: told('Size of these files.'),
+  snapshots: count('Snapshots that readers can go back to.'),
+  committed_at: nullable(instant('Time of the last commit that changed rows. Null: none did.')),
+  created_at: instant(),
+};
+
+/** A table of the Iceberg catalog, in a list. */
+export const LakeTable = Type.Object(shared, { title: 'LakeTable' });
+/** A table as SELECT gives it. */
+export type LakeTable = Static<typeof LakeTable>;
+
+const column = Type.String({ description: 'Name of the column.' });
+const transform = Type.String({ description: '`identity`, `day`, `bucket[16]` and so on.' });
+
+/** A table of the Iceberg catalog with its schema. */
+export const LakeTableDetails = Type.Object(
+  {
+    ...shared,
+    table_uuid: Type.String({ description: 'The uuid in its metadata, which readers compare.' }),
+    metadata_location: Type.String({ description: 'URI of its current metadata file.' }),
+    current_snapshot: nullable(snapshotId('The snapshot that readers see.')),
+    takes_commits: Type.Boolean({ description: 'True if clients of the catalog may commit.' }),
+    columns: Type.Array(
+      Type.Object({
+        id: Type.Integer({ description: 'The field id, which stays when the column is renamed.' }),
+        name: Type.String(),
+        type: Type.String({ description: "Iceberg's type; lists, maps and structs as JSON." }),
+        required: Type.Boolean(),
+        doc: nullable(Type.String({ description: 'The note that a writer left on it.' })),
+      }),
+    ),
+    partitions: Type.Array(
+      Type.Object({ name: Type.String({ description: 'Name of the part.' }), column, transform }),
+      { description: 'How new files are partitioned.' },
+    ),
+    sort_order: Type.Array(
+      Type.Object({
+        column,
+        transform,
+        direction: Type.String(),
+        null_order: Type.String(),
+      }),
+      { description: 'The order of rows in new files.' },
+    ),
+    properties: Type.Record(Type.String(), Type.String()),
+    refs: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        type: Type.String(),
+        snapshot: snapshotId('The snapshot that it names.'),
+      }),
+      { description: 'Branches and tags.' },
+    ),
+  },
+  { title: 'LakeTableDetails' },
+);
+export type LakeTableDetails = Static<typeof LakeTableDetails>;
+
+/** A commit that changed the rows or files of a table. */
+export const LakeSnapshot = Type.Object(
+  {
+    id: snapshotId('Readers go back to it by this id.'),
+    parent: nullable(snapshotId('The snapshot before it.')),
+    operation: Type.String({
+      description: '`append`, `replace` (the same rows in other files), `overwrite` or `delete`.',
+    }),
+    committed_at: instant(),
+    added_rows: told('Rows in the files that it added.'),
+    deleted_rows: told('Rows in the files that it took out.'),
+    added_files: told('Data files that it added.'),
+    deleted_files: told('Data files that it took out.'),
+    total_rows: told('Rows that readers see at this snapshot.'),
+    run: nullable(
+      Type.Object(
+        { id: uuid(), batch_export: uuid() },
+        { description: 'The run that delivered its rows. Null: another writer did.' },
+      ),
+    ),
+  },
+  { title: 'LakeSnapshot' },
+);
+export type LakeSnapshot = Static<typeof LakeSnapshot>;
+
+/** The data files of the current snapshot. */
+export const LakeFiles = Type.Object(
+  {
+    snapshot: nullable(snapshotId('The snapshot that they were counted in. Null: there is none.')),
+    manifests: nullable(count('Manifests of data files.')),
+    data_files: nullable(count('Data files that these manifests name.')),
+    bytes: nullable(count('Size of the data files.')),
+    smallest_bytes: nullable(count('Size of the smallest.')),
+    median_bytes: nullable(count('Half of the files are at most as large.')),
+    largest_bytes: nullable(count('Size of the largest.')),
+    fault: nullable(Type.String({ description: 'Why they could not be counted.' })),
+  },
+  { title: 'LakeFiles' },
+);
+
+/** Pages of the lists. */
+export const LakeTables = pageOf(LakeTable);
+/** A page of snapshots. */
+export const LakeSnapshots = pageOf(LakeSnapshot);

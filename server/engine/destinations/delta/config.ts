@@ -1,0 +1,32 @@
+import type { Config, LakePlace } from '../lake/place.ts';
+import { joined, placeConfig, tableSchema } from '../lake/table_places.ts';
+
+type TableConfig = { table: string; prefix?: string };
+
+/** The schema of a config: the keys of the table, and those of every place, each once. */
+export function configSchema(places: readonly LakePlace[]) {
+  return tableSchema(places, {}, '<table>/');
+}
+
+/** The name of the table. */
+export function tableName(config: Config): string {
+  return (config as TableConfig).table;
+}
+
+/** The folder of the table. Where projects share the place, each has one of its own above it. */
+export function tableFolder(place: LakePlace, config: Config, team_id: number): string {
+  const own = place.folder === undefined ? '' : `${top_folder}/${team_id}`;
+  const { prefix = '', table } = config as TableConfig;
+  return joined(own, prefix, table);
+}
+
+/** The folder above those of projects, where they share the place. */
+export const top_folder = 'delta';
+
+/**
+ * The config of a table's data files. They lie in its folder itself: receipts are then in a folder
+ * whose name begins with `_`, which a `VACUUM` of another writer spares.
+ */
+export function dataConfig(place: LakePlace, config: Config, team_id: number): Config {
+  return placeConfig(place, config, tableFolder(place, config, team_id));
+}

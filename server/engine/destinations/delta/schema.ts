@@ -1,0 +1,73 @@
+import type { Column, ColumnType } from '../../model/models/column.ts';
+
+/** A field of a Delta table; its type may be any where another writer made it. */
+export type Field = {
+  name: string;
+  type: unknown;
+  nullable: boolean;
+  metadata: Record<string, unknown>;
+};
+
+/** Uuids and JSON are text: Delta has no types for them. */
+const types: Record<ColumnType, string> = {
+  uuid: 'string',
+  text: 'string',
+  json: 'string',
+  timestamp: 'timestamp',
+  integer: 'long',
+  float: 'double',
+  boolean: 'boolean',
+  date: 'date',
+  decimal: 'decimal(38,9)',
+};
+
+/** Keys of a field by which a writer has to compute or check its values. */
+const duties = ['delta.invariants', 'delta.generationExpression', 'delta.identity.start'];
+
+/** Returns the fields of a schema text of the log. */
+export function fieldsOf(schemaString: string): Field[] {
+  return (JSON.parse(schemaString) as { fields: Field[] }).fields;
+}
+
+/** Returns the schema text of fields. */
+export function schemaText(fields: Field[]): string {
+  return JSON.stringify({ type: 'struct', fields });
+}
+
+/**
+ * Returns the fields of a table with one for each column, the given ones if none is missing, or why
+ * the rows do not fit. A new field may be null, because older files lack it. Readers such as Spark
+ * do not tell `Foo` from `foo`, so such a pair is a fault.
+ */
+export function fitFields(
+  fields: Field[],
+  columns: Pick<Column, 'name' | 'type' | 'nullable'>[],
+): { fault: string } | { fields: Field[] } {
+  const fitting = [...fields];
+  for (const { name, type, nullable } of columns) {
+    const same = fitting.find((field) => field.name.toLowerCase() === name.toLowerCase());
+    if (same === undefined) fitting.push({ name, type: types[type], nullable: true, metadata: {} });
+    else if (same.name !== name)
+      return { fault: `"${name}" and "${same.name}" differ only in upper and lower case.` };
+    else if (same.type !== types[type])
+      return {
+        fault:
+          `The column "${name}" of the table has the type ${said(same.type)}, and the export ` +
+          `delivers ${types[type]}.`,
+      };
+    else if (!same.nullable && nullable)
+      return { fault: `The column "${name}" of the table takes no null.` };
+  }
+  const given = new Set(columns.map(({ name }) => name));
+  for (const { name, nullable, metadata } of fields) {
+    if (!nullable && !given.has(name))
+      return { fault: `The column "${name}" of the table takes no null, and the export lacks it.` };
+    if (duties.some((key) => key in metadata))
+      return { fault: `The column "${name}" of the table is computed or checked by its writer.` };
+  }
+  return { fields: fitting.length === fields.length ? fields : fitting };
+}
+
+function said(type: unknown): string {
+  return typeof type === 'string' ? type : JSON.stringify(type);
+}

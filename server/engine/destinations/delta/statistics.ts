@@ -1,0 +1,65 @@
+import { writeExactJson } from '../../../platform/exact_json.ts';
+import type { Column } from '../../model/models/column.ts';
+import type { FileStatistics } from '../lake/file_statistics.ts';
+
+/** Returns the ids by which the statistics of a data file name its columns. */
+export function columnIds(columns: Pick<Column, 'name'>[]): Map<string, number> {
+  return new Map(columns.map(({ name }, index) => [name, index + 1]));
+}
+
+/**
+ * Returns the statistics of a data file as the log has them: JSON in a text. Instants have
+ * milliseconds there, so the smallest is cut and the largest raised.
+ */
+export function statisticsText(
+  columns: Pick<Column, 'name' | 'type'>[],
+  { lower_bounds, upper_bounds, null_counts }: FileStatistics,
+  records: number,
+): string {
+  const ids = columnIds(columns);
+  const named = <Value, Told>(
+    values: [number, Value][],
+    told: (value: Value, type: string) => Told,
+  ) => {
+    const by_id = new Map(values);
+    return Object.fromEntries(
+      columns.flatMap(({ name, type }) => {
+        const value = by_id.get(ids.get(name)!);
+        const bound = value === undefined ? undefined : told(value, type);
+        return bound === undefined ? [] : [[name, bound]];
+      }),
+    );
+  };
+  return writeExactJson({
+    numRecords: records,
+    minValues: named(lower_bounds, (bound, type) => boundOf(bound, type, 0n)),
+    maxValues: named(upper_bounds, (bound, type) => boundOf(bound, type, 999n)),
+    nullCount: named(null_counts, (count) => count),
+  });
+}
+
+/** The number of rows that the statistics of a file tell; undefined if they do not. */
+export function recordsOf(stats: string | undefined): number | undefined {
+  try {
+    const { numRecords } = JSON.parse(stats ?? '{}') as { numRecords?: unknown };
+    return typeof numRecords === 'number' ? numRecords : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A bound that JSON of the log cannot tell is left out: readers then read the file. */
+function boundOf(base64: string, type: string, raised: bigint): string | bigint | undefined {
+  const value = Buffer.from(base64, 'base64').readBigInt64LE();
+  if (type !== 'timestamp') return value;
+  const milliseconds = Number(floorDivision(value + raised, 1_000n));
+  if (milliseconds < first_ms || milliseconds > last_ms) return undefined;
+  return new Date(milliseconds).toISOString();
+}
+
+/** Years with four digits. */
+const [first_ms, last_ms] = [Date.UTC(1000, 0), Date.UTC(9999, 11, 31)];
+
+function floorDivision(value: bigint, by: bigint): bigint {
+  return (value - (((value % by) + by) % by)) / by;
+}

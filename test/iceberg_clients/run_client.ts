@@ -1,0 +1,48 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+// `npm run lake` installs all of it.
+const peers = join(import.meta.dirname, '../../peers/lake');
+const python = join(peers, 'venv/bin/python');
+const jars = join(peers, 'jars');
+const run = promisify(execFile);
+
+/** Why a test has to be skipped: a module of Python that is not there; false if all are. */
+export function without(...modules: string[]): string | false {
+  const missing = modules.find(
+    (module) => !existsSync(python) || spawnSync(python, ['-c', `import ${module}`]).status !== 0,
+  );
+  return missing === undefined ? false : `${missing} is not in peers/lake.`;
+}
+
+/** The jars of Java clients whose names begin so, with commas between them. */
+export function jarsOf(...names: string[]): string {
+  const there = existsSync(jars) ? readdirSync(jars) : [];
+  return there
+    .filter((file) => names.some((name) => file.startsWith(name)))
+    .map((file) => join(jars, file))
+    .join(',');
+}
+
+/** Why a test with Spark has to be skipped. */
+export function withoutSpark(...names: string[]): string | false {
+  if (names.some((name) => jarsOf(name) === ''))
+    return `${names.join(' or ')} is not in peers/lake.`;
+  return without('pyspark');
+}
+
+/** Runs a script of this folder in Python; gives the object that it prints last. */
+export async function runClient(
+  name: string,
+  given: string[],
+  env: Record<string, string> = {},
+): Promise<Record<string, unknown>> {
+  const script = join(import.meta.dirname, `${name}.py`);
+  const { stdout } = await run(python, [script, ...given], { env: { ...process.env, ...env } });
+  return JSON.parse(stdout.trim().split('\n').at(-1)!) as Record<string, unknown>;
+}
+
+/** The path of a program of Python's packages, such as `moto_server`. */
+export const programOf = (name: string): string => join(peers, 'venv/bin', name);
