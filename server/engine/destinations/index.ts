@@ -22,7 +22,7 @@ export const destinations: readonly DestinationDefinition[] = [
   s3,
   azureblob,
   gcs,
-  defineIceberg([file_place, s3_place]),
+  defineIceberg([file_place, s3_place, gcs_place, azureblob_place]),
   defineDelta([file_place, s3_place, gcs_place, azureblob_place]),
   postgres,
   redshift,
