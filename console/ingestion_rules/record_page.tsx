@@ -30,7 +30,8 @@ export function RecordPage<Shape extends Row>(given: {
   /** The list of all, and the link to it. */
   list: { queryKey: Path[] };
   link: ReactNode;
-  drawForm: (row: Shape, done: () => unknown) => ReactNode;
+  /** Draws its form. */
+  children: (row: Shape, done: () => unknown) => ReactNode;
   /** The words after its change, and those before its deletion. */
   saved: string;
   loss: string;
@@ -77,15 +78,15 @@ function Change<Shape extends Row>({
   row,
   path,
   saved,
-  drawForm,
+  children,
 }: {
   row: Shape;
   path: Path;
   saved: string;
-  drawForm: (row: Shape, done: () => unknown) => ReactNode;
+  children: (row: Shape, done: () => unknown) => ReactNode;
 }) {
   const done = useDone();
-  return drawForm(row, () => done(saved, { queryKey: [path] }));
+  return children(row, () => done(saved, { queryKey: [path] }));
 }
 
 function Delete({

@@ -26,11 +26,12 @@ export function RulePage() {
           The ingestion rules of this project
         </Link>
       }
-      drawForm={(rule, done) => <RuleForm project_id={project_id} stored={rule} done={done} />}
       saved="The rule was saved. It applies to new events."
       loss="New events are stored without this rule. Stored events stay as they are."
       button="Delete rule"
       leave={() => navigate({ to: list, params: { project_id } })}
-    />
+    >
+      {(rule, done) => <RuleForm project_id={project_id} stored={rule} done={done} />}
+    </RecordPage>
   );
 }

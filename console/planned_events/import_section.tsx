@@ -21,7 +21,7 @@ export function ImportSection({ project_id }: { project_id: string }) {
       <Form
         path={pathTo('/api/projects/:project_id/planned_events/import/', { project_id })}
         part="import"
-        body={({ plan, mode }) => ({ plan, mode: mode === 'refuse' ? mode : 'warn' })}
+        body={({ plan, mode }) => ({ plan, mode: mode === 'refuse' ? 'refuse' : 'warn' }) as const}
         done={async (answer) => {
           setImported(answer);
           await done(resultOf(answer), plannedEvents(project_id));

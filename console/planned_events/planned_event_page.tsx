@@ -26,13 +26,12 @@ export function PlannedEventPage() {
           The tracking plan of this project
         </Link>
       }
-      drawForm={(planned, done) => (
-        <PlannedEventForm project_id={project_id} stored={planned} done={done} />
-      )}
       saved="The event was saved. The plan applies to new events."
       loss="The event is then outside the plan. Stored events stay as they are."
       button="Delete event"
       leave={() => navigate({ to: list, params: { project_id } })}
-    />
+    >
+      {(planned, done) => <PlannedEventForm project_id={project_id} stored={planned} done={done} />}
+    </RecordPage>
   );
 }

@@ -47,6 +47,7 @@ try {
         SLUICE_ICEBERG_URI: `http://127.0.0.1:${port}/iceberg`,
         SLUICE_KEY: home.key,
         SLUICE_PROJECT: String(home.project.id),
+        SLUICE_LAKE: `file://${folder}/lake/${home.project.id}`,
       },
     },
   );
@@ -69,7 +70,7 @@ function report(reports: string): void {
   const failed = cases.filter(([, , inside]) => /<(?:failure|error)\b/.test(inside ?? ''));
   const skipped = cases.filter(([, , inside]) => (inside ?? '').includes('<skipped'));
   for (const [, name, inside] of failed) {
-    const told = /message="([^"]*)"/.exec(inside!)?.[1] ?? '';
+    const told = /message="(?:&#10;)?([^"]{0,300})/.exec(inside!)?.[1]!.replaceAll('&quot;', '"');
     const reason = refused[name!.replace(/\(.*$/, '')];
     console.log(`${reason === undefined ? 'FAILED' : 'refused'} ${name}: ${reason ?? told}`);
   }

@@ -1,3 +1,4 @@
+import { sameUri } from '../../engine/model/lake_catalog/file_uri.ts';
 import { LakeRefused } from '../../engine/model/lake_catalog/refusal.ts';
 
 // Signs that mean something in policies, globs and URLs stay out.
@@ -23,7 +24,7 @@ export function isOwnFolder(location: string, uuid: string): boolean {
  * are vended for what lies below a location.
  */
 export function locationBelow(roots: readonly string[], location: string): string {
-  const trimmed = location.replace(/\/+$/, '');
+  const trimmed = sameUri(location).replace(/\/+$/, '');
   const is_below = roots.some((root) => {
     const rest = trimmed.startsWith(`${root}/`) ? trimmed.slice(root.length + 1) : '';
     return plain.test(rest) && !rest.split('/').some((part) => ['', '.', '..'].includes(part));

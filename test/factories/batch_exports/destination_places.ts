@@ -217,6 +217,8 @@ export const places_cases: PlacesCase[] = [
       { table: 'other' },
       { namespace: 'other' },
       { prefix: 'other' },
+      { partition_by: ['day(timestamp)'] },
+      { sort_by: ['timestamp'] },
       { encryption: 'aws:kms', kms_key_id: 'k' },
     ],
   },

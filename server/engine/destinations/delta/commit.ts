@@ -28,30 +28,59 @@ const conflicts_max = 100;
 const harmless_features = ['appendOnly', 'invariants'];
 
 /**
- * Shows the files to the readers of the table, all at once, by one entry of its log. Guarantee: a
- * version is passed over only after its entry was read and is of another writer. So of all tries of
- * a delivery one at most is ever in the log, also of those whose answer was lost or that are still
- * on their way. `noteSent` is called before a request may show something.
+ * Shows the files to the readers of the table, all at once. A delivery that is there already is not
+ * added again. `noteSent` is called before a request may show something.
  */
-export async function showFiles(
+export function showFiles(
   world: World,
   delivery: Delivery,
-  { state, began, files }: OpenTable & { files: StoredFile[] },
+  { files, ...table }: OpenTable & { files: StoredFile[] },
   noteSent: () => void,
+): Promise<void> {
+  const txn = {
+    appId: appIdOf(delivery.batch_export_id),
+    version: numberOf(delivery.delivery_id),
+    lastUpdated: world.clock.now(),
+  };
+  return commitOnce(world, delivery, table, {
+    isDone: (state) => isShown(state, delivery),
+    actions: (state) => [
+      told(world, delivery, files),
+      ...tableActions(world, state, delivery),
+      { txn },
+      ...files.map((file) => added(world, delivery, file)),
+    ],
+    noteSent,
+  });
+}
+
+/** An entry to write, by the table as it is before it. */
+type Entry = {
+  isDone(state: State): boolean;
+  actions(state: State): Action[];
+  noteSent(): void;
+};
+
+/**
+ * Writes one entry of the log. Guarantee: a version is passed over only after its entry was read
+ * and is of another writer. So of all tries of an entry one at most is ever in the log, also of
+ * those whose answer was lost or that are still on their way.
+ */
+export async function commitOnce(
+  world: World,
+  delivery: Delivery,
+  { state, began }: OpenTable,
+  { isDone, actions, noteSent }: Entry,
 ): Promise<void> {
   for (let tries = 0; tries < conflicts_max; tries += 1) {
     await refresh(world.log, state);
-    if (isShown(state, delivery)) return;
+    if (isDone(state)) return;
     requireUnfenced(state, delivery, began);
-    const actions = [
-      told(world, delivery, files),
-      ...tableActions(world, state, delivery),
-      ...files.map((file) => added(world, delivery, file)),
-    ];
+    const entry = actions(state);
     // An attempt that was stopped writes nothing more.
     world.deps.signal.throwIfAborted();
     noteSent();
-    if (await addEntry(world.log, state, actions)) return;
+    if (await addEntry(world.log, state, entry)) return;
   }
   throw new RetryableError(
     'conflict',
@@ -70,7 +99,7 @@ export async function fence(world: World, delivery: Delivery, state: State): Pro
     ...factsOf(world, delivery, 'FENCE'),
     [fence_key]: delivery.delivery_id,
   };
-  const creation = state.version === -1 ? tableActions(world, state, delivery, null) : [];
+  const creation = state.version === -1 ? tableActions(world, state, delivery) : [];
   await addEntry(world.log, state, [{ commitInfo }, ...creation]);
   await refresh(world.log, state);
   return isShown(state, delivery);
@@ -90,27 +119,10 @@ function requireUnfenced(state: State, { delivery_id }: Delivery, began: number)
     );
 }
 
-/** What an entry says of the table besides its files; `txn` is null where nothing is delivered. */
-function tableActions(
-  { clock, config }: World,
-  state: State,
-  delivery: Delivery,
-  txn?: null,
-): Action[] {
+/** What an entry says of the table besides its files. */
+function tableActions({ clock, config }: World, state: State, delivery: Delivery): Action[] {
   const { protocol, metaData } = state;
   const { fields, is_changed } = fittingFields({ config }, state, delivery);
-  const progress: Action[] =
-    txn === null
-      ? []
-      : [
-          {
-            txn: {
-              appId: appIdOf(delivery.batch_export_id),
-              version: numberOf(delivery.delivery_id),
-              lastUpdated: clock.now(),
-            },
-          },
-        ];
   const schema = {
     id: crypto.randomUUID(),
     name: tableName(config),
@@ -124,7 +136,6 @@ function tableActions(
   return [
     ...(protocol === undefined ? [{ protocol: { minReaderVersion: 1, minWriterVersion: 2 } }] : []),
     ...(is_changed ? [{ metaData: schema }] : []),
-    ...progress,
   ];
 }
 
@@ -165,7 +176,8 @@ function isWritable({
   return minReaderVersion === 1 && minWriterVersion <= 2;
 }
 
-function added({ clock }: World, { columns }: Delivery, file: StoredFile): Action {
+/** The action that adds a data file. */
+export function added({ clock }: World, { columns }: Delivery, file: StoredFile): Action {
   return {
     add: {
       path: encodedPath(file.name),
@@ -196,7 +208,8 @@ function told(world: World, delivery: Delivery, files: StoredFile[]): Action {
   };
 }
 
-function factsOf({ clock }: World, delivery: Delivery, operation: string) {
+/** What an entry says of its commit. */
+export function factsOf({ clock }: World, delivery: Delivery, operation: string) {
   return {
     timestamp: clock.now(),
     operation,

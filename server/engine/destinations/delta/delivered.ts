@@ -1,5 +1,5 @@
 import type { NamedDelivery } from '../formats/naming.ts';
-import { isOfStem, stemOf } from '../formats/naming.ts';
+import { isOfStem, lastPart, stemOf } from '../formats/naming.ts';
 import { decodedPath } from './actions.ts';
 import type { State } from './actions.ts';
 
@@ -9,6 +9,11 @@ export type ExportDelivery = Omit<NamedDelivery, 'timezone'> & { batch_export_id
 /** The name under which an export tells its progress in the log. */
 export function appIdOf(batch_export_id: string): string {
   return `sluice/${batch_export_id}`;
+}
+
+/** The name under which the log tells that rows were erased from a delivery. */
+export function erasureIdOf({ batch_export_id, delivery_id }: ExportDelivery): string {
+  return `${appIdOf(batch_export_id)}/${delivery_id}`;
 }
 
 /** The number of a delivery in that: the part of its id that the names of its files have. */
@@ -23,8 +28,12 @@ export function numberOf(delivery_id: string): number {
 export function isShown(state: State, delivery: ExportDelivery): boolean {
   const last = state.txns.get(appIdOf(delivery.batch_export_id));
   if (last !== undefined && Number(last.version) === numberOf(delivery.delivery_id)) return true;
+  if (state.txns.has(erasureIdOf(delivery))) return true;
+  return [state.adds, state.removes].some((files) => namesOf(files, delivery).length > 0);
+}
+
+/** Names of a delivery's data files among those of the table, wherever in its folder they lie. */
+export function namesOf(files: ReadonlyMap<string, unknown>, delivery: ExportDelivery): string[] {
   const stem = stemOf('', { ...delivery, timezone: 'UTC' });
-  for (const files of [state.adds, state.removes])
-    for (const path of files.keys()) if (isOfStem(decodedPath(path), stem)) return true;
-  return false;
+  return [...files.keys()].map(decodedPath).filter((name) => isOfStem(lastPart(name), stem));
 }

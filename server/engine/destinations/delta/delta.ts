@@ -20,6 +20,7 @@ import {
 } from '../lake/table_places.ts';
 import { configSchema, dataConfig, top_folder } from './config.ts';
 import { requirePutIfAbsent } from './probe.ts';
+import { folderOfErasure } from './erase.ts';
 import { openTableSink } from './sink.ts';
 import { compareTable, findForeign, shownReceipts } from './verify.ts';
 import { openWorld } from './world.ts';
@@ -35,14 +36,18 @@ export function defineDelta(places: readonly LakePlace[]): DestinationDefinition
     config: configSchema(places),
     ...ofPlaces(places),
     columnFaults: (columns) => nestedFaults(columns, 'A Delta table'),
+    erases: 'anew',
     // The version that a request on its way could write is taken.
     is_settled_by_abort: true,
     validate: (config, rules) => tableViolations(places, config, rules),
     open: async (config, delivery, deps) => {
       const { place, world, data } = inPlace(places, config);
-      const { team_id } = delivery;
-      const files = await place.definition.open(data(team_id), delivery, deps);
-      return openTableSink(await world(team_id, deps), delivery, files);
+      const opened = await world(delivery.team_id, deps);
+      const own =
+        delivery.erased === undefined
+          ? data(delivery.team_id)
+          : placeConfig(place, config, folderOfErasure(opened.folder, delivery));
+      return openTableSink(opened, delivery, await place.definition.open(own, delivery, deps));
     },
     check: (config, columns, deps) => check(placeOf(places, config), config, columns, deps),
     verify: async (config, delivered, source, deps) => {

@@ -18,7 +18,7 @@ import type { LakePlace, SmallFiles } from '../lake/place.ts';
 import { entryText } from './actions.ts';
 import { defineDelta } from './delta.ts';
 import { isShown } from './delivered.ts';
-import { loadTable } from './log.ts';
+import { addEntry, loadTable } from './log.ts';
 import { openWorld } from './world.ts';
 
 const root = folderAroundTests();
@@ -61,6 +61,7 @@ function newTable(fate: () => Fate) {
     definition,
     deps,
     folder: join(root, 'delta', '7', config.table),
+    written: new Map<string, SliceOutcome[]>(),
     open: (delivery: Delivery) => definition.open(config, delivery, deps),
     state: async () => loadTable((await openWorld(file_place, config, 7, deps)).log),
     landLate: async () => {
@@ -78,6 +79,7 @@ async function attempt(table: Table, delivery: Delivery): Promise<void> {
     if (await sink.isCommitted()) return;
     await sink.recover([]);
     const outcomes = await written(sink);
+    table.written.set(delivery.delivery_id, outcomes);
     await sink.commit(outcomes, manifestOf(delivery, outcomes));
   } finally {
     await sink.close();
@@ -100,7 +102,7 @@ async function settled(table: Table, delivery: Delivery): Promise<boolean> {
   const sink = await table.open(delivery);
   try {
     if (await sink.isCommitted()) return true;
-    await sink.abort([]);
+    await sink.abort(table.written.get(delivery.delivery_id) ?? []);
     return await sink.isCommitted();
   } finally {
     await sink.close();
@@ -142,6 +144,7 @@ for (const seed of is_deep ? [1, 2, 3, 4, 5] : [1])
     assert.equal(state.adds.size, shown!.length);
     const names = await readdir(table.folder);
     for (const { path } of state.adds.values()) assert.ok(names.includes(path));
+    assert.equal(names.filter((name) => name.endsWith('.parquet')).length, shown!.length);
   });
 
 test('a late request finds its version taken once the delivery is given up', async () => {
@@ -211,4 +214,19 @@ test('a table that needs more than Sluice writes is refused before anything is w
     (await readdir(table.folder)).filter((name) => name.endsWith('.parquet')),
     [],
   );
+});
+
+test('rows are not erased where another writer has replaced their files', async () => {
+  const table = newTable(() => 'answered');
+  const delivery = freshDelivery({ columns: [text] });
+  await attempt(table, delivery);
+  const { log } = await openWorld(file_place, table.config, 7, table.deps);
+  const state = await loadTable(log);
+  const [{ path } = { path: '' }] = state.adds.values();
+  const remove = { path, dataChange: false, deletionTimestamp: 1 };
+  assert.equal(await addEntry(log, state, [{ remove }]), true);
+  const erased = { keys: () => Readable.from([['a']]) };
+  const sink = await table.open({ ...delivery, run_id: randomUUID(), erased });
+  await assert.rejects(sink.commit([], manifestOf(delivery, [])), isLasting('delivery_missing'));
+  assert.ok((await readdir(table.folder)).includes(path));
 });

@@ -13,6 +13,8 @@ import type {
 import type { FileStatistics } from '../lake/file_statistics.ts';
 import { requireSame } from '../lake/listed_files.ts';
 import { stampParquet } from '../lake/stamp_parquet.ts';
+import { receiptsOfSlice } from '../formats/foreign_files.ts';
+import { removeErased, replaceFiles } from './erase.ts';
 import { fence, requireSuitable, showFiles } from './commit.ts';
 import type { OpenTable } from './commit.ts';
 import { appIdOf, isShown } from './delivered.ts';
@@ -57,10 +59,14 @@ export function openTableSink(world: World, delivery: Delivery, files: Sink): Si
     },
     commit: (outcomes, manifest) => commit(world, delivery, files, { load, outcomes, manifest }),
     abort: async (outcomes) => {
-      if (await isThere()) return;
-      // The receipt is stored before the entry, so with it a request may be on its way.
       const { state } = await load();
-      if ((await files.isCommitted()) && (await fence(world, delivery, state))) return;
+      const is_there = await isThere();
+      if (delivery.erased === undefined && is_there) return;
+      // The receipt is stored before the entry, so with it a request may be on its way.
+      if (await files.isCommitted()) {
+        if (delivery.erased !== undefined || (await fence(world, delivery, state))) return;
+        await removeFiles(world, outcomes);
+      }
       await files.abort(outcomes.map(fileOutcome));
     },
     close: () => files.close(),
@@ -73,6 +79,12 @@ async function prepare(world: World, state: OpenTable['state'], delivery: Delive
   requireSuitable(world, state, delivery);
   if (!state.txns.has(appIdOf(delivery.batch_export_id)))
     await requirePutIfAbsent(world.log.files, world.folder);
+}
+
+/** Removes the data files and the receipt of a delivery that no entry will ever name. */
+async function removeFiles({ log }: World, outcomes: SliceOutcome[]): Promise<void> {
+  for (const { name } of outcomes)
+    for (const one of [...(receiptsOfSlice(name) ?? []), name]) await log.files.remove(one);
 }
 
 async function writeSlice(
@@ -104,16 +116,20 @@ async function commit(
       const table = await load();
       await refresh(world.log, table.state);
       mayShow = isShown(table.state, delivery);
-      if (mayShow) requireSame(filesIn(table.state), (name) => nameInTable(world, name), outcomes);
+      const is_erased = delivery.erased !== undefined;
+      if (mayShow && !is_erased)
+        requireSame(filesIn(table.state), (name) => nameInTable(world, name), outcomes);
       await files.commit(outcomes.map(fileOutcome), manifest);
-      if (outcomes.length === 0) return;
+      if (outcomes.length === 0 && !is_erased) return;
       const stored = outcomes.map((outcome) => ({
         name: nameInTable(world, outcome.name),
         records: outcome.records,
         bytes: outcome.bytes,
         statistics: stateOf(outcome).statistics,
       }));
-      await showFiles(world, delivery, { ...table, files: stored }, () => void (mayShow = true));
+      const show = is_erased ? replaceFiles : showFiles;
+      await show(world, delivery, { ...table, files: stored }, () => void (mayShow = true));
+      if (is_erased) await removeErased(world, delivery, table.state, manifest);
       await keepLog(world, table.state);
     },
     () => mayShow,

@@ -1,4 +1,3 @@
-import { writeExactJson } from '../../../platform/exact_json.ts';
 import type { Column } from '../../model/models/column.ts';
 import type { FileStatistics } from '../lake/file_statistics.ts';
 
@@ -8,8 +7,9 @@ export function columnIds(columns: Pick<Column, 'name'>[]): Map<string, number> 
 }
 
 /**
- * Returns the statistics of a data file as the log has them: JSON in a text. Instants have
- * milliseconds there, so the smallest is cut and the largest raised.
+ * Returns the statistics of a data file as the log has them: JSON in a text. Instants alone have
+ * bounds: any other bound may be a value that names a person, and would stay in the log after an
+ * erasure. They have milliseconds there, so the smallest is cut and the largest raised.
  */
 export function statisticsText(
   columns: Pick<Column, 'name' | 'type'>[],
@@ -30,7 +30,7 @@ export function statisticsText(
       }),
     );
   };
-  return writeExactJson({
+  return JSON.stringify({
     numRecords: records,
     minValues: named(lower_bounds, (bound, type) => boundOf(bound, type, 0n)),
     maxValues: named(upper_bounds, (bound, type) => boundOf(bound, type, 999n)),
@@ -49,9 +49,9 @@ export function recordsOf(stats: string | undefined): number | undefined {
 }
 
 /** A bound that JSON of the log cannot tell is left out: readers then read the file. */
-function boundOf(base64: string, type: string, raised: bigint): string | bigint | undefined {
+function boundOf(base64: string, type: string, raised: bigint): string | undefined {
+  if (type !== 'timestamp') return undefined;
   const value = Buffer.from(base64, 'base64').readBigInt64LE();
-  if (type !== 'timestamp') return value;
   const milliseconds = Number(floorDivision(value + raised, 1_000n));
   if (milliseconds < first_ms || milliseconds > last_ms) return undefined;
   return new Date(milliseconds).toISOString();

@@ -92,6 +92,7 @@ export const file_place: LakePlace = {
         const path = await findInside(export_dir, name);
         if (path !== undefined) await removeAll([path]);
       }),
+    listAll: (folder) => storeOf(export_dir).listAll(folder),
   }),
   folder: (team_id) => `lake/${team_id}`,
   root: (_config, { export_dir }) => `file://${resolve(export_dir)}/`,

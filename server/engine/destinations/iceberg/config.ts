@@ -20,11 +20,8 @@ export function configSchema(places: readonly LakePlace[]) {
     255,
     'Readers find the table by it. It may have several levels, with dots between them.',
   );
-  return tableSchema(
-    places,
-    { namespace, ...layout_keys, ...catalog_keys },
-    '<namespace>/<table>/',
-  );
+  const own = { namespace, ...catalog_keys, ...layout_keys };
+  return tableSchema(places, own, '<namespace>/<table>/');
 }
 
 /** The name of the table in the catalog. */

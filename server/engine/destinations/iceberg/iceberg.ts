@@ -19,14 +19,14 @@ import {
 import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import { checkForeign } from './check.ts';
 import { configSchema, lakeFolder, violations } from './config.ts';
-import { askedFields, layoutViolations, sortedBy, usualFields } from './layout.ts';
+import { askedFields, layoutViolations, layout_keys, sortedBy, usualFields } from './layout.ts';
 import { openMergeSink } from './merge/merge_sink.ts';
 import { isMerging } from './merge/state.ts';
 import { openTableSink } from './sink.ts';
 import { requireColumns, tableFields } from './table.ts';
 import { compareMerged } from './merge/compare_merged.ts';
 import { compareTable, shownReceipts } from './verify.ts';
-import { openWorld } from './open_world.ts';
+import { openCatalog, openWorld } from './open_world.ts';
 import type { World } from './world.ts';
 
 /**
@@ -44,7 +44,8 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
     where: [...catalog_where, ...shared.where],
     connection: [...Object.keys(catalog_keys), ...shared.connection],
     only_with: [...catalog_only_with, ...(shared.only_with ?? [])],
-    ways: catalog_ways,
+    // The layout of files says not where rows are either: they stay in their table.
+    ways: [...catalog_ways, ...Object.keys(layout_keys)],
     columnFaults: (columns) => nestedFaults(columns, 'An Iceberg table'),
     // The table changes with the end of the run, and whoever looks waits for a change in progress.
     is_settled_by_abort: (config) => !isForeign(config as CatalogConfig),
@@ -55,10 +56,9 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
       const is_whole = isMerging(delivery);
       const asked = askedFields(config);
       if (asked !== undefined) return { fields: asked, is_whole };
-      const place = placeOf(places, config);
-      const world = await openWorld(place, config, delivery.team_id, deps, delivery);
-      const fields = (await tableFields(world)) ?? usualFields(delivery, is_row_wise);
-      requireColumns(world, fields, delivery.columns);
+      const catalog = await openCatalog(placeOf(places, config), config, delivery.team_id, deps);
+      const fields = (await tableFields(catalog, config)) ?? usualFields(delivery, is_row_wise);
+      requireColumns(config, fields, delivery.columns);
       return { fields, is_whole };
     },
     // A merge sorts the rows of both sides itself.

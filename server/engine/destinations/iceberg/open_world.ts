@@ -1,6 +1,7 @@
 import type { Delivery, DestinationDeps } from '../../model/destination/destination.ts';
 import { NonRetryableError } from '../../model/destination/errors.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
+import type { TableCatalog } from './catalogs/catalog.ts';
 import { isForeign, takesVendedKeys } from './catalogs/catalog_config.ts';
 import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import { openForeignCatalog } from './catalogs/foreign_catalog.ts';
@@ -32,6 +33,18 @@ export async function openWorld(
   const storage = await openStorage(place, config, team_id, deps);
   const catalog = openOwnCatalog(storage, db);
   return { ...storage, catalog, data: dataConfig(place, config, team_id) };
+}
+
+/** Opens the catalog of a table alone; makes no request yet. */
+export async function openCatalog(
+  place: LakePlace,
+  config: Config,
+  team_id: number,
+  deps: DestinationDeps,
+): Promise<TableCatalog> {
+  if (isForeign(config as CatalogConfig))
+    return openForeignCatalog(await openPeer(place, config, team_id, deps), deps);
+  return (await openWorld(place, config, team_id, deps)).catalog;
 }
 
 async function openForeignWorld(

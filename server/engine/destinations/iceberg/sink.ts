@@ -100,6 +100,18 @@ export function abortUnshown(
   });
 }
 
+/** Shows the files in their place, where no reader looks for them yet. */
+export function placeFiles(
+  files: Sink,
+  outcomes: SliceOutcome[],
+  manifest: Manifest,
+): Promise<void> {
+  return withCertainty(
+    () => files.commit(outcomes, manifest),
+    () => false,
+  );
+}
+
 /** The fields of the partition of a slice, and their values; none without partitions. */
 export function partitionOf({ partition }: Slice): {
   fields: readonly TableField[];
@@ -142,10 +154,7 @@ async function commit(
 ): Promise<void> {
   if (await isShown(world, delivery))
     requireSame(await liveFiles(world), (name) => world.root + name, outcomes);
-  await withCertainty(
-    () => files.commit(outcomes.map(fileOutcome), manifest),
-    () => false,
-  );
+  await placeFiles(files, outcomes.map(fileOutcome), manifest);
   const table_uuid = outcomes.map((outcome) => stateOf(outcome).table_uuid).at(0);
   const stored = outcomes.map((outcome): StoredFile => {
     const { statistics, partition = [], spec_id = 0, sort_order_id = 0 } = stateOf(outcome);

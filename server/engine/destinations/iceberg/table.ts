@@ -5,6 +5,7 @@ import { fieldIds, fitSchema, nameMapping, newSchema } from '../lake/schema.ts';
 import type { TableSchema } from '../lake/schema.ts';
 import { currentSchema, currentSpec } from '../lake/table_metadata.ts';
 import type { TableMetadata } from '../lake/table_metadata.ts';
+import type { Config } from '../lake/place.ts';
 import { tableName } from './config.ts';
 import type { TableCatalog } from './catalogs/catalog.ts';
 import { findOrder, findSpec, fieldsOf, orderFields, specFields } from './layout.ts';
@@ -60,25 +61,28 @@ export async function prepareTable(
  * The fields by which a table is parted; undefined for a table that does not exist, or that has no
  * rows and no partitions yet.
  */
-export async function tableFields({ catalog, ...world }: World): Promise<TableField[] | undefined> {
+export async function tableFields(
+  catalog: TableCatalog,
+  config: Config,
+): Promise<TableField[] | undefined> {
   const table = await catalog.load();
   if (table === undefined) return undefined;
   const fields = fieldsOf(currentSchema(table.metadata), currentSpec(table.metadata));
   if (fields === undefined)
-    throw unsuitable(world, 'it is partitioned in a way that Sluice does not write.');
+    throw unsuitable({ config }, 'it is partitioned in a way that Sluice does not write.');
   return fields.length === 0 && table.parent === undefined ? undefined : fields;
 }
 
 /** Throws `table_unsuitable` where the rows lack a column by which the table is parted. */
 export function requireColumns(
-  world: Pick<World, 'config'>,
+  config: Config,
   fields: readonly TableField[],
   columns: Delivery['columns'],
 ): void {
   const lacking = fields.find(({ column }) => columns.every(({ name }) => name !== column));
   if (lacking !== undefined)
     throw unsuitable(
-      world,
+      { config },
       `it is partitioned by "${lacking.column}", and the export has no such column.`,
     );
 }

@@ -3,6 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import type { Clock } from '../../../platform/clock.ts';
 import type { DestinationDeps } from '../../model/destination/destination.ts';
 import type { TableCatalog } from './catalogs/catalog.ts';
+import { sameUri } from '../../model/lake_catalog/file_uri.ts';
 import { tableFolder } from './config.ts';
 import type { Config, LakePlace, SmallFiles } from '../lake/place.ts';
 import type { MetaFiles } from '../lake/store_snapshot.ts';
@@ -76,7 +77,8 @@ export function isInPlace({ base }: Pick<Storage, 'base'>, uri: string): boolean
   return uri.startsWith(base) && !uri.split('/').some((part) => part === '..' || part === '.');
 }
 
-function nameIn(storage: Storage, uri: string): string {
+function nameIn(storage: Storage, given: string): string {
+  const uri = sameUri(given);
   if (!isInPlace(storage, uri)) throw new Error(`The file ${uri} lies outside of ${storage.base}.`);
   return uri.slice(storage.root.length);
 }

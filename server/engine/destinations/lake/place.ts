@@ -22,6 +22,8 @@ export type SmallFiles = {
   list(folder: string, after?: string): AsyncIterable<string>;
   /** Removes a file; one that is gone already is no error. */
   remove(name: string): Promise<void>;
+  /** Names of all visible files below a folder. */
+  listAll(folder: string): AsyncIterable<string>;
 };
 
 /**

@@ -116,6 +116,7 @@ export async function smallFiles(opening: Promise<ObjectStore>): Promise<SmallFi
         store.list(`${folder}/`, { direct: true, ...(after === undefined ? {} : { after }) }),
       ),
     remove: (name) => withStoreFaults(store, () => store.remove(name)),
+    listAll: (folder) => explained(store, listed(store, folder, { direct: false })),
   };
 }
 

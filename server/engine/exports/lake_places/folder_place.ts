@@ -1,6 +1,7 @@
 import { open, readFile, realpath, rm } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { createFolders, syncFolder } from '../../../platform/folders.ts';
+import { sameUri } from '../../model/lake_catalog/file_uri.ts';
 import { LakeRefused } from '../../model/lake_catalog/refusal.ts';
 import type { LakePlace } from './lake_place.ts';
 
@@ -58,7 +59,8 @@ export function folderPlace(export_dir: string, team_id: number): LakePlace {
 }
 
 function pathOf(folder: string, uri: string): string {
-  const path = uri.startsWith(scheme) ? uri.slice(scheme.length) : undefined;
+  const same = sameUri(uri);
+  const path = same.startsWith(scheme) ? same.slice(scheme.length) : undefined;
   const parts = path?.split('/') ?? [];
   if (path === undefined || !path.startsWith(folder + sep) || parts.includes('..'))
     throw outside(uri);

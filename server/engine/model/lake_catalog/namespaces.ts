@@ -71,7 +71,7 @@ export async function holdNamespace(
 export function noNamespace(levels: readonly string[]): LakeRefused {
   return new LakeRefused(
     'NoSuchNamespaceException',
-    `The namespace ${levels.join('.')} does not exist.`,
+    `Namespace does not exist: ${levels.join('.')}`,
   );
 }
 
@@ -95,7 +95,7 @@ export async function createNamespace(tx: Transaction, fields: NewNamespace): Pr
       if (isDatabaseError(error) && error.constraint === 'lake_namespaces_levels_unique')
         throw new LakeRefused(
           'AlreadyExistsException',
-          `The namespace ${levels.join('.')} exists already.`,
+          `Namespace already exists: ${levels.join('.')}`,
         );
       throw error;
     });

@@ -12,26 +12,31 @@ type Counted =
   | 'default-spec-id'
   | 'default-sort-order-id';
 
+/** A refusal that begins as those of other catalogs: clients show it. */
+const failed = (why: string) => commitFailed(`Requirement failed: ${why}`);
+
 /** A check that a number of the table is the one that the writer has seen. */
 const sameNumber =
-  (asked: string, own: Counted): Check =>
+  (asked: string, own: Counted, name: string): Check =>
   (requirement, table) => {
     const wanted = intOf(requirement, asked);
     if (wanted !== table[own])
-      throw commitFailed(`${own} is ${table[own]}, and the commit expects ${wanted}.`);
+      throw failed(
+        `${name} changed: the commit expects ${wanted}, and the table has ${table[own]}`,
+      );
   };
 
 /** Every requirement of the specification that a table can meet, by its type. */
 const checks: Record<string, Check> = {
   'assert-create': (_requirement, table) => {
-    throw commitFailed(`The table exists already, with the uuid ${table['table-uuid']}.`);
+    throw failed(`table already exists, with the uuid ${table['table-uuid']}`);
   },
   'assert-table-uuid': (requirement, table) => {
     const wanted = textOf(requirement, 'uuid');
     if (wanted.toLowerCase() !== table['table-uuid'].toLowerCase())
-      throw commitFailed(
-        `The table has the uuid ${table['table-uuid']}, and the commit expects ${wanted}: it was ` +
-          'dropped and created again.',
+      throw failed(
+        `UUID does not match: the commit expects ${wanted}, and the table has ` +
+          `${table['table-uuid']}: it was dropped and created again`,
       );
   },
   'assert-ref-snapshot-id': (requirement, table) => {
@@ -41,19 +46,36 @@ const checks: Record<string, Check> = {
     const ref = Object.hasOwn(table.refs, name) ? table.refs[name] : undefined;
     const own = ref?.['snapshot-id'] ?? null;
     if (!isSame(wanted, own))
-      throw commitFailed(
-        `${name} is at the snapshot ${String(own)}, and the commit expects ${String(wanted)}: ` +
-          'another commit came first.',
+      throw failed(
+        `branch ${name} has changed: the commit expects the snapshot ${String(wanted)}, and the ` +
+          `table has ${String(own)}: another commit came first`,
       );
   },
-  'assert-last-assigned-field-id': sameNumber('last-assigned-field-id', 'last-column-id'),
-  'assert-current-schema-id': sameNumber('current-schema-id', 'current-schema-id'),
+  'assert-last-assigned-field-id': sameNumber(
+    'last-assigned-field-id',
+    'last-column-id',
+    'last assigned field id',
+  ),
+  'assert-current-schema-id': sameNumber(
+    'current-schema-id',
+    'current-schema-id',
+    'current schema',
+  ),
   'assert-last-assigned-partition-id': sameNumber(
     'last-assigned-partition-id',
     'last-partition-id',
+    'last assigned partition id',
   ),
-  'assert-default-spec-id': sameNumber('default-spec-id', 'default-spec-id'),
-  'assert-default-sort-order-id': sameNumber('default-sort-order-id', 'default-sort-order-id'),
+  'assert-default-spec-id': sameNumber(
+    'default-spec-id',
+    'default-spec-id',
+    'default partition spec',
+  ),
+  'assert-default-sort-order-id': sameNumber(
+    'default-sort-order-id',
+    'default-sort-order-id',
+    'default sort order',
+  ),
 };
 
 /** Returns true if the commit is to create the table. */

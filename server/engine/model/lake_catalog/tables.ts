@@ -101,7 +101,7 @@ const read = (row: Stored): LakeTable => ({
 export function noTable({ levels, name }: TableName): LakeRefused {
   return new LakeRefused(
     'NoSuchTableException',
-    `The table ${[...levels, name].join('.')} does not exist.`,
+    `Table does not exist: ${[...levels, name].join('.')}`,
   );
 }
 
@@ -109,7 +109,7 @@ export function noTable({ levels, name }: TableName): LakeRefused {
 export function tableExists({ levels, name }: TableName): LakeRefused {
   return new LakeRefused(
     'AlreadyExistsException',
-    `The table ${[...levels, name].join('.')} exists already.`,
+    `Table already exists: ${[...levels, name].join('.')}`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { RetryableError, withCertainty } from '../../../model/destination/errors.ts';
+import { RetryableError } from '../../../model/destination/errors.ts';
 import type {
   Delivery,
   EndOfRun,
@@ -16,7 +16,7 @@ import { requireSameTable } from '../catalogs/same_table.ts';
 import { tableName } from '../config.ts';
 import { fieldsOf } from '../layout.ts';
 import { showFiles } from '../show.ts';
-import { abortUnshown, isShown, partitionOf, storeFile } from '../sink.ts';
+import { abortUnshown, isShown, partitionOf, placeFiles, storeFile } from '../sink.ts';
 import { prepareTable, unsuitable } from '../table.ts';
 import type { PreparedTable } from '../table.ts';
 import type { World } from '../world.ts';
@@ -225,10 +225,7 @@ async function commitMerged(
   { outcomes, manifest, end }: { outcomes: SliceOutcome[]; manifest: Manifest; end: EndOfRun },
 ): Promise<void> {
   const slices = outcomes.map(stateOf);
-  await withCertainty(
-    () => files.commit(outcomes.flatMap(fileOutcomes), manifest),
-    () => false,
-  );
+  await placeFiles(files, outcomes.flatMap(fileOutcomes), manifest);
   const changed = slices.filter(({ file }) => file !== null);
   await showFiles(
     world,

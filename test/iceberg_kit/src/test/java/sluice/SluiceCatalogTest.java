@@ -46,6 +46,12 @@ public class SluiceCatalogTest extends CatalogTests<RESTCatalog> {
     properties.put("uri", System.getenv("SLUICE_ICEBERG_URI"));
     properties.put("token", System.getenv("SLUICE_KEY"));
     properties.put("warehouse", System.getenv("SLUICE_PROJECT"));
+    // Clients add these to a new table; the tests look for them.
+    properties.put("table-default.default-key1", "catalog-default-key1");
+    properties.put("table-default.default-key2", "catalog-default-key2");
+    properties.put("table-default.override-key3", "catalog-default-key3");
+    properties.put("table-override.override-key3", "catalog-override-key3");
+    properties.put("table-override.override-key4", "catalog-override-key4");
     properties.put("io-impl", "org.apache.iceberg.hadoop.HadoopFileIO");
     properties.putAll(more);
     RESTCatalog made = new RESTCatalog();
@@ -61,6 +67,18 @@ public class SluiceCatalogTest extends CatalogTests<RESTCatalog> {
   @Override
   protected boolean supportsServerSideRetry() {
     return true;
+  }
+
+  /** The catalog takes places below that of the namespace alone. */
+  @Override
+  protected String baseTableLocation(TableIdentifier table) {
+    return System.getenv("SLUICE_LAKE") + "/" + table.namespace() + "/" + table.name();
+  }
+
+  /** A name is a folder too. */
+  @Override
+  protected boolean supportsNamesWithSlashes() {
+    return false;
   }
 
   @Override
