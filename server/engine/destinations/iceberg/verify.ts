@@ -4,6 +4,7 @@ import type { Difference } from '../../model/destination/difference.ts';
 import type { HeldReceipt, WantedReceipts } from '../../model/destination/held_receipt.ts';
 import { compareListed } from '../lake/listed_files.ts';
 import { liveFiles } from './live_files.ts';
+import { generationKey } from './catalogs/catalog.ts';
 import type { World } from './world.ts';
 
 /** Names the data files of deliveries that the table does not name exactly once, as they are. */
@@ -23,10 +24,20 @@ export async function* shownReceipts(
   wanted: WantedReceipts,
 ): AsyncGenerator<HeldReceipt> {
   const { place, deps, data, catalog } = world;
+  const properties = (await catalog.load())?.metadata.properties ?? {};
+  // A later generation has removed their rows, though their snapshot is an ancestor still.
+  const isReplaced = ({
+    batch_export_id,
+    generation,
+  }: {
+    batch_export_id: string;
+    generation?: string;
+  }) => generation !== undefined && generation !== properties[generationKey(batch_export_id)];
   for await (const held of place.definition.receipts!(data, deps, wanted)) {
     const receipt = parseJson(held.text ?? '') as
-      | { delivery_id: string; batch_export_id: string }
+      | { delivery_id: string; batch_export_id: string; generation?: string }
       | undefined;
-    if (receipt !== undefined && (await catalog.look(receipt)) === 'shown') yield held;
+    if (receipt === undefined || isReplaced(receipt)) continue;
+    if ((await catalog.look(receipt)) === 'shown') yield held;
   }
 }
