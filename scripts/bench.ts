@@ -67,6 +67,10 @@ const benches: Record<string, Bench> = {
     what: 'the state of 200,000 slots of one export with 1,000,000 runs',
     quick: ['--slots', '20000', '--backfill_runs', '80000'],
   },
+  lake_commit: {
+    what: 'a commit to an Iceberg table that has 10,000 snapshots',
+    quick: ['--rounds', '5'],
+  },
   console: {
     what: 'the console over 10,000 exports and 1,000,000 runs, in Chromium',
     all: ['--rounds', '5'],

@@ -56,7 +56,7 @@ const ways: (Omit<ReadWay, 'text'> & { textOf: (table: ReadTable) => string })[]
   },
   {
     reader: 'ClickHouse',
-    tried: 'Run with ClickHouse 26.7.',
+    tried: 'Not run here: ClickHouse 26.7 found the table, but reads files in a bucket alone.',
     textOf: (table) =>
       [
         'SET allow_database_iceberg = 1;',

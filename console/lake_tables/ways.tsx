@@ -25,7 +25,7 @@ export function Ways({ table, project_id }: { table: LakeTableDetails; project_i
           ))}
         </Tabs.List>
         {ways.map(({ reader, text, tried }) => (
-          <Tabs.Panel key={reader} value={reader} pt="md">
+          <Tabs.Panel key={reader} value={reader}>
             <Command text={text} what={`Read it with ${reader}`} />
             <p className="muted">{tried}</p>
           </Tabs.Panel>

@@ -1,11 +1,12 @@
 import { server_address } from '../http/address.ts';
 import { Instant, Since } from '../time/instant.tsx';
+import { Coded } from './coded.tsx';
 import { partsOf } from './sentence_parts.ts';
 
 /**
- * A sentence of the API, with the addresses of this server in it as links, and instants as the page
- * writes them: to the minute, in the zone of the project. With `is_short`, instants of today are a
- * clock with seconds, for what changes by the minute.
+ * A sentence of the API, with names in backticks as code, the addresses of this server as links, and
+ * instants as the page writes them: to the minute, in the zone of the project. With `is_short`,
+ * instants of today are a clock with seconds, for what changes by the minute.
  */
 export function Sentence({ text, is_short = false }: { text: string; is_short?: boolean }) {
   let at = 0;
@@ -22,7 +23,9 @@ export function Sentence({ text, is_short = false }: { text: string; is_short?: 
         {part.text}
       </a>
     ) : (
-      <span key={key}>{part.text}</span>
+      <span key={key}>
+        <Coded text={part.text} />
+      </span>
     );
   });
 }

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react';
 import type { PluginConfigRow } from '../../server/api/plugin_configs/schema.ts';
 import type { PluginRow } from '../../server/api/plugins/schema.ts';
+import type { ToolDefinition } from '../../server/engine/plugins/tools/tool.ts';
 import { BoxField, isTicked } from '../form/box_field.tsx';
 import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
@@ -19,6 +20,7 @@ import { configPath, pluginConfigOf, pluginConfigs, runIn } from './plugins.ts';
 import type { Place } from './plugins.ts';
 import { SettingInput, useAsked } from './setting_input.tsx';
 import { SwitchLine } from './switch_line.tsx';
+import { useTool } from './tool/tool_source.ts';
 import { WaitingVersion } from './waiting_version.tsx';
 import { pathTo } from '../http/path.ts';
 
@@ -66,11 +68,18 @@ function Stored({ config, ...given }: Given & { config: PluginConfigRow }) {
   );
 }
 
-function ConfigForm({
+function ConfigForm({ plugin, place, config }: Given & { config: PluginConfigRow | undefined }) {
+  const { tool, is_read } = useTool(plugin, place);
+  // What is typed must not be drawn anew when the presets arrive.
+  return is_read && <Fields {...{ plugin, place, config, tool }} />;
+}
+
+function Fields({
   plugin,
   place: { project_id },
   config,
-}: Given & { config: PluginConfigRow | undefined }) {
+  tool,
+}: Given & { config: PluginConfigRow | undefined; tool: ToolDefinition | undefined }) {
   const done = useDone();
   const { config_schema } = runIn(plugin, config);
   const fields = settingFields(config_schema);
@@ -115,17 +124,24 @@ function ConfigForm({
               choose={(file) => setFiles((before) => ({ ...before, [field.key]: file }))}
             />
           ) : (
-            <SettingInput key={field.key} field={field} config={config} />
+            <SettingInput key={field.key} {...{ field, config, tool }} />
           ),
         )}
       </div>
-      <CommonFields config={config} />
+      <CommonFields config={config} hosts={tool?.hosts ?? []} />
     </Form>
   );
 }
 
 /** Fields of every plugin. */
-function CommonFields({ config }: { config: PluginConfigRow | undefined }) {
+function CommonFields({
+  config,
+  hosts,
+}: {
+  config: PluginConfigRow | undefined;
+  /** Proposed for a new config. */
+  hosts: string[];
+}) {
   return (
     <>
       <LongField
@@ -133,7 +149,7 @@ function CommonFields({ config }: { config: PluginConfigRow | undefined }) {
         label="Hosts that it may reach"
         hint="One per line. The plugin reaches only these hosts."
         rows={2}
-        defaultValue={config?.allowed_hosts.join('\n') ?? ''}
+        defaultValue={(config?.allowed_hosts ?? hosts).join('\n')}
       />
       <TextField
         name="order"

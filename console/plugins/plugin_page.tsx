@@ -6,9 +6,9 @@ import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
 import { AsYaml } from '../configuration/as_yaml.tsx';
 import { ManagedNote } from '../configuration/managed_note.tsx';
-import { OnlyFor } from '../signed_in/only_for.tsx';
+import { OnlyFor, useIsAdministrator } from '../signed_in/only_for.tsx';
 import { Page } from '../page/page.tsx';
-import { Section } from '../page/section.tsx';
+import { Section, Seldom } from '../page/section.tsx';
 import { MayBeOld, Shown } from '../page/shown.tsx';
 import { ConfigSection } from './config_section.tsx';
 import { InOrganization, NoSuchPlugin } from './in_organization.tsx';
@@ -27,6 +27,9 @@ import {
 } from './plugins.ts';
 import type { Place } from './plugins.ts';
 import { SourceSection } from './source_section.tsx';
+import { TryOut } from './editor/try_out.tsx';
+import { DeliverySection } from './tool/delivery_section.tsx';
+import { isTool, useTool } from './tool/tool_source.ts';
 import { VersionSection } from './versions.tsx';
 
 const route = getRouteApi('/signed_in/projects/$project_id/plugins/$collection/$plugin_id');
@@ -97,6 +100,8 @@ function InProject({
     ...pluginConfigOf(project_id, listed?.id ?? 0),
     enabled: listed !== undefined,
   });
+  const { files } = useTool(plugin, place);
+  const may_change = useIsAdministrator(organization_id);
   const { level } = route.useSearch();
   const navigate = route.useNavigate();
   const config = listed && (query.data ?? listed);
@@ -105,6 +110,13 @@ function InProject({
     <>
       <MayBeOld problem={query.error} />
       <ConfigSection plugin={plugin} place={place} config={config} />
+      {files !== undefined && (
+        <Section title="Test">
+          <Seldom summary="Send an event by the mappings, or look at what would be sent">
+            <TryOut {...{ plugin, place, files }} checked={undefined} tried={() => undefined} />
+          </Seldom>
+        </Section>
+      )}
       {config !== undefined && of !== undefined && (
         <>
           <JobSection
@@ -113,7 +125,11 @@ function InProject({
             public_jobs={runIn(plugin, config).public_jobs}
             is_enabled={config.enabled}
           />
-          <MetricSection {...of} />
+          {isTool(plugin) ? (
+            <DeliverySection {...of} is_enabled={config.enabled} may_change={may_change} />
+          ) : (
+            <MetricSection {...of} />
+          )}
           <LogSection
             {...of}
             level={level}

@@ -1,12 +1,14 @@
 import { useState } from 'react';
 import type { SyntheticEvent } from 'react';
 import type { PluginConfigRow } from '../../server/api/plugin_configs/schema.ts';
+import type { ToolDefinition } from '../../server/engine/plugins/tools/tool.ts';
 import { ChoiceField, SecretField, TextField } from '../form/fields.tsx';
 import { LongField } from '../form/long_field.tsx';
 import { readValues } from '../form/values.ts';
 import type { Values } from '../form/values.ts';
 import { askedFields, shownSetting } from './config_fields.ts';
 import type { SettingField } from './config_fields.ts';
+import { MappingField } from './tool/mapping_field.tsx';
 
 /** The fields that are asked for with what is typed now; `typed` is told of each change. */
 export function useAsked(fields: SettingField[], config: PluginConfigRow | undefined) {
@@ -28,9 +30,12 @@ export function useAsked(fields: SettingField[], config: PluginConfigRow | undef
 export function SettingInput({
   field: { key, label, type, hint, is_required, is_secret, choices, initial },
   config,
+  tool,
 }: {
   field: SettingField;
   config: PluginConfigRow | undefined;
+  /** The tool that the plugin is, if it is one. */
+  tool?: ToolDefinition | undefined;
 }) {
   const isStored = config?.secret_keys.includes(key) === true;
   const hints = [is_required && 'Required.', hint, is_secret && isStored && 'Empty: it stays.'];
@@ -40,6 +45,8 @@ export function SettingInput({
     hint: hints.filter((one) => typeof one === 'string').join(' '),
   };
   const value = config === undefined ? initial : shownSetting(config.config[key]);
+  if (tool !== undefined && key === 'mappings')
+    return <MappingField name={common.name} tool={tool} stored={config && value} />;
   if (is_secret) return <SecretField {...common} />;
   if (type === 'choice')
     return (

@@ -1,9 +1,9 @@
 // Exports generated rows of every type to a Delta table and lets delta-rs, pyarrow, DuckDB and
-// polars (PyPI) read it: npm run delta [-- --python python3 --seed 1
-// --hours 12 --events 200 --deliveries 200 --kills 50]. Each must read the rows of the source, value
-// by value, after commits, a checkpoint and an added column. Then deliveries with lost and late
-// answers and kills go to a table to which delta-rs commits: each must be there once. `--naive`
-// tries again what was not answered, and must fail. Exit code 1 if anything is wrong.
+// polars (PyPI) read it: npm run delta [-- --python python3 --seed 1 --hours 12 --events 200
+// --deliveries 200 --kills 50]. Each must read the rows of the source, value by value, after
+// commits, a checkpoint and an added column. Then deliveries with lost and late answers and kills
+// go to a table to which delta-rs commits: each must be there once. `--naive` tries again what was
+// not answered, and must fail. Exit code 1 if anything is wrong.
 import { join } from 'node:path';
 import process from 'node:process';
 import { openQueryHarness } from '../../test/factories/batch_exports/query_exports.ts';
@@ -92,7 +92,10 @@ async function readEverywhere(): Promise<void> {
 
 /** Compares a reading with the source. A column that a file does not have is null. */
 function judge({ reader, version = '', rows, error, skipped }: Reading, expected: Row[]): void {
-  if (skipped !== undefined) return void console.log(`${reader.padEnd(12)} skipped: ${skipped}`);
+  if (skipped !== undefined) {
+    console.log(`${reader.padEnd(12)} skipped: ${skipped}`);
+    return;
+  }
   readings += 1;
   console.log(`${reader.padEnd(12)} ${version} ${error ?? `${rows!.length} rows`}`);
   if (error !== undefined) return void faults.push(`${reader}: ${error}`);

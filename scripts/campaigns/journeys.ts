@@ -1,4 +1,4 @@
-// Walks through the console in Chromium as a person does: twelve journeys, from the link of the
+// Walks through the console in Chromium as a person does: thirteen journeys, from the link of the
 // terminal to an outage of a real PostgreSQL and its repair. Counts clicks, groups of keys and
 // seconds, says what the screen said when it mattered, and compares list, head, incident, run, map
 // and notice at each moment of the outage. Exit code 1: a journey did not end as it must, or the

@@ -76,6 +76,7 @@ async function strike(kind: Kind, uri: string): Promise<void> {
       runs += 1;
     }
     await settleLate();
+    if (ours.size === 0) break;
     const seen = await writer.check(table.written);
     rows += seen.rows.length;
     files += seen.files;

@@ -14,7 +14,13 @@ import {
 } from '../../test/merges/stores.ts';
 import { anySeed, readOptions } from '../options.ts';
 
-const { seed, histories, keys, naive, store: only } = readOptions({
+const {
+  seed,
+  histories,
+  keys,
+  naive,
+  store: only,
+} = readOptions({
   seed: anySeed(),
   histories: 100_000,
   keys: 1_000,

@@ -38,6 +38,16 @@ async function followEachOther(context: TestContext, scene: Scene): Promise<void
   const { contract, config, generation } = scene;
   const { under } = contract;
   const whole = contract.expected();
+  await context.test('a connection test tries the rights that it needs', async () => {
+    const { columns } = contract.delivery();
+    const deps = { ...contract.deps, merge: null, replaces: true };
+    const steps = await under.definition.check(config, columns, deps);
+    const unlike = steps.filter(({ status }) => status !== 'passed');
+    assert.deepEqual(unlike, []);
+    assert.ok(steps.some(({ name }) => ['Delete rows', 'Exchange tables'].includes(name)));
+    assert.deepEqual(await contract.readBack(config), whole);
+    assert.deepEqual(await under.leftovers(config), []);
+  });
   await context.test('the first one takes the place of appended rows', async () => {
     await deliver(contract, config, generation(instants[0]), [0, 1]);
     assert.deepEqual(await contract.readBack(config), whole);

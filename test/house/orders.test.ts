@@ -20,6 +20,7 @@ const engine_doors: Record<string, string[]> = {
     'health',
     'planning',
     'source',
+    'lake_maintenance',
     'lake_places',
     'engine.ts',
   ],

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { eventually } from '../eventually.ts';
-import { programOf } from './run_client.ts';
+import { moto_server } from './run_client.ts';
 
 /** A server of moto, which plays S3, IAM and STS. */
 export type Moto = {
@@ -19,7 +19,7 @@ const role_arn = 'arn:aws:iam::123456789012:role/lake';
 export async function openMoto(bucket: string): Promise<Moto> {
   const port = await freePort();
   const endpoint = `http://127.0.0.1:${port}`;
-  const child = spawn(programOf('moto_server'), ['-H', '127.0.0.1', '-p', String(port)], {
+  const child = spawn(moto_server, ['-H', '127.0.0.1', '-p', String(port)], {
     stdio: 'ignore',
   });
   const ended = new Promise((resolve) => child.once('exit', resolve));
@@ -39,7 +39,8 @@ export async function openMoto(bucket: string): Promise<Moto> {
   };
 }
 
-async function freePort(): Promise<number> {
+/** A port of this machine on which nothing listens now. */
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

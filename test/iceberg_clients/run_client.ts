@@ -3,7 +3,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-// `npm run lake` installs all of it.
+// `npm run lake` installs all of it but moto, whose packages do not fit s3fs: `python3 -m venv
+// peers/lake/moto && peers/lake/moto/bin/pip install 'moto[server]==5.2.5'`. Java on S3 needs
+// iceberg-aws-bundle in peers/lake/jars.
 const peers = join(import.meta.dirname, '../../peers/lake');
 const python = join(peers, 'venv/bin/python');
 const jars = join(peers, 'jars');
@@ -44,5 +46,10 @@ export async function runClient(
   return JSON.parse(stdout.trim().split('\n').at(-1)!) as Record<string, unknown>;
 }
 
-/** The path of a program of Python's packages, such as `moto_server`. */
-export const programOf = (name: string): string => join(peers, 'venv/bin', name);
+/** The server of moto. */
+export const moto_server = join(peers, 'moto/bin/moto_server');
+
+/** Why a test with moto has to be skipped. */
+export function withoutMoto(): string | false {
+  return existsSync(moto_server) ? false : 'moto is not in peers/lake.';
+}

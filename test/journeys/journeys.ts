@@ -1,6 +1,7 @@
 import { backfill, changed_table, first_day, postgres_export } from './exports.ts';
 import type { Journey } from './journey.ts';
 import { domain, keys, members } from './organization.ts';
+import { modes } from './modes.ts';
 import { outages } from './outages.ts';
 import { big_instance, finder, notices, plugin } from './records.ts';
 
@@ -10,6 +11,7 @@ export const journeys: Journey[] = [
   postgres_export,
   backfill,
   changed_table,
+  modes,
   finder,
   members,
   domain,

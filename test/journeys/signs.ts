@@ -49,8 +49,8 @@ export async function lookAt(
   const incident = await textOf('.incident');
   await shot(`outage_${picture}_incident`);
   await page.locator('.run_rows [role=row] a').first().click();
-  // In the second in which it is tried again, the run has no cause.
-  await page.locator('.outcome').filter({ hasNotText: 'A worker delivers' }).waitFor();
+  // In this very second a worker may repeat the run: the page says so, and soon why it failed.
+  await page.locator('.outcome').filter({ hasNotText: 'A worker delivers' }).first().waitFor();
   const run = await textOf('.outcome');
   await shot(`outage_${picture}_run`);
   await page.getByRole('link', { name: 'Its slots on the map' }).click();
@@ -65,8 +65,8 @@ export async function lookAt(
   return { list, head, incident, run, map, notice: notices.at(-1)?.data.detail ?? '' };
 }
 
-/** A text without the marks that tell a label from the key of the API. */
-const plain = (text: string) => text.replaceAll(/[“”]/g, '').toLowerCase();
+/** A text without the marks that tell a label from the key of the API, and code from words. */
+const plain = (text: string) => text.replaceAll(/[“”`]/g, '').toLowerCase();
 
 const said = (places: (keyof Signs)[], text: string) =>
   places.map((place) => [place, text] as const);

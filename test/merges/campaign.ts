@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { canonicalValue } from '../../server/engine/destinations/contents/canonical.ts';
 import { textsQuery } from '../../server/engine/destinations/sql_tables/prepare.ts';
@@ -59,7 +58,7 @@ export async function playHistories(
     const where = `${store.name}, seed ${seed}, round ${number}`;
     await playRound({ store, round, random, where, played });
     played.histories += size;
-    say(`${store.name}: ${played.histories} of ${histories} histories`);
+    say(`${store.name}: ${JSON.stringify(played)}`);
   }
   return played;
 }
@@ -87,7 +86,7 @@ async function playTable(
   try {
     const sendings = await playAll(scene, place, table, side);
     const found = compare(where, table, round, await readRows(place, table));
-    if (place.deliver === undefined) await verify(where, place, table, sendings);
+    if (place.deliver === undefined) await verify(where, place, sendings);
     return found;
   } finally {
     await place.close();
@@ -170,7 +169,6 @@ function rowsOf(deliveries: Pick<PlannedDelivery, 'slices'>[]): ValueRow[] {
 async function verify(
   where: string,
   { definition, config, deps }: MergePlace,
-  table: MergedTable,
   sendings: Sending[],
 ): Promise<void> {
   const rows = new Map(sendings.map((one) => [one.delivery.delivery_id, one.slices.flat()]));

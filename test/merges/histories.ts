@@ -90,11 +90,7 @@ function orderHistory(random: Random, number: number): ValueRow[] {
   return rows;
 }
 
-function rowOf(
-  random: Random,
-  key: number,
-  is_deleted = String(random.next() < 0.2),
-): ValueRow {
+function rowOf(random: Random, key: number, is_deleted = String(random.next() < 0.2)): ValueRow {
   return [
     random.one(names),
     shops[key % shops.length]!,

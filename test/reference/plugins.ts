@@ -72,6 +72,8 @@ async function pluginConfigs({ ask, organization, project }: StoryWorld): Promis
   await ask('POST', `${one}jobs/`, { name: 'resend' });
   await ask('GET', `${one}logs/`);
   await ask('GET', `${one}metrics/`);
+  await ask('GET', `${one}delivery/`);
+  await ask('GET', `${one}set_aside/`);
   await ask('DELETE', one);
   await ask('GET', `${project}site_apps/`);
   await ask('POST', `${project}site_apps/rotate/`);

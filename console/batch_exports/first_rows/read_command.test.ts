@@ -68,6 +68,7 @@ test('a table of the lake is asked for through the catalog', () => {
   assert.match(of('Iceberg', '', config)!, new RegExp(`FROM lake.${table} `));
   const hostile = { table: 'events"; rm -rf ~; "' };
   assert.equal(of('Iceberg', '', hostile), undefined);
+  assert.equal(of('Iceberg', '', { ...config, catalog: 'glue' }), undefined);
 });
 
 test('each type has a command but those that have no rows to read, or want a key', () => {

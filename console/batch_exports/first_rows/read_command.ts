@@ -62,7 +62,10 @@ const commands: Partial<Record<string, (delivered: Delivered) => string | undefi
       to,
     ]),
   Iceberg: ({ config, catalog }) =>
-    duckdbCommand({ ...catalog, namespace: namespaceOf(config), name: text(config, 'table') }),
+    // Another catalog has its own address and keys.
+    ['', 'sluice'].includes(text(config, 'catalog'))
+      ? duckdbCommand({ ...catalog, namespace: namespaceOf(config), name: text(config, 'table') })
+      : undefined,
   Delta: (delivered) => {
     if (text(delivered.config, 'storage') !== 'File') return undefined;
     const file = placeOf(delivered);

@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { parquetOf } from '../../../server/engine/destinations/delta/parquet_rows.ts';
+import type { Shape } from '../../../server/engine/destinations/delta/parquet_rows.ts';
 import { defineDelta } from '../../../server/engine/destinations/delta/delta.ts';
 import { loadTable } from '../../../server/engine/destinations/delta/log.ts';
 import { openWorld } from '../../../server/engine/destinations/delta/world.ts';
 import { file_place } from '../../../server/engine/destinations/file/file.ts';
 import type { LakePlace, SmallFiles } from '../../../server/engine/destinations/lake/place.ts';
-import type { Delivery } from '../../../server/engine/model/destination/destination.ts';
+import type { Delivery, Sink } from '../../../server/engine/model/destination/destination.ts';
 import { RetryableError } from '../../../server/engine/model/destination/errors.ts';
 import { systemClock } from '../../../server/platform/clock.ts';
 import { silentLog } from '../../../server/platform/log.ts';
 import { openOutbound } from '../../../server/platform/outbound/outbound.ts';
 
-/** What becomes of requests that add an entry to the log. */
+/** The ends that a request to add an entry to the log can have. */
 export type Fate = 'answered' | 'never sent' | 'answer lost' | 'late';
 /** One thing to do with a delivery. */
 export type Asked = {
@@ -22,7 +23,7 @@ export type Asked = {
   batch_export_id: string;
 };
 
-/** What is known of it then, and how many entries of others were in the way. */
+/** The knowledge of a delivery afterwards, and how many entries of others were in the way. */
 export type Done = { verdict: 'shown' | 'absent' | 'unknown'; conflicts: number };
 
 /** Rows of each delivery. */
@@ -30,29 +31,7 @@ export const delivery_rows = 3;
 
 /** A table in an export folder, to which attempts deliver by the product's own code. */
 export function openTable(export_dir: string, table: string, is_naive: boolean) {
-  let fate: Fate = 'answered';
-  let conflicts = 0;
-  const late: (() => Promise<unknown>)[] = [];
-  const faulty = (files: SmallFiles): SmallFiles => ({
-    ...files,
-    putNew: async (name, content) => {
-      if (!name.endsWith('.json')) return files.putNew(name, content);
-      const put = () => files.putNew(name, content);
-      const chosen = fate;
-      fate = 'answered';
-      if (chosen === 'late') late.push(put);
-      const lost = new RetryableError('connection_lost', 'The answer was lost.');
-      if (chosen === 'never sent' || chosen === 'late') throw lost;
-      const is_new = await put();
-      if (!is_new) conflicts += 1;
-      if (chosen === 'answer lost') throw lost;
-      return is_new;
-    },
-  });
-  const place: LakePlace = {
-    ...file_place,
-    openFiles: async (...given) => faulty(await file_place.openFiles(...given)),
-  };
+  const { place, fated } = faultyPlace();
   const config = { storage: 'File', table };
   const deps = {
     log: silentLog(),
@@ -63,53 +42,22 @@ export function openTable(export_dir: string, table: string, is_naive: boolean) 
   };
   const definition = defineDelta([place]);
   const open = (delivery: Delivery) => definition.open(config, delivery, deps);
-
-  async function attempt(delivery: Delivery): Promise<void> {
-    const sink = await open(delivery);
-    if (await sink.isCommitted()) return;
-    await sink.recover([]);
-    const shapes = [
-      { name: 'delivery', of: 'text' },
-      { name: 'n', of: 'long' },
-    ] as const;
-    const rows = Array.from({ length: delivery_rows }, (_, n) => ({
-      delivery: delivery.run_id,
-      n,
-    }));
-    const slice = { number: 0, records: delivery_rows, is_last: true } as const;
-    const bytes = parquetOf([...shapes], rows);
-    const written = await sink.write(slice, Readable.from([bytes]));
-    const outcomes = [{ number: 0, records: delivery_rows, bytes: 0, sha256: '', ...written }];
-    const { delivery_id } = delivery;
-    const slices = [{ name: written.name }];
-    const text = JSON.stringify({ version: 1, delivery_id, slices });
-    await sink.commit(outcomes, { name: 'manifest', text });
-    await sink.close();
-  }
-
-  async function settle(delivery: Delivery): Promise<boolean> {
-    const sink = await open(delivery);
-    if (await sink.isCommitted()) return true;
-    await sink.abort([]);
-    return sink.isCommitted();
-  }
-
+  const act = async ({ what, ...asked }: Asked): Promise<Done['verdict']> => {
+    const delivery = deliveryOf(asked);
+    if (what === 'land') for (const put of fated.late.splice(0)) await put();
+    // A naive writer takes what was not answered for what did not happen.
+    if (what === 'attempt')
+      await attempt(open, is_naive ? { ...delivery, delivery_id: randomUUID() } : delivery);
+    return what === 'settle' && !(await settle(open, delivery)) ? 'absent' : 'shown';
+  };
   return {
     do: async (asked: Asked): Promise<Done> => {
-      ({ fate } = asked);
-      conflicts = 0;
-      const delivery = deliveryOf(asked);
-      try {
-        if (asked.what === 'land') for (const put of late.splice(0)) await put();
-        // A naive writer takes what was not answered for what did not happen.
-        if (asked.what === 'attempt')
-          await attempt(is_naive ? { ...delivery, delivery_id: randomUUID() } : delivery);
-        const is_absent = asked.what === 'settle' && !(await settle(delivery));
-        return { verdict: is_absent ? 'absent' : 'shown', conflicts };
-      } catch (error) {
-        if (error instanceof RetryableError) return { verdict: 'unknown', conflicts };
+      Object.assign(fated, { next: asked.fate, conflicts: 0 });
+      const verdict = await act(asked).catch((error: unknown) => {
+        if (error instanceof RetryableError) return 'unknown' as const;
         throw error;
-      }
+      });
+      return { verdict, conflicts: fated.conflicts };
     },
     load: async () => loadTable((await openWorld(file_place, config, 7, deps)).log),
     folder: `${export_dir}/delta/7/${table}`,
@@ -117,7 +65,66 @@ export function openTable(export_dir: string, table: string, is_naive: boolean) 
   };
 }
 
-function deliveryOf({ delivery, batch_export_id }: Asked): Delivery {
+/** The export folder, in which the next request to add an entry has a fate. */
+function faultyPlace() {
+  const fated = {
+    next: 'answered' as Fate,
+    conflicts: 0,
+    late: [] as (() => Promise<unknown>)[],
+  };
+  const faulty = (files: SmallFiles): SmallFiles => ({
+    ...files,
+    putNew: async (name, content) => {
+      if (!name.endsWith('.json')) return files.putNew(name, content);
+      const put = () => files.putNew(name, content);
+      const chosen = fated.next;
+      fated.next = 'answered';
+      if (chosen === 'late') fated.late.push(put);
+      const lost = new RetryableError('connection_lost', 'The answer was lost.');
+      if (chosen === 'never sent' || chosen === 'late') throw lost;
+      const is_new = await put();
+      if (!is_new) fated.conflicts += 1;
+      if (chosen === 'answer lost') throw lost;
+      return is_new;
+    },
+  });
+  const place: LakePlace = {
+    ...file_place,
+    openFiles: async (...given) => faulty(await file_place.openFiles(...given)),
+  };
+  return { place, fated };
+}
+
+type Open = (delivery: Delivery) => Promise<Sink>;
+
+async function attempt(open: Open, delivery: Delivery): Promise<void> {
+  const sink = await open(delivery);
+  if (await sink.isCommitted()) return;
+  await sink.recover([]);
+  const shapes: Shape[] = [
+    { name: 'delivery', of: 'text' },
+    { name: 'n', of: 'long' },
+  ];
+  const rows = Array.from({ length: delivery_rows }, (_, n) => ({ delivery: delivery.run_id, n }));
+  const slice = { number: 0, records: delivery_rows, is_last: true } as const;
+  const written = await sink.write(slice, Readable.from([parquetOf(shapes, rows)]));
+  const outcomes = [{ number: 0, records: delivery_rows, bytes: 0, sha256: '', ...written }];
+  const { delivery_id } = delivery;
+  const slices = [{ name: written.name }];
+  const text = JSON.stringify({ version: 1, delivery_id, slices });
+  await sink.commit(outcomes, { name: 'manifest', text });
+  await sink.close();
+}
+
+/** Looks for a delivery as the engine does. */
+async function settle(open: Open, delivery: Delivery): Promise<boolean> {
+  const sink = await open(delivery);
+  if (await sink.isCommitted()) return true;
+  await sink.abort([]);
+  return sink.isCommitted();
+}
+
+function deliveryOf({ delivery, batch_export_id }: Omit<Asked, 'what'>): Delivery {
   return {
     delivery_id: delivery,
     run_id: delivery,

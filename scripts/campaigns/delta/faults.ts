@@ -20,7 +20,7 @@ const [foreign_commits, foreign_rows] = [10, 2];
 /** A killed process dies at most so long after it was asked. */
 const kill_within_ms = 40;
 
-/** How many deliveries, each with faults, and how often a process is killed over one. */
+/** The number of deliveries, each with faults, and how often a process is killed over one. */
 export type Wanted = { seed: number; deliveries: number; kills: number; naive: boolean };
 
 /**
@@ -33,12 +33,17 @@ export async function playFaults(peer: Peer, { seed, deliveries, kills, naive }:
   const folder = await mkdtemp(join(tmpdir(), 'sluice-delta-'));
   const table = openTable(folder, 'events', naive);
   const batch_export_id = randomUUID();
-  const [shown, absent] = [new Set<string>(), new Set<string>()];
+  const [first, shown, absent] = [randomUUID(), new Set<string>(), new Set<string>()];
   const counts = { kills: 0, conflicts: 0, foreign: 0, refused: 0 } as Record<string, number>;
   let worker = startWorker(folder, naive);
-  const ask = async (asked: Asked, is_killed = false): Promise<Done['verdict']> => {
-    counts[asked.fate] = (counts[asked.fate] ?? 0) + 1;
-    const answer = worker.ask(asked);
+  const ask = async (
+    what: Asked['what'],
+    delivery: string,
+    fate: Fate = 'answered',
+    is_killed = false,
+  ): Promise<Done['verdict']> => {
+    counts[fate] = (counts[fate] ?? 0) + 1;
+    const answer = worker.ask({ what, fate, delivery, batch_export_id });
     if (is_killed) {
       await pause(draw(kill_within_ms));
       worker.child.kill('SIGKILL');
@@ -51,48 +56,53 @@ export async function playFaults(peer: Peer, { seed, deliveries, kills, naive }:
     }
     return done?.verdict ?? 'unknown';
   };
-  let is_over = false;
+  const foreign = untilOver(async () => {
+    const { done, refused } = await peer.append(table.folder, foreign_commits, foreign_rows);
+    counts['foreign']! += done;
+    counts['refused']! += refused;
+  });
   try {
-    const of = (what: Asked['what'], delivery: string, fate: Fate = 'answered') => ({
-      what,
-      fate,
-      delivery,
-      batch_export_id,
-    });
-    const first = randomUUID();
-    await ask(of('attempt', first));
+    await ask('attempt', first);
     shown.add(first);
-    const foreign = (async () => {
-      while (!is_over) {
-        const { done, refused } = await peer.append(table.folder, foreign_commits, foreign_rows);
-        counts['foreign']! += done;
-        counts['refused']! += refused;
-      }
-    })();
+    foreign.start();
     for (let count = 1; count < deliveries; count += 1) {
       const delivery = randomUUID();
-      for (let is_first = true; ; is_first = false) {
+      let verdict: Done['verdict'] = 'unknown';
+      for (let is_first = true; verdict === 'unknown'; is_first = false) {
         const is_killed = is_first && draw(deliveries) < kills;
-        let verdict = await ask(of('attempt', delivery, fates[draw(fates.length)]), is_killed);
-        if (draw(10) < 3) await ask(of('land', delivery));
+        verdict = await ask('attempt', delivery, fates[draw(fates.length)], is_killed);
+        if (draw(10) < 3) await ask('land', delivery);
         if (verdict === 'unknown' && draw(2) === 0 && !naive)
-          verdict = await ask(of('settle', delivery, fates[draw(fates.length)]));
-        if (verdict === 'unknown') continue;
-        (verdict === 'shown' ? shown : absent).add(delivery);
-        break;
+          verdict = await ask('settle', delivery, fates[draw(fates.length)]);
       }
+      (verdict === 'shown' ? shown : absent).add(delivery);
     }
-    await ask(of('land', first));
-    is_over = true;
-    await foreign;
+    await ask('land', first);
+    await foreign.end();
     const wrong = await judge(peer, table, { shown, absent, foreign: counts['foreign']! });
     return { counts: { ...counts, shown: shown.size, given_back: absent.size }, wrong };
   } finally {
-    is_over = true;
     worker.child.kill('SIGKILL');
+    await foreign.end();
     await table.close();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Does the same again and again, from `start` to `end`. */
+function untilOver(step: () => Promise<void>) {
+  let is_over = false;
+  let running = Promise.resolve();
+  const repeat = async () => {
+    while (!is_over) await step();
+  };
+  return {
+    start: () => void (running = repeat()),
+    end: () => {
+      is_over = true;
+      return running;
+    },
+  };
 }
 
 function startWorker(folder: string, naive: boolean) {

@@ -29,7 +29,7 @@ export const packages = [
 
 const run = promisify(execFile);
 
-/** Starts a process with the readers and writers of others; installs them into peers/delta/ once. */
+/** Starts a process with readers and writers of others; installs them into peers/delta/ once. */
 export async function startPeer(python: string) {
   const folder = join(root, 'peers', 'delta', 'venv');
   const interpreter = join(folder, 'bin', 'python');

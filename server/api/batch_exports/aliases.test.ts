@@ -37,6 +37,19 @@ test('each export answers the other names with what it does', async () => {
       { model: 'person_distinct_ids', destination },
       { incremental_mode: 'MERGE', primary_key: person_key, version_key: ['version'] },
     ],
+    [
+      { model: 'sessions', destination },
+      {
+        incremental_mode: 'MERGE',
+        primary_key: ['team_id', 'session_id'],
+        version_key: ['session_version'],
+      },
+    ],
+    [
+      { destination, incremental_mode: 'MERGE', primary_key: ['uuid'], version_key: ['timestamp'] },
+      { incremental_mode: 'MERGE', primary_key: ['uuid'], version_key: ['timestamp'] },
+    ],
+    [{ destination, incremental_mode: 'APPEND' }, appended],
     [{ model: 'persons' }, appended],
     [
       { model: 'persons', destination, custom_query: 'SELECT distinct_id FROM persons' },
@@ -82,6 +95,33 @@ test('an option that an export lacks is refused by its name', async () => {
       assert.match(answer.body.detail, /: send .*, or leave the field out\./);
     }
   }
+});
+
+test('what other servers have, and an export has not, is refused or told by its name', async () => {
+  const create = (body: object) =>
+    home.ask('POST', projectBase(home), {
+      name: 'Theirs',
+      interval: 'day',
+      destination: { type: 'NoOp', config: {} },
+      ...body,
+    });
+  const model = await create({ model: 'hogql', hogql_query: 'SELECT event FROM events' });
+  assert.deepEqual([model.status, model.body.attr], [400, 'model'], model.text);
+  const hogql_query =
+    "SELECT event FROM events WHERE timestamp >= '{data_interval_start}' AND " +
+    'timestamp < {data_interval_end}';
+  const placeholder = await create({ hogql_query });
+  assert.deepEqual([placeholder.status, placeholder.body.attr], [400, 'custom_query']);
+  assert.match(placeholder.body.detail, /reads the rows of its own interval by itself/);
+  const databricks = await create({ destination: { type: 'Databricks', config: {} } });
+  assert.deepEqual([databricks.status, databricks.body.attr], [400, 'destination__type']);
+  const theirs = { filters: [], group_type_index: 0, integration: 7, modifiers: {} };
+  const told = await create(theirs);
+  assert.equal(told.status, 201, told.text);
+  assert.deepEqual(String(told.headers['sluice-ignored']).split(', '), Object.keys(theirs));
+  const week = await create({ interval: 'week', offset_day: 0, offset_hour: 6 });
+  assert.deepEqual([week.body.offset_day, week.body.offset_hour], [0, 6]);
+  assert.equal((await create({ interval: 'every minute' })).status, 201);
 });
 
 test('a query is taken under both names, and told once in the log', async () => {

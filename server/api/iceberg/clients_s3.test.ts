@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AddressInfo } from 'node:net';
 import { aroundTests } from '../../../test/around_tests.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
@@ -9,25 +8,32 @@ import {
   jarsOf,
   runClient,
   without,
+  withoutMoto,
   withoutSpark,
 } from '../../../test/iceberg_clients/run_client.ts';
-import { openMoto } from '../../../test/iceberg_clients/moto.ts';
+import { freePort, openMoto } from '../../../test/iceberg_clients/moto.ts';
 import type { Moto } from '../../../test/iceberg_clients/moto.ts';
 import { openS3Server } from '../../../test/servers/object_stores/s3_server.ts';
 import type { S3Server } from '../../../test/servers/object_stores/s3_server.ts';
 
-const no_moto = without('moto');
+const no_moto = withoutMoto();
 let moto: Moto;
 let store: S3Server;
 let home: TestOrganization;
 let uri: string;
+let port: number;
 aroundTests(
   async () => {
+    port = await freePort();
     store = await openS3Server(['bucket']);
     if (no_moto === false) moto = await openMoto('bucket');
     const opened = await openHarness({
       clickhouse: false,
-      config: no_moto === false ? { sts_endpoint_url: moto.endpoint } : {},
+      config: {
+        // Clients ask for signatures there.
+        public_url: `http://127.0.0.1:${port}`,
+        ...(no_moto === false ? { sts_endpoint_url: moto.endpoint } : {}),
+      },
     });
     const close = async () => {
       await opened.close();
@@ -38,8 +44,7 @@ aroundTests(
   },
   async (opened) => {
     home = await opened.newOrganization();
-    await opened.app.listen({ host: '127.0.0.1', port: 0 });
-    const { port } = opened.app.server.address() as AddressInfo;
+    await opened.app.listen({ host: '127.0.0.1', port });
     uri = `http://127.0.0.1:${port}/iceberg`;
   },
 );

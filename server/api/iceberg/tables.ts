@@ -6,6 +6,7 @@ import { createTable, registerTable } from '../../engine/model/lake_catalog/comm
 import type { NewTablePlace } from '../../engine/model/lake_catalog/commit.ts';
 import { textOf } from '../../engine/model/lake_catalog/fields.ts';
 import { metadataText, newMetadata } from '../../engine/model/lake_catalog/metadata.ts';
+import { textOfFile } from '../../engine/model/lake_catalog/packed_text.ts';
 import { namedFiles, readMetadata } from '../../engine/model/lake_catalog/read_metadata.ts';
 import type { NewTable, TableMetadata } from '../../engine/model/lake_catalog/metadata.ts';
 import {
@@ -167,7 +168,7 @@ function createRoutes(app: FastifyInstance, deps: Deps): void {
     const place = await placeOf(deps, request, namespace);
     const content = await place.readFile(uri);
     if (content === undefined) throw badRequest(`There is no file ${uri}.`);
-    const read = readMetadata(content.toString('utf8'));
+    const read = readMetadata(textOfFile(uri, content));
     for (const named of namedFiles(read)) locationBelow([namespace.location], named);
     return changeLake(contextOf(deps), request, reply, async (tx, record) => {
       const to = await newPlace(tx, request, name);

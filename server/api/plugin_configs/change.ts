@@ -6,6 +6,9 @@ import { PluginError } from '../../engine/plugins/plugin.ts';
 import type { PluginCollection } from '../../engine/plugins/plugin.ts';
 import { serviceFault } from '../../engine/plugins/prepare.ts';
 import { loadPluginConfig, storePluginConfig } from '../../engine/plugins/stored_config.ts';
+import { readMappings } from '../../engine/plugins/tools/mappings.ts';
+import { mappings_key } from '../../engine/plugins/tools/settings.ts';
+import { toolOf } from '../../engine/plugins/tools/tool.ts';
 import { loadConfigVersion } from '../../engine/plugins/versions.ts';
 import { secretChange } from '../../platform/activity/changes.ts';
 import type { Change } from '../../platform/activity/changes.ts';
@@ -14,7 +17,7 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import { findVisiblePlugin } from '../plugins/store.ts';
 import type { PluginConfigCreate, PluginConfigPatch, PluginConfigRow } from './schema.ts';
 import { changedSettings, movedSettings, sealedNames, settingsFaults } from './settings.ts';
-import type { HowToChange } from './settings.ts';
+import type { HowToChange, Settings } from './settings.ts';
 import { findStoredConfig, insertPluginConfig, startCursor, updatePluginConfig } from './store.ts';
 import type { PluginConfigFields } from './store.ts';
 
@@ -114,6 +117,9 @@ async function applyChange(
     ),
   ];
   if (faults.length > 0) throw invalidMany(faults);
+  const unmapped =
+    next !== undefined && enabled ? await mappingsFault(tx, deps, before.id, next) : undefined;
+  if (unmapped !== undefined) throw invalid(`config__${mappings_key}`, 'invalid_input', unmapped);
   const unready = isEnabling ? await unreadyFault(tx, deps, before) : undefined;
   if (unready !== undefined)
     throw invalid('enabled', 'invalid_input', `The plugin cannot run. ${unready}`);
@@ -128,6 +134,25 @@ async function applyChange(
   await updatePluginConfig(tx, before.id, changes);
   if (isEnabling) await startCursor(tx, before.id);
   return Object.keys(next ?? {}).filter((key) => !isDeepStrictEqual(settings[key], next![key]));
+}
+
+/** What is wrong with the mappings of a tool; undefined: nothing, or it is no tool. */
+async function mappingsFault(
+  tx: Transaction,
+  { secrets }: Deps,
+  id: number,
+  settings: Settings,
+): Promise<string | undefined> {
+  if (!Object.hasOwn(settings, mappings_key)) return undefined;
+  try {
+    const tool = toolOf((await loadConfigVersion(tx, secrets, id)).files);
+    const read = tool === undefined ? [] : readMappings(settings[mappings_key], tool);
+    return typeof read === 'string' ? read : undefined;
+  } catch (error) {
+    // Code that cannot be loaded is told of where the config is enabled.
+    if (error instanceof PluginError) return undefined;
+    throw error;
+  }
 }
 
 /**

@@ -7,6 +7,7 @@ import { query } from '../../platform/http/lists/query.ts';
 import { write } from '../../platform/http/write.ts';
 import { acceptRoute } from './accept_route.ts';
 import { createConfig, changeConfig, secretChanges } from './change.ts';
+import { deliveryRoutes } from './delivery_routes.ts';
 import { configEntry } from './entry.ts';
 import { exportingRoutes } from './exporting_routes.ts';
 import { runningRoutes } from './job_routes.ts';
@@ -41,6 +42,7 @@ export function pluginConfigRoutes(app: FastifyInstance, deps: Deps): void {
   acceptRoute(app, deps);
   deleteRoute(app);
   runningRoutes(app, deps);
+  deliveryRoutes(app, deps);
   tryOutRoute(app, deps);
   exportingRoutes(app, deps);
 }

@@ -1,27 +1,36 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { Deps } from '../../deps.ts';
+import { installCommand, toolsFolder } from '../../engine/plugins/sandbox/tool_library.ts';
+import { findTool } from '../../engine/plugins/tools/catalogue.ts';
 import type { CatalogueEntry } from '../../engine/plugins/packages/catalogue.ts';
 import {
   PageQuery,
   answerPage,
+  limitOf,
   pageAnswer,
-  pageAsked,
 } from '../../platform/http/lists/pagination.ts';
+import { query } from '../../platform/http/lists/query.ts';
 import { ActivityEntry } from '../activity/schema.ts';
 import type { ActivityRow } from '../activity/schema.ts';
 import { level_of_addresses } from '../activity/store.ts';
-import type { Database } from '../../platform/postgres/database.ts';
 import { listPluginActivity } from './activity_store.ts';
 import type { Collection } from './collections.ts';
 import { placeOf } from './found.ts';
 import { reading } from './record_routes.ts';
-import { CatalogueItem, Plugin, beside, besideRecord, no_record } from './schema.ts';
+import {
+  CatalogueItem,
+  CatalogueQuery,
+  Plugin,
+  beside,
+  besideRecord,
+  no_record,
+} from './schema.ts';
 import type { PluginRow } from './schema.ts';
 import { findPlugin, listUnusedPlugins, requirePluginsLevel } from './store.ts';
 
 /** The sources of a list. */
-type Asked = { db: Database; collection: Collection; catalogue: CatalogueEntry[] };
+type Asked = { deps: Deps; collection: Collection; catalogue: CatalogueEntry[] };
 /**
  * One list: its name in the path and in the document, what it holds, and how a request for it is
  * answered.
@@ -31,6 +40,8 @@ type List = {
   title: string;
   summary(plural: string): string;
   item: TSchema;
+  /** Its query parameters, if there are more than those of every list. */
+  asks?: TSchema;
   answer(request: FastifyRequest, asked: Asked): Promise<unknown>;
 };
 
@@ -40,6 +51,7 @@ const lists: List[] = [
     title: 'PluginCatalogue',
     summary: (plural) => `List the packages of the catalogue for ${plural}`,
     item: CatalogueItem,
+    asks: CatalogueQuery,
     answer: answerCatalogue,
   },
   {
@@ -65,11 +77,11 @@ const lists: List[] = [
  */
 export function listRoutes(
   app: FastifyInstance,
-  { db }: Deps,
+  deps: Deps,
   collection: Collection,
   catalogue: CatalogueEntry[],
 ): void {
-  for (const { name, title, summary, item, answer } of lists)
+  for (const { name, title, summary, item, asks = PageQuery, answer } of lists)
     app.get(
       `${collection.base}${name}/`,
       {
@@ -77,22 +89,29 @@ export function listRoutes(
         schema: {
           summary: summary(collection.plural),
           description: beside,
-          querystring: PageQuery,
+          querystring: asks,
           response: { 200: besideRecord(item, title) },
         },
       },
       async (request) => {
-        await requirePluginsLevel(db, request.access, 3);
-        return answer(request, { db, collection, catalogue });
+        await requirePluginsLevel(deps.db, request.access, 3);
+        return answer(request, { deps, collection, catalogue });
       },
     );
 }
 
 /** The record beside the entries is what installing the first would create, as far as known. */
-async function answerCatalogue(request: FastifyRequest, { catalogue, collection }: Asked) {
-  const entries = catalogue.filter((entry) => entry.collection === collection.name);
-  const page = pageAsked(request);
-  const results = entries.slice(page.offset, page.offset + page.limit);
+async function answerCatalogue(request: FastifyRequest, { deps, catalogue, collection }: Asked) {
+  const { search = '', ...asked } = query(request, CatalogueQuery);
+  const words = search.toLowerCase().split(/\s+/);
+  const entries = catalogue.filter(({ name, description, ...entry }) => {
+    const text = `${name} ${description}`.toLowerCase();
+    return entry.collection === collection.name && words.every((word) => text.includes(word));
+  });
+  const page = { limit: limitOf(asked.limit), offset: asked.offset ?? 0 };
+  const results = entries
+    .slice(page.offset, page.offset + page.limit)
+    .map((entry) => ({ ...entry, needs: needsOf(entry, deps) }));
   const [first] = results;
   const known =
     first === undefined
@@ -106,13 +125,20 @@ async function answerCatalogue(request: FastifyRequest, { catalogue, collection 
   return { ...no_record, ...known, ...pageAnswer(request, page, entries.length, results) };
 }
 
-async function answerUnused(request: FastifyRequest, { db, collection }: Asked) {
+/** What an operator has to do first: install the package that the entry is a part of. */
+function needsOf({ url }: CatalogueEntry, { sandbox, config }: Deps): string | null {
+  const isMissing = findTool(url) !== undefined && sandbox.toolLibrary() === undefined;
+  return isMissing ? installCommand(toolsFolder(config.data_dir)) : null;
+}
+
+async function answerUnused(request: FastifyRequest, { deps, collection }: Asked) {
   const place = placeOf(request, collection);
-  const page = await answerPage<PluginRow>(request, db, listUnusedPlugins(place));
+  const page = await answerPage<PluginRow>(request, deps.db, listUnusedPlugins(place));
   return { ...(page.results[0] ?? no_record), ...page };
 }
 
-async function answerActivity(request: FastifyRequest, { db, collection }: Asked) {
+async function answerActivity(request: FastifyRequest, { deps, collection }: Asked) {
+  const { db } = deps;
   const { organization_id, level } = request.access;
   const reader = { caller: request.caller, sees_addresses: level >= level_of_addresses };
   const page = await answerPage<ActivityRow>(

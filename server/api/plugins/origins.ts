@@ -9,8 +9,9 @@ import type { HiddenPlugin } from './store.ts';
  * Opens an origin with the settings of this server; nothing is fetched yet. Throws a PluginError
  * for an address that is not understood.
  */
-export function originOf({ config, outbound, log }: Deps, source: PluginSource): Origin {
+export function originOf({ config, outbound, log, sandbox }: Deps, source: PluginSource): Origin {
   const {
+    data_dir,
     plugin_dir,
     npm_registry_url,
     npm_token,
@@ -23,6 +24,7 @@ export function originOf({ config, outbound, log }: Deps, source: PluginSource):
   return openOrigin(source, {
     outbound,
     log,
+    tools: { sandbox, data_dir },
     plugin_dir,
     npm_registry_url,
     github_url,

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import { readCatalogue } from '../../engine/plugins/packages/catalogue.ts';
+import { readCatalogue, withTools } from '../../engine/plugins/packages/catalogue.ts';
 import { collections } from './collections.ts';
 import { listRoutes } from './list_routes.ts';
 import { packageRoutes } from './package_routes.ts';
@@ -11,7 +11,10 @@ import { recordRoutes } from './record_routes.ts';
  * operations. A wrong catalogue stops the start.
  */
 export function pluginRoutes(app: FastifyInstance, deps: Deps): void {
-  const catalogue = readCatalogue(deps.config.plugin_catalogue);
+  const { plugin_catalogue } = deps.config;
+  const listed = readCatalogue(plugin_catalogue);
+  // A list of the operator's is all that there is.
+  const catalogue = plugin_catalogue === undefined ? withTools(listed) : listed;
   for (const collection of collections) {
     listRoutes(app, deps, collection, catalogue);
     recordRoutes(app, deps, collection, catalogue);

@@ -4,7 +4,7 @@ import type { PluginType } from '../../engine/plugins/plugin.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { ManagedBy } from '../managed/schema.ts';
-import { pageOf } from '../../platform/http/lists/pagination.ts';
+import { PageQuery, pageOf } from '../../platform/http/lists/pagination.ts';
 import { uuid } from '../../platform/http/schemas.ts';
 
 // The code of `source` and `inline` is written through the API; that of the others comes from an
@@ -248,9 +248,27 @@ export const CatalogueItem = Type.Object(
     url: Type.String({ description: 'Where the package comes from.' }),
     collection: Type.String({ description: 'The collection that it is for.' }),
     maintainer: Type.Enum(['official', 'community'], { description: 'Whose it is.' }),
+    needs: nullable(
+      Type.String({
+        description:
+          'The command by which the operator of the server installs what the entry needs. Null: ' +
+          'nothing is missing.',
+      }),
+    ),
   },
   { title: 'PluginCatalogueItem' },
 );
+
+/** The query parameters of the catalogue. */
+export const CatalogueQuery = Type.Object({
+  ...PageQuery.properties,
+  search: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description: 'Only entries that have all of these words in their name or description.',
+    }),
+  ),
+});
 
 /**
  * Why a level of the organization does not suffice, as a sentence; undefined: it does. 0 nothing, 3

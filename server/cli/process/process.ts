@@ -8,6 +8,7 @@ import { sealPlainUrls } from '../../engine/notices/webhook_url.ts';
 import { openQueryBudget } from '../../engine/query/query_budget.ts';
 import { openSandbox } from '../../engine/plugins/sandbox/sandbox.ts';
 import type { Sandbox } from '../../engine/plugins/sandbox/sandbox.ts';
+import { toolsFolder } from '../../engine/plugins/sandbox/tool_library.ts';
 import { noteBackgroundMigrations } from '../../platform/background_migrations/files.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { migrateClickHouse } from '../../platform/clickhouse/migrate.ts';
@@ -165,6 +166,7 @@ function openPluginSandbox(config: Config, outbound: Outbound, log: Logger): Pro
     outbound,
     log,
     clock: systemClock,
+    tools_dir: toolsFolder(config.data_dir),
     // Read when a plugin is loaded: before it listens a server may not know it.
     get public_url() {
       return config.public_url;

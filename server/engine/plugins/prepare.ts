@@ -6,6 +6,8 @@ import type { Capabilities, PluginCollection, PluginFiles, PluginManifest } from
 import { compilePlugin } from './sandbox/compile.ts';
 import type { CompiledPlugin } from './sandbox/compile.ts';
 import type { PluginInspection, Sandbox } from './sandbox/sandbox.ts';
+import { toolCode, toolOf } from './tools/tool.ts';
+import type { ToolDefinition } from './tools/tool.ts';
 
 /**
  * A package that was compiled and looked at: everything that a version is made of. `manifest` is
@@ -65,6 +67,8 @@ export async function preparePlugin(
 ): Promise<PreparedPlugin> {
   const manifest = files['plugin.json'] === undefined ? null : readManifest(files);
   const content_sha256 = contentSha256(files);
+  const tool = toolOf(files);
+  if (tool !== undefined) return preparedTool(files, tag, content_sha256, manifest, tool);
   const { code, seen } =
     looked.get(sandbox)?.get(content_sha256) ?? (await lookAt(files, manifest, sandbox, compile));
   checkStorable({ ...seen.capabilities, metrics: seen.metrics, publicJobs: seen.public_jobs });
@@ -78,6 +82,27 @@ export async function preparePlugin(
     capabilities: seen.capabilities,
     metrics: seen.metrics,
     public_jobs: { ...seen.public_jobs, ...manifest?.public_jobs },
+  };
+}
+
+/** Nothing of a tool is compiled: its process loads the code of the library. */
+function preparedTool(
+  files: PluginFiles,
+  tag: string | null,
+  content_sha256: string,
+  manifest: PluginManifest | null,
+  { directory }: ToolDefinition,
+): PreparedPlugin {
+  const public_jobs = manifest?.public_jobs ?? {};
+  return {
+    tag,
+    files,
+    content_sha256,
+    manifest,
+    code: { server: toolCode(directory), site: null, frontend: null },
+    capabilities: { methods: ['onEvent'], jobs: ['Resend'], scheduled_tasks: [] },
+    metrics: { delivered: 'sum', retried: 'sum', set_aside: 'sum' },
+    public_jobs,
   };
 }
 

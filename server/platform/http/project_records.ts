@@ -12,8 +12,9 @@ import type { List } from './lists/pagination.ts';
 import { write } from './write.ts';
 import type { Entry } from './write.ts';
 
-/** What members may read, and administrators of the project change. */
+/** The right to read records of a project, which each member has. */
 export const reading = { scope: 'project:read', within: 'project' } as const;
+/** The right to change them, which administrators have. */
 export const changing = { scope: 'project:write', within: 'project', level: 8 } as const;
 
 /** The words of an operation in the API's document. */

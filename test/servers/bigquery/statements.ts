@@ -71,6 +71,13 @@ const forms: Form[] = [
     run: deleteReceipts,
   },
   {
+    pattern: new RegExp(`^DELETE FROM (${name}) WHERE 1 = 0$`),
+    run: (world, _parameters, [table]) => {
+      tableOf(world, table);
+      return nothing;
+    },
+  },
+  {
     pattern: new RegExp(
       `^SELECT ((?:CAST|FORMAT_TIMESTAMP|TO_JSON_STRING)\\(.+)\\nFROM (${name})(?:\\nWHERE ` +
         `\`team_id\` = (\\d+))?$`,

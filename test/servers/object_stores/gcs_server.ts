@@ -53,11 +53,16 @@ export async function openGcsServer(buckets: string[]): Promise<GcsServer> {
     objects: (bucket) => bucketOf(store, bucket).objects,
     openUploads: (bucket) =>
       [...bucketOf(store, bucket).uploads.values()].map((upload) => upload.key),
-    reroute: (outbound) => ({
-      ...outbound,
-      fetch: (url, init) =>
-        outbound.fetch(String(url) === token_url ? `${server.endpoint}/token` : url, init),
-    }),
+    reroute: (outbound) => rerouted(outbound, server.endpoint),
+  };
+}
+
+/** The guard, with the way to Google's token service led to a server of these. */
+export function rerouted(outbound: Outbound, endpoint: string): Outbound {
+  return {
+    ...outbound,
+    fetch: (url, init) =>
+      outbound.fetch(String(url) === token_url ? `${endpoint}/token` : url, init),
   };
 }
 

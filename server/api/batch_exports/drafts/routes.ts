@@ -1,6 +1,6 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
-import { writtenBy } from '../../../engine/model/destination/write_mode.ts';
+import { isReplacing, writtenBy } from '../../../engine/model/destination/write_mode.ts';
 import { destinationDeps } from '../../../engine/exports/engine.ts';
 import type { Engine } from '../../../engine/exports/engine.ts';
 import { refuseAgentBeside } from '../../../platform/http/caller/agent.ts';
@@ -87,6 +87,7 @@ async function testDraft(engine: Engine, request: FastifyRequest, draft: Draft) 
     steps: await definition.check(config, columns, {
       ...destinationDeps(engine, AbortSignal.timeout(60_000)),
       ...writtenBy(write_rule),
+      replaces: isReplacing(write_rule),
     }),
   };
 }

@@ -113,7 +113,11 @@ function objectsOf(
     describe: (key) =>
       orUndefined(async () => {
         const found = await container.getBlockBlobClient(key).getProperties(options);
-        return { bytes: found.contentLength ?? 0, mark: found.metadata?.[mark_name] };
+        return {
+          bytes: found.contentLength ?? 0,
+          mark: found.metadata?.[mark_name],
+          written_at_ms: found.lastModified?.getTime() ?? Number.NaN,
+        };
       }),
     remove: async (key) =>
       void (await orUndefined(() => container.getBlockBlobClient(key).delete(options))),

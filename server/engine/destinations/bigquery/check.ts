@@ -7,6 +7,7 @@ import { checkPlace, lookAtTable, readTexts } from '../sql_tables/check_place.ts
 import type { Dialect } from '../sql_tables/dialect.ts';
 import { sampleRow } from '../sql_tables/sample_row.ts';
 import type { SampleRow } from '../sql_tables/sample_row.ts';
+import { tryDeletes } from '../sql_tables/try_deletes.ts';
 import { dropTable, openDataset } from './api.ts';
 import type { Dataset } from './api.ts';
 import { inDataset, stage_prefix } from './config.ts';
@@ -31,6 +32,7 @@ export function checkBigQuery(
 ): Promise<CheckStep[]> {
   const scratch = `${stage_prefix}check_${randomBytes(6).toString('hex')}`;
   const row = sampleRow(columns, deps.merge);
+  let is_there = false;
   return checkPlace<Session>(
     {
       row,
@@ -40,7 +42,11 @@ export function checkBigQuery(
       },
       begin: async ({ dataset: { location } }) =>
         `Google let the service account in; the dataset is in ${location}.`,
-      look: async (session) => (await lookAtTable(session, row)).told,
+      look: async (session) => {
+        const { found, told } = await lookAtTable(session, row);
+        is_there = found !== undefined;
+        return told;
+      },
       write: async ({ dataset }) => {
         const file = Readable.from([await fileOf(row, deps)]);
         requireRows('took', await loadFile(dataset, scratch, columns, file), 1);
@@ -58,6 +64,13 @@ export function checkBigQuery(
             return 'A transaction wrote it once more.';
           },
         },
+        ...tryDeletes<Session>(deps, {
+          table: ({ target }) => (is_there ? target.quoted : inDataset(config, scratch)),
+          grant: () =>
+            'GRANT `roles/bigquery.dataEditor` ON SCHEMA ' +
+            `\`${config.project_id}\`.\`${config.dataset_id}\` TO ` +
+            `"serviceAccount:${config.client_email}"`,
+        }),
       ],
       read: async (session) => {
         const read = await readTexts(session, inDataset(config, scratch), columns, []);

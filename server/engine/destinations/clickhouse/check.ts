@@ -14,6 +14,9 @@ import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { clickHouseDialect } from './dialect.ts';
 import { clickHouseError } from './faults.ts';
+import { identifier } from '../formats/expression.ts';
+import { grantedOr } from '../sql_tables/try_deletes.ts';
+import { requireExchange } from './replace.ts';
 import { insertSlice } from './slices.ts';
 import { createStage, getTable, tableStatement } from './table.ts';
 import type { Table } from './table.ts';
@@ -55,12 +58,44 @@ export function checkClickHouse(
           'a value in every column, as deliveries send it.'
         );
       },
+      own: deps.replaces === true ? [exchangeStep(config, scratch)] : [],
       read: (session) => readTexts(session, name, columns, found ?? []),
       remove: ({ connection }) => connection.command(`DROP TABLE ${name} SYNC`),
-      tidyUp: ({ connection }) => connection.command(`DROP TABLE IF EXISTS ${name} SYNC`),
+      tidyUp: async ({ connection }) => {
+        await connection.command(`DROP TABLE IF EXISTS ${inDatabase(config, `${scratch}_next`)}`);
+        await connection.command(`DROP TABLE IF EXISTS ${name} SYNC`);
+      },
     },
     { explained: clickHouseError, refused: 'The server refused it.' },
     deps,
+  );
+}
+
+/** Exchanges two scratch tables and deletes no row of one, as a delivery that replaces does. */
+function exchangeStep(config: ClickHouseConfig, scratch: string) {
+  const [one, other] = [scratch, `${scratch}_next`].map((table) => inDatabase(config, table));
+  const run = async (session: Session) => {
+    const { connection, target } = session;
+    if ((await session.findColumns(target.table)) !== undefined) await requireExchange(connection);
+    await grantedOr(session, () => grantOf(config), {
+      what: 'exchange tables and delete receipts',
+      work: async () => {
+        await connection.command(`CREATE TABLE ${other} AS ${one}`);
+        await connection.command(`EXCHANGE TABLES ${one} AND ${other}`);
+        await connection.command(`EXCHANGE TABLES ${one} AND ${other}`);
+        await connection.command(`ALTER TABLE ${other} DELETE WHERE 0 SETTINGS mutations_sync = 2`);
+        await connection.command(`DROP TABLE ${other} SYNC`);
+      },
+    });
+    return 'Two scratch tables changed places, as replacing the table does.';
+  };
+  return { behind: 'Write a row', name: 'Exchange tables', run };
+}
+
+function grantOf(config: ClickHouseConfig): string {
+  return (
+    'GRANT SELECT, INSERT, CREATE TABLE, DROP TABLE, ALTER TABLE ON ' +
+    `${identifier(config.database ?? 'default')}.* TO ${identifier(config.user ?? 'default')}`
   );
 }
 

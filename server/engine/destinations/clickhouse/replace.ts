@@ -127,7 +127,7 @@ export async function dropNext({ connection, delivery }: Session): Promise<void>
 }
 
 /** Refuses a table that cannot change places with another one at every replica. */
-async function requireExchange(connection: Connection): Promise<void> {
+export async function requireExchange(connection: Connection): Promise<void> {
   const { database, name, table } = connection.target;
   const [found] = await connection.rows<{ engine: string }>(
     'SELECT engine FROM system.databases WHERE name = {database:String}',

@@ -61,7 +61,10 @@ test('nested rows come back value by value, with each null at its level', async 
   assert.match(found[0]![0]!, /"long":-9223372036854775808/);
   assert.deepEqual(told[1]![1], 'x');
   assert.deepEqual(told[2]![0], {
-    ...{ text: null, long: 4611686018427387904, flag: false, map: {} },
+    text: null,
+    long: 4611686018427387904,
+    flag: false,
+    map: {},
     inner: { list: ['p', null], int: 7 },
   });
   assert.deepEqual(told[3], [{ ...empty, text: '', long: 0, inner: { list: [], int: null } }, '']);

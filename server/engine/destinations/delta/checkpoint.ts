@@ -61,8 +61,8 @@ const shapes: Shape[] = [
 const week_ms = 7 * 24 * 60 * 60 * 1_000;
 
 /**
- * Returns the file of a checkpoint and its number of actions. Removed files that the table remembers
- * no longer are left out.
+ * Returns the file of a checkpoint and its number of actions. Removed files that the table no
+ * longer remembers are left out.
  */
 export function checkpointOf(state: State, now: number): { bytes: Buffer; size: number } {
   const { protocol, metaData, txns, adds, removes } = state;
@@ -101,7 +101,7 @@ export async function readCheckpoint(
           return value[(of as Shape[])[0]!.name] === undefined ? [] : [[name, value]];
         }),
       );
-      apply(state, version, [action as Action]);
+      apply(state, version, [action]);
     }
   return state;
 }

@@ -119,7 +119,7 @@ function requireUnfenced(state: State, { delivery_id }: Delivery, began: number)
     );
 }
 
-/** What an entry says of the table besides its files. */
+/** The actions of an entry that say what the table is. */
 function tableActions({ clock, config }: World, state: State, delivery: Delivery): Action[] {
   const { protocol, metaData } = state;
   const { fields, is_changed } = fittingFields({ config }, state, delivery);
@@ -208,7 +208,7 @@ function told(world: World, delivery: Delivery, files: StoredFile[]): Action {
   };
 }
 
-/** What an entry says of its commit. */
+/** The facts of a commit of ours. */
 export function factsOf({ clock }: World, delivery: Delivery, operation: string) {
   return {
     timestamp: clock.now(),

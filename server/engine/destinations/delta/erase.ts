@@ -36,6 +36,11 @@ export async function replaceFiles(
   noteSent: () => void,
 ): Promise<void> {
   const { clock } = world;
+  if (table.state.version === -1)
+    throw new NonRetryableError(
+      'delivery_missing',
+      'The table is gone, so nothing was changed. Remove what is left of its files yourself.',
+    );
   const known = isErased(table.state, delivery) ? [] : await shownNames(world, delivery);
   const version = numberOf(delivery.run_id);
   await commitOnce(world, delivery, table, {

@@ -79,7 +79,7 @@ test('the log has a checkpoint after every ten entries, by which it is read', as
   assert.equal(state.version, 24);
 });
 
-test('entries below a checkpoint go once they are old enough, and no version with them', async () => {
+test('entries below a checkpoint go once they are old enough, and no file is lost', async () => {
   const properties = {
     'delta.logRetentionDuration': 'interval 12 hours',
     'delta.checkpointInterval': '5',

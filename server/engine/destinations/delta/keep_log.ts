@@ -29,7 +29,7 @@ export async function keepLog(world: World, state: State): Promise<void> {
   }
 }
 
-/** The checkpoint first, then the file that names it: readers never look for one that is missing. */
+/** The checkpoint comes before the file that names it, so readers never look for a missing one. */
 async function writeCheckpoint({ log, clock }: World, state: State): Promise<void> {
   const { version } = state;
   const { bytes, size } = checkpointOf(state, clock.now());

@@ -1,5 +1,6 @@
-import { buffer } from 'node:stream/consumers';
+import { parseJson } from '../../../platform/parse_json.ts';
 import { NonRetryableError } from '../../model/destination/errors.ts';
+import { readStoredText } from '../formats/file_store.ts';
 import { lastPart } from '../formats/naming.ts';
 import type { SmallFiles } from '../lake/place.ts';
 import { apply, emptyState, entryText, parseEntry } from './actions.ts';
@@ -104,21 +105,14 @@ export async function addEntry(log: Log, state: State, actions: Action[]): Promi
 
 /** Reads an entry; undefined if there is none of this version. */
 export async function readEntry(log: Log, version: number): Promise<Action[] | undefined> {
-  const content = await log.files.read(nameOf(log, version, '.json'));
-  return content && parseEntry((await buffer(content)).toString('utf8'));
+  const text = await readStoredText(log.files, nameOf(log, version, '.json'));
+  return text === undefined ? undefined : parseEntry(text);
 }
 
 async function hintedVersion(log: Log): Promise<number | undefined> {
-  const content = await log.files.read(lastCheckpointName(log));
-  if (content === undefined) return undefined;
-  try {
-    const { version } = JSON.parse((await buffer(content)).toString('utf8')) as {
-      version?: unknown;
-    };
-    return typeof version === 'number' && Number.isSafeInteger(version) ? version : undefined;
-  } catch {
-    return undefined;
-  }
+  const text = await readStoredText(log.files, lastCheckpointName(log));
+  const hint = parseJson(text ?? '') as { version?: unknown } | null | undefined;
+  return Number.isSafeInteger(hint?.version) ? (hint!.version as number) : undefined;
 }
 
 async function contents({ files }: Log, names: string[]): Promise<AsyncIterable<Buffer>[]> {

@@ -25,7 +25,7 @@ const root = folderAroundTests();
 const text = { name: 'text', type: 'text', nullable: true, expression: 'text' } as const;
 const parquet = smallParquet(pageOf(2), 2);
 
-/** What becomes of a request that adds an entry to the log. */
+/** The ends that a request to add an entry to the log can have. */
 type Fate = 'answered' | 'never sent' | 'answer lost' | 'late' | 'after another writer';
 const fates: Fate[] = ['answered', 'never sent', 'answer lost', 'late', 'after another writer'];
 
@@ -127,7 +127,7 @@ for (const seed of is_deep ? [1, 2, 3, 4, 5] : [1])
           shown!.push(delivery);
           break;
         }
-        assert.ok(error instanceof RetryableError, String(error));
+        assert.ok(error instanceof RetryableError);
         if (draw(2) === 0) continue;
         const isThere = await settled(table, delivery).catch(() => undefined);
         if (isThere === undefined) continue;
@@ -181,7 +181,7 @@ test('an attempt that slept while it was given up shows nothing when it wakes', 
   assert.equal((await table.state()).adds.size, 0);
 });
 
-test('a table that needs more than Sluice writes is refused before anything is written', async () => {
+test('a table that needs more than Sluice writes is refused before a file is written', async () => {
   const table = newTable(() => 'answered');
   const { log } = await openWorld(file_place, table.config, 7, table.deps);
   const info = {

@@ -75,7 +75,8 @@ export function openTableSink(world: World, delivery: Delivery, files: Sink): Si
 
 /** Finds what would refuse the rows before they are written; tries the store at the first use. */
 async function prepare(world: World, state: OpenTable['state'], delivery: Delivery): Promise<void> {
-  if (state.version === -1) await world.deps.refuseLoss?.(world.folder);
+  if (state.version === -1 && delivery.erased === undefined)
+    await world.deps.refuseLoss?.(world.folder);
   requireSuitable(world, state, delivery);
   if (!state.txns.has(appIdOf(delivery.batch_export_id)))
     await requirePutIfAbsent(world.log.files, world.folder);

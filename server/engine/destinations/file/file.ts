@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
@@ -93,6 +93,11 @@ export const file_place: LakePlace = {
         if (path !== undefined) await removeAll([path]);
       }),
     listAll: (folder) => storeOf(export_dir).listAll(folder),
+    writtenAt: (name) =>
+      withFileErrors(async () => {
+        const path = await findInside(export_dir, name);
+        return path === undefined ? undefined : (await stat(path)).mtimeMs;
+      }),
   }),
   folder: (team_id) => `lake/${team_id}`,
   root: (_config, { export_dir }) => `file://${resolve(export_dir)}/`,

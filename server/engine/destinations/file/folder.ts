@@ -162,8 +162,8 @@ export async function replaceFile(path: string, content: Buffer | string): Promi
 }
 
 /**
- * Creates a small file in one step, and gives false if there is one of its name. Others see it whole
- * or not at all, and it survives a loss of power.
+ * Creates a small file in one step, and gives false if there is one of its name. Others see it
+ * whole or not at all, and it survives a loss of power.
  */
 export async function createFile(path: string, content: Buffer | string): Promise<boolean> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);

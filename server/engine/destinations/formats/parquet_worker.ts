@@ -15,10 +15,15 @@ import {
   nested_values_max,
 } from './parquet_bounds.ts';
 
-/** The start message of the thread that reads a file. */
-export type ParquetQuestion = { path: string; names: string[] };
-/** The thread's reply to each request for more; no rows means the end. */
-export type ParquetReply = { rows: ValueRow[] } | { bound: string } | { damage: string };
+/** A file, and the names of the columns that are wanted of it; null: a column that it lacks. */
+export type ParquetFile = { path: string; names: (string | null)[] };
+/** The start message of the thread that reads files, one after the other. */
+export type ParquetQuestion = { files: ParquetFile[] };
+/** The thread's reply to each request for more, of one file; no rows means the end of all. */
+export type ParquetReply =
+  | { rows: ValueRow[]; file: number }
+  | { bound: string }
+  | { damage: string };
 
 const reply_rows_max = 500;
 
@@ -54,7 +59,15 @@ function withRawDecimals(metadata: FileMetaData): FileMetaData {
 }
 
 /** The rows, in replies: each waits until it is asked for. */
-async function* readReplies({ path, names }: ParquetQuestion): AsyncGenerator<ParquetReply> {
+async function* readReplies({ files }: ParquetQuestion): AsyncGenerator<ParquetReply> {
+  for (const [index, one] of files.entries()) yield* repliesOf(one, index);
+  yield { rows: [], file: files.length };
+}
+
+async function* repliesOf(
+  { path, names }: ParquetFile,
+  index: number,
+): AsyncGenerator<ParquetReply> {
   const { file, handle } = await openFile(path);
   try {
     const end = new DataView(await file.slice(Math.max(0, file.byteLength - 8)));
@@ -64,10 +77,12 @@ async function* readReplies({ path, names }: ParquetQuestion): AsyncGenerator<Pa
     for (const group of metadata.row_groups) {
       const rows = await rowsOf(file, metadata, group, from);
       for (let at = 0; at < rows.length; at += reply_rows_max)
-        yield { rows: rows.slice(at, at + reply_rows_max).map((row) => valuesOf(row, names)) };
+        yield {
+          rows: rows.slice(at, at + reply_rows_max).map((row) => valuesOf(row, names)),
+          file: index,
+        };
       from += Number(group.num_rows);
     }
-    yield { rows: [] };
   } catch (error) {
     const { message } = error as Error;
     yield error instanceof FileBoundError ? { bound: message } : { damage: message };
@@ -100,12 +115,19 @@ async function rowsOf(
   });
 }
 
-function valuesOf(row: Record<string, unknown>, names: string[]): ValueRow {
+function valuesOf(row: Record<string, unknown>, names: (string | null)[]): ValueRow {
   return names.map((name) => {
-    const value = (row[name] ?? null) as string | number | bigint | boolean | object | null;
+    const value = (name === null ? null : (row[name] ?? null)) as
+      | string
+      | number
+      | bigint
+      | boolean
+      | object
+      | null;
     if (value === null) return null;
     if (value instanceof Uint8Array) return decimalText(value);
-    return typeof value === 'object' ? jsonText(value) : String(value);
+    if (typeof value === 'object') return jsonText(value);
+    return Object.is(value, -0) ? '-0' : String(value);
   });
 }
 

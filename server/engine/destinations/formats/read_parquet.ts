@@ -10,10 +10,13 @@ import { moduleBeside } from '../../../platform/processes/module_beside.ts';
 import type { ValueRow } from '../../model/destination/content_source.ts';
 import type { Column } from '../../model/models/column.ts';
 import { FileBoundError, beyondBound } from './parquet_bounds.ts';
-import type { ParquetQuestion, ParquetReply } from './parquet_worker.ts';
+import type { ParquetFile, ParquetQuestion, ParquetReply } from './parquet_worker.ts';
 
 /** For the values of one row group, 50,000 rows. */
 const usual_memory_mb_max = 1_024;
+
+/** A file to read: its bytes, and the names of the columns; null: one that it lacks. */
+export type ParquetInput = { bytes: AsyncIterable<Buffer>; names: (string | null)[] };
 
 /**
  * The rows of a Parquet file, in the memory of one row group. It is read from its end, so its bytes
@@ -26,11 +29,24 @@ export async function* readParquet(
   columns: Pick<Column, 'name'>[],
   memory_mb_max = usual_memory_mb_max,
 ): AsyncGenerator<ValueRow> {
+  const names = columns.map(({ name }) => name);
+  for await (const { rows } of readParquets([{ bytes, names }], memory_mb_max)) yield* rows;
+}
+
+/** As `readParquet`, for several files, one after the other; `file` is their place in the list. */
+export async function* readParquets(
+  inputs: Iterable<ParquetInput> | AsyncIterable<ParquetInput>,
+  memory_mb_max = usual_memory_mb_max,
+): AsyncGenerator<{ rows: ValueRow[]; file: number }> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-verify-'));
   try {
-    const path = join(folder, 'file.parquet');
-    await pipeline(bytes, createWriteStream(path, { mode: 0o600 }));
-    yield* rowsOf({ path, names: columns.map(({ name }) => name) }, memory_mb_max);
+    const files: ParquetFile[] = [];
+    for await (const { bytes, names } of inputs) {
+      const path = join(folder, `${files.length}.parquet`);
+      await pipeline(bytes, createWriteStream(path, { mode: 0o600 }));
+      files.push({ path, names });
+    }
+    yield* rowsOf({ files }, memory_mb_max);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -39,7 +55,7 @@ export async function* readParquet(
 async function* rowsOf(
   workerData: ParquetQuestion,
   memory_mb_max: number,
-): AsyncGenerator<ValueRow> {
+): AsyncGenerator<{ rows: ValueRow[]; file: number }> {
   const worker = new Worker(moduleBeside(import.meta, 'parquet_worker'), {
     workerData,
     env: compiledModules(),
@@ -51,7 +67,7 @@ async function* rowsOf(
       if ('bound' in reply) throw new FileBoundError(reply.bound);
       if ('damage' in reply) throw new Error(reply.damage);
       if (reply.rows.length === 0) return;
-      yield* reply.rows;
+      yield reply;
     }
   } finally {
     await worker.terminate();

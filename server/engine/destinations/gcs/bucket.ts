@@ -67,14 +67,19 @@ function objectsOf(
       unlessMissing(async () => {
         const { text } = await client.text({
           method: 'GET',
-          path: `${pathOf(key)}?fields=size,metadata`,
+          path: `${pathOf(key)}?fields=size,metadata,updated`,
           signal,
         });
-        const { size, metadata } = JSON.parse(text) as {
+        const { size, metadata, updated } = JSON.parse(text) as {
           size?: string;
+          updated?: string;
           metadata?: Record<string, string>;
         };
-        return { bytes: Number(size), mark: metadata?.[mark_name] };
+        return {
+          bytes: Number(size),
+          mark: metadata?.[mark_name],
+          written_at_ms: Date.parse(updated ?? ''),
+        };
       }),
     remove: async (key) =>
       void (await unlessMissing(() =>

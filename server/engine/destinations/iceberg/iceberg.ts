@@ -4,29 +4,30 @@ import type {
   DestinationDeps,
 } from '../../model/destination/destination.ts';
 import type { ContentSource } from '../../model/destination/content_source.ts';
-import type { Difference } from '../../model/destination/difference.ts';
+import type { AccountedNames, Difference } from '../../model/destination/difference.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
 import { nestedFaults, ofPlaces, placeConfig, placeOf, teamOf } from '../lake/table_places.ts';
 import {
   catalog_keys,
-  catalog_only_with,
-  catalog_secrets,
-  catalog_ways,
-  catalog_where,
+  catalog_meaning,
   isForeign,
   takesVendedKeys,
 } from './catalogs/catalog_config.ts';
 import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import { checkForeign } from './check.ts';
 import { configSchema, lakeFolder, violations } from './config.ts';
-import { askedFields, layoutViolations, layout_keys, sortedBy, usualFields } from './layout.ts';
+import { layoutViolations, layout_keys, sortedBy } from './layout.ts';
+import { compareListed } from '../lake/listed_files.ts';
+import { liveFiles } from './live_files.ts';
 import { openMergeSink } from './merge/merge_sink.ts';
 import { isMerging } from './merge/state.ts';
+import { apartMoved, compareMoved } from './moved_rows.ts';
 import { openTableSink } from './sink.ts';
-import { requireColumns, tableFields } from './table.ts';
+import { partsOf } from './parts.ts';
 import { compareMerged } from './merge/compare_merged.ts';
-import { compareTable, shownReceipts } from './verify.ts';
-import { openCatalog, openWorld } from './open_world.ts';
+import { openTableFiles } from './table_files.ts';
+import { shownReceipts } from './verify.ts';
+import { openWorld } from './open_world.ts';
 import type { World } from './world.ts';
 
 /**
@@ -40,27 +41,21 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
     label: 'Iceberg',
     config: configSchema(places),
     ...shared,
-    secrets: [...catalog_secrets, ...shared.secrets],
-    where: [...catalog_where, ...shared.where],
+    secrets: [...catalog_meaning.secrets, ...shared.secrets],
+    where: [...catalog_meaning.where, ...shared.where],
     connection: [...Object.keys(catalog_keys), ...shared.connection],
-    only_with: [...catalog_only_with, ...(shared.only_with ?? [])],
+    only_with: [...catalog_meaning.only_with, ...(shared.only_with ?? [])],
     // The layout of files says not where rows are either: they stay in their table.
-    ways: [...catalog_ways, ...Object.keys(layout_keys)],
+    ways: [...catalog_meaning.ways, ...Object.keys(layout_keys)],
     columnFaults: (columns) => nestedFaults(columns, 'An Iceberg table'),
     // The table changes with the end of the run, and whoever looks waits for a change in progress.
     is_settled_by_abort: (config) => !isForeign(config as CatalogConfig),
+    erases: 'in_table',
     validate: (config, rules) => violations(places, config, rules),
     changes_rows: true,
     layoutViolations,
-    tableParts: async (config, delivery, { is_row_wise, deps }) => {
-      const is_whole = isMerging(delivery);
-      const asked = askedFields(config);
-      if (asked !== undefined) return { fields: asked, is_whole };
-      const catalog = await openCatalog(placeOf(places, config), config, delivery.team_id, deps);
-      const fields = (await tableFields(catalog, config)) ?? usualFields(delivery, is_row_wise);
-      requireColumns(config, fields, delivery.columns);
-      return { fields, is_whole };
-    },
+    tableParts: (config, delivery, given) =>
+      partsOf(placeOf(places, config), config, delivery, given),
     // A merge sorts the rows of both sides itself.
     sortedBy: (config, delivery) => (isMerging(delivery) ? [] : sortedBy(config, delivery)),
     open: async (config, delivery, deps) => {
@@ -80,55 +75,61 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
       return place.definition.check(placeConfig(place, config, folder), columns, deps);
     },
     verify: (config, delivered, source, deps) =>
-      compareMergedOr(config, delivered, source, deps) ??
-      listed(config, delivered, deps, ({ place, data }) =>
-        place.definition.verify(data, delivered, source, deps),
+      compared(places, config, { delivered, source, deps }, ({ place, data }, own) =>
+        place.definition.verify(data, own, source, deps),
       ),
     verify_parts: {
       compare: (config, delivered, source, deps) =>
-        listed(config, delivered, deps, ({ place, data }) =>
-          place.definition.verify_parts!.compare(data, delivered, source, deps),
+        compared(places, config, { delivered, source, deps }, ({ place, data }, own) =>
+          place.definition.verify_parts!.compare(data, own, source, deps),
         ),
-      findForeign: async (config, accounted, deps) => {
-        const place = placeOf(places, config);
-        const { findForeign } = place.definition.verify_parts!;
-        const data = takesVendedKeys(config as CatalogConfig)
-          ? (await openWorld(place, config, 0, deps)).data
-          : placeConfig(place, config, '');
-        return findForeign(data, accounted, deps);
-      },
+      findForeign: (config, accounted, deps) =>
+        findForeign(placeOf(places, config), config, accounted, deps),
     },
     receipts: async function* (config, deps, wanted) {
       const team_id = await teamOf(deps, wanted.batch_export_id);
       if (team_id === undefined) return;
       yield* shownReceipts(await openWorld(placeOf(places, config), config, team_id, deps), wanted);
     },
+    openTableFiles: (config, team_id, deps) =>
+      openTableFiles(placeOf(places, config), config, team_id, deps),
   };
+}
 
-  /** A merge leaves no file of a delivery as it was: the rows of the table are compared. */
-  function compareMergedOr(
-    config: Config,
-    delivered: DeliveredSlices[],
-    source: ContentSource,
-    deps: DestinationDeps,
-  ): Promise<Difference[]> | undefined {
-    const [first] = delivered;
-    if (first === undefined || !isMerging(first.delivery)) return undefined;
-    return openWorld(placeOf(places, config), config, first.delivery.team_id, deps).then((world) =>
-      compareMerged(world, delivered, source),
-    );
-  }
+type Compared = { delivered: DeliveredSlices[]; source: ContentSource; deps: DestinationDeps };
 
-  /** Lists differences of files, and of the table that names them. */
-  async function listed(
-    config: Config,
-    delivered: DeliveredSlices[],
-    deps: DestinationDeps,
-    compare: (world: World) => Promise<Difference[]>,
-  ): Promise<Difference[]> {
-    const team_id = delivered[0]?.delivery.team_id;
-    if (team_id === undefined) return [];
-    const world = await openWorld(placeOf(places, config), config, team_id, deps);
-    return [...(await compare(world)), ...(await compareTable(world, delivered))];
-  }
+/**
+ * Lists differences of files, and of the table that names them. A merge leaves no file of a
+ * delivery as it was: there the rows of the table are compared.
+ */
+async function compared(
+  places: readonly LakePlace[],
+  config: Config,
+  { delivered, source, deps }: Compared,
+  compare: (world: World, own: DeliveredSlices[]) => Promise<Difference[]>,
+): Promise<Difference[]> {
+  const [first] = delivered;
+  if (first === undefined) return [];
+  const world = await openWorld(placeOf(places, config), config, first.delivery.team_id, deps);
+  if (isMerging(first.delivery)) return compareMerged(world, delivered, source);
+  // Without these, files that maintenance merged into others would be missing.
+  const { own, moved } = await apartMoved(world, delivered);
+  const live = await liveFiles(world);
+  return [
+    ...(await compare(world, own)),
+    ...compareListed(live, (name) => world.root + name, own),
+    ...(await compareMoved(world, live, moved)),
+  ];
+}
+
+async function findForeign(
+  place: LakePlace,
+  config: Config,
+  accounted: AccountedNames,
+  deps: DestinationDeps,
+): Promise<Difference[]> {
+  const data = takesVendedKeys(config as CatalogConfig)
+    ? (await openWorld(place, config, 0, deps)).data
+    : placeConfig(place, config, '');
+  return place.definition.verify_parts!.findForeign(data, accounted, deps);
 }

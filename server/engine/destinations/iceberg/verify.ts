@@ -1,19 +1,7 @@
 import { parseJson } from '../../../platform/parse_json.ts';
-import type { DeliveredSlices } from '../../model/destination/destination.ts';
-import type { Difference } from '../../model/destination/difference.ts';
 import type { HeldReceipt, WantedReceipts } from '../../model/destination/held_receipt.ts';
-import { compareListed } from '../lake/listed_files.ts';
-import { liveFiles } from './live_files.ts';
 import { generationKey } from './catalogs/catalog.ts';
 import type { World } from './world.ts';
-
-/** Names the data files of deliveries that the table does not name exactly once, as they are. */
-export async function compareTable(
-  world: World,
-  delivered: DeliveredSlices[],
-): Promise<Difference[]> {
-  return compareListed(await liveFiles(world), (name) => world.root + name, delivered);
-}
 
 /**
  * Gives the receipts beside the data files of those deliveries that the table shows. A receipt is

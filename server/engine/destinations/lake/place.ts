@@ -24,6 +24,8 @@ export type SmallFiles = {
   remove(name: string): Promise<void>;
   /** Names of all visible files below a folder. */
   listAll(folder: string): AsyncIterable<string>;
+  /** The instant of the last write in milliseconds, or undefined if there is no such file. */
+  writtenAt(name: string): Promise<number | undefined>;
 };
 
 /**

@@ -73,7 +73,7 @@ function keysOf(places: readonly LakePlace[]): Record<string, TSchema> {
   );
 }
 
-/** What the definition of tables in these places takes over from theirs. */
+/** The parts that the definition of tables takes over from its places. */
 export function ofPlaces(places: readonly LakePlace[]) {
   const definitions = places.map(({ definition }) => definition);
   const keys = (name: 'secrets' | 'where' | 'connection') => [

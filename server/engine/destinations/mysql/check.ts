@@ -14,6 +14,7 @@ import type { Layout } from '../sql_tables/layout.ts';
 import { receipts_table, writeReceipt } from '../sql_tables/receipts.ts';
 import { sampleLine, sampleRow, testedLayout } from '../sql_tables/sample_row.ts';
 import type { SampleRow } from '../sql_tables/sample_row.ts';
+import { tryDeletes } from '../sql_tables/try_deletes.ts';
 import { inDatabase } from './config.ts';
 import type { MySqlConfig } from './config.ts';
 import { connect } from './connection.ts';
@@ -68,6 +69,11 @@ export function checkMySql(
         }
         return readTexts(session, scratch, columns, []);
       },
+      own: tryDeletes<Session>(deps, {
+        table: ({ target }) => (found === undefined ? scratch : target.quoted),
+        grant: ({ connection }, table) =>
+          grantOf(connection, table === scratch ? wholeDatabase(config) : table),
+      }),
       remove: async ({ connection }) => {
         const temporary = found === undefined ? '' : 'TEMPORARY ';
         await connection.run(`DROP ${temporary}TABLE IF EXISTS ${scratch}`);
@@ -82,6 +88,15 @@ export function checkMySql(
     { explained: mySqlError, refused: 'The server refused it.' },
     deps,
   );
+}
+
+const wholeDatabase = (config: MySqlConfig) => inDatabase(config, '*').replace('`*`', '*');
+
+/** The statement that lets the user of the session delete rows. */
+async function grantOf(connection: Connection, on: string): Promise<string> {
+  const [row] = await connection.rows<{ user: string }>('SELECT CURRENT_USER() AS user');
+  const [, user = '', host = '%'] = /^(.*)@(.*?)$/.exec(row?.user ?? '') ?? [];
+  return `GRANT DELETE ON ${on} TO ${connection.escape(user)}@${connection.escape(host)}`;
 }
 
 async function writeRow(connection: Connection, table: string, row: SampleRow): Promise<void> {

@@ -117,6 +117,8 @@ export async function smallFiles(opening: Promise<ObjectStore>): Promise<SmallFi
       ),
     remove: (name) => withStoreFaults(store, () => store.remove(name)),
     listAll: (folder) => explained(store, listed(store, folder, { direct: false })),
+    writtenAt: (name) =>
+      withStoreFaults(store, async () => (await store.describe(name))?.written_at_ms),
   };
 }
 

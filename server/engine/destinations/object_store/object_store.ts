@@ -45,8 +45,13 @@ export type ObjectStore = {
   putNew(key: string, content: Buffer | string): Promise<boolean>;
   /** The object's content, or undefined when there is none. */
   read(key: string): Promise<Readable | undefined>;
-  /** Size in bytes and our own mark, or undefined when there is no such object. */
-  describe(key: string): Promise<{ bytes: number; mark: string | undefined } | undefined>;
+  /**
+   * Size in bytes, our own mark and the instant of the last write in milliseconds, or undefined when
+   * there is no such object.
+   */
+  describe(
+    key: string,
+  ): Promise<{ bytes: number; mark: string | undefined; written_at_ms: number } | undefined>;
   /** Removes an object; one that is gone already is no error. */
   remove(key: string): Promise<void>;
   /**

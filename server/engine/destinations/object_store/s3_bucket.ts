@@ -80,7 +80,11 @@ function objectsOf(
     describe: (key) =>
       orUndefined(async () => {
         const head = await client.send(new (sdk().HeadObjectCommand)({ ...at, Key: key }), options);
-        return { bytes: head.ContentLength ?? 0, mark: head.Metadata?.[mark_name] };
+        return {
+          bytes: head.ContentLength ?? 0,
+          mark: head.Metadata?.[mark_name],
+          written_at_ms: head.LastModified?.getTime() ?? Number.NaN,
+        };
       }),
     remove: async (key) =>
       void (await client.send(new (sdk().DeleteObjectCommand)({ ...at, Key: key }), options)),

@@ -13,6 +13,7 @@ import { writeReceipt } from '../sql_tables/receipts.ts';
 import { sampleLine, sampleRow } from '../sql_tables/sample_row.ts';
 import type { SampleRow } from '../sql_tables/sample_row.ts';
 import { requireRecords } from '../sql_tables/staged_sink.ts';
+import { tryUserDeletes } from '../sql_tables/try_deletes.ts';
 import { accessOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
 import { postgresDialect } from './dialect.ts';
@@ -53,6 +54,7 @@ export function checkPostgres(
       write: (session) => writeRow(session, delivery, row),
       read: async (session) => [await returnedRow(session, delivery, row)],
       own: [
+        ...tryUserDeletes<Session>(deps, config.user),
         {
           behind: 'Read it back',
           name: 'Write a receipt',

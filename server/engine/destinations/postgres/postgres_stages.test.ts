@@ -65,6 +65,15 @@ test('a user who may not create tables delivers all slices in one transaction', 
     steps.find(({ name }) => name === 'Write a receipt')!.detail,
     /Without UPDATE on .*Without CREATE/,
   );
+  const replacing = { ...server.deps, merge: null, replaces: true };
+  const refused = await postgres.check(place.config, place.delivery.columns, replacing);
+  assert.deepEqual(
+    refused.filter(({ status }) => status === 'failed').map(({ detail }) => detail),
+    [
+      `The user may not delete rows of "${schema}"."events", and the mode replace needs that. Run ` +
+        `this as an administrator: GRANT DELETE ON "${schema}"."events" TO "postgres_writer";`,
+    ],
+  );
   const dead = await openSink(place);
   const first = await writeSlice(dead, 0);
   assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);

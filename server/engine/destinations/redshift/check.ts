@@ -24,6 +24,7 @@ import { redshiftDialect } from './dialect.ts';
 import { redshiftError } from './faults.ts';
 import { csvLine, insertsOf, rowsOf } from './rows.ts';
 import type { Row } from './rows.ts';
+import { tryUserDeletes } from '../sql_tables/try_deletes.ts';
 import { showStatements, stage, stageStatement, supersOf } from './table.ts';
 
 type Session = Dialect & { connection: Connection };
@@ -57,8 +58,8 @@ export function checkRedshift(
         ({ found } = await prepareTables(session, delivery));
         return `${session.target.name} can take the columns of the export.`;
       },
-      own:
-        load === undefined
+      own: [
+        ...(load === undefined
           ? []
           : [
               {
@@ -66,7 +67,9 @@ export function checkRedshift(
                 name: 'Write to the bucket',
                 run: () => load.put().then(() => 'An object was written.'),
               },
-            ],
+            ]),
+        ...tryUserDeletes<Session>(deps, config.user),
+      ],
       write: async (session) => {
         const { connection, target } = session;
         await connection.rows(stageStatement(target.quoted, columns));

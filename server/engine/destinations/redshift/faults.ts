@@ -87,7 +87,7 @@ const own: OwnFaults = {
       'The user lacks a right (%). Grant USAGE on the schema, and CREATE on it ' +
         'where the tables are to be created; SELECT and INSERT on the table and on ' +
         'sluice_receipts, UPDATE on the latter for its lock and DELETE for repeats; DELETE on ' +
-        'the table for persons; TEMPORARY on the database.',
+        'the table to merge or replace rows; TEMPORARY on the database.',
     ),
   },
 };

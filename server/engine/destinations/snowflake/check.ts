@@ -8,6 +8,7 @@ import type { FoundColumn } from '../sql_tables/fitting.ts';
 import { quoted } from '../sql_tables/layout.ts';
 import { sampleLine, sampleRow, testedLayout } from '../sql_tables/sample_row.ts';
 import type { SampleRow } from '../sql_tables/sample_row.ts';
+import { tryDeletes } from '../sql_tables/try_deletes.ts';
 import type { SnowflakeConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
@@ -60,6 +61,13 @@ export function checkSnowflake(
           `scratch table${like === undefined ? '' : ` like ${session.target.name}`}.`
         );
       },
+      own: tryDeletes<Session>(deps, {
+        table: ({ target }) => (like === undefined ? scratch : target.quoted),
+        grant: async ({ rows }, table) => {
+          const [row] = await rows<{ role: string }>('SELECT CURRENT_ROLE() AS "role"');
+          return `GRANT DELETE ON TABLE ${table} TO ROLE ${quoted(row?.role ?? '')}`;
+        },
+      }),
       read: async (session) => {
         const read = await readTexts(session, scratch, columns, found);
         requireOne('gave back', read.length);

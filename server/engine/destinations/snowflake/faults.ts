@@ -31,8 +31,8 @@ const credentials = lasting(
 const denied = lasting(
   'permission_denied',
   'The role lacks a right (%). Grant it USAGE on warehouse, database and ' +
-    'schema, CREATE STAGE and CREATE TABLE on the schema, and SELECT, INSERT and UPDATE on the ' +
-    'table.',
+    'schema, CREATE STAGE and CREATE TABLE on the schema, SELECT, INSERT and UPDATE on the ' +
+    'table, and DELETE to replace the table.',
 );
 const { value } = server_faults;
 const asleep = passing(

@@ -63,8 +63,8 @@ const faults: Record<string, Fault> = {
     'permission_denied',
     'The user lacks a right (%). Grant CONNECT on the database; USAGE on the ' +
       'schema, and CREATE on it where the tables are to be created; INSERT and SELECT on the ' +
-      'table and on sluice_receipts; for persons UPDATE on the table and TEMPORARY on the ' +
-      'database.',
+      'table and on sluice_receipts; for merged rows UPDATE on the table and TEMPORARY on the ' +
+      'database; to replace the table DELETE on both.',
   ),
   '42P01': server_faults.table_missing,
   '25006': passing(

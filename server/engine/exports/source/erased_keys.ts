@@ -8,7 +8,7 @@ import type { Engine } from '../engine.ts';
 type Erased = { erasure_id: string; model: ModelName; selection: StoredRectangle[] };
 
 /** The kind under which `erasing_rows` has the rows of a model. */
-const kinds: Record<ModelName, string> = {
+export const kinds: Record<ModelName, string> = {
   events: 'event',
   persons: 'person',
   person_distinct_ids: 'person',

@@ -14,6 +14,7 @@ import type { HeldReceipt, WantedReceipts } from './held_receipt.ts';
 import type { ModelName } from '../models/model.ts';
 import type { ShownRequest } from './shown_request.ts';
 import type { PartitionKey, SlicePartition, TableField } from './partition.ts';
+import type { TableFiles } from './table_files.ts';
 import type { RejectedKey, RejectedRow } from './rejected_rows.ts';
 import type { MergeKeys, Written } from './write_mode.ts';
 
@@ -181,6 +182,8 @@ export type DestinationDeps = {
   refuseLoss?: (table: string) => Promise<void>;
   /** The `merge` of a delivery, for a connection test. */
   merge?: MergeKeys | null;
+  /** For a connection test: each delivery takes the place of all rows. */
+  replaces?: boolean;
   /** A connection test ends after so many steps; left out, after the last one. */
   steps_max?: number;
   /**
@@ -269,10 +272,11 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    */
   is_settled_by_abort?: true | ((config: Static<Schema>) => boolean);
   /**
-   * The way in which erased rows leave an existing delivery: it is rewritten (`anew`), or its rows
-   * are deleted `by_key`. If absent, a person has to remove them by hand.
+   * The way in which erased rows leave an existing delivery: it is rewritten (`anew`), its rows are
+   * deleted `by_key`, or they leave a table of our own catalog, with its older snapshots
+   * (`in_table`). If absent, a person has to remove them by hand.
    */
-  erases?: 'anew' | 'by_key';
+  erases?: 'anew' | 'by_key' | 'in_table';
   /**
    * Rows that are refused for what they are can be set aside; gives why this config cannot. Left
    * out, no config can: the other side takes or refuses rows together.
@@ -366,4 +370,10 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
     deps: DestinationDeps,
     wanted: WantedReceipts,
   ): AsyncIterable<HeldReceipt>;
+  /** Opens the files of tables in our own catalog; left out where exports have no such table. */
+  openTableFiles?(
+    config: Static<Schema>,
+    team_id: number,
+    deps: DestinationDeps,
+  ): Promise<TableFiles>;
 };

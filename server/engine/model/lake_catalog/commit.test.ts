@@ -10,13 +10,14 @@ import { readMetadata } from './read_metadata.ts';
 import { commitTable, createByCommit, createTable, registerTable } from './commit.ts';
 import type { Commit, Surroundings } from './commit.ts';
 import { createNamespace, dropNamespace, findNamespace, holdNamespace } from './namespaces.ts';
+import { textOfFile } from './packed_text.ts';
 import { LakeRefused } from './refusal.ts';
 import { findTable, holdTable, listTables, readWhole } from './tables.ts';
 import type { LakeTable } from './tables.ts';
 
-const files = new Map<string, string>();
+const files = new Map<string, string | Buffer>();
 const surroundings: Surroundings = {
-  writeFile: async (uri, text) => void files.set(uri, text),
+  writeFile: async (uri, content) => void files.set(uri, content),
   now_ms: 1_790_000_000_000,
 };
 const schema = {
@@ -97,8 +98,13 @@ type Whole = {
   'metadata-log': { 'metadata-file': string }[];
   'current-snapshot-id'?: bigint;
 };
+/** The text of a file, unpacked if its name says that it is packed. */
+const textOf = (uri: string) => {
+  const content = files.get(uri)!;
+  return typeof content === 'string' ? content : textOfFile(uri, content);
+};
 const fileOf = (table: LakeTable) =>
-  parseExactJson(files.get(table.metadata_location)!) as Whole & Record<string, unknown>;
+  parseExactJson(textOf(table.metadata_location)) as Whole & Record<string, unknown>;
 
 test('each commit writes a file before the pointer moves, and names the one before', async () => {
   const created = await newTable('appended');
@@ -127,7 +133,7 @@ test('each commit writes a file before the pointer moves, and names the one befo
   assert.equal(found.metadata_location, second.metadata_location);
   assert.deepEqual(await readWhole(harness.deps.db, found.id), {
     metadata_location: second.metadata_location,
-    text: files.get(second.metadata_location),
+    text: textOf(second.metadata_location),
   });
   const { text } = (await readWhole(harness.deps.db, found.id, 'refs'))!;
   const named = parseExactJson(text) as Whole;
@@ -304,7 +310,7 @@ test('a table that its writer prepared is made by one commit, snapshot included'
         batch_export_id: null,
       },
       table.metadata_location,
-      readMetadata(files.get(table.metadata_location)!),
+      readMetadata(textOf(table.metadata_location)),
       surroundings.now_ms,
     ),
   );
@@ -338,4 +344,23 @@ test('another project has none of it', async () => {
     await findTable(harness.deps.db, project.id, { levels: ['lake'], name: 'taken' }),
     undefined,
   );
+});
+
+test('a large metadata file is packed, and each commit packs what is new', async () => {
+  const created = await newTable('large');
+  await harness.deps.db.run(sql`
+    INSERT INTO lake_snapshots (table_id, snapshot_id, timestamp_ms, snapshot)
+    SELECT ${created.id}::uuid, n, n, format('{"snapshot-id":%s,"summary":{"note":"ü %s"}}', n,
+      repeat(md5(n::text), 20)) FROM generate_series(1, 2000) n`);
+  for (const [index, id] of ids.entries()) {
+    const table = await commit(
+      'large',
+      append(id, index === 0 ? null : ids[index - 1]!, index + 1),
+    );
+    assert.match(table.metadata_location, /^.*[0-9a-f]\.gz\.metadata\.json$/);
+    const whole = (await readWhole(harness.deps.db, created.id))!;
+    assert.equal(whole.metadata_location, table.metadata_location);
+    assert.equal(textOf(table.metadata_location), whole.text);
+    assert.equal(fileOf(table).snapshots.length, 2_001 + index);
+  }
 });

@@ -1,18 +1,25 @@
 import sql from 'sql-template-tag';
+import { isoInstant } from '../../../platform/clock.ts';
 import { writeExactJson } from '../../../platform/exact_json.ts';
+import { isFields } from '../../../platform/fields.ts';
+import type { Fields } from '../../../platform/fields.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { applyUpdates, namedSnapshots } from './apply_updates.ts';
+import { delivery_key } from './deliveries.ts';
 import { keyOf, openDraft } from './draft.ts';
 import type { Draft, KnownSnapshot } from './draft.ts';
 import { longOf } from './fields.ts';
-import { metadataText, newMetadata } from './metadata.ts';
+import type { Long } from './fields.ts';
+import { metadataParts, metadataText, newMetadata } from './metadata.ts';
 import type { NewTable, TableMetadata } from './metadata.ts';
 import type { Namespace } from './namespaces.ts';
 import { madeMetadata, unmadeMetadata } from './read_metadata.ts';
 import type { ReadMetadata } from './read_metadata.ts';
 import { checkRequirements, requireCreate } from './requirements.ts';
-import { appended, openTextCache } from './snapshot_texts.ts';
-import { insertTable, metadataUri, movePointer, storedTexts } from './tables.ts';
+import { gzipFile } from './packed_text.ts';
+import { openTextCache, packSnapshots, readTexts } from './snapshot_texts.ts';
+import type { SnapshotTexts } from './snapshot_texts.ts';
+import { insertTable, metadataUri, movePointer } from './tables.ts';
 import type { LakeTable, WriteFile } from './tables.ts';
 
 /** The requirements and updates of a commit, as a client of the specification sends them. */
@@ -22,6 +29,8 @@ export type Commit = { requirements: readonly unknown[]; updates: readonly unkno
 export type Surroundings = { writeFile: WriteFile; now_ms: number };
 
 const log_entries_usual = 100;
+/** Below it any reader opens the file, above it most of the time would go into writing it. */
+const packed_characters_min = 1024 * 1024;
 const latest_texts = openTextCache();
 
 /** The place of a new table in the catalog. */
@@ -75,8 +84,9 @@ async function storeNew(
   const row = { ...place, metadata_location, version: 0, metadata: draft.table };
   const table = await insertTable(tx, row);
   await storeSnapshots(tx, table.id, draft);
-  const { snapshots, log } = await storedTexts(tx, table.id);
-  await writeFile(metadata_location, metadataText(writeExactJson(draft.table), snapshots, log));
+  const { snapshots, log } = await readTexts(tx, table, undefined);
+  const text = metadataText(writeExactJson(draft.table), snapshots.text, log.text);
+  await writeFile(metadata_location, text);
   return table;
 }
 
@@ -127,30 +137,42 @@ export async function commitTable(
   const version = table.version + 1;
   const metadata = withEntry(draft.table, table, now_ms);
   const metadata_location = metadataUri(metadata.location, version);
-  await storeSnapshots(tx, table.id, draft);
-  const texts = textsAfter(table, draft) ?? (await storedTexts(tx, table.id));
-  await writeFile(
-    metadata_location,
-    metadataText(writeExactJson(metadata), texts.snapshots, texts.log),
-  );
-  latest_texts.keep(metadata_location, texts, table.metadata_location);
-  return movePointer(tx, table, { metadata, metadata_location, version });
+  await storeSnapshots(tx, table.id, draft, table.metadata);
+  const expiries = table.expiries + (draft.removed.size > 0 ? 1 : 0);
+  // Another process may have committed since: then the texts of an earlier file are continued.
+  const earlier = latest_texts.find(filesOf(table), expiries);
+  const texts = await readTexts(tx, { id: table.id, expiries }, earlier.texts);
+  const written = await writeMetadata(writeFile, metadata_location, metadata, texts);
+  latest_texts.keep(written, texts, earlier.uri);
+  return movePointer(tx, table, { metadata, metadata_location: written, version, expiries });
 }
 
-/** The snapshots and their log after the draft; undefined where they have to be read. */
-function textsAfter(table: LakeTable, { added, removed, logged }: Draft) {
-  const before = latest_texts.find(table.metadata_location);
-  if (before === undefined || removed.size > 0) return undefined;
-  return {
-    snapshots: appended(
-      before.snapshots,
-      [...added.values()].map(({ snapshot }) => writeExactJson(snapshot)),
-    ),
-    log: appended(
-      before.log,
-      logged.map(({ id, timestamp_ms }) => `{"snapshot-id":${id},"timestamp-ms":${timestamp_ms}}`),
-    ),
-  };
+/** The metadata files that the table knows, the latest first. */
+function filesOf({ metadata_location, metadata }: LakeTable): string[] {
+  const before = metadata['metadata-log'].map((entry) => entry['metadata-file']);
+  return [metadata_location, ...before.toReversed()];
+}
+
+/**
+ * Writes the metadata file and gives its URI. A large one is packed, under the name that readers
+ * know such files by.
+ */
+async function writeMetadata(
+  writeFile: WriteFile,
+  uri: string,
+  metadata: TableMetadata,
+  { snapshots, log }: SnapshotTexts,
+): Promise<string> {
+  const core = writeExactJson(metadata);
+  if (snapshots.text.length < packed_characters_min) {
+    await writeFile(uri, metadataText(core, snapshots.text, log.text));
+    return uri;
+  }
+  const { head, tail } = metadataParts(core, log.text);
+  const file = await gzipFile(await packSnapshots(snapshots, head), tail);
+  const packed_uri = uri.replace(/\.metadata\.json$/, '.gz.metadata.json');
+  await writeFile(packed_uri, file);
+  return packed_uri;
 }
 
 function changesNothing(before: TableMetadata, { table, added, removed, logged }: Draft): boolean {
@@ -191,26 +213,23 @@ async function findSnapshots(
 async function storeSnapshots(
   tx: Transaction,
   table_id: string,
-  { added, removed, logged }: Draft,
+  { added, removed, logged, now_ms }: Draft,
+  before?: TableMetadata,
 ): Promise<void> {
-  if (removed.size > 0) {
-    const ids = [...removed];
-    await tx.run(sql`DELETE FROM lake_snapshots
-      WHERE table_id = ${table_id}::uuid AND snapshot_id = ANY (${ids}::bigint[])`);
-    // The log tells no history across a gap: what stands before the last removed one goes too.
-    await tx.run(sql`DELETE FROM lake_snapshot_log WHERE table_id = ${table_id}::uuid
-      AND number <= (SELECT max(number) FROM lake_snapshot_log
-        WHERE table_id = ${table_id}::uuid AND snapshot_id = ANY (${ids}::bigint[]))`);
-  }
+  if (removed.size > 0)
+    await expireSnapshots(tx, table_id, [...removed], { now_ms, metadata: before! });
   const snapshots = [...added.entries()];
   if (snapshots.length > 0)
     await tx.run(sql`
-      INSERT INTO lake_snapshots (table_id, snapshot_id, timestamp_ms, snapshot)
-      SELECT ${table_id}::uuid, one.id, one.at, one.text
+      INSERT INTO lake_snapshots (table_id, snapshot_id, timestamp_ms, parent_id, delivery_id,
+        snapshot)
+      SELECT ${table_id}::uuid, one.id, one.at, one.parent, one.delivery, one.text
       FROM unnest(${snapshots.map(([id]) => id)}::bigint[],
         ${snapshots.map(([, one]) => one.timestamp_ms)}::bigint[],
+        ${snapshots.map(([, one]) => parentOf(one.snapshot))}::bigint[],
+        ${snapshots.map(([, one]) => deliveryOf(one.snapshot))}::text[],
         ${snapshots.map(([, one]) => writeExactJson(one.snapshot))}::text[])
-        WITH ORDINALITY AS one (id, at, text, place) ORDER BY one.place`);
+        WITH ORDINALITY AS one (id, at, parent, delivery, text, place) ORDER BY one.place`);
   if (logged.length > 0)
     await tx.run(sql`
       INSERT INTO lake_snapshot_log (table_id, snapshot_id, timestamp_ms)
@@ -218,4 +237,46 @@ async function storeSnapshots(
       FROM unnest(${logged.map(({ id }) => id)}::bigint[],
         ${logged.map((one) => one.timestamp_ms)}::bigint[])
         WITH ORDINALITY AS one (id, at, place) ORDER BY one.place`);
+}
+
+function parentOf(snapshot: Fields): string | null {
+  const id = (snapshot['parent-snapshot-id'] ?? null) as Long | null;
+  return id === null ? null : keyOf(id);
+}
+
+function deliveryOf({ summary }: Fields): string | null {
+  const id = isFields(summary) ? summary[delivery_key] : undefined;
+  return typeof id === 'string' ? id : null;
+}
+
+/** Takes snapshots out of the table; what they have shown stays known. */
+async function expireSnapshots(
+  tx: Transaction,
+  table_id: string,
+  ids: string[],
+  { now_ms, metadata }: { now_ms: number; metadata: TableMetadata },
+): Promise<void> {
+  const statistics = [
+    ...(metadata.statistics ?? []),
+    ...(metadata['partition-statistics'] ?? []),
+  ].map((one) => [keyOf(one['snapshot-id'] as Long), one['statistics-path'] as string] as const);
+  await tx.run(sql`
+    WITH gone AS (
+      DELETE FROM lake_snapshots
+      WHERE table_id = ${table_id}::uuid AND snapshot_id = ANY (${ids}::bigint[])
+      RETURNING snapshot_id, number, parent_id, delivery_id, snapshot
+    )
+    INSERT INTO lake_expired_snapshots (table_id, snapshot_id, number, parent_id, delivery_id,
+      manifest_list, statistics, expired_at)
+    SELECT ${table_id}::uuid, snapshot_id, number, parent_id, delivery_id,
+      snapshot::jsonb ->> 'manifest-list', ARRAY (SELECT one.path
+        FROM unnest(${statistics.map(([id]) => id)}::bigint[],
+          ${statistics.map(([, path]) => path)}::text[]) AS one (id, path)
+        WHERE one.id = snapshot_id), ${isoInstant(now_ms)}::timestamptz
+    FROM gone
+    ON CONFLICT (table_id, snapshot_id) DO NOTHING`);
+  // The log tells no history across a gap: what stands before the last removed one goes too.
+  await tx.run(sql`DELETE FROM lake_snapshot_log WHERE table_id = ${table_id}::uuid
+    AND number <= (SELECT max(number) FROM lake_snapshot_log
+      WHERE table_id = ${table_id}::uuid AND snapshot_id = ANY (${ids}::bigint[]))`);
 }

@@ -105,5 +105,14 @@ function withSources(given: unknown, idOf: (id: number) => number): unknown {
 
 /** The whole metadata as JSON text: the core, and the texts of its snapshots and of their log. */
 export function metadataText(core: string, snapshots: string, snapshot_log: string): string {
-  return `${core.slice(0, -1)},"snapshots":[${snapshots}],"snapshot-log":[${snapshot_log}]}`;
+  const { head, tail } = metadataParts(core, snapshot_log);
+  return head + snapshots + tail;
+}
+
+/** What stands before and behind the snapshots: these only grow, so they come first. */
+export function metadataParts(core: string, snapshot_log: string): { head: string; tail: string } {
+  return {
+    head: '{"snapshots":[',
+    tail: `],"snapshot-log":[${snapshot_log}],${core.slice(1)}`,
+  };
 }

@@ -8,7 +8,6 @@ import { metadataText } from './metadata.ts';
 import type { TableMetadata } from './metadata.ts';
 import type { Namespace, Page } from './namespaces.ts';
 import { LakeRefused } from './refusal.ts';
-import type { SnapshotTexts } from './snapshot_texts.ts';
 
 /** The name of a table: that of its namespace, and its own there. */
 export type TableName = { levels: string[]; name: string };
@@ -25,6 +24,8 @@ export type LakeTable = TableName & {
   location: string;
   metadata_location: string;
   version: number;
+  /** Counts the commits that took snapshots out. */
+  expiries: number;
   metadata: TableMetadata;
   /** The URI below which the files of its namespace lie. */
   namespace_location: string;
@@ -36,15 +37,15 @@ export type LakeTable = TableName & {
 export const foreign_commits = 'sluice.foreign-commits';
 
 /**
- * Writes the text as a new file of this URI and resolves once it is safe there. Called before the
+ * Writes the content as a new file of this URI and resolves once it is safe there. Called before the
  * pointer moves, inside of the transaction.
  */
-export type WriteFile = (uri: string, text: string) => Promise<void>;
+export type WriteFile = (uri: string, content: string | Buffer) => Promise<void>;
 
 type Stored = Omit<LakeTable, 'metadata'> & { metadata: string };
 
 const columns = sql`t.id, t.team_id, t.namespace_id, t.batch_export_id, t.name, t.location,
-  t.metadata_location, t.version, t.metadata, n.levels, n.location AS namespace_location,
+  t.metadata_location, t.version, t.expiries, t.metadata, n.levels, n.location AS namespace_location,
   coalesce(t.batch_export_id, n.batch_export_id) AS storage_id,
   t.batch_export_id IS NULL OR n.properties ->> ${foreign_commits} IS NOT DISTINCT FROM 'true'
     AS takes_commits`;
@@ -156,6 +157,7 @@ export async function insertTable(tx: Transaction, row: NewRow): Promise<LakeTab
     location: metadata.location,
     metadata_location,
     version,
+    expiries: 0,
     metadata,
     namespace_location: namespace.location,
     takes_commits: batch_export_id === null || namespace.properties[foreign_commits] === 'true',
@@ -166,10 +168,10 @@ export async function insertTable(tx: Transaction, row: NewRow): Promise<LakeTab
 export async function movePointer(
   tx: Transaction,
   table: LakeTable,
-  next: Pick<LakeTable, 'metadata_location' | 'version' | 'metadata'>,
+  next: Pick<LakeTable, 'metadata_location' | 'version' | 'expiries' | 'metadata'>,
 ): Promise<LakeTable> {
   await tx.run(sql`UPDATE lake_tables SET metadata_location = ${next.metadata_location},
-      version = ${next.version}, location = ${next.metadata.location},
+      version = ${next.version}, expiries = ${next.expiries}, location = ${next.metadata.location},
       metadata = ${writeExactJson(next.metadata)}, updated_at = now()
     WHERE id = ${table.id}::uuid`);
   return { ...table, ...next, location: next.metadata.location };
@@ -180,15 +182,6 @@ const log_texts = (table_id: Sql) => sql`(SELECT string_agg(
   FROM lake_snapshot_log WHERE table_id = ${table_id})`;
 const snapshot_texts = (table_id: Sql, wanted = empty) => sql`(SELECT string_agg(snapshot, ','
   ORDER BY number) FROM lake_snapshots WHERE table_id = ${table_id} ${wanted})`;
-
-/** The snapshots of a table and their log, as they are stored by now. */
-export async function storedTexts(tx: Transaction, table_id: string): Promise<SnapshotTexts> {
-  const own = sql`${table_id}::uuid`;
-  const found = await tx.row<{ snapshots: string | null; log: string | null }>(
-    sql`SELECT ${snapshot_texts(own)} AS snapshots, ${log_texts(own)} AS log`,
-  );
-  return { snapshots: found?.snapshots ?? '', log: found?.log ?? '' };
-}
 
 /**
  * Reads the pointer of a table and its whole metadata, both of one moment; with `refs`, only the

@@ -17,6 +17,7 @@ export const project_tables = [
   'plugin_configs',
   'plugin_jobs',
   'plugin_logs',
+  'plugin_set_aside',
   'plugin_storage',
   'projects',
   'refused_events',

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { plugin_collections } from '../plugin.ts';
 import type { PluginCollection } from '../plugin.ts';
+import { listTools, toolUrl } from '../tools/catalogue.ts';
 import { isFields } from '../../../platform/fields.ts';
 
 /**
@@ -17,6 +18,19 @@ export type CatalogueEntry = {
 };
 
 const maintainers: CatalogueEntry['maintainer'][] = ['official', 'community'];
+/** The list as the API shows it, with the tools of the library behind the packages. */
+export function withTools(entries: CatalogueEntry[]): CatalogueEntry[] {
+  const names = new Set(entries.map(({ name }) => name));
+  const tools = listTools().map(({ directory, name, description }): CatalogueEntry => ({
+    name: names.has(name) ? `${name} (tool)` : name,
+    description,
+    url: toolUrl(directory),
+    collection: 'pipeline_destinations',
+    maintainer: 'community',
+  }));
+  return [...entries, ...tools];
+}
+
 const own_catalogue = join(import.meta.dirname, 'catalogue.json');
 
 /**

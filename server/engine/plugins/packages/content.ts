@@ -5,6 +5,7 @@ import { openCollector } from './archives/collector.ts';
 import { package_limits } from './limits.ts';
 import { manifest_file, readManifest } from './manifest.ts';
 import { findEntry } from '../sandbox/package_modules.ts';
+import { tool_file } from '../tools/tool.ts';
 
 /**
  * SHA-256 in hexadecimal over names and texts of all files. Guarantee: the same files give the same
@@ -46,7 +47,7 @@ export function checkPackage(files: PluginFiles, collection: PluginCollection): 
         'A frontend app needs a site.ts (runs on web pages) or a frontend.tsx; the package ' +
           'has neither.',
       );
-  } else if (findEntry(files, main, 'server') === undefined) {
+  } else if (!Object.hasOwn(files, tool_file) && findEntry(files, main, 'server') === undefined) {
     throw invalidPackage(
       'The package has no code: it needs an index.js or index.ts, or the file that ' +
         'plugin.json or package.json names as main.',

@@ -1,6 +1,6 @@
 import { PluginError } from '../plugin.ts';
 import { PluginCallError } from '../sandbox/fault.ts';
-import { HostNeededError } from './needed_hosts.ts';
+import { HoldError } from './hold.ts';
 
 const pause_seconds_max = 3_600;
 
@@ -25,7 +25,7 @@ export function mayPass(error: unknown): boolean {
  * fault outside the plugin reveals nothing of the inside.
  */
 export function describeFailure(error: unknown): string {
-  if (error instanceof HostNeededError) return error.message;
+  if (error instanceof HoldError) return error.message;
   if (!(error instanceof PluginError)) return 'The server could not do its part.';
   const { file, line, column, message } = error;
   return file === undefined

@@ -6,6 +6,7 @@ import { readCode } from '../sandbox/fault.ts';
 import type { HostServices } from '../sandbox/host_services.ts';
 import { calls_max } from '../sandbox/limits.ts';
 import type { LoadedPlugin, PluginAttachment } from '../sandbox/sandbox.ts';
+import { toolOf } from '../tools/tool.ts';
 import { run_config_schema } from '../run_version.ts';
 import { loadPluginConfig } from '../stored_config.ts';
 import type { StoredPluginConfig } from '../stored_config.ts';
@@ -14,6 +15,9 @@ import { openCache } from './cache.ts';
 import { captureEvent, sourcesOf } from './capture.ts';
 import type { Call } from './capture.ts';
 import { addJob } from './jobs.ts';
+import { openLoadedTool, toolProcess } from './loaded_tool.ts';
+import type { LoadedTool } from './loaded_tool.ts';
+import { resendSetAside } from './resend.ts';
 import type { ConfigState, Lease } from './leases.ts';
 import { LeaseLostError } from './leases.ts';
 import { HostNeededError, openNeededHosts } from './needed_hosts.ts';
@@ -39,6 +43,8 @@ export type LoadedConfig = {
    * over again while the plugin is loaded.
    */
   handed: Set<string>;
+  /** The tool that it is; undefined: it is code. */
+  tool: LoadedTool | undefined;
   /** Does the plugin need this host? See `openNeededHosts`. */
   needsHost(hostname: string): boolean;
   /**
@@ -59,7 +65,11 @@ export type LoadedConfig = {
   close(): Promise<void>;
 };
 
-type Row = StoredPluginConfig & { config_schema: unknown; allowed_hosts: string[] };
+type Row = StoredPluginConfig & {
+  config_schema: unknown;
+  allowed_hosts: string[];
+  organization_id: string;
+};
 
 const log_levels: Record<Parameters<HostServices['log']>[0], LogLevel> = {
   debug: 'DEBUG',
@@ -81,38 +91,38 @@ export async function loadConfig(
   state: ConfigState,
   log: PluginLog,
 ): Promise<LoadedConfig> {
-  const { db, secrets, sandbox } = running;
-  const { code, metrics: operations } = await loadConfigVersion(db, secrets, lease.config_id);
-  if (code.server === null)
-    throw new PluginError('invalid', 'The plugin has no code for the server.');
-  const row = await db.row<Row>(sql`
-    SELECT c.config, c.config_secrets, c.secret_keys, c.allowed_hosts,
-      ${run_config_schema} AS config_schema
-    FROM plugin_configs c JOIN plugins p ON p.id = c.plugin_id WHERE c.id = ${lease.config_id}`);
-  if (row === undefined) throw new LeaseLostError();
-  const stored = loadPluginConfig(secrets, lease.config_id, row);
-  await log.hide(row.secret_keys.map((key) => stored[key]));
-  const { config, attachments } = settingsOf(fieldsOf(row.config_schema), stored);
+  const { db, sandbox } = running;
+  const { version, definition, code, row, settings } = await readConfig(running, lease, log);
+  const { config } = settings;
   const beginCall = (key: string, sources?: number[]) => ({ key, captured: new Map(), sources });
-  const call: { present: Call } = { present: beginCall('load') };
+  const present: { call: Call } = { call: beginCall('load') };
   const { allowed_hosts } = row;
   const needsHost = await openNeededHosts({
-    code: code.server,
-    config,
-    attachments,
+    // A tool's own code is the library's, which names more hosts than it asks for.
+    code: definition === undefined ? code : definition.hosts.join(' '),
+    ...settings,
     allowed_hosts,
   });
   const refusals = openRefusals(needsHost, log);
-  const metrics = await openPluginMetrics(db, running.log, lease.config_id, operations);
+  const metrics = await openPluginMetrics(db, running.log, lease.config_id, version.metrics);
+  const call: LoadedConfig['call'] = (key, method, payload, signal, about) => {
+    present.call = beginCall(key, about && sourcesOf(about));
+    return refusals.during(() => plugin.call(method, payload, signal));
+  };
+  const tool =
+    definition &&
+    openLoadedTool(definition, config, (...given) => call('tool', ...given), metrics.count);
   const plugin: LoadedPlugin = await refusals.during(() =>
     sandbox.load({
       id: `plugin config ${lease.config_id}`,
-      code: code.server!,
-      config,
-      attachments,
+      code,
+      // A tool gets its settings with each call.
+      ...(definition === undefined
+        ? settings
+        : { config: {}, process: toolProcess(sandbox, definition, row.organization_id) }),
       allowed_hosts,
       host: {
-        ...hostOf(running, lease, state, log, () => call.present),
+        ...hostOf(running, lease, state, log, () => present.call),
         count: metrics.count,
         refused: refusals.note,
         isNeeded: needsHost,
@@ -121,18 +131,46 @@ export async function loadConfig(
   );
   return {
     fingerprint: state.fingerprint,
-    capabilities: plugin.capabilities,
+    capabilities: (tool === undefined ? plugin : version).capabilities,
     config,
     allowed_hosts,
-    calls_max: captures.test(readCode(code.server).text) ? 1 : calls_max,
+    calls_max: captures.test(readCode(code).text) ? 1 : calls_max,
     handed: new Set(),
     needsHost,
-    call: (key, method, payload, signal, about) => {
-      call.present = beginCall(key, about && sourcesOf(about));
-      return refusals.during(() => plugin.call(method, payload, signal));
-    },
+    tool,
+    call: tool === undefined ? call : jobsOfTool(running, lease, tool, log),
     saveMetrics: metrics.flush,
     close: () => plugin.close(),
+  };
+}
+
+/** Reads what a config runs, and with which settings; the log hides the secret ones. */
+async function readConfig({ db, secrets }: Running, { config_id }: Lease, log: PluginLog) {
+  const version = await loadConfigVersion(db, secrets, config_id);
+  const code = version.code.server;
+  if (code === null) throw new PluginError('invalid', 'The plugin has no code for the server.');
+  const row = await db.row<Row>(sql`
+    SELECT c.config, c.config_secrets, c.secret_keys, c.allowed_hosts,
+      ${run_config_schema} AS config_schema, t.organization_id
+    FROM plugin_configs c JOIN plugins p ON p.id = c.plugin_id
+      JOIN projects t ON t.id = c.team_id WHERE c.id = ${config_id}`);
+  if (row === undefined) throw new LeaseLostError();
+  const stored = loadPluginConfig(secrets, config_id, row);
+  await log.hide(row.secret_keys.map((key) => stored[key]));
+  const settings = settingsOf(fieldsOf(row.config_schema), stored);
+  return { version, definition: toolOf(version.files), code, row, settings };
+}
+
+/** A tool is called by `send`, and has one job. */
+function jobsOfTool(
+  { db, clickhouse }: Running,
+  { config_id, team_id }: Lease,
+  tool: LoadedTool,
+  log: PluginLog,
+): LoadedConfig['call'] {
+  return (_key, _method, payload, signal) => {
+    const { event_uuid } = payload as { event_uuid?: string };
+    return resendSetAside({ db, clickhouse, config_id, team_id, tool, log }, event_uuid, signal);
   };
 }
 

@@ -1,13 +1,14 @@
 import { domainToUnicode } from 'node:url';
 import { openTurns } from '../../../platform/pacing/turns.ts';
 import { readCode } from '../sandbox/fault.ts';
+import { HoldError } from './hold.ts';
 import type { PluginAttachment } from '../sandbox/sandbox.ts';
 
 /**
  * Thrown when a call failed because the plugin may not reach a host that it needs. Nothing is wrong
  * with what it was to do: that waits until the host is allowed.
  */
-export class HostNeededError extends Error {
+export class HostNeededError extends HoldError {
   constructor(host: string) {
     super(
       `The plugin may not reach ${host}. Add it to the allowed_hosts of this config. Until ` +

@@ -2,10 +2,11 @@ import { PluginError } from '../plugin.ts';
 import { deliverEvents } from './deliver.ts';
 import type { Delivery } from './delivery.ts';
 import { describeFailure, mayPass, retrySeconds } from './failures.ts';
-import { HostNeededError } from './needed_hosts.ts';
+import { HoldError } from './hold.ts';
 import { findDueJob, postponeJob, removeJob } from './jobs.ts';
 import { requireLease, saveProgress, saveTask } from './leases.ts';
 import type { ConfigState } from './leases.ts';
+import { ToolRetryError } from './tool_retry.ts';
 import { stopConfig } from './stop_config.ts';
 
 /**
@@ -45,7 +46,7 @@ export async function countFailure(
   error: unknown,
 ): Promise<TurnEnd> {
   const { running, lease, log } = turn;
-  if (error instanceof HostNeededError) {
+  if (error instanceof HoldError) {
     await hold(turn, state, error, heldSeconds(running));
     return 'worked';
   }
@@ -56,13 +57,17 @@ export async function countFailure(
       'a plugin could not be served and is tried again',
     );
   const isRefused = error instanceof PluginError && error.code === 'refused';
-  const seconds = retrySeconds(running.retry_seconds, failures);
+  const ofTool = error instanceof ToolRetryError ? error : undefined;
+  const seconds = ofTool?.retry_seconds ?? retrySeconds(running.retry_seconds, failures);
   await saveProgress(running.db, lease, { ...state, failures, retry_seconds: seconds });
-  if (isRefused || failures >= running.failures_max) return stopFor(turn, failures, error);
+  // A tool that does not answer today may do so tomorrow: its events wait.
+  const isOver = failures >= running.failures_max && ofTool === undefined;
+  if (isRefused || isOver) return stopFor(turn, failures, error);
+  const count = ofTool === undefined ? ` of ${running.failures_max}` : '';
   log.write(
     'WARNING',
-    `What failed is tried again in ${seconds} s (failure ${failures} of ${running.failures_max} ` +
-      `in a row): ${describeFailure(error)}`,
+    `What failed is tried again in ${seconds} s (failure ${failures}${count} in a row): ` +
+      describeFailure(error),
   );
   return 'worked';
 }
@@ -82,7 +87,7 @@ function heldSeconds({ retry_seconds }: Turn['running']): number {
 async function hold(
   { running, lease, log }: Turn,
   state: ConfigState,
-  error: HostNeededError,
+  error: HoldError,
   retry_seconds?: number,
 ): Promise<void> {
   const message = log.mask(error.message);
@@ -136,7 +141,7 @@ async function runJob(delivery: Delivery, state: ConfigState): Promise<TurnEnd> 
     plugin.call(job.id, `jobs.${job.name}`, job.payload, signal),
   );
   await requireLease(running.db, lease);
-  if (fault?.error instanceof HostNeededError) {
+  if (fault?.error instanceof HoldError) {
     await postponeJob(running.db, job.id, heldSeconds(running), false);
     await hold(delivery, state, fault.error);
     return 'worked';

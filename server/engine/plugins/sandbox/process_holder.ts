@@ -1,5 +1,6 @@
 import type { Logger } from '../../../platform/log.ts';
 import { sandboxProgram } from './program.ts';
+import type { SandboxProgram } from './program.ts';
 import type { ReportMessage } from './protocol.ts';
 import { startSandboxProcess } from './sandbox_process.ts';
 import type { SandboxProcess } from './sandbox_process.ts';
@@ -26,15 +27,21 @@ export type ProcessHolder = {
 
 type SharedProcess = { process: SandboxProcess; listeners: Map<number, Listener> };
 
+/** Makes the program of a process. */
+export type ProgramMaker = () => Promise<SandboxProgram>;
+
 /** Opens a holder; no process is started yet. */
-export function openProcessHolder(log: Logger): ProcessHolder {
+export function openProcessHolder(
+  log: Logger,
+  program: ProgramMaker = sandboxProgram,
+): ProcessHolder {
   let shared: SharedProcess | undefined;
   let last_instance = 0;
   let is_closed = false;
 
-  const open = (program: Awaited<ReturnType<typeof sandboxProgram>>): SharedProcess => {
+  const open = (made: SandboxProgram): SharedProcess => {
     const listeners = new Map<number, Listener>();
-    const process = startSandboxProcess(program, log, (message) => {
+    const process = startSandboxProcess(made, log, (message) => {
       if (message.type === 'pong') return;
       listeners.get(message.instance)?.onReport(message);
       if (message.type === 'fault' && message.is_stuck) process.kill();
@@ -52,9 +59,9 @@ export function openProcessHolder(log: Logger): ProcessHolder {
       return shared?.process.is_alive === true ? shared.process.pid : undefined;
     },
     attach: async (listener) => {
-      const program = await sandboxProgram();
+      const made = await program();
       if (is_closed) throw new Error('The plugin sandbox is closed.');
-      if (shared?.process.is_alive !== true) shared = open(program);
+      if (shared?.process.is_alive !== true) shared = open(made);
       const { process, listeners } = shared;
       const instance = (last_instance += 1);
       listeners.set(instance, listener);

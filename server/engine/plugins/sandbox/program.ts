@@ -6,11 +6,19 @@ import type { Plugin } from 'esbuild';
 import { moduleBeside } from '../../../platform/processes/module_beside.ts';
 
 /**
- * The sandbox process as one text for node's standard input, the world that it puts into isolates
- * as another, and the folders that it has to read.
+ * A sandbox process as one text for node's standard input, the text that it gets with its start,
+ * the folders that it has to read (it runs in the first), and its flags for node. It is killed when
+ * it does not answer for `silence_ms_max` while it is watched.
  */
-export type SandboxProgram = { child: string; guest: string; folders: string[] };
+export type SandboxProgram = {
+  child: string;
+  guest: string;
+  folders: string[];
+  flags: string[];
+  silence_ms_max: number;
+};
 
+const heap_megabytes_max = 512;
 const require = createRequire(import.meta.url);
 let program: Promise<SandboxProgram> | undefined;
 
@@ -60,6 +68,8 @@ async function create(): Promise<SandboxProgram> {
   return {
     child: child.outputFiles[0]!.text,
     guest: guest.outputFiles[0]!.text,
-    folders: [dirname(isolated_vm), loader],
+    folders: [dirname(isolated_vm), loader, '/etc/alpine-release'],
+    flags: ['--jitless', `--max-old-space-size=${heap_megabytes_max}`, '--allow-addons'],
+    silence_ms_max: 2_000,
   };
 }

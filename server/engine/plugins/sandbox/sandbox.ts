@@ -9,7 +9,9 @@ import type { Instance, InstanceOptions } from './instance.ts';
 import { default_limits } from './limits.ts';
 import type { SandboxLimits } from './limits.ts';
 import { openProcessHolder } from './process_holder.ts';
-import type { ProcessHolder } from './process_holder.ts';
+import type { ProcessHolder, ProgramMaker } from './process_holder.ts';
+import { findToolLibrary } from './tool_library.ts';
+import type { ToolLibrary } from './tool_library.ts';
 import { openSemaphore } from '../../../platform/pacing/semaphore.ts';
 import { parseJson } from '../../../platform/parse_json.ts';
 
@@ -24,6 +26,8 @@ export type SandboxDeps = {
   clock: Clock;
   /** Address of the server's own API; plugins see it. */
   public_url: string;
+  /** The folder into which the operator installs the package of tools. */
+  tools_dir?: string;
   limits?: Partial<SandboxLimits>;
 };
 
@@ -44,6 +48,8 @@ export type PluginInstance = {
   /** The way out of its `fetch`, if it is not the sandbox's. */
   outbound?: Pick<Outbound, 'fetch'>;
   limits?: Partial<SandboxLimits>;
+  /** The process that runs it, if it is not that of plugins: its name, and how it is made. */
+  process?: { name: string; program: ProgramMaker };
 };
 
 /** The offers of code, by its own description. */
@@ -90,6 +96,8 @@ export type Sandbox = {
     signal: AbortSignal,
     use: (plugin: LoadedPlugin) => Promise<Result>,
   ): Promise<Result>;
+  /** The package of tools as it is installed now; undefined without it. */
+  toolLibrary(): ToolLibrary | undefined;
   /** Ends all processes; calls under way reject. */
   close(): Promise<void>;
 };
@@ -115,6 +123,13 @@ const alone_max = 2;
  */
 export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
   const running = openProcessHolder(deps.log);
+  const others = new Map<string, ProcessHolder>();
+  const holderOf = ({ process }: PluginInstance): ProcessHolder => {
+    if (process === undefined) return running;
+    const held = others.get(process.name) ?? openProcessHolder(deps.log, process.program);
+    others.set(process.name, held);
+    return held;
+  };
   const short_lived = openShortLived(deps.log);
   const permits = openSemaphore(inspections_max);
   const permits_alone = openSemaphore(alone_max);
@@ -135,18 +150,25 @@ export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
           return { capabilities, metrics, public_jobs };
         }),
       ),
-    load: (instance) => openLoaded(optionsOf(deps, instance, running), instance, deps.log),
+    load: (instance) =>
+      openLoaded(optionsOf(deps, instance, holderOf(instance)), instance, deps.log),
     loadAlone: (instance, signal, use) =>
       permits_alone.run(() =>
-        short_lived.use(signal, async (holder) => {
-          const plugin = await openLoaded(optionsOf(deps, instance, holder), instance, deps.log);
-          const result = await use(plugin);
-          await plugin.close();
-          return result;
-        }),
+        short_lived.use(
+          signal,
+          async (holder) => {
+            const plugin = await openLoaded(optionsOf(deps, instance, holder), instance, deps.log);
+            const result = await use(plugin);
+            await plugin.close();
+            return result;
+          },
+          instance.process?.program,
+        ),
       ),
+    toolLibrary: () => findToolLibrary(deps.tools_dir),
     close: async () => {
-      await Promise.all([running.close(), short_lived.close()]);
+      const holders = [running, ...others.values(), short_lived];
+      await Promise.all(holders.map((holder) => holder.close()));
     },
   };
 }
@@ -184,10 +206,11 @@ function openShortLived(log: Logger) {
     use: async <Result>(
       signal: AbortSignal,
       work: (holder: ProcessHolder) => Promise<Result>,
+      program?: ProgramMaker,
     ): Promise<Result> => {
       signal.throwIfAborted();
       if (is_closed) throw new Error('The plugin sandbox is closed.');
-      const holder = openProcessHolder(log);
+      const holder = openProcessHolder(log, program);
       holders.add(holder);
       // Not all that waits for the process hears of the signal: it hears of the end.
       const end = () => void holder.close();

@@ -42,10 +42,10 @@ const breaches: [string, string][] = [
 
 for (const [name, words] of breaches) {
   test(`a process that ${name} is ended, and its answers are not believed`, async () => {
-    const { folders } = await sandboxProgram();
+    const program = await sandboxProgram();
     const reports: unknown[] = [];
     const child = startSandboxProcess(
-      { child: taken_over(words), guest: '', folders },
+      { ...program, child: taken_over(words), guest: '' },
       silentLog(),
       (report) => reports.push(report),
     );
@@ -69,10 +69,10 @@ test('a process may not read, write or start anything', async () => {
   );
   const words = `const text = JSON.stringify([${tried.join(', ')}]) + JSON.stringify(process.env);
     server.write(frame(JSON.stringify({ type: 'returned', instance: 1, call: 1, text })));`;
-  const { folders } = await sandboxProgram();
+  const program = await sandboxProgram();
   const text = await new Promise<string>((resolve) => {
     const child = startSandboxProcess(
-      { child: taken_over(words), guest: '', folders },
+      { ...program, child: taken_over(words), guest: '' },
       silentLog(),
       (report) => {
         resolve(report.type === 'returned' ? report.text : report.type);

@@ -25,20 +25,18 @@ export type SandboxProcess = {
   ended: Promise<void>;
 };
 
-const heap_megabytes_max = 512;
 const size_bytes_max = 2_000_000_000;
 const beat_milliseconds = 400;
-// Two seconds; more for the first answer, because the process has to start.
-const silence_beats_max = 5;
+// More for the first answer, because the process has to start.
 const start_beats_max = 40;
 const output_length_max = 2_000;
 
 const report = shapeOf(ReportMessage);
 
 /**
- * Starts a process without environment, without just-in-time compilers and with permission to read
- * the engine of isolates alone; it ends with this one. It is killed when it says something that is
- * not a report, when it does not answer for 2 s while it is watched, and when it grows beyond 2 GB.
+ * Starts a process without environment and with permission to read the program's folders alone; it
+ * ends with this one. It is killed when it says something that is not a report, when it does not
+ * answer for long while it is watched, and when it grows beyond 2 GB.
  */
 export function startSandboxProcess(
   program: SandboxProgram,
@@ -69,7 +67,8 @@ export function startSandboxProcess(
     if (is_alive) channel.write(frame);
   };
   const ping = () => send({ type: 'ping' });
-  const watchdog = openWatchdog(ping, () => killFor('it does not answer'));
+  const silence_beats_max = program.silence_ms_max / beat_milliseconds;
+  const watchdog = openWatchdog(silence_beats_max, ping, () => killFor('it does not answer'));
   readReports(channel, {
     isAlive: () => is_alive,
     killFor,
@@ -127,21 +126,17 @@ function readReports(
   });
 }
 
-function start({ folders }: SandboxProgram): ChildProcess {
-  const permission = [
-    '--permission',
-    '--allow-addons',
-    ...[...folders, '/etc/alpine-release'].map((path) => `--allow-fs-read=${path}`),
-  ];
-  const flags = [
-    '--jitless',
-    `--max-old-space-size=${heap_megabytes_max}`,
+function start({ folders, flags }: SandboxProgram): ChildProcess {
+  const permission = ['--permission', ...folders.map((path) => `--allow-fs-read=${path}`)];
+  const [command, ...rest] = [
+    ...dieWithParent('KILL'),
+    process.execPath,
+    ...flags,
     '--no-warnings',
     ...permission,
     '-',
   ];
-  const [command, ...rest] = [...dieWithParent('KILL'), process.execPath, ...flags];
-  return spawn(command!, rest, {
+  return spawn(command, rest, {
     env: {},
     cwd: folders[0]!,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
@@ -152,7 +147,7 @@ function start({ folders }: SandboxProgram): ChildProcess {
  * Counts beats and not time, so that a server that was itself held up does not take it for the
  * silence of the process.
  */
-function openWatchdog(ping: () => void, bark: () => void) {
+function openWatchdog(silence_beats_max: number, ping: () => void, bark: () => void) {
   let watched = 0;
   let timer: NodeJS.Timeout | undefined;
   let beats_of_silence = 0;

@@ -4,11 +4,14 @@ import type { PreparedPlugin } from '../prepare.ts';
 import { fieldsOf } from '../config_schema.ts';
 import { describeFailure, mayPass } from '../running/failures.ts';
 import { settingsOf } from '../running/loaded_config.ts';
-import { HostNeededError } from '../running/needed_hosts.ts';
+import { HoldError } from '../running/hold.ts';
 import type { PluginEvent } from '../running/read_events.ts';
 import { sendWebhook } from '../running/webhook.ts';
 import type { LoadedPlugin, Sandbox } from '../sandbox/sandbox.ts';
+import { toolProcess } from '../running/loaded_tool.ts';
+import { toolOf } from '../tools/tool.ts';
 import { cutText } from './kept.ts';
+import { runTool } from './tool_trial.ts';
 import { openTrialHost } from './trial_host.ts';
 import type { TrialEffect, TrialLine } from './trial_host.ts';
 import { openTrialRequests } from './trial_requests.ts';
@@ -16,7 +19,7 @@ import type { TrialRequest } from './trial_requests.ts';
 
 /** The plugin that is tried, with what it gets. */
 export type TrialInput = {
-  prepared: Pick<PreparedPlugin, 'code' | 'capabilities' | 'manifest'>;
+  prepared: Pick<PreparedPlugin, 'code' | 'capabilities' | 'manifest' | 'files'>;
   config: Record<string, unknown>;
   allowed_hosts: string[];
   /** The event that is handed over, or the scheduled task that is run. */
@@ -62,21 +65,32 @@ const trial_ms_max = 60_000;
  * server without `sends`. A fault of the plugin is a part of the result.
  */
 export async function tryPlugin(
-  { sandbox, outbound }: { sandbox: Pick<Sandbox, 'loadAlone'>; outbound: Pick<Outbound, 'fetch'> },
+  {
+    sandbox,
+    outbound,
+  }: { sandbox: Pick<Sandbox, 'loadAlone' | 'toolLibrary'>; outbound: Pick<Outbound, 'fetch'> },
   { prepared, config, allowed_hosts, work, sends }: TrialInput,
 ): Promise<Trial> {
+  const definition = toolOf(prepared.files);
   const { services, logs, effects, refused_hosts, omitted } = openTrialHost();
   const way = openTrialRequests(outbound, sends);
   const calls: TrialCall[] = [];
   const signal = AbortSignal.timeout(trial_ms_max);
   const begin = openCalls(calls, signal);
   const setup = begin('setupPlugin');
-  await sandbox
-    .loadAlone(
+  const settings = settingsOf(fieldsOf(prepared.manifest?.config_schema), config);
+  const call = async (method: string, run: () => Promise<unknown>) => {
+    const begun = begin(method);
+    return run().then(begun.ended, begun.failed);
+  };
+  const run = async () =>
+    sandbox.loadAlone(
       {
         id: 'a trial',
         code: prepared.code.server ?? '',
-        ...settingsOf(fieldsOf(prepared.manifest?.config_schema), config),
+        ...(definition === undefined
+          ? settings
+          : { config: {}, process: toolProcess(sandbox, definition, 'a trial') }),
         allowed_hosts,
         host: services,
         outbound: way,
@@ -84,18 +98,20 @@ export async function tryPlugin(
       signal,
       async (plugin) => {
         setup.ended(undefined);
-        await runOnce(plugin, work, {
-          call: async (method, run) => {
-            const begun = begin(method);
-            return run().then(begun.ended, begun.failed);
-          },
+        if (definition !== undefined && 'event' in work)
+          return runTool(
+            { plugin, definition, config: settings.config, event: work.event, sends, signal },
+            call,
+          );
+        return runOnce(plugin, work, {
+          call,
           send: (composed) =>
             sendWebhook(way, { allowed_hosts, needsHost: () => true }, composed, signal),
           signal,
         });
       },
-    )
-    .catch(setup.failed);
+    );
+  await run().catch(setup.failed);
   if (calls[0]!.error === null && !prepared.capabilities.methods.includes('setupPlugin'))
     calls.shift();
   return {
@@ -172,7 +188,7 @@ function errorOf(error: unknown, signal: AbortSignal): TrialError {
   const nowhere = { file: null, line: null, column: null };
   if (signal.aborted)
     return { message: 'The trial took longer than 60 s.', is_retry: false, ...nowhere };
-  if (error instanceof HostNeededError)
+  if (error instanceof HoldError)
     return { message: describeFailure(error), is_retry: true, ...nowhere };
   if (!(error instanceof PluginError)) throw error;
   const { message, file = null, line = null, column = null } = error;

@@ -22,7 +22,7 @@ export function whyByHand(
   } catch {
     return 'The query of the export is no longer valid.';
   }
-  return isHistory(fromStored(delivery.selection))
+  return definition.erases === 'by_key' && isHistory(fromStored(delivery.selection))
     ? 'The next run of the export writes the table without these rows. To have it now, start one.'
     : 'The rows have no key that identifies them in the table.';
 }

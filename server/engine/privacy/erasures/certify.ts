@@ -53,7 +53,7 @@ export async function clearFiles(
   signal: AbortSignal,
 ): Promise<StepEnd> {
   const removed_ms = Date.parse(erasure.removed_at!);
-  const parts = await countOldParts(clickhouse, row_tables, removed_ms, signal);
+  const parts = await countOldParts(clickhouse, [...row_tables, 'lake_rows'], removed_ms, signal);
   if (parts > 0)
     return {
       step: 'files',

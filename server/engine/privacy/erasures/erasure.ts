@@ -33,7 +33,10 @@ export type ErasureCounts = Partial<
     | 'refused_events'
     | 'log_lines'
     | 'plugin_jobs'
-    | 'plugin_values',
+    | 'plugin_values'
+    | 'lake_files'
+    | 'lake_snapshots'
+    | 'lake_files_removed',
     number
   >
 >;

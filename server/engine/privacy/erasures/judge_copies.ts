@@ -153,7 +153,9 @@ async function listCopy(
   const definition = findDestination(delivery.destination_type);
   const reason =
     whyByHand(definition, delivery) ??
-    (when === 'before' ? await whyNotWhole(engine, delivery, signal) : undefined) ??
+    (when === 'before' && definition?.erases !== 'in_table'
+      ? await whyNotWhole(engine, delivery, signal)
+      : undefined) ??
     (definition?.erases === 'anew' ? await whyOfFewer(engine, delivery) : undefined);
   await engine.db.run(sql`
     INSERT INTO erasure_copies (erasure_id, delivery_id, batch_export_id, name, destination_type,

@@ -6,11 +6,17 @@ import type { StoredRectangle } from '../../model/ledger/rectangles.ts';
 import { insertRun } from '../../exports/planning/plan.ts';
 import { writeRunLog } from '../../model/run_log.ts';
 import type { Engine } from '../../exports/engine.ts';
+import { destinations } from '../../destinations/index.ts';
+import { eraseFromTables } from './erase_from_tables.ts';
 import type { Erasure, StepEnd } from './erasure.ts';
 import { counted } from '../../../platform/counted.ts';
 
 /** Number of open runs of an erasure, so that scheduled runs come in between. */
 const open_max = 50;
+/** Destinations whose tables are rewritten as a whole, and not delivery by delivery. */
+const in_tables = destinations
+  .filter(({ erases }) => erases === 'in_table')
+  .map(({ type }) => type);
 
 type WaitingCopy = { delivery_id: string; batch_export_id: string; run_id: string };
 type ReplacedRun = {
@@ -29,24 +35,32 @@ type ReplacedRun = {
  * the rows, in its place; goes on when the last one has ended. A copy that could not be rewritten
  * is listed for somebody's own hands. May be repeated.
  */
-export async function rewriteCopies(engine: Engine, erasure: Erasure): Promise<StepEnd> {
+export async function rewriteCopies(
+  engine: Engine,
+  erasure: Erasure,
+  signal: AbortSignal,
+): Promise<StepEnd> {
   const { db } = engine;
   await followRewriting(engine, erasure);
+  const counts = await eraseFromTables(engine, erasure, signal);
   const standing = await db.row<{ waiting: number; rewriting: number }>(sql`
     SELECT count(*) FILTER (WHERE state = 'waiting') AS waiting,
       count(*) FILTER (WHERE state = 'rewriting') AS rewriting
     FROM erasure_copies WHERE erasure_id = ${erasure.id}`);
   const { waiting, rewriting } = standing!;
-  if (waiting + rewriting === 0) return { step: 'scrub', detail: null };
+  if (waiting + rewriting === 0) return { step: 'scrub', detail: null, counts };
   const free = Math.max(0, open_max - rewriting);
   const copies = await db.rows<WaitingCopy>(sql`
     SELECT delivery_id, batch_export_id, run_id FROM erasure_copies
-    WHERE erasure_id = ${erasure.id} AND state = 'waiting' ORDER BY delivery_id LIMIT ${free}`);
+    WHERE erasure_id = ${erasure.id} AND state = 'waiting'
+      AND destination_type <> ALL (${in_tables}::text[])
+    ORDER BY delivery_id LIMIT ${free}`);
   for (const copy of copies) await db.transaction((tx) => beginRewriting(tx, erasure.id, copy));
   return {
     step: 'rewrite',
     detail: `${counted(waiting + rewriting, 'delivery')} to rewrite at destinations.`,
     wait_seconds: 2,
+    counts,
   };
 }
 

@@ -30,6 +30,7 @@ export const scrubbed_tables = [
   'plugin_configs',
   'plugin_jobs',
   'plugin_logs',
+  'plugin_set_aside',
   'refused_events',
 ];
 
@@ -123,6 +124,13 @@ function ofPlugins(team_id: number): ScrubPlace[] {
         WHERE team_id = ${team_id} AND error IS NOT NULL`,
       scrub: (named) => sql`UPDATE plugin_configs SET error = ${gone}
         WHERE id = ANY (${idsOf(named)}::integer[]) AND error IS NOT NULL`,
+    },
+    // An erased event is sent to nobody any more.
+    {
+      texts: sql`SELECT id, '' AS key, concat_ws(' ', distinct_id, reason) AS text
+        FROM plugin_set_aside WHERE ${ofProject}`,
+      scrub: (named) => sql`DELETE FROM plugin_set_aside
+        WHERE id = ANY (${idsOf(named)}::bigint[])`,
     },
     {
       counted: 'plugin_jobs',

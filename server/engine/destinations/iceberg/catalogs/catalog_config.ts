@@ -62,18 +62,20 @@ export const catalog_keys = {
   ),
 };
 
-/** The names of the keys by their meaning to an export, as `DestinationDefinition` has them. */
-export const catalog_secrets = ['catalog_token', 'catalog_client_secret', 'catalog_headers'];
-export const catalog_where = ['catalog', 'catalog_uri', 'catalog_client_id', 'catalog_token_uri'];
-export const catalog_ways = ['catalog_client_id', 'catalog_scope', 'catalog_token_uri'];
-export const catalog_only_with: NonNullable<DestinationDefinition['only_with']> = [
-  { keys: ['catalog_uri'], key: 'catalog', values: ['rest', 'glue'] },
-  {
-    keys: Object.keys(catalog_keys).filter((key) => !['catalog', 'catalog_uri'].includes(key)),
-    key: 'catalog',
-    values: ['rest'],
-  },
-];
+/** The meaning of the keys to an export, as `DestinationDefinition` has it. */
+export const catalog_meaning = {
+  secrets: ['catalog_token', 'catalog_client_secret', 'catalog_headers'],
+  where: ['catalog', 'catalog_uri', 'catalog_client_id', 'catalog_token_uri'],
+  ways: ['catalog_client_id', 'catalog_scope', 'catalog_token_uri'],
+  only_with: [
+    { keys: ['catalog_uri'], key: 'catalog', values: ['rest', 'glue'] },
+    {
+      keys: Object.keys(catalog_keys).filter((key) => !['catalog', 'catalog_uri'].includes(key)),
+      key: 'catalog',
+      values: ['rest'],
+    },
+  ],
+} satisfies Partial<DestinationDefinition>;
 
 /** Returns true if another maker's catalog has the table. */
 export function isForeign({ catalog }: CatalogConfig): boolean {

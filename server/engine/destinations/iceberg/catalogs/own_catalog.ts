@@ -105,7 +105,7 @@ function metadataOf(table: LakeTable): TableMetadata {
 }
 
 function surroundings(storage: Storage) {
-  const writeFile = (uri: string, text: string) => putFile(storage, uri, text);
+  const writeFile = (uri: string, content: string | Buffer) => putFile(storage, uri, content);
   return { writeFile, now_ms: storage.clock.now() };
 }
 

@@ -7,6 +7,8 @@ import { gitlabApi, readGitlabPlace } from './gitlab.ts';
 import { openLocalOrigin } from './local.ts';
 import { openNpmOrigin, readNpmAddress } from './npm.ts';
 import type { Origin, OriginDeps } from './origin.ts';
+import { findTool } from '../../tools/catalogue.ts';
+import { openToolOrigin } from './tool_origin.ts';
 
 const url_characters_max = 800;
 
@@ -23,6 +25,8 @@ const npm_site_url = 'https://www.npmjs.com';
 export function openOrigin(source: { url: string } | { folder: string }, deps: OriginDeps): Origin {
   if ('folder' in source) return openLocalOrigin(source.folder, deps.plugin_dir);
   const address = source.url.trim();
+  const tool = findTool(address);
+  if (tool !== undefined && deps.tools !== undefined) return openToolOrigin(tool, deps.tools);
   if (address.length > url_characters_max)
     throw invalid(`The address is longer than ${url_characters_max} characters.`);
   if (!/^[a-z][a-z0-9+.-]*:/i.test(address)) {

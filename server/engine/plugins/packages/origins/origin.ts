@@ -1,5 +1,6 @@
 import type { Logger } from '../../../../platform/log.ts';
 import type { Outbound } from '../../../../platform/outbound/outbound.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { PluginPackage } from '../../plugin.ts';
 
 /**
@@ -8,7 +9,7 @@ import type { PluginPackage } from '../../plugin.ts';
  * `PluginError` with a sentence; if the signal ends they throw its reason.
  */
 export type Origin = {
-  kind: 'npm' | 'github' | 'gitlab' | 'archive' | 'local';
+  kind: 'npm' | 'github' | 'gitlab' | 'archive' | 'local' | 'tool';
   /** The address without its query and fragment, where tokens are. */
   shown_url: string;
   /**
@@ -34,6 +35,8 @@ export type OriginDeps = {
   github_url: string;
   github_api_url: string;
   gitlab_url: string;
+  /** What describes the tools of the library; without it there are none. */
+  tools?: { data_dir: string; sandbox: Pick<Sandbox, 'loadAlone' | 'toolLibrary'> };
   tokens: { npm?: string | undefined; github?: string | undefined; gitlab?: string | undefined };
   log: Logger;
   download_seconds?: number;

@@ -1,8 +1,8 @@
 import { createHash, createHmac } from 'node:crypto';
-import type { DestinationDeps } from '../../../../model/destination/destination.ts';
 import { openClient } from '../../../object_store/s3_client.ts';
 import { placeOf } from '../../../object_store/aws_role.ts';
 import type { S3Place } from '../../../object_store/s3_place.ts';
+import type { Storage } from '../../world.ts';
 import { send } from '../request.ts';
 import type { Answer } from '../request.ts';
 
@@ -14,7 +14,7 @@ type Keys = { accessKeyId: string; secretAccessKey: string; sessionToken?: strin
 /** Opens the client of Glue in the region of the bucket, or at an address of its own. */
 export function openGlueClient(
   place: S3Place & { catalog_uri?: string | null },
-  deps: DestinationDeps,
+  { clock, deps }: Pick<Storage, 'clock' | 'deps'>,
 ): GlueClient {
   const { region, catalog_uri: uri } = place;
   const address = (uri ?? '') === '' ? `https://glue.${region}.amazonaws.com` : uri!;
@@ -25,7 +25,7 @@ export function openGlueClient(
     const body = JSON.stringify(fields);
     const headers = {
       host: url.host,
-      'x-amz-date': new Date().toISOString().replaceAll(/[:-]|\.\d{3}/g, ''),
+      'x-amz-date': new Date(clock.now()).toISOString().replaceAll(/[:-]|\.\d{3}/g, ''),
       'x-amz-target': `AWSGlue.${action}`,
     };
     const { host: _host, ...signed } = signedHeaders(

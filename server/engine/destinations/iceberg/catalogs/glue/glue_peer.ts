@@ -31,7 +31,7 @@ type Opened = { ask: GlueClient; storage: Storage; database: string; table: stri
  */
 export function openGluePeer(storage: Storage, { levels, name }: TableName): Peer {
   const place = storage.config as unknown as S3Place;
-  const ask = openGlueClient(place, storage.deps);
+  const ask = openGlueClient(place, storage);
   const opened = { ask, storage, database: levels.join('.'), table: name };
   return {
     configure: async () => void (await hasDatabase(opened)),

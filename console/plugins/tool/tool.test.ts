@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { runPlugins } from '../../../server/cli/run_plugins.ts';
+import { goTo } from '../../../test/console/go_to.ts';
+import { openConsole } from '../../../test/console/open_console.ts';
+import { checkEverywhere } from '../../../test/console/visitor.ts';
+import { openPluginTarget } from '../../../test/factories/plugins/running_plugins.ts';
+import type { PluginTarget } from '../../../test/factories/plugins/running_plugins.ts';
+
+let target: PluginTarget;
+let runner: { stop(): Promise<void> } | undefined;
+const world = openConsole({
+  clickhouse: true,
+  opened: async () => {
+    target = await openPluginTarget();
+  },
+  closing: async () => {
+    await runner?.stop();
+    await target.close();
+  },
+});
+const { skip } = world;
+after(() => runner?.stop());
+
+test(
+  'from the catalogue of tools to events that arrive, and one that does not',
+  { skip },
+  async () => {
+    const home = await world.harness.newOrganization();
+    const visitor = await world.visit(home.user);
+    const { page } = visitor;
+    const uuid = crypto.randomUUID();
+    const hostile = `<img src=x onerror="document.title='taken'">`;
+    const send = (event: string, more: object = {}) =>
+      home.ask('POST', `/api/projects/${home.project.id}/events/`, {
+        events: [{ event, distinct_id: 'ada', ...more }],
+      });
+    await send('Order completed', { uuid, properties: { price: 19.5 } });
+
+    await goTo(page, `/projects/${home.project.id}/plugins`);
+    const search = page.getByLabel(/^Search \d+ entries$/);
+    await search.fill('sends events to slack');
+    await page.getByText('npm:@segment/action-destinations/slack').waitFor();
+    await search.fill('webhook');
+    await page.getByText('npm:@segment/action-destinations/webhook', { exact: true }).waitFor();
+    await checkEverywhere(page, 'tool_catalogue');
+    await page.getByRole('button', { name: 'Install Webhook', exact: true }).click();
+    await page.getByRole('heading', { name: 'Webhook', level: 1 }).waitFor();
+
+    const here = page.getByRole('region', { name: 'In this project' });
+    await here.getByLabel('URL (required)').fill(target.url);
+    await here.getByLabel('Name of the mapping').fill(hostile);
+    await here.getByLabel('Shared Secret').fill('hidden-from-all');
+    await here.getByLabel('Hosts that it may reach').fill('127.0.0.1');
+    await checkEverywhere(page, 'tool_settings');
+    await here.getByRole('button', { name: 'Save the settings' }).click();
+    await page.getByText('The settings were saved.').waitFor();
+
+    await page.getByText('Send an event by the mappings, or look at what would be sent').click();
+    const trial = page.getByRole('region', { name: 'Test' });
+    await trial.getByLabel('Event', { exact: true }).selectOption(uuid);
+    await trial.getByRole('button', { name: 'Run' }).click();
+    await trial.getByText(`POST ${target.url}/: not sent`).waitFor();
+    await checkEverywhere(page, 'tool_test');
+
+    target.answer = ({ event }) => (event === 'Refused' ? 422 : undefined);
+    await here.getByRole('button', { name: /^Switch on/ }).click();
+    await here.getByText('● On', { exact: true }).waitFor();
+    await send('Order completed');
+    await send('Refused', { distinct_id: hostile });
+    runner = runPlugins(world.harness.deps, { retry_seconds: 0.05, idle_seconds: 1 });
+    const delivery = page.getByRole('region', { name: 'Delivery' });
+    await delivery.getByText(`Refused of ${hostile}`).waitFor();
+    await delivery.getByText('Delivered all events stored before').waitFor();
+    await checkEverywhere(page, 'tool_delivery');
+    target.answer = () => undefined;
+    await delivery.getByRole('button', { name: 'Send all again' }).click();
+    await page.getByText('Events that were set aside').waitFor({ state: 'detached' });
+    assert.deepEqual(
+      target.taken.map(({ event }) => event),
+      ['Order completed', 'Refused'],
+    );
+    await visitor.leave();
+  },
+);

@@ -1,0 +1,28 @@
+import { useQuery } from '@tanstack/react-query';
+import type { PluginRow } from '../../../server/api/plugins/schema.ts';
+import type { ToolDefinition } from '../../../server/engine/plugins/tools/tool.ts';
+import { sourceOf } from '../plugins.ts';
+import type { Place } from '../plugins.ts';
+
+/** True for a destination of the library of tools. */
+export function isTool({ url }: Pick<PluginRow, 'url'>): boolean {
+  return url?.startsWith('npm:') === true;
+}
+
+/**
+ * Reads what a tool offers. `is_read` is false while it is on its way; without a definition the
+ * plugin is no tool, or one of another organization.
+ */
+export function useTool(plugin: PluginRow, { organization_id, collection }: Place) {
+  const wanted = isTool(plugin) && plugin.organization_id === organization_id;
+  const { data, isPending } = useQuery({
+    ...sourceOf(organization_id, collection, String(plugin.id)),
+    enabled: wanted,
+  });
+  const text = data?.source['destination.json'];
+  return {
+    is_read: !wanted || !isPending,
+    files: data?.source,
+    tool: text === undefined ? undefined : (JSON.parse(text) as ToolDefinition),
+  };
+}

@@ -1,0 +1,118 @@
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ToolEntry } from '../../server/engine/plugins/tools/catalogue.ts';
+import { tool_package } from '../../server/engine/plugins/sandbox/tool_library.ts';
+
+// Writes the catalogue of tools out of the installed package: `npm run docs:tools`.
+
+type Definition = {
+  name: string;
+  slug?: string;
+  mode: string;
+  description?: string;
+  authentication?: { scheme: string };
+  audienceConfig?: object;
+  actions: Record<string, Action>;
+};
+type Action = { fields: Record<string, { required?: unknown; default?: unknown }> };
+type Manifest = Record<string, { definition: Definition; directory: string }>;
+
+const file = fileURLToPath(
+  new URL('../../server/engine/plugins/tools/tools.json', import.meta.url),
+);
+const require = createRequire(import.meta.url);
+const package_file = require.resolve(`${tool_package}/package.json`);
+const { manifest } = require(tool_package) as { manifest: Manifest };
+
+/** Clients that would open connections of their own, past the server's guard. */
+const other_clients = /require\("(?:kafkajs|ssh2|ssh2-sftp-client|@aws-sdk\/[^"]+)"\)/;
+
+/** The text of all files of a destination. */
+function codeOf(directory: string): string {
+  const folder = join(package_file, '..', 'dist', 'destinations', directory);
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return files
+    .filter((name) => name.endsWith('.js') && !name.includes('__tests__'))
+    .map((name) => readFileSync(join(folder, name), 'utf8'))
+    .join('\n');
+}
+
+const internal = /^(?:noop|.*-internal|engage-messaging-.*)$/;
+
+/** True for an action that wants what only an audience of its makers has. */
+function needsAudience({ fields }: Action): boolean {
+  return Object.values(fields).some(
+    ({ required, default: value }) =>
+      required === true && (JSON.stringify(value) ?? '').includes('context.personas'),
+  );
+}
+
+/** Why a destination is no entry; undefined: it is one. */
+function reasonOf(
+  directory: string,
+  { authentication, audienceConfig, mode, actions }: Definition,
+  code: string,
+) {
+  if (mode !== 'cloud') return 'runs in browsers';
+  if (authentication?.scheme.startsWith('oauth') === true) return 'needs an OAuth application';
+  if (/process\.env\b/.test(code)) return 'needs a secret of its makers';
+  const isAudience = audienceConfig !== undefined || Object.values(actions).every(needsAudience);
+  if (isAudience) return 'synchronizes audiences';
+  if (internal.test(directory)) return 'is for its makers alone';
+  return other_clients.test(code) ? 'opens connections of its own' : undefined;
+}
+
+/** Pages that code only points to, and names of examples. */
+const pages =
+  /^(?:docs?|support|help|developers?|documentation)\.|(?:^|\.)(?:example|localhost|mydomain|w3|rfc-editor|json-schema|segment|github)\.\w+$/;
+
+/** The hosts of addresses in code; what settings decide becomes `*.`. */
+function hostsOf(code: string): string[] {
+  const hosts = [...code.matchAll(/https?:\/\/((?:\$\{[^}]*\}|[\w.-])+)/g)].flatMap(([, host]) => {
+    const fixed = host!.slice(host!.lastIndexOf('}') + 1).toLowerCase();
+    const isVaried = host!.includes('}');
+    const name = isVaried ? fixed.slice(fixed.indexOf('.') + 1) : fixed;
+    const isName = /^(?:[a-z0-9-]+\.)+[a-z]{2,}$/.test(name) && (!isVaried || fixed.includes('.'));
+    return isName && !pages.test(name) ? [isVaried ? `*.${name}` : name] : [];
+  });
+  return [...new Set(hosts)].sort();
+}
+
+/** Names that their makers write otherwise. */
+const names: Record<string, string> = { customerio: 'Customer.io' };
+
+function plainName(name: string): string {
+  return name.replace(/^Actions /, '').replace(/ \(Actions\)$/, '');
+}
+
+const skipped = new Map<string, string[]>();
+const entries = Object.entries(manifest).flatMap(([id, { definition, directory }]): ToolEntry[] => {
+  const code = codeOf(directory);
+  const reason = reasonOf(directory, definition, code);
+  if (reason !== undefined) {
+    skipped.set(reason, [...(skipped.get(reason) ?? []), directory]);
+    return [];
+  }
+  const { slug = directory, description = '' } = definition;
+  const name = names[directory] ?? plainName(definition.name);
+  return [
+    {
+      directory,
+      id,
+      slug,
+      name,
+      description: (description.trim() === '' ? `Sends events to ${name}.` : description).slice(
+        0,
+        300,
+      ),
+      hosts: hostsOf(code),
+    },
+  ];
+});
+const sorted = entries.toSorted((one, other) => one.name.localeCompare(other.name, 'en'));
+writeFileSync(file, `${JSON.stringify(sorted, undefined, 1)}\n`);
+for (const [reason, directories] of skipped)
+  console.log(`${directories.length} ${reason}: ${directories.join(', ')}`);
+console.log(`${sorted.length} tools`);

@@ -1,0 +1,46 @@
+import { buffer } from 'node:stream/consumers';
+import type { DestinationDeps } from '../../model/destination/destination.ts';
+import type { TableFiles } from '../../model/destination/table_files.ts';
+import { sameUri } from '../../model/lake_catalog/file_uri.ts';
+import type { Config, LakePlace } from '../lake/place.ts';
+import { isInPlace } from './world.ts';
+
+/**
+ * Opens the files of a project's tables in a place; makes no request yet. Guarantee: a file of
+ * another project is not read, written or removed, whatever a manifest of a client names.
+ */
+export async function openTableFiles(
+  place: LakePlace,
+  config: Config,
+  team_id: number,
+  deps: DestinationDeps,
+): Promise<TableFiles> {
+  const root = place.root(config, deps);
+  const files = await place.openFiles(config, deps);
+  const folder = place.folder?.(team_id);
+  const base = folder === undefined ? root : `${root}${folder}/`;
+  const nameOf = (given: string) => {
+    const uri = sameUri(given);
+    if (!isInPlace({ base }, uri)) throw new Error(`The file ${uri} lies outside of ${base}.`);
+    return uri.slice(root.length);
+  };
+  return {
+    root,
+    read: async (uri) => {
+      const content = await files.read(nameOf(uri));
+      return content && buffer(content);
+    },
+    put: async (uri, content) => {
+      deps.signal.throwIfAborted();
+      await files.put(nameOf(uri), content);
+    },
+    remove: async (uri) => {
+      deps.signal.throwIfAborted();
+      await files.remove(nameOf(uri));
+    },
+    list: async function* (folder) {
+      for await (const name of files.listAll(nameOf(folder))) yield root + name;
+    },
+    writtenAt: (uri) => files.writtenAt(nameOf(uri)),
+  };
+}

@@ -1,0 +1,183 @@
+import sql from 'sql-template-tag';
+import type { Transaction } from '../../../platform/postgres/database.ts';
+import { readParquets } from '../../destinations/formats/read_parquet.ts';
+import type { DataFile } from '../../destinations/lake/manifest.ts';
+import { readManifestList } from '../../destinations/lake/manifest_list.ts';
+import type { ListedManifest } from '../../destinations/lake/manifest_list.ts';
+import { newSnapshotId } from '../../destinations/lake/snapshot_change.ts';
+import type { SnapshotChange } from '../../destinations/lake/snapshot_change.ts';
+import { currentSchema } from '../../destinations/lake/table_metadata.ts';
+import { exactId } from './expire_snapshots.ts';
+import { listLive, noteReplaced, replaceFiles, storeRows } from './compact.ts';
+import type { LiveFile } from './compact.ts';
+import { commitHeld, readNamed, reloaded, stateOf } from './maintained_table.ts';
+import type { MaintainedTable } from './maintained_table.ts';
+import { removeExpiredFiles, sharesFolder } from './remove_expired_files.ts';
+import { rewriteManifests } from './rewrite_manifests.ts';
+import { inputsOf, rewriteRows, whyUnfit } from './rewrite_rows.ts';
+import type { LeftOut, RewrittenRows } from './rewrite_rows.ts';
+import { trimFiles } from './trim_files.ts';
+
+/** Numbers of files that were written again, of snapshots that left, and of removed files. */
+export type ErasedRows = { files: number; snapshots: number; removed: number };
+
+/** A file without the rows, once for all refs that have it. */
+type Cleaned = { rows: RewrittenRows; stored: DataFile | undefined };
+type Work = MaintainedTable & {
+  left_out: LeftOut;
+  keys: ReadonlySet<string>;
+  searched: Map<string, boolean>;
+  cleaned: Map<string, Cleaned>;
+};
+
+const looks_max = 20;
+
+/**
+ * Removes rows by their keys from every branch and tag of a table: files with such rows are written
+ * again without them, then all older snapshots leave, and then the files, manifests and lists that
+ * only these reached. Gives a sentence, with nothing changed, where that cannot be done; undefined
+ * where a run in progress still needs files: later. May be repeated.
+ */
+export async function eraseRows(
+  given: MaintainedTable,
+  left_out: LeftOut,
+  keys: ReadonlySet<string>,
+): Promise<ErasedRows | string | undefined> {
+  const why = await whyNot(given, left_out);
+  if (why !== undefined) return why;
+  const work: Work = { ...given, left_out, keys, searched: new Map(), cleaned: new Map() };
+  for (let look = 0; await cleanRefs(work); look += 1)
+    if (look === looks_max) throw new Error('Other writers change the table all the time.');
+  await dropDeletedEntries(work);
+  const snapshots = await expireOthers(work);
+  let removed = 0;
+  for (;;) {
+    const gone = await removeExpiredFiles(work);
+    if (gone === undefined) return undefined;
+    if (gone.data + gone.metadata === 0) break;
+    removed += gone.data + gone.metadata;
+  }
+  const { orphans } = await trimFiles(work, { with_young_data: true });
+  return { files: work.cleaned.size, snapshots, removed: removed + orphans };
+}
+
+/** The refs of the table as it is now. */
+async function refsOf(one: MaintainedTable): Promise<string[]> {
+  return Object.keys((await reloaded(one))?.metadata.refs ?? {});
+}
+
+async function whyNot(one: MaintainedTable, { column }: LeftOut): Promise<string | undefined> {
+  const { table, rules, engine } = one;
+  if (!rules.removes_files)
+    return 'The table has `gc.enabled` = false, so its old files stay. Remove them yourself.';
+  if (await sharesFolder(one)) return 'Another table has the same folder, so old files stay.';
+  if (table.metadata['format-version'] !== 2) return 'The table has another format version than 2.';
+  for (const ref of await refsOf(one)) {
+    const state = await stateOf(engine.db, table, ref);
+    const schema = currentSchema(state.metadata);
+    const live = await listLive(one, state);
+    const unfit = typeof live === 'string' ? live : whyUnfit(schema);
+    if (unfit !== undefined)
+      return `${unfit} So the rows stay on the ref "${ref}". Remove them with an engine.`;
+    if (!schema.fields.some(({ name }) => name === column))
+      return `The table has no column "${column}" any more.`;
+  }
+  return undefined;
+}
+
+/** Writes files with such rows again on every ref; true where something was to do. */
+async function cleanRefs(work: Work): Promise<boolean> {
+  let has_found = false;
+  for (const ref of await refsOf(work)) {
+    const table = await reloaded(work);
+    if (table === undefined) return false;
+    const state = await stateOf(work.engine.db, table, ref);
+    const live = await listLive(work, state);
+    if (typeof live === 'string') throw new Error(live);
+    const touched: LiveFile[] = [];
+    for (const file of live) if (await hasRows(work, file)) touched.push(file);
+    if (touched.length === 0) continue;
+    has_found = true;
+    const added: DataFile[] = [];
+    for (const file of touched) {
+      const { stored } = await cleanedOf(work, currentSchema(state.metadata), file);
+      if (stored !== undefined) added.push(stored);
+    }
+    const change: SnapshotChange = {
+      snapshot_id: newSnapshotId(),
+      operation: added.length === 0 ? 'delete' : 'overwrite',
+      added,
+      removed: new Set(touched.map(({ path }) => path)),
+      summary: { 'sluice.maintenance': 'erasure' },
+    };
+    const note = (tx: Transaction) => noteCleaned(work, tx, touched);
+    await replaceFiles(work, state, ref, change, ref === 'main' ? note : async () => undefined);
+  }
+  return has_found;
+}
+
+/** Has the file one of the keys? Each file is read once. */
+async function hasRows(work: Work, file: LiveFile): Promise<boolean> {
+  const known = work.searched.get(file.path);
+  if (known !== undefined) return known;
+  const schema = currentSchema((await stateOf(work.engine.db, work.table)).metadata);
+  const fields = schema.fields.filter(({ name }) => name === work.left_out.column);
+  let found = false;
+  for await (const { rows } of readParquets(inputsOf(work.files, fields, [file])))
+    found ||= rows.some(([key]) => typeof key === 'string' && work.keys.has(key));
+  work.searched.set(file.path, found);
+  return found;
+}
+
+async function cleanedOf(
+  work: Work,
+  schema: ReturnType<typeof currentSchema>,
+  file: LiveFile,
+): Promise<Cleaned> {
+  const known = work.cleaned.get(file.path);
+  if (known !== undefined) return known;
+  const { left_out } = work;
+  const rows = await rewriteRows(work, { schema, sources: [file], left_out });
+  const cleaned = { rows, stored: await storeRows(work, [file], rows) };
+  work.cleaned.set(file.path, cleaned);
+  return cleaned;
+}
+
+async function noteCleaned(work: Work, tx: Transaction, touched: LiveFile[]): Promise<void> {
+  for (const file of touched) {
+    const { rows, stored } = work.cleaned.get(file.path)!;
+    await noteReplaced(work, tx, [file], rows, stored?.path ?? null);
+  }
+}
+
+/** Entries of files that left have the bounds of their values: such manifests are written again. */
+async function dropDeletedEntries(work: Work): Promise<void> {
+  for (const ref of await refsOf(work))
+    for (;;) {
+      const table = await reloaded(work);
+      const parent = table && (await stateOf(work.engine.db, table, ref)).parent;
+      if (parent === undefined) break;
+      const listed = readManifestList(await readNamed(work.files, parent['manifest-list']));
+      const groups = listed.filter(hasDeleted).map((one) => [one]);
+      if (groups.length === 0 || (await rewriteManifests(work, ref, groups)) > 0) break;
+    }
+}
+
+function hasDeleted({ content, deleted_files_count }: ListedManifest): boolean {
+  return content === 0 && deleted_files_count !== 0;
+}
+
+/** Takes all snapshots out of the table but those that a ref names. */
+async function expireOthers(work: Work): Promise<number> {
+  let expired = 0;
+  await commitHeld(work, async (held, tx) => {
+    const heads = Object.values(held.metadata.refs).map((ref) => String(ref['snapshot-id']));
+    const rows = await tx.rows<{ id: string }>(sql`
+      SELECT snapshot_id::text AS id FROM lake_snapshots WHERE table_id = ${held.id}::uuid
+        AND snapshot_id <> ALL (${heads}::bigint[])`);
+    expired = rows.length;
+    if (expired === 0) return [];
+    return [{ action: 'remove-snapshots', 'snapshot-ids': rows.map(({ id }) => exactId(id)) }];
+  });
+  return expired;
+}

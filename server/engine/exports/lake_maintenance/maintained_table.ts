@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import sql from 'sql-template-tag';
+import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
+import { parseExactJson } from '../../../platform/exact_json.ts';
+import { findDestination } from '../../destinations/index.ts';
+import type { MetaFiles } from '../../destinations/lake/store_snapshot.ts';
+import type {
+  Snapshot,
+  TableMetadata,
+  TableState,
+} from '../../destinations/lake/table_metadata.ts';
+import type { TableFiles } from '../../model/destination/table_files.ts';
+import { loadConfig } from '../../model/destination/stored_config.ts';
+import type { StoredConfig } from '../../model/destination/stored_config.ts';
+import { commitTable } from '../../model/lake_catalog/commit.ts';
+import type { Commit } from '../../model/lake_catalog/commit.ts';
+import { findTableById, holdTable } from '../../model/lake_catalog/tables.ts';
+import type { LakeTable } from '../../model/lake_catalog/tables.ts';
+import { destinationDeps } from '../engine.ts';
+import type { Engine } from '../engine.ts';
+import { rulesOf } from './rules.ts';
+import type { MaintenanceRules } from './rules.ts';
+
+/** A table whose files can be reached, as it was when it was opened. */
+export type MaintainedTable = {
+  engine: Engine;
+  table: LakeTable;
+  files: TableFiles;
+  rules: MaintenanceRules;
+  /** The name of the work among the rows that the analytics store has of it. */
+  job: string;
+  signal: AbortSignal;
+};
+
+/**
+ * Opens a table by the export that has the keys of its place; undefined if there is none, or if its
+ * files lie elsewhere.
+ */
+export async function openMaintainedTable(
+  engine: Engine,
+  { id, team_id }: { id: string; team_id: number },
+  signal: AbortSignal,
+  job: string = randomUUID(),
+): Promise<MaintainedTable | undefined> {
+  const table = await findTableById(engine.db, team_id, id);
+  if (table === undefined || table.storage_id === null) return undefined;
+  const row = await engine.db.row<StoredConfig & { destination_type: string }>(sql`
+    SELECT destination_type, destination_config, destination_secrets FROM batch_exports
+    WHERE id = ${table.storage_id}::uuid`);
+  const definition = row && findDestination(row.destination_type);
+  if (definition?.openTableFiles === undefined) return undefined;
+  const config = loadConfig(engine.secrets, table.storage_id, row!);
+  const files = await definition.openTableFiles(config, team_id, destinationDeps(engine, signal));
+  if (!table.location.startsWith(files.root)) return undefined;
+  return { engine, table, files, rules: rulesOf(table.metadata.properties), job, signal };
+}
+
+/** The files as the writer of snapshots takes them. */
+export function metaFiles(files: TableFiles): MetaFiles {
+  return { read: (uri) => readNamed(files, uri), put: (uri, content) => files.put(uri, content) };
+}
+
+/** Reads a file that something names. Throws if it is gone. */
+export async function readNamed(files: TableFiles, uri: string): Promise<Buffer> {
+  const content = await files.read(uri);
+  if (content === undefined) throw new Error(`The file ${uri} is gone.`);
+  return content;
+}
+
+/** Returns the table as it is now; undefined if it was dropped. */
+export function reloaded({ engine, table }: MaintainedTable): Promise<LakeTable | undefined> {
+  return findTableById(engine.db, table.team_id, table.id);
+}
+
+/** Returns the state of a branch of the table: its metadata, and the snapshot that it names. */
+export async function stateOf(
+  db: Queryable,
+  table: LakeTable,
+  ref_name = 'main',
+): Promise<TableState> {
+  const metadata = table.metadata as unknown as TableMetadata;
+  const ref = table.metadata.refs[ref_name];
+  if (ref === undefined) return { metadata, parent: undefined };
+  const row = await db.row<{ snapshot: string }>(sql`SELECT snapshot FROM lake_snapshots
+    WHERE table_id = ${table.id}::uuid
+      AND snapshot_id = ${String(ref['snapshot-id'])}::bigint`);
+  return { metadata, parent: row && (parseExactJson(row.snapshot) as Snapshot) };
+}
+
+/**
+ * Commits what `prepare` makes of the held table, in one transaction with what `also` does; an
+ * empty commit changes nothing. Gives whether it changed the table.
+ */
+export async function commitHeld(
+  { engine, table, files }: MaintainedTable,
+  prepare: (held: LakeTable, tx: Transaction) => Promise<Commit['updates']>,
+  also: (tx: Transaction) => Promise<void> = async () => undefined,
+): Promise<boolean> {
+  return engine.db.transaction(async (tx) => {
+    const held = await holdTable(tx, table.team_id, table);
+    // Dropped, or dropped and created again under its name.
+    if (held?.id !== table.id) return false;
+    const updates = await prepare(held, tx);
+    if (updates.length === 0) return false;
+    const surroundings = {
+      writeFile: (uri: string, content: string | Buffer) => files.put(uri, content),
+      now_ms: engine.clock.now(),
+    };
+    await commitTable(tx, held, { requirements: [], updates }, surroundings);
+    await also(tx);
+    return true;
+  });
+}

@@ -1,0 +1,69 @@
+import sql from 'sql-template-tag';
+import { isLive, openManifest } from '../../destinations/lake/entries.ts';
+import { readManifestList } from '../../destinations/lake/manifest_list.ts';
+import type { ListedManifest } from '../../destinations/lake/manifest_list.ts';
+import type { TableFiles } from '../../model/destination/table_files.ts';
+import { readNamed } from './maintained_table.ts';
+import type { MaintainedTable } from './maintained_table.ts';
+
+/** Number of files that are read beside each other. */
+const side_by_side = 8;
+
+/** The manifest lists of all snapshots that the table has now. */
+export async function liveLists({ engine, table }: MaintainedTable): Promise<string[]> {
+  const rows = await engine.db.rows<{ uri: string }>(sql`
+    SELECT snapshot::jsonb ->> 'manifest-list' AS uri FROM lake_snapshots
+    WHERE table_id = ${table.id}::uuid AND snapshot::jsonb ? 'manifest-list'`);
+  return rows.map(({ uri }) => uri);
+}
+
+/**
+ * The manifests that lists name, by their URIs. A list that is gone is an error, unless
+ * `may_be_gone`.
+ */
+export async function manifestsIn(
+  files: TableFiles,
+  lists: readonly string[],
+  may_be_gone = false,
+): Promise<Map<string, ListedManifest>> {
+  const found = new Map<string, ListedManifest>();
+  await eachOf(lists, async (uri) => {
+    const bytes = may_be_gone ? await files.read(uri) : await readNamed(files, uri);
+    if (bytes !== undefined)
+      for (const listed of readManifestList(bytes)) found.set(listed.manifest_path, listed);
+  });
+  return found;
+}
+
+/** The files that manifests show, by their URIs; data and files of deletes. */
+export async function filesIn(
+  files: TableFiles,
+  manifests: Iterable<ListedManifest>,
+  may_be_gone = false,
+): Promise<Set<string>> {
+  const found = new Set<string>();
+  await eachOf([...manifests], async (listed) => {
+    const uri = listed.manifest_path;
+    const bytes = may_be_gone ? await files.read(uri) : await readNamed(files, uri);
+    if (bytes === undefined) return;
+    for (const entry of openManifest(bytes, listed).entries)
+      if (isLive(entry)) found.add(entry.path);
+  });
+  return found;
+}
+
+/** Does the work for each item, some beside each other; rejects with the first failure. */
+export async function eachOf<Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  const walk = async () => {
+    while (next < items.length) {
+      const item = items[next]!;
+      next += 1;
+      await work(item);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(side_by_side, items.length) }, walk));
+}

@@ -1,0 +1,63 @@
+const day_ms = 24 * 3_600_000;
+const mib = 1024 * 1024;
+
+/** Whether a table is maintained and how, as its properties say. */
+export type MaintenanceRules = {
+  is_on: boolean;
+  /** False: files belong to others too, and none is removed. */
+  removes_files: boolean;
+  /** Snapshots of a branch that are older expire; each branch keeps so many of its latest. */
+  snapshot_age_ms: number;
+  snapshots_min: number;
+  /** Branches and tags that are older are dropped, but for `main`. */
+  ref_age_ms: number;
+  /** From so many small manifests on they are merged, into some of about this size. */
+  manifests_min: number;
+  manifest_bytes: number;
+  /** Data files below a fraction of this size are merged into some of it, of at most these rows. */
+  file_bytes: number;
+  file_records: number;
+  /** Metadata files that the table no longer names are removed. */
+  removes_metadata: boolean;
+};
+
+/** Properties of Iceberg, and our own; with the value that holds without them. */
+const defaults = {
+  'sluice.maintenance': 'true',
+  'gc.enabled': 'true',
+  'history.expire.max-snapshot-age-ms': String(3 * day_ms),
+  'history.expire.min-snapshots-to-keep': '1',
+  'history.expire.max-ref-age-ms': String(Number.MAX_SAFE_INTEGER),
+  'commit.manifest.min-count-to-merge': '100',
+  'commit.manifest.target-size-bytes': String(8 * mib),
+  'write.target-file-size-bytes': String(128 * mib),
+  'sluice.target-file-records': '5000000',
+  'write.metadata.delete-after-commit.enabled': 'true',
+};
+
+/**
+ * Reads the rules of a table from its properties. A number that is none counts as the default, so
+ * that a wrong property never removes more than the usual.
+ */
+export function rulesOf(properties: Record<string, string>): MaintenanceRules {
+  const textOf = (name: keyof typeof defaults) => properties[name] ?? defaults[name];
+  const isOn = (name: keyof typeof defaults) => textOf(name).toLowerCase() !== 'false';
+  const numberOf = (name: keyof typeof defaults, least = 1) => {
+    const text = textOf(name);
+    const given = Number(text);
+    const is_right = /^\d+$/.test(text) && Number.isSafeInteger(given) && given >= least;
+    return is_right ? given : Number(defaults[name]);
+  };
+  return {
+    is_on: isOn('sluice.maintenance'),
+    removes_files: isOn('gc.enabled'),
+    snapshot_age_ms: numberOf('history.expire.max-snapshot-age-ms'),
+    snapshots_min: numberOf('history.expire.min-snapshots-to-keep'),
+    ref_age_ms: numberOf('history.expire.max-ref-age-ms'),
+    manifests_min: numberOf('commit.manifest.min-count-to-merge', 2),
+    manifest_bytes: numberOf('commit.manifest.target-size-bytes'),
+    file_bytes: numberOf('write.target-file-size-bytes'),
+    file_records: numberOf('sluice.target-file-records'),
+    removes_metadata: isOn('write.metadata.delete-after-commit.enabled'),
+  };
+}

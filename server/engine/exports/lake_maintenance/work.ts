@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto';
+import sql from 'sql-template-tag';
+import { isoInstant } from '../../../platform/clock.ts';
+import type { Engine } from '../engine.ts';
+import { maintainTable } from './maintain.ts';
+import type { Round } from './maintain.ts';
+import { openMaintainedTable } from './maintained_table.ts';
+import type { MaintainedTable } from './maintained_table.ts';
+import { dropOtherJobs } from './rewrite_rows.ts';
+
+/** A process that has said nothing for so long was killed. */
+const claim_seconds = 60;
+const renew_ms = 15_000;
+const pause_seconds = 1_800;
+const failed_pause_seconds = 3_600;
+const day_seconds = 24 * 3_600;
+
+/** A table in the hands of one process. */
+type Claimed = { id: string; team_id: number; claim_id: string; is_daily: boolean };
+
+/**
+ * Maintains the tables that are due, one after the other, and gives their number. Guarantee: one
+ * process is at a table, whose lease it renews; after a kill another one goes on. A table that
+ * fails waits an hour and says why.
+ */
+export async function maintainTables(engine: Engine, signal: AbortSignal): Promise<number> {
+  let done = 0;
+  for (;;) {
+    if (signal.aborted) return done;
+    const claimed = await claimTable(engine);
+    if (claimed === undefined) return done;
+    await maintainClaimed(engine, claimed, signal);
+    done += 1;
+  }
+}
+
+/**
+ * Takes the table that is due longest. Tables of exports that wait to be reconciled are left alone:
+ * after a restore the catalog may be older than the files.
+ */
+async function claimTable({ db, clock }: Engine): Promise<Claimed | undefined> {
+  const now = isoInstant(clock.now());
+  await db.run(sql`INSERT INTO lake_maintenance (table_id, due_at)
+    SELECT id, ${now}::timestamptz FROM lake_tables t WHERE batch_export_id IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM lake_maintenance m WHERE m.table_id = t.id)
+    ON CONFLICT DO NOTHING`);
+  return db.row<Claimed>(sql`
+    UPDATE lake_maintenance m SET claim_id = ${randomUUID()}::uuid, claimed_at = ${now}
+    FROM lake_tables t
+    WHERE t.id = m.table_id AND m.table_id = (SELECT one.table_id FROM lake_maintenance one
+      JOIN lake_tables own ON own.id = one.table_id
+      WHERE one.due_at <= ${now}::timestamptz AND own.batch_export_id IS NOT NULL
+        AND (one.claimed_at IS NULL OR one.claimed_at
+          < ${now}::timestamptz - make_interval(secs => ${claim_seconds}))
+        AND NOT EXISTS (SELECT 1 FROM reconciliations waiting
+          WHERE waiting.batch_export_id = own.batch_export_id)
+      ORDER BY one.due_at LIMIT 1 FOR UPDATE OF one SKIP LOCKED)
+    RETURNING m.table_id AS id, t.team_id, m.claim_id, m.cleaned_at IS NULL OR m.cleaned_at
+      <= ${now}::timestamptz - make_interval(secs => ${day_seconds}) AS is_daily`);
+}
+
+async function maintainClaimed(
+  engine: Engine,
+  claimed: Claimed,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const round = await whileRenewed(engine, claimed, signal, async (held) => {
+      await dropOtherJobs(engine, await listJobs(engine));
+      const table = await openMaintainedTable(engine, claimed, held, claimed.claim_id);
+      const { is_daily } = claimed;
+      const is_wanted = table?.rules.is_on === true && table.table.metadata['format-version'] === 2;
+      return is_wanted ? maintainTable(table, { is_daily, cleans: is_daily }) : undefined;
+    });
+    await giveBack(engine, claimed, round);
+  } catch (error) {
+    if (signal.aborted) return await giveBack(engine, claimed, undefined, 0);
+    engine.log.error({ err: error, table: claimed.id }, 'maintenance of a table failed');
+    await noteFailure(engine, claimed);
+  }
+}
+
+/**
+ * Does other work at a table for which no maintenance may run beside it. Undefined where another
+ * process is at it.
+ */
+export async function whileUnmaintained<Result>(
+  engine: Engine,
+  table: { id: string; team_id: number },
+  signal: AbortSignal,
+  work: (table: MaintainedTable | undefined) => Promise<Result>,
+): Promise<Result | undefined> {
+  const { db, clock } = engine;
+  const now = isoInstant(clock.now());
+  const claim_id = randomUUID();
+  await db.run(sql`INSERT INTO lake_maintenance (table_id) VALUES (${table.id}::uuid)
+    ON CONFLICT DO NOTHING`);
+  const held = await db.run(sql`UPDATE lake_maintenance
+    SET claim_id = ${claim_id}::uuid, claimed_at = ${now}
+    WHERE table_id = ${table.id}::uuid AND (claimed_at IS NULL OR claimed_at
+      < ${now}::timestamptz - make_interval(secs => ${claim_seconds}))`);
+  if (held === 0) return undefined;
+  try {
+    return await whileRenewed(engine, { ...table, claim_id }, signal, async (own) =>
+      work(await openMaintainedTable(engine, table, own, claim_id)),
+    );
+  } finally {
+    await db.run(sql`UPDATE lake_maintenance SET claim_id = NULL, claimed_at = NULL
+      WHERE table_id = ${table.id}::uuid AND claim_id = ${claim_id}::uuid`);
+  }
+}
+
+/** Works while the lease is renewed; its signal ends when another process has the table. */
+async function whileRenewed<Result>(
+  { db, clock, log }: Engine,
+  { id, claim_id }: Pick<Claimed, 'id' | 'claim_id'>,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const lost = new AbortController();
+  const renew = async () => {
+    const held = await db.run(sql`UPDATE lake_maintenance
+      SET claimed_at = ${isoInstant(clock.now())}
+      WHERE table_id = ${id}::uuid AND claim_id = ${claim_id}::uuid`);
+    if (held === 0) lost.abort();
+  };
+  const timer = setInterval(() => {
+    renew().catch((error: unknown) => log.warn({ err: error }, 'a lease could not be renewed'));
+  }, renew_ms);
+  try {
+    return await work(AbortSignal.any([signal, lost.signal]));
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+async function listJobs({ db }: Engine): Promise<string[]> {
+  const rows = await db.rows<{ claim_id: string }>(
+    sql`SELECT claim_id FROM lake_maintenance WHERE claim_id IS NOT NULL`,
+  );
+  return rows.map(({ claim_id }) => claim_id);
+}
+
+async function giveBack(
+  { db, clock }: Engine,
+  { id, claim_id }: Claimed,
+  round: Round | undefined,
+  wait_seconds = pause_seconds,
+): Promise<void> {
+  const now = clock.now();
+  const has_changed = Object.values(round?.result ?? {}).some((count) => count > 0);
+  await db.run(sql`UPDATE lake_maintenance SET claim_id = NULL, claimed_at = NULL,
+      due_at = ${isoInstant(now + wait_seconds * 1_000)}::timestamptz,
+      finished_at = CASE WHEN ${round !== undefined} THEN ${isoInstant(now)}::timestamptz
+        ELSE finished_at END,
+      changed_at = CASE WHEN ${has_changed} THEN ${isoInstant(now)}::timestamptz
+        ELSE changed_at END,
+      result = CASE WHEN ${has_changed} THEN ${JSON.stringify(round?.result ?? {})}::jsonb
+        ELSE result END,
+      cleaned_at = CASE WHEN ${round?.has_cleaned === true} THEN ${isoInstant(now)}::timestamptz
+        ELSE cleaned_at END,
+      detail = ${round?.detail ?? null}
+    WHERE table_id = ${id}::uuid AND claim_id = ${claim_id}::uuid`);
+}
+
+async function noteFailure({ db, clock }: Engine, { id, claim_id }: Claimed): Promise<void> {
+  const detail =
+    'The latest maintenance failed; the log of the server says why. It is tried again in an hour.';
+  await db.run(sql`UPDATE lake_maintenance SET claim_id = NULL, claimed_at = NULL,
+      due_at = ${isoInstant(clock.now() + failed_pause_seconds * 1_000)}::timestamptz,
+      detail = ${detail}
+    WHERE table_id = ${id}::uuid AND claim_id = ${claim_id}::uuid`);
+}

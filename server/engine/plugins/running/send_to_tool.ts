@@ -1,0 +1,106 @@
+import { mappingName } from '../tools/mappings.ts';
+import type { ToolMapping } from '../tools/tool.ts';
+import { PluginCallError } from '../sandbox/fault.ts';
+import type { ToolOutcome } from '../sandbox/tool_outcome.ts';
+import type { Delivery } from './delivery.ts';
+import { HoldError } from './hold.ts';
+import type { LoadedTool } from './loaded_tool.ts';
+import type { PluginEvent } from './read_events.ts';
+import { setAside } from './set_aside.ts';
+import { ToolRetryError } from './tool_retry.ts';
+
+type Failed = Extract<ToolOutcome, { reason: string }>;
+
+/** After so many failures in a row another event shows whether the tool works at all. */
+const failures_alone_max = 4;
+const retry_seconds_max = 86_400;
+
+/**
+ * Sends an event by each mapping that has not sent it yet. An event that the tool refuses is set
+ * aside with the reason; so is one that keeps failing while the tool takes others. Throws a
+ * ToolRetryError where a later try may succeed, and a HoldError where the settings must change.
+ */
+export async function sendToTool(
+  { running, lease, plugin, log, signal }: Delivery,
+  event: PluginEvent,
+): Promise<void> {
+  const tool = plugin.tool!;
+  const done = tool.done.get(event.uuid) ?? new Set<string>();
+  tool.done.set(event.uuid, done);
+  for (const mapping of tool.mappings) {
+    const name = mappingName(mapping);
+    if (done.has(name)) continue;
+    const outcome = await outcomeOf(tool, event, mapping, signal);
+    if ('reason' in outcome) {
+      decide(tool, outcome);
+      const reason = log.mask(outcome.reason);
+      await setAside(running.db, lease.config_id, {
+        event,
+        mapping: name,
+        status: outcome.status,
+        reason,
+      });
+      tool.count('set_aside');
+      log.write('ERROR', `Set aside the event ${event.uuid} at "${name}": ${reason}`);
+    } else if (outcome.kind === 'sent') {
+      tool.count('delivered');
+      tool.turn.has_passed = true;
+    }
+    done.add(name);
+  }
+  tool.done.delete(event.uuid);
+}
+
+/** As the tool's own answer: what its process said or failed to say. */
+async function outcomeOf(
+  tool: LoadedTool,
+  event: PluginEvent,
+  mapping: ToolMapping,
+  signal: AbortSignal,
+): Promise<ToolOutcome> {
+  try {
+    return await tool.send(event, mapping, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof PluginCallError)) throw error;
+    const isPassing = error.is_retry || error.code === 'timeout' || error.code === 'memory';
+    return {
+      kind: isPassing ? 'retry' : 'refused',
+      status: null,
+      reason: error.message,
+      retry_after: null,
+    };
+  }
+}
+
+/** Returns if the event is to be set aside; throws what else is to happen. */
+function decide(tool: LoadedTool, outcome: Failed): void {
+  const { kind, status, reason } = outcome;
+  if (kind === 'refused') return;
+  if (kind === 'denied')
+    throw new HoldError(
+      `The tool does not accept the settings: ${reason} Check the keys in the settings. Until ` +
+        'then events wait, and none is lost.',
+    );
+  tool.count('retried');
+  const isAlone = tool.turn.failures >= failures_alone_max && tool.turn.has_passed;
+  // Where only the pace is wrong, nothing is wrong with the event.
+  if (isAlone && status !== 429) return;
+  throw new ToolRetryError(reason, secondsOf(outcome.retry_after));
+}
+
+/** Reads a Retry-After: seconds, or a date. */
+function secondsOf(text: string | null): number | undefined {
+  if (text === null) return undefined;
+  const seconds = /^\d+$/.test(text.trim())
+    ? Number(text)
+    : (Date.parse(text) - Date.now()) / 1_000;
+  return Number.isFinite(seconds)
+    ? Math.min(Math.max(Math.ceil(seconds), 1), retry_seconds_max)
+    : undefined;
+}
+
+/** True if another event is to be tried before the one that failed often. */
+export function wantsProbe({ turn }: LoadedTool): boolean {
+  return turn.failures >= failures_alone_max && !turn.has_passed;
+}

@@ -1,0 +1,71 @@
+import { Socket } from 'node:net';
+import { encodeFrame, openFrameReader } from '../frames.ts';
+import { frame_bytes_max } from '../limits.ts';
+import type { OrderMessage, ReportMessage } from '../protocol.ts';
+import { answerOf, closeNetwork, openWayOut } from './way_out.ts';
+import { openTool } from './tool.ts';
+import type { Tool } from './tool.ts';
+
+// The process of tools. Node gets it on standard input as one text (see tool_program.ts); it speaks
+// the protocol of the plugin sandbox over descriptor 3. The code that it loads is pinned, and all
+// the same has no file but its package, no environment, and no network but the server's.
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
+const server = new Socket({ fd: 3, readable: true, writable: true });
+closeNetwork();
+const tools = new Map<number, Tool>();
+let folder = '';
+
+const report = (message: ReportMessage): void =>
+  void server.write(encodeFrame(message, frame_bytes_max));
+const way_out = openWayOut((instance, request, text) =>
+  report({ type: 'request', instance, request, name: 'fetch', text }),
+);
+
+/** Reports what the work gives, as JSON, or what it throws. */
+function settle(instance: number, call: number, work: () => unknown): void {
+  way_out
+    .during(instance, async () => JSON.stringify((await work()) ?? null))
+    .then(
+      (text) => report({ type: 'returned', instance, call, text }),
+      (error: unknown) => report({ type: 'thrown', instance, call, text: describe(error) }),
+    );
+}
+
+function obey(order: OrderMessage): void {
+  if (order.type === 'start') folder = order.guest;
+  else if (order.type === 'ping') report({ type: 'pong', size_bytes: process.memoryUsage.rss() });
+  else if (order.type === 'load')
+    settle(order.instance, order.call, () => {
+      const { directory } = JSON.parse(order.code) as { directory: string };
+      tools.set(order.instance, openTool(folder, directory, way_out));
+      return { methods: ['send'], jobs: [], scheduled_tasks: [], metrics: {}, public_jobs: {} };
+    });
+  else if (order.type === 'call')
+    settle(order.instance, order.call, () =>
+      tools.get(order.instance)?.call(order.method, JSON.parse(order.text)),
+    );
+  else if (order.type === 'reply')
+    way_out.answered(order.request, answerOf(order.is_ok, order.text));
+  else if (order.type === 'where') report({ type: 'where', instance: order.instance, stack: '' });
+  else tools.delete(order.instance);
+}
+
+function describe(error: unknown): string {
+  const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+  return JSON.stringify({
+    name: name.slice(0, 200),
+    message: message.slice(0, 4_000),
+    stack: (stack ?? '').slice(0, 20_000),
+    is_retry: false,
+  });
+}
+
+server.on(
+  'data',
+  openFrameReader(frame_bytes_max, (message) => obey(message as OrderMessage)),
+);
+// Without the server there is nobody to work for.
+server.on('close', () => process.exit(0));
+server.on('error', () => process.exit(0));
+// What a tool leaves behind concerns no call of another one.
+process.on('unhandledRejection', () => {});

@@ -1,0 +1,69 @@
+import type { ToolOutcome } from '../tool_outcome.ts';
+import type { Seen } from './way_out.ts';
+
+type Failed = Extract<ToolOutcome, { reason: string }>;
+
+const reason_length_max = 1_000;
+
+/** Judges what the library gave for one mapping. Nothing and an empty list pass for success there. */
+export function outcomeOfResults(results: unknown, seen: Seen): ToolOutcome {
+  const list = Array.isArray(results) ? (results as Record<string, unknown>[]) : [];
+  const last = list.at(-1);
+  if (last === undefined)
+    return failed('refused', null, 'The destination has no action of this name.', seen);
+  if (last['output'] === 'not subscribed') return { kind: 'skipped' };
+  const [member] = (last['multistatus'] ?? []) as Record<string, unknown>[];
+  if (member !== undefined) {
+    const status = Number(member['status']);
+    if (status < 400) return { kind: 'sent' };
+    const { errormessage: reason } = member;
+    return byStatus(status, typeof reason === 'string' ? reason : 'It refused the event.', seen);
+  }
+  return last['output'] === 'Action Executed'
+    ? { kind: 'sent' }
+    : failed('refused', null, `The destination said: ${String(last['output'])}`, seen);
+}
+
+type Thrown = {
+  name?: string;
+  message?: string;
+  status?: unknown;
+  code?: unknown;
+  response?: { status?: unknown };
+};
+
+/** Judges what the library threw: by the status that came, or else by the kind of the error. */
+export async function outcomeOfError(error: unknown, seen: Seen): Promise<ToolOutcome> {
+  const { name = '', message = String(error), status, code, response } = error as Thrown;
+  if (response !== undefined) return byStatus(Number(response.status), said(message, seen), seen);
+  if (name === 'InvalidAuthenticationError')
+    return failed('denied', 401, said(message, seen), seen);
+  if (name === 'PayloadValidationError' || name === 'AggregateAjvError')
+    return failed('refused', 400, message, seen);
+  // The outcome is unknown: what was sent may have arrived.
+  if (code === 'NO_ANSWER' || code === 'ETIMEDOUT' || name === 'TimeoutError')
+    return failed('retry', null, message, seen);
+  if (typeof status === 'number') return byStatus(status, said(message, seen), seen);
+  return failed('refused', null, `${name}: ${message}`, seen);
+}
+
+function byStatus(status: number, reason: string, seen: Seen): ToolOutcome {
+  if (status === 401 || status === 403) return failed('denied', status, reason, seen);
+  const isPassing = [408, 423, 425, 429].includes(status) || (status >= 500 && status !== 501);
+  return failed(isPassing ? 'retry' : 'refused', status, reason, seen);
+}
+
+/** The sentence with the answer of the other side, which says more. */
+function said(message: string, { status, text }: Seen): string {
+  return status === undefined || status < 400 ? message : `${message} (${status}): ${text}`;
+}
+
+function failed(
+  kind: Failed['kind'],
+  status: number | null,
+  reason: string,
+  { retry_after }: Seen,
+): Failed {
+  const text = reason.slice(0, reason_length_max).toWellFormed().replaceAll('\0', '\uFFFD');
+  return { kind, status, reason: text, retry_after: retry_after ?? null };
+}

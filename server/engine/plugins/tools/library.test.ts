@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { mappingsOf, openToolTrials } from '../../../../test/factories/plugins/tool_trials.ts';
+import type { ToolTrials } from '../../../../test/factories/plugins/tool_trials.ts';
+import { fieldsOf } from '../config_schema.ts';
+import { readManifest } from '../packages/manifest.ts';
+import { listTools } from './catalogue.ts';
+import { presetsOf, readMappings } from './mappings.ts';
+import { toolFiles } from './tool_files.ts';
+import { toolOf } from './tool.ts';
+
+let trials: ToolTrials;
+before(async () => {
+  trials = await openToolTrials();
+  // One stays loaded, so that the process does.
+  await trials.load('slack');
+});
+after(() => trials.close());
+
+test('Every tool of the catalogue loads, has a valid form, and presets for its actions', async () => {
+  const faults: string[] = [];
+  for (const entry of listTools()) {
+    const tool = await trials.load(entry.directory);
+    const description = await trials.describe(tool);
+    await tool.close();
+    const files = toolFiles(entry, description, '1.0.0');
+    const fields = fieldsOf(readManifest(files).config_schema);
+    if (fields.filter(({ key }) => key === 'mappings').length !== 1)
+      faults.push(`${entry.directory} has a setting of its own with the name mappings`);
+    const read = readMappings(JSON.stringify(mappingsOf(description)), toolOf(files)!);
+    if (typeof read === 'string' && !/lacks what .* requires|Two mappings/.test(read))
+      faults.push(`${entry.directory}: ${read}`);
+  }
+  assert.deepEqual(faults, []);
+});
+
+const hosts: Record<string, RegExp> = {
+  amplitude: /^https:\/\/api2\.amplitude\.com\//,
+  braze: /^https:/,
+  customerio: /^https:\/\/track\.customer\.io\//,
+  'google-analytics-4': /^https:\/\/www\.google-analytics\.com\//,
+  iterable: /^https:\/\/api\.iterable\.com\//,
+  mixpanel: /^https:\/\/api\.mixpanel\.com\//,
+  posthog: /^https:/,
+  slack: /^https:\/\/hooks\.slack\.com\//,
+  webhook: /^https:\/\/receiver\.acme\.com\//,
+};
+
+for (const [directory, address] of Object.entries(hosts))
+  test(`The first mapping of ${directory} sends an event to its host`, async () => {
+    const tool = await trials.load(directory);
+    const description = await trials.describe(tool);
+    const [mapping] = [...presetsOf(description), ...mappingsOf(description)].filter(
+      ({ subscribe }) => !subscribe.includes('!='),
+    );
+    const { outcome, requests } = await trials.send(tool, description, mapping!);
+    await tool.close();
+    assert.deepEqual(outcome, { kind: 'sent' });
+    assert.match(requests[0]!.url, address);
+  });

@@ -1,0 +1,83 @@
+import { isFields } from '../../../platform/fields.ts';
+import { parseJson } from '../../../platform/parse_json.ts';
+import type { ToolDefinition, ToolDescription, ToolMapping } from './tool.ts';
+
+/** The key beside the fields of a mapping under which the library looks for its sync mode. */
+const sync_mode_key = '__segment_internal_sync_mode';
+
+/** The mapping with the sync mode that its action has by default. */
+function withSyncMode(
+  { sync_mode }: ToolDescription['actions'][string],
+  mapping: ToolMapping['mapping'],
+): ToolMapping['mapping'] {
+  return sync_mode === undefined ? mapping : { [sync_mode_key]: sync_mode, ...mapping };
+}
+
+/**
+ * The mappings that the destination proposes for events; many propose none, and a few name an
+ * action that is gone.
+ */
+export function presetsOf({ presets, actions }: ToolDescription): ToolMapping[] {
+  return presets.flatMap(({ type, name, partnerAction = '', subscribe, mapping = {} }) => {
+    const action = Object.hasOwn(actions, partnerAction) ? actions[partnerAction] : undefined;
+    if (type !== 'automatic' || action === undefined || subscribe === undefined) return [];
+    const complete = withSyncMode(action, mapping);
+    return [{ name: name ?? partnerAction, partnerAction, subscribe, mapping: complete }];
+  });
+}
+
+/** A mapping for each action, with what its fields have by default. */
+export function templatesOf({ actions }: ToolDescription): ToolMapping[] {
+  return Object.entries(actions).map(([partnerAction, action]) => {
+    const values = Object.entries(action.fields).flatMap(([key, { default: value }]) =>
+      value === undefined ? [] : [[key, value] as const],
+    );
+    return {
+      name: action.title ?? partnerAction,
+      partnerAction,
+      subscribe: action.subscribe ?? 'type = "track"',
+      mapping: withSyncMode(action, Object.fromEntries(values)),
+    };
+  });
+}
+
+/** The mappings of a setting's text; a sentence says what is wrong with it instead. */
+export function readMappings(
+  text: unknown,
+  { actions }: Pick<ToolDefinition, 'actions'>,
+): ToolMapping[] | string {
+  const list = typeof text === 'string' ? parseJson(text) : undefined;
+  if (!Array.isArray(list) || list.length === 0)
+    return 'Must be a list with at least one mapping: {name, partnerAction, subscribe, mapping}.';
+  for (const [at, one] of list.entries()) {
+    const fault = mappingFault(one, actions);
+    if (fault !== undefined) return `Mapping ${at + 1} ${fault}`;
+  }
+  const names = (list as ToolMapping[]).map(mappingName);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  return twice === undefined
+    ? (list as ToolMapping[])
+    : `Two mappings have the name ${twice}. Give each a name of its own.`;
+}
+
+/** The name under which a mapping is told. */
+export function mappingName({ name, partnerAction }: ToolMapping): string {
+  return name ?? partnerAction;
+}
+
+function mappingFault(one: unknown, actions: ToolDefinition['actions']): string | undefined {
+  if (!isFields(one)) return 'must be an object.';
+  const { name = '', partnerAction, subscribe, mapping } = one;
+  if (typeof name !== 'string') return 'needs a text as its name.';
+  if (typeof partnerAction !== 'string' || !Object.hasOwn(actions, partnerAction))
+    return `needs one of these as partnerAction: ${Object.keys(actions).join(', ')}.`;
+  if (typeof subscribe !== 'string' || subscribe.trim() === '')
+    return 'needs subscribe: which events it takes, as in type = "track".';
+  if (!isFields(mapping)) return 'needs mapping: an object of fields.';
+  const missing = Object.entries(actions[partnerAction]!.fields).filter(
+    ([key, { required }]) => required === true && (mapping[key] ?? null) === null,
+  );
+  return missing.length === 0
+    ? undefined
+    : `lacks what ${partnerAction} requires: ${missing.map(([key]) => key).join(', ')}.`;
+}

@@ -1,0 +1,88 @@
+import { PluginError } from '../plugin.ts';
+import type { PluginFiles } from '../plugin.ts';
+import { isFields } from '../../../platform/fields.ts';
+import { parseJson } from '../../../platform/parse_json.ts';
+
+/** The file of a plugin that makes it a tool: a destination of the library, as data. */
+export const tool_file = 'destination.json';
+
+/** A field of settings or of an action, as the library describes it. */
+export type ToolField = {
+  label?: string;
+  description?: string;
+  type?: string;
+  required?: boolean | object;
+  multiple?: boolean;
+  choices?: (string | { value: string; label: string })[];
+  default?: unknown;
+  depends_on?: { match?: 'any' | 'all'; conditions: ToolCondition[] };
+};
+type ToolCondition = { fieldKey: string; operator: 'is' | 'is_not'; value: unknown };
+
+/** What an event becomes at a destination: an action, its filter, and the fields of its payload. */
+export type ToolMapping = {
+  name?: string;
+  partnerAction: string;
+  subscribe: string;
+  mapping: Record<string, unknown>;
+};
+
+/** A destination of the library as `describe` gives it. */
+export type ToolDescription = {
+  name: string;
+  slug?: string;
+  description?: string;
+  scheme: string | null;
+  is_audience: boolean;
+  settings: Record<string, ToolField>;
+  actions: Record<
+    string,
+    {
+      title?: string;
+      description?: string;
+      subscribe?: string;
+      /** What the action does with records that are there already. */
+      sync_mode?: string;
+      fields: Record<string, ToolField>;
+    }
+  >;
+  presets: (Partial<ToolMapping> & { type: string })[];
+};
+
+/** The content of `destination.json`. */
+export type ToolDefinition = {
+  directory: string;
+  version: string;
+  /** Hosts that its code names; `*.` stands for what settings decide. */
+  hosts: string[];
+  settings: ToolDescription['settings'];
+  actions: ToolDescription['actions'];
+  /** Mappings that its makers propose to begin with; many propose none. */
+  presets: ToolMapping[];
+  /** A mapping for each action. */
+  templates: ToolMapping[];
+};
+
+/** The destination that the files of a plugin stand for; undefined: they are code. */
+export function toolOf(files: PluginFiles): ToolDefinition | undefined {
+  if (!Object.hasOwn(files, tool_file)) return undefined;
+  const read = parseJson(files[tool_file]!);
+  // The name is a folder's: nothing else than a folder of the library is ever opened.
+  if (
+    !isFields(read) ||
+    typeof read['directory'] !== 'string' ||
+    !/^[a-z0-9][a-z0-9_-]*$/i.test(read['directory']) ||
+    !isFields(read['settings']) ||
+    !isFields(read['actions']) ||
+    !Array.isArray(read['hosts'])
+  )
+    throw new PluginError('invalid', `${tool_file} is not what the catalogue installs.`, {
+      file: tool_file,
+    });
+  return read as ToolDefinition;
+}
+
+/** The code of a tool's instance: which destination its process loads. */
+export function toolCode(directory: string): string {
+  return JSON.stringify({ directory });
+}

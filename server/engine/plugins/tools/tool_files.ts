@@ -1,0 +1,43 @@
+import { manifest_file } from '../packages/manifest.ts';
+import type { PluginFiles } from '../plugin.ts';
+import type { ToolEntry } from './catalogue.ts';
+import { presetsOf, templatesOf } from './mappings.ts';
+import { configFields } from './settings.ts';
+import { tool_file } from './tool.ts';
+import type { ToolDefinition, ToolDescription } from './tool.ts';
+
+/** The destination as the files of a plugin: what people see of it, and what a worker needs. */
+export function toolFiles(
+  entry: ToolEntry,
+  description: ToolDescription,
+  version: string,
+): PluginFiles {
+  const { settings, actions } = description;
+  const definition: ToolDefinition = {
+    directory: entry.directory,
+    version,
+    hosts: entry.hosts,
+    settings,
+    actions,
+    presets: presetsOf(description),
+    templates: templatesOf(description),
+  };
+  const manifest = {
+    name: entry.name,
+    description: entry.description,
+    version,
+    config: configFields(settings),
+    publicJobs: resend_jobs,
+  };
+  return {
+    [manifest_file]: JSON.stringify(manifest, undefined, 2),
+    [tool_file]: JSON.stringify(definition, undefined, 2),
+  };
+}
+
+/** The job that sends again what was set aside; a worker has it for every tool. */
+const resend_jobs = {
+  Resend: {
+    payload: { event_uuid: { type: 'string', title: 'Uuid of one event. Empty: all of them.' } },
+  },
+};

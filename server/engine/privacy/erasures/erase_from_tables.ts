@@ -1,0 +1,85 @@
+import sql from 'sql-template-tag';
+import { findDestination } from '../../destinations/index.ts';
+import { mergeKey } from '../../destinations/sql_tables/layout.ts';
+import { kinds } from '../../exports/source/erased_keys.ts';
+import type { Engine } from '../../exports/engine.ts';
+import { eraseRows } from '../../exports/lake_maintenance/erase_rows.ts';
+import { whileUnmaintained } from '../../exports/lake_maintenance/work.ts';
+import type { ModelName } from '../../model/models/model.ts';
+import type { Erasure, ErasureCounts } from './erasure.ts';
+
+type WaitingExport = { id: string; destination_type: string; model: ModelName };
+
+/**
+ * Removes the rows of the erasure from the tables of our own catalog that exports with listed copies
+ * write, and says so of these copies. A table that cannot be searched or changed keeps its rows, and
+ * its copies say why. Gives what it changed; one that is in use stays listed. May be repeated.
+ */
+export async function eraseFromTables(
+  engine: Engine,
+  erasure: Erasure,
+  signal: AbortSignal,
+): Promise<ErasureCounts> {
+  const waiting = await engine.db.rows<WaitingExport>(sql`
+    SELECT DISTINCT export.id, copy.destination_type, export.model FROM erasure_copies copy
+    JOIN batch_exports export ON export.id = copy.batch_export_id
+    WHERE copy.erasure_id = ${erasure.id} AND copy.state = 'waiting'`);
+  const counts = {
+    lake_files: erasure.counts.lake_files ?? 0,
+    lake_snapshots: erasure.counts.lake_snapshots ?? 0,
+    lake_files_removed: erasure.counts.lake_files_removed ?? 0,
+  };
+  for (const one of waiting) {
+    if (findDestination(one.destination_type)?.erases !== 'in_table') continue;
+    const outcome = await eraseFromTable(engine, erasure, one, signal);
+    if (outcome === undefined) continue;
+    if (typeof outcome !== 'string') {
+      counts.lake_files += outcome.files;
+      counts.lake_snapshots += outcome.snapshots;
+      counts.lake_files_removed += outcome.removed;
+    }
+    const reason = typeof outcome === 'string' ? outcome : null;
+    await engine.db.run(sql`UPDATE erasure_copies
+      SET state = ${reason === null ? 'rewritten' : 'yours'}, detail = ${reason}
+      WHERE erasure_id = ${erasure.id} AND batch_export_id = ${one.id}::uuid
+        AND state = 'waiting'`);
+  }
+  return Object.values(counts).some((count) => count > 0) ? counts : {};
+}
+
+async function eraseFromTable(
+  engine: Engine,
+  { id: erasure_id, team_id }: Erasure,
+  { id, model }: WaitingExport,
+  signal: AbortSignal,
+): ReturnType<typeof eraseRows> {
+  const table = await engine.db.row<{ id: string }>(sql`
+    SELECT t.id FROM batch_exports export JOIN lake_tables t ON t.team_id = export.team_id
+    JOIN lake_namespaces n ON n.id = t.namespace_id
+    WHERE export.id = ${id}::uuid AND t.name = export.destination_config ->> 'table'
+      AND array_to_string(n.levels, '.')
+        = coalesce(export.destination_config ->> 'namespace', 'sluice')
+      AND coalesce(export.destination_config ->> 'catalog', 'sluice') = 'sluice'`);
+  if (table === undefined)
+    return 'This server has no such table in its catalog: remove the rows where it is.';
+  const left_out = { erasure_id, kind: kinds[model], column: mergeKey({ model }).at(-1)! };
+  return whileUnmaintained(engine, { ...table, team_id }, signal, async (opened) =>
+    opened === undefined
+      ? 'The files of the table lie where the export does not reach.'
+      : eraseRows(opened, left_out, await keysOf(engine, left_out, signal)),
+  );
+}
+
+async function keysOf(
+  { clickhouse }: Engine,
+  { erasure_id, kind }: { erasure_id: string; kind: string },
+  abort_signal: AbortSignal,
+): Promise<Set<string>> {
+  const rows = await clickhouse.rows<{ key: string }>({
+    query: `SELECT DISTINCT key FROM erasing_rows
+      WHERE erasure_id = {erasure_id:UUID} AND kind = {kind:String}`,
+    query_params: { erasure_id, kind },
+    abort_signal,
+  });
+  return new Set(rows.map(({ key }) => key));
+}

@@ -1,0 +1,209 @@
+import { toolCode } from '../../../server/engine/plugins/tools/tool.ts';
+import type {
+  ToolDescription,
+  ToolField,
+  ToolMapping,
+} from '../../../server/engine/plugins/tools/tool.ts';
+import { presetsOf, templatesOf } from '../../../server/engine/plugins/tools/mappings.ts';
+import { toolProgram } from '../../../server/engine/plugins/sandbox/tool_program.ts';
+import type { ToolOutcome } from '../../../server/engine/plugins/sandbox/tool_outcome.ts';
+import { openSandbox } from '../../../server/engine/plugins/sandbox/sandbox.ts';
+import type { LoadedPlugin } from '../../../server/engine/plugins/sandbox/sandbox.ts';
+import type { Outbound } from '../../../server/platform/outbound/outbound.ts';
+import { systemClock } from '../../../server/platform/clock.ts';
+import { silentLog } from '../../../server/platform/log.ts';
+import { Response } from 'undici';
+import { emptyRecord, platformInMemory } from './plugin_sandbox.ts';
+
+/** A request that a tool made. */
+export type RecordedRequest = { url: string; method: string };
+
+/** Tools of the installed library in one process, and a receiver that answers 200 to everything. */
+export type ToolTrials = {
+  load(directory: string): Promise<LoadedPlugin>;
+  describe(tool: LoadedPlugin): Promise<ToolDescription>;
+  /** What becomes of an event that fits the mapping, and the requests that were made. */
+  send(
+    tool: LoadedPlugin,
+    description: ToolDescription,
+    mapping: ToolMapping,
+  ): Promise<{ outcome: ToolOutcome; requests: RecordedRequest[] }>;
+  close(): Promise<void>;
+};
+
+// Each name below one of these: nothing leaves the process.
+const endings =
+  'com io net co app ai dev run cloud jp de eu us ca uk me so in org tech live site digital pm pro one';
+const allowed_hosts = endings.split(' ').map((ending) => `*.${ending}`);
+
+/** Opens the receiver; the process starts with the first tool. */
+export async function openToolTrials(): Promise<ToolTrials> {
+  let requests: RecordedRequest[] = [];
+  const fetch: Outbound['fetch'] = async (url, { method = 'GET' } = {}) => {
+    requests.push({ url: String(url), method });
+    return new Response('{}', { headers: { 'content-type': 'application/json' } });
+  };
+  const sandbox = await openSandbox({
+    outbound: { fetch },
+    log: silentLog(),
+    clock: systemClock,
+    public_url: 'http://127.0.0.1',
+  });
+  const library = sandbox.toolLibrary();
+  if (library === undefined) throw new Error('The package of tools is not installed.');
+  const signal = () => AbortSignal.timeout(60_000);
+  return {
+    load: (directory) =>
+      sandbox.load({
+        id: directory,
+        code: toolCode(directory),
+        config: {},
+        allowed_hosts,
+        host: platformInMemory(emptyRecord()),
+        process: { name: 'trials', program: () => toolProgram(library) },
+      }),
+    describe: (tool) => tool.call('describe', null, signal()) as Promise<ToolDescription>,
+    send: async (tool, { slug = '', settings, actions }, mapping) => {
+      requests = [];
+      const fields = actions[mapping.partnerAction]!.fields;
+      const payload = {
+        event: eventFor(mapping.subscribe),
+        settings: Object.fromEntries(
+          Object.entries(settings).map(([key, field]) => [key, valueFor(slug, key, field)]),
+        ),
+        mapping: { ...mapping, mapping: filled(slug, fields, mapping.mapping) },
+      };
+      const outcome = await (tool.call('send', payload, signal()) as Promise<ToolOutcome>).catch(
+        (error: Error): ToolOutcome => ({
+          kind: 'refused',
+          status: null,
+          reason: error.message,
+          retry_after: null,
+        }),
+      );
+      return { outcome, requests };
+    },
+    close: () => sandbox.close(),
+  };
+}
+
+/** The mappings of a destination, with one for each action that no preset has. */
+export function mappingsOf(description: ToolDescription): ToolMapping[] {
+  const presets = presetsOf(description);
+  const known = new Set(presets.map(({ partnerAction }) => partnerAction));
+  return [
+    ...presets,
+    ...templatesOf(description).filter(({ partnerAction }) => !known.has(partnerAction)),
+  ];
+}
+
+/** What SDKs say of their surroundings. */
+const context = {
+  ip: '198.51.100.7',
+  userAgent: 'Mozilla/5.0 (X11; Linux x86_64)',
+  locale: 'en-US',
+  timezone: 'Europe/Berlin',
+  groupId: 'acme',
+  library: { name: 'analytics.js', version: '1.0.0' },
+  page: {
+    url: 'https://acme.com/lamp',
+    path: '/lamp',
+    search: '',
+    title: 'Lamp',
+    referrer: 'https://acme.com/',
+  },
+  device: { id: 'd1', type: 'ios', token: 't1', advertisingId: 'a1', model: 'm' },
+  app: { name: 'Shop', version: '1.0', namespace: 'com.acme.shop' },
+  os: { name: 'iOS', version: '18.0' },
+};
+
+/** A call of the first kind that the filter names, with what many mappings read. */
+function eventFor(subscribe: string): object {
+  const type = /type\s*=\s*["'](\w+)["']/.exec(subscribe)?.[1] ?? 'track';
+  const event = /event\s*=\s*["']([^"']+)["']/.exec(subscribe)?.[1] ?? 'Signed Up';
+  const traits = {
+    email: 'ada@acme.com',
+    phone: '+4915112345678',
+    name: 'Ada Lovelace',
+    first_name: 'Ada',
+    last_name: 'Lovelace',
+    firstName: 'Ada',
+    lastName: 'Lovelace',
+  };
+  const product = {
+    product_id: 'p1',
+    variant: 'v1',
+    variant_id: 'v1',
+    sku: 's1',
+    name: 'Lamp',
+    price: 19.5,
+    quantity: 2,
+  };
+  const now = new Date().toISOString();
+  return {
+    type,
+    ...(type === 'track' ? { event } : {}),
+    ...(type === 'page' || type === 'screen' ? { name: 'Home', category: 'Shop' } : {}),
+    ...(type === 'group' ? { groupId: 'acme' } : {}),
+    ...(type === 'alias' ? { previousId: 'before' } : {}),
+    messageId: '0190163d-8694-739b-aea5-966c26f8ad91',
+    userId: 'ada',
+    anonymousId: 'anonymous-1',
+    timestamp: now,
+    originalTimestamp: now,
+    receivedAt: now,
+    sentAt: now,
+    traits,
+    properties: {
+      ...product,
+      products: [product],
+      order_id: 'o1',
+      checkout_id: 'c1',
+      cart_id: 'c1',
+      total: 39,
+      revenue: 39,
+      value: 39,
+      currency: 'EUR',
+      source: 'shop',
+      category: 'lamps',
+      query: 'lamp',
+      url: 'https://acme.com/lamp',
+      email: traits.email,
+    },
+    context: { ...context, traits },
+  };
+}
+
+/** The mapping with a value for each required field that has none. */
+function filled(slug: string, fields: Record<string, ToolField>, mapping: ToolMapping['mapping']) {
+  const missing = Object.entries(fields).filter(
+    ([key, { required }]) => required === true && (mapping[key] ?? null) === null,
+  );
+  return {
+    ...mapping,
+    ...Object.fromEntries(missing.map(([key, field]) => [key, valueFor(slug, key, field)])),
+  };
+}
+
+/** Addresses that a tool takes of its own hosts alone. */
+const urls: Record<string, string> = {
+  'actions-slack': 'https://hooks.slack.com/services/T/B/X',
+  'actions-zapier': 'https://hooks.zapier.com/hooks/catch/1/x',
+};
+
+/** A value that fits the field as far as its description says. */
+function valueFor(slug: string, key: string, field: ToolField): unknown {
+  const { type, choices = [], default: standard, multiple } = field;
+  const [choice] = choices;
+  const one = () => {
+    if (choice !== undefined) return typeof choice === 'string' ? choice : choice.value;
+    if (type === 'boolean') return true;
+    if (type === 'number' || type === 'integer') return 1;
+    if (type === 'datetime') return new Date().toISOString();
+    if (type === 'object') return { id: 'x' };
+    if (/url|endpoint|uri/i.test(key)) return urls[slug] ?? 'https://receiver.acme.com/in';
+    if (/email/i.test(key)) return 'ada@acme.com';
+    return /domain|host/i.test(key) ? 'receiver.acme.com' : '12345';
+  };
+  return standard ?? (multiple === true ? [one()] : one());
+}
