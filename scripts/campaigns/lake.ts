@@ -2,8 +2,9 @@
 // Spark (PyPI, Maven Central) read it, by its metadata file and through our catalog:
 // npm run lake [-- --python python3 --seed 1 --hours 3 --events 500 --reader spark].
 // Installs them into peers/lake/ once; Spark wants java and mvn. Each must read the rows of the
-// source, value by value, after each commit and after a column was added. At the end it runs what
-// the page of a table says about reading it. Exit code 1 otherwise.
+// source, value by value, after each commit and after a column was added, of a partitioned and
+// sorted table, a merged and a replaced one too. At the end it runs what the page of a table says
+// about reading it. Exit code 1 otherwise.
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -69,18 +70,18 @@ try {
     uri: `http://127.0.0.1:${port}/iceberg`,
     token: home.key,
     warehouse: String(home.project.id),
-    table: 'sluice.all_events',
   };
   const first = await newExport('first', '');
   for (let hour = 1; hour <= hours; hour += 1) {
-    await insert(hour, 'generated');
+    await insert(hour, 'generated', expected);
     await deliver(first, hour);
-    await compare();
+    await compare('all_events', expected);
   }
   const wider = await newExport('later', ", toInt(properties.amount) + 0 AS added, 'x' AS fixed");
-  await insert(1, 'later');
+  await insert(1, 'later', expected);
   await deliver(wider, 1);
-  await compare();
+  await compare('all_events', expected);
+  await followModes();
   await runWays();
   for (const fault of faults) console.log(`WRONG ${fault}`);
   console.log(
@@ -110,7 +111,38 @@ try {
     return id;
   }
 
-  async function insert(hour: number, event: string): Promise<void> {
+  /** Delivers the same rows in each way, hour by hour. A merge keeps the latest of an order. */
+  async function followModes(): Promise<void> {
+    const config = { storage: 'File', prefix: 'lake' };
+    const custom_query =
+      'SELECT uuid, event, distinct_id, properties, timestamp, properties.note AS note, ' +
+      'toInt(properties.amount) AS amount, toFloat(properties.ratio) AS ratio, ' +
+      "toInt(properties.number) AS number FROM events WHERE event = 'mode'";
+    const partition_by = ['hour(timestamp)', 'event', 'bucket(4, uuid)'];
+    const sort_by = ['distinct_id desc', 'timestamp'];
+    const merge = { mode: 'merge', primary_key: ['number'], version_key: ['timestamp'] };
+    const ways = {
+      parted: { config: { ...config, partition_by, sort_by } },
+      merged: { config, ...merge },
+      replaced: { config, mode: 'replace' },
+    };
+    const ids = new Map<string, string>();
+    for (const [table, { config: own, ...way }] of Object.entries(ways)) {
+      const destination = { type: 'Iceberg', config: { ...own, table } };
+      const body = { name: table, destination, custom_query, ...way };
+      ids.set(table, (await exporting.scheduled(home, body, 1)).id);
+    }
+    const rows: Row[] = [];
+    for (let hour = 1; hour <= hours; hour += 1) {
+      await insert(hour, 'mode', rows);
+      for (const [table, id] of ids) {
+        await deliver(id, hour);
+        await compare(table, table === 'merged' ? latestOf(rows) : rows);
+      }
+    }
+  }
+
+  async function insert(hour: number, event: string, into: Row[]): Promise<void> {
     const rows = Array.from({ length: events }, (_, n) => rowOf(hour, n, event));
     const team_id = home.project.id;
     await exporting.harness.deps.clickhouse.insert({
@@ -130,7 +162,7 @@ try {
         inserted_at: at,
       })),
     });
-    expected.push(...rows.map(({ row }) => row));
+    into.push(...rows.map(({ row }) => row));
   }
 
   async function deliver(id: string, hour: number): Promise<void> {
@@ -139,27 +171,30 @@ try {
     if (failed !== undefined) throw new Error(`A run failed: ${failed.latest_error}`);
   }
 
-  async function compare(): Promise<void> {
-    const table = await exporting.harness.deps.db.row<{ metadata_location: string }>(
-      sql`SELECT metadata_location FROM lake_tables WHERE team_id = ${home.project.id}`,
+  async function compare(name: string, wanted: Row[]): Promise<void> {
+    const row = await exporting.harness.deps.db.row<{ metadata_location: string }>(
+      sql`SELECT metadata_location FROM lake_tables
+        WHERE team_id = ${home.project.id} AND name = ${name}`,
     );
-    const metadata = fileURLToPath(table!.metadata_location);
-    for (const found of await peer.read({ metadata, ...catalog, reader })) {
+    const metadata = fileURLToPath(row!.metadata_location);
+    const table = `sluice.${name}`;
+    for (const found of await peer.read({ metadata, ...catalog, table, reader })) {
       const { reader: by, version, rows, error, skipped } = found;
       if (skipped !== undefined) {
         console.log(`${by.padEnd(20)} skipped: ${skipped}`);
         continue;
       }
       readings += 1;
-      console.log(`${by.padEnd(20)} ${version ?? ''} ${error ?? `${rows!.length} rows`}`);
+      const told = error ?? `${rows!.length} rows of ${name}`;
+      console.log(`${by.padEnd(20)} ${version ?? ''} ${told}`);
       if (error !== undefined) faults.push(`${by}: ${error}`);
-      else faults.push(...differences(rows!).map((one) => `${by}: ${one}`));
+      else faults.push(...differences(rows!, wanted).map((one) => `${by}, ${name}: ${one}`));
     }
   }
 
   /** Runs, as they stand, the texts of the console of which it says that they were run. */
   async function runWays(): Promise<void> {
-    const [namespace = '', name = ''] = catalog.table.split('.');
+    const [namespace, name] = ['sluice', 'all_events'];
     const { uri, warehouse: project_id, token } = catalog;
     const table = { uri, project_id, namespace, name, metadata_location: '' };
     const texts = readWays(table)
@@ -192,7 +227,8 @@ function rowOf(hour: number, n: number, event: string) {
   ][n % 6]!;
   const ratio = [0.1, null, -1.5, 1e300, 5e-324, 123456.789][n % 6]!;
   const note = n % 3 === 0 ? null : messageText(draw).slice(0, 2_000);
-  const properties = JSON.stringify({ amount, ratio, note });
+  const number = String(n % 97);
+  const properties = JSON.stringify({ amount, ratio, note, number });
   const micros = String((n * 7_919) % 1_000_000).padStart(6, '0');
   const at = `2026-01-01 0${hour - 1}:${String(n % 60).padStart(2, '0')}:30.${micros}`;
   const instant = BigInt(Date.parse(`${at.slice(0, 19).replace(' ', 'T')}Z`)) * 1_000n;
@@ -212,18 +248,33 @@ function rowOf(hour: number, n: number, event: string) {
       amount,
       ratio,
       is_first,
+      number,
       ...(is_first ? {} : { added: amount, fixed: 'x' }),
     } as Row,
   };
 }
 
+/** The row of each number that happened last. */
+function latestOf(rows: Row[]): Row[] {
+  const latest = new Map<unknown, Row>();
+  for (const row of rows) {
+    const before = latest.get(row['number']);
+    if (
+      before === undefined ||
+      BigInt(String(row['timestamp'])) > BigInt(String(before['timestamp']))
+    )
+      latest.set(row['number'], row);
+  }
+  return [...latest.values()];
+}
+
 /** Names the values that differ, a few of them. A column that a file does not have is null. */
-function differences(rows: Row[]): string[] {
+function differences(rows: Row[], wanted: Row[]): string[] {
   const found: string[] = [];
   const known = new Map(rows.map((row) => [row['uuid'], row]));
-  if (rows.length !== expected.length || known.size !== expected.length)
-    found.push(`${rows.length} rows, ${known.size} different, instead of ${expected.length}`);
-  for (const row of expected) {
+  if (rows.length !== wanted.length || known.size !== wanted.length)
+    found.push(`${rows.length} rows, ${known.size} different, instead of ${wanted.length}`);
+  for (const row of wanted) {
     const read = known.get(row['uuid']);
     if (read === undefined) found.push(`${String(row['uuid'])} is missing`);
     else

@@ -17,6 +17,8 @@ const placing: Record<string, string[]> = {
     'bucket_name',
     'region',
     'endpoint_url',
+    'account_name',
+    'container_name',
   ],
   Delta: [
     'storage',

@@ -7,12 +7,21 @@ import { file, file_place } from './file/file.ts';
 import { gcs, gcs_place } from './gcs/gcs.ts';
 import { http } from './http/http.ts';
 import { defineIceberg } from './iceberg/iceberg.ts';
+import type { LakePlace } from './lake/place.ts';
 import { mysql } from './mysql/mysql.ts';
 import { noop } from './noop/noop.ts';
 import { postgres } from './postgres/postgres.ts';
 import { redshift } from './redshift/redshift.ts';
 import { s3, s3_place } from './s3/s3.ts';
 import { snowflake } from './snowflake/snowflake.ts';
+
+/** Every place that the files of tables can lie in. */
+export const table_places: readonly LakePlace[] = [
+  file_place,
+  s3_place,
+  gcs_place,
+  azureblob_place,
+];
 
 /**
  * Every destination that an export can have, one line each. Tests compare the list with what else
@@ -22,8 +31,8 @@ export const destinations: readonly DestinationDefinition[] = [
   s3,
   azureblob,
   gcs,
-  defineIceberg([file_place, s3_place]),
-  defineDelta([file_place, s3_place, gcs_place, azureblob_place]),
+  defineIceberg(table_places),
+  defineDelta(table_places),
   postgres,
   redshift,
   snowflake,

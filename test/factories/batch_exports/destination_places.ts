@@ -264,49 +264,57 @@ export const places_cases: PlacesCase[] = [
     ],
     stays: [{ table: 'other' }, { prefix: 'other' }, { encryption: 'aws:kms', kms_key_id: 'k' }],
   },
-  {
-    type: 'Delta',
-    config: {
-      storage: 'GCS',
-      table: 'events',
-      bucket_name: 'my-bucket',
-      service_account_json: key_file,
-    },
-    moves: [{ bucket_name: 'other-bucket' }, { endpoint_url: 'https://listener.example.com' }],
-    stays: [{ table: 'other' }],
-  },
-  {
-    type: 'Delta',
-    config: {
-      storage: 'AzureBlob',
-      table: 'events',
-      container_name: 'events',
-      account_name: 'house',
-      account_key: 'a2V5',
-    },
-    moves: [{ account_name: 'other' }, { endpoint_url: 'https://listener.example.com' }],
-    stays: [
-      { container_name: 'other' },
-      {
-        connection_string: 'AccountName=other;AccountKey=a2V5;DefaultEndpointsProtocol=https',
-        account_name: null,
-        account_key: null,
-      },
-    ],
-  },
-  {
-    type: 'Delta',
-    config: {
-      storage: 'AzureBlob',
-      table: 'events',
-      container_name: 'events',
-      account_name: 'house',
-      sas_token: 'sig=a2V5',
-    },
-    moves: [{ account_name: 'other' }],
-    stays: [{ table: 'other' }],
-  },
+  ...inStores('Iceberg'),
+  ...inStores('Delta'),
   { type: 'Delta', config: { storage: 'File', table: 'events' }, moves: [], stays: [] },
   { type: 'File', config: { prefix: '' }, moves: [], stays: file_changes },
   { type: 'NoOp', config: {}, moves: [], stays: [{ arg: 'other' }] },
 ];
+
+/** Tables of a format in stores with keys of their own. */
+function inStores(type: string): PlacesCase[] {
+  return [
+    {
+      type,
+      config: {
+        storage: 'GCS',
+        table: 'events',
+        bucket_name: 'my-bucket',
+        service_account_json: key_file,
+      },
+      moves: [{ bucket_name: 'other-bucket' }, { endpoint_url: 'https://listener.example.com' }],
+      stays: [{ table: 'other' }],
+    },
+    {
+      type,
+      config: {
+        storage: 'AzureBlob',
+        table: 'events',
+        container_name: 'events',
+        account_name: 'house',
+        account_key: 'a2V5',
+      },
+      moves: [{ account_name: 'other' }, { endpoint_url: 'https://listener.example.com' }],
+      stays: [
+        { container_name: 'other' },
+        {
+          connection_string: 'AccountName=other;AccountKey=a2V5;DefaultEndpointsProtocol=https',
+          account_name: null,
+          account_key: null,
+        },
+      ],
+    },
+    {
+      type,
+      config: {
+        storage: 'AzureBlob',
+        table: 'events',
+        container_name: 'events',
+        account_name: 'house',
+        sas_token: 'sig=a2V5',
+      },
+      moves: [{ account_name: 'other' }],
+      stays: [{ table: 'other' }],
+    },
+  ];
+}

@@ -30,7 +30,7 @@ export async function repairDelivery(
     throw invalid('delivery', 'invalid_input', 'No finding of this verification is about it.');
   if (verification.revision !== row.revision)
     throw conflict('The export was changed since this verification. Verify it again.');
-  const action = repairOf(finding, row.destination_type);
+  const action = repairOf(finding, row);
   if (action === undefined)
     throw conflict('This destination cannot show its rows again, so only you can repair it.');
   const run = await lockRun(tx, row.id, delivery.run);

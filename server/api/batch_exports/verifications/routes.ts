@@ -134,7 +134,7 @@ function findingRoutes(app: FastifyInstance, engine: Engine, { base, within }: M
       const page = await answerPage<FindingRow>(request, engine.db, listFindings(row.id, kind));
       return {
         ...page,
-        results: page.results.map((finding) => shownFinding(finding, row.destination_type)),
+        results: page.results.map((finding) => shownFinding(finding, row)),
       };
     },
   );

@@ -1,4 +1,6 @@
 import { findDestination } from '../../../engine/destinations/index.ts';
+import { verifyPartsOf } from '../../../engine/exports/verification/verify_parts.ts';
+import type { WriteRule } from '../../../engine/model/destination/write_mode.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { counted } from '../../../platform/counted.ts';
 import type { Verification, VerificationFinding } from './schema.ts';
@@ -12,6 +14,7 @@ export function shownVerification(row: VerificationRow, now: number): Verificati
   const {
     revision: _revision,
     destination_type: _type,
+    write_rule: _rule,
     deliveries,
     deliveries_checked,
     records,
@@ -68,18 +71,21 @@ function estimatedEnd(row: VerificationRow, now: number): string | null {
   return isoInstant(Math.round(now + (elapsed * (1 - Math.min(1, share))) / share));
 }
 
+/** The place of an export's rows, and how they go there. */
+type Written = { destination_type: string; write_rule: WriteRule | null };
+
 type Action = NonNullable<VerificationFinding['repair']>['action'];
 
 /** Returns how a finding is repaired; undefined where only people can. */
 export function repairOf(
   { kind, delivery }: Pick<FindingRow, 'kind' | 'delivery'>,
-  destination_type: string,
+  { destination_type, write_rule }: Written,
 ): Action | undefined {
   const definition = findDestination(destination_type);
   if (delivery === null || definition === undefined) return undefined;
   if (kind === 'uncertain') return 'retry';
   if (definition.shows_as_written === true) return undefined;
-  return definition.verify_parts === undefined ? 'deliver_again' : 'rewrite';
+  return verifyPartsOf(definition, write_rule) === undefined ? 'deliver_again' : 'rewrite';
 }
 
 const repair_details: Record<Action, string> = {
@@ -92,9 +98,9 @@ const repair_details: Record<Action, string> = {
 };
 
 /** The finding on the wire, with its repair. */
-export function shownFinding(row: FindingRow, destination_type: string): VerificationFinding {
+export function shownFinding(row: FindingRow, written: Written): VerificationFinding {
   const { repair_run_id: run, repair_backfill_id: backfill, ...finding } = row;
-  const action = repairOf(row, destination_type);
+  const action = repairOf(row, written);
   return {
     ...finding,
     repair: action === undefined ? null : { action, detail: repair_details[action], run, backfill },

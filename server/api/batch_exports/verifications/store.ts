@@ -1,5 +1,6 @@
 import sql, { join, raw } from 'sql-template-tag';
 import { finding_kinds } from '../../../engine/exports/verification/verification.ts';
+import type { WriteRule } from '../../../engine/model/destination/write_mode.ts';
 import type { List } from '../../../platform/http/lists/pagination.ts';
 import type { Place } from '../../../platform/http/caller/mount.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
@@ -18,7 +19,7 @@ const selected = sql`
     v.detail, v.deliveries, v.deliveries_checked, v.records, v.records_checked
       + v.records_in_part AS records_checked, v.differences,
     counted.counts, v.notes, v.is_unproven, v.verified_through, v.created_at, v.started_at,
-    v.finished_at, v.last_updated_at, e.destination_type
+    v.finished_at, v.last_updated_at, e.destination_type, e.write_rule
   FROM batch_export_verifications v JOIN batch_exports e ON e.id = v.batch_export_id
   CROSS JOIN LATERAL (SELECT json_build_object(${kind_counts}) AS counts
     FROM batch_export_findings f WHERE f.verification_id = v.id) counted`;
@@ -32,6 +33,7 @@ export type VerificationRow = Omit<Verification, 'detail' | 'progress'> & {
   records: number | null;
   records_checked: number;
   destination_type: string;
+  write_rule: WriteRule | null;
 };
 
 /** An export's verifications, newest first. */

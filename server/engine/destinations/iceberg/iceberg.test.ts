@@ -90,6 +90,10 @@ testDestination({
   planted_elsewhere: [
     'aws_access_key_id',
     'aws_secret_access_key',
+    'service_account_json',
+    'connection_string',
+    'account_key',
+    'sas_token',
     'catalog_token',
     'catalog_client_secret',
     'catalog_headers',

@@ -3,7 +3,8 @@ import type {
   DestinationDefinition,
   DestinationDeps,
 } from '../../model/destination/destination.ts';
-import type { Difference } from '../../model/destination/difference.ts';
+import type { ContentSource } from '../../model/destination/content_source.ts';
+import type { AccountedNames, Difference } from '../../model/destination/difference.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
 import { nestedFaults, ofPlaces, placeConfig, placeOf, teamOf } from '../lake/table_places.ts';
 import {
@@ -15,17 +16,18 @@ import {
 import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import { checkForeign } from './check.ts';
 import { configSchema, lakeFolder, violations } from './config.ts';
-import { askedFields, layoutViolations, layout_keys, sortedBy, usualFields } from './layout.ts';
+import { layoutViolations, layout_keys, sortedBy } from './layout.ts';
 import { compareListed } from '../lake/listed_files.ts';
 import { liveFiles } from './live_files.ts';
 import { openMergeSink } from './merge/merge_sink.ts';
 import { isMerging } from './merge/state.ts';
 import { apartMoved, compareMoved } from './moved_rows.ts';
 import { openTableSink } from './sink.ts';
-import { tableFields } from './table.ts';
+import { partsOf } from './parts.ts';
+import { compareMerged } from './merge/compare_merged.ts';
 import { openTableFiles } from './table_files.ts';
 import { shownReceipts } from './verify.ts';
-import { openCatalog, openWorld } from './open_world.ts';
+import { openWorld } from './open_world.ts';
 import type { World } from './world.ts';
 
 /**
@@ -52,13 +54,8 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
     validate: (config, rules) => violations(places, config, rules),
     changes_rows: true,
     layoutViolations,
-    tableParts: async (config, delivery, { is_row_wise, deps }) => {
-      const place = placeOf(places, config);
-      const catalog = () => openCatalog(place, config, delivery.team_id, deps);
-      const asked = askedFields(config) ?? (await tableFields(await catalog(), config));
-      const fields = asked ?? usualFields(delivery, is_row_wise);
-      return { fields, is_whole: isMerging(delivery) };
-    },
+    tableParts: (config, delivery, given) =>
+      partsOf(placeOf(places, config), config, delivery, given),
     // A merge sorts the rows of both sides itself.
     sortedBy: (config, delivery) => (isMerging(delivery) ? [] : sortedBy(config, delivery)),
     open: async (config, delivery, deps) => {
@@ -78,22 +75,16 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
       return place.definition.check(placeConfig(place, config, folder), columns, deps);
     },
     verify: (config, delivered, source, deps) =>
-      listed(config, delivered, deps, ({ place, data }, own) =>
+      compared(places, config, { delivered, source, deps }, ({ place, data }, own) =>
         place.definition.verify(data, own, source, deps),
       ),
     verify_parts: {
       compare: (config, delivered, source, deps) =>
-        listed(config, delivered, deps, ({ place, data }, own) =>
+        compared(places, config, { delivered, source, deps }, ({ place, data }, own) =>
           place.definition.verify_parts!.compare(data, own, source, deps),
         ),
-      findForeign: async (config, accounted, deps) => {
-        const place = placeOf(places, config);
-        const { findForeign } = place.definition.verify_parts!;
-        const data = takesVendedKeys(config as CatalogConfig)
-          ? (await openWorld(place, config, 0, deps)).data
-          : placeConfig(place, config, '');
-        return findForeign(data, accounted, deps);
-      },
+      findForeign: (config, accounted, deps) =>
+        findForeign(placeOf(places, config), config, accounted, deps),
     },
     receipts: async function* (config, deps, wanted) {
       const team_id = await teamOf(deps, wanted.batch_export_id);
@@ -103,24 +94,42 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
     openTableFiles: (config, team_id, deps) =>
       openTableFiles(placeOf(places, config), config, team_id, deps),
   };
+}
 
-  /** Lists differences of files, and of the table that names them. */
-  async function listed(
-    config: Config,
-    delivered: DeliveredSlices[],
-    deps: DestinationDeps,
-    compare: (world: World, own: DeliveredSlices[]) => Promise<Difference[]>,
-  ): Promise<Difference[]> {
-    const team_id = delivered[0]?.delivery.team_id;
-    if (team_id === undefined) return [];
-    const world = await openWorld(placeOf(places, config), config, team_id, deps);
-    // Without these, files that maintenance merged into others would be missing.
-    const { own, moved } = await apartMoved(world, delivered);
-    const live = await liveFiles(world);
-    return [
-      ...(await compare(world, own)),
-      ...compareListed(live, (name) => world.root + name, own),
-      ...(await compareMoved(world, live, moved)),
-    ];
-  }
+type Compared = { delivered: DeliveredSlices[]; source: ContentSource; deps: DestinationDeps };
+
+/**
+ * Lists differences of files, and of the table that names them. A merge leaves no file of a
+ * delivery as it was: there the rows of the table are compared.
+ */
+async function compared(
+  places: readonly LakePlace[],
+  config: Config,
+  { delivered, source, deps }: Compared,
+  compare: (world: World, own: DeliveredSlices[]) => Promise<Difference[]>,
+): Promise<Difference[]> {
+  const [first] = delivered;
+  if (first === undefined) return [];
+  const world = await openWorld(placeOf(places, config), config, first.delivery.team_id, deps);
+  if (isMerging(first.delivery)) return compareMerged(world, delivered, source);
+  // Without these, files that maintenance merged into others would be missing.
+  const { own, moved } = await apartMoved(world, delivered);
+  const live = await liveFiles(world);
+  return [
+    ...(await compare(world, own)),
+    ...compareListed(live, (name) => world.root + name, own),
+    ...(await compareMoved(world, live, moved)),
+  ];
+}
+
+async function findForeign(
+  place: LakePlace,
+  config: Config,
+  accounted: AccountedNames,
+  deps: DestinationDeps,
+): Promise<Difference[]> {
+  const data = takesVendedKeys(config as CatalogConfig)
+    ? (await openWorld(place, config, 0, deps)).data
+    : placeConfig(place, config, '');
+  return place.definition.verify_parts!.findForeign(data, accounted, deps);
 }

@@ -57,17 +57,34 @@ export async function prepareTable(
     }
 }
 
-/** The fields by which a table is parted; undefined for a table that does not exist. */
+/**
+ * The fields by which a table is parted; undefined for a table that does not exist, or that has no
+ * rows and no partitions yet.
+ */
 export async function tableFields(
   catalog: TableCatalog,
   config: Config,
 ): Promise<TableField[] | undefined> {
-  const metadata = (await catalog.load())?.metadata;
-  if (metadata === undefined) return undefined;
-  const fields = fieldsOf(currentSchema(metadata), currentSpec(metadata));
+  const table = await catalog.load();
+  if (table === undefined) return undefined;
+  const fields = fieldsOf(currentSchema(table.metadata), currentSpec(table.metadata));
   if (fields === undefined)
     throw unsuitable({ config }, 'it is partitioned in a way that Sluice does not write.');
-  return fields;
+  return fields.length === 0 && table.parent === undefined ? undefined : fields;
+}
+
+/** Throws `table_unsuitable` where the rows lack a column by which the table is parted. */
+export function requireColumns(
+  config: Config,
+  fields: readonly TableField[],
+  columns: Delivery['columns'],
+): void {
+  const lacking = fields.find(({ column }) => columns.every(({ name }) => name !== column));
+  if (lacking !== undefined)
+    throw unsuitable(
+      { config },
+      `it is partitioned by "${lacking.column}", and the export has no such column.`,
+    );
 }
 
 /** Creates the table of a delivery. Throws `conflict` if another writer did at this moment. */

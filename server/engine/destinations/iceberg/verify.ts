@@ -1,5 +1,6 @@
 import { parseJson } from '../../../platform/parse_json.ts';
 import type { HeldReceipt, WantedReceipts } from '../../model/destination/held_receipt.ts';
+import { generationKey } from './catalogs/catalog.ts';
 import type { World } from './world.ts';
 
 /**
@@ -11,10 +12,20 @@ export async function* shownReceipts(
   wanted: WantedReceipts,
 ): AsyncGenerator<HeldReceipt> {
   const { place, deps, data, catalog } = world;
+  const properties = (await catalog.load())?.metadata.properties ?? {};
+  // A later generation has removed their rows, though their snapshot is an ancestor still.
+  const isReplaced = ({
+    batch_export_id,
+    generation,
+  }: {
+    batch_export_id: string;
+    generation?: string;
+  }) => generation !== undefined && generation !== properties[generationKey(batch_export_id)];
   for await (const held of place.definition.receipts!(data, deps, wanted)) {
     const receipt = parseJson(held.text ?? '') as
-      | { delivery_id: string; batch_export_id: string }
+      | { delivery_id: string; batch_export_id: string; generation?: string }
       | undefined;
-    if (receipt !== undefined && (await catalog.look(receipt)) === 'shown') yield held;
+    if (receipt === undefined || isReplaced(receipt)) continue;
+    if ((await catalog.look(receipt)) === 'shown') yield held;
   }
 }

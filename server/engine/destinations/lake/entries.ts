@@ -1,7 +1,7 @@
 import { readAvro, writeAvro } from './avro_file.ts';
 import type { AvroSchema } from './avro_file.ts';
-import type { PartitionValue } from './manifest.ts';
 import type { ListedManifest } from './manifest_list.ts';
+import type { PartitionValue } from './partition_types.ts';
 
 /** The states of an entry: the file was there before, came with the snapshot, or left with it. */
 export const entry_status = { existing: 0, added: 1, deleted: 2 } as const;

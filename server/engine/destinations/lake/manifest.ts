@@ -3,10 +3,8 @@ import type { AvroSchema } from './avro_file.ts';
 import type { ById, FileStatistics } from './file_statistics.ts';
 import type { PartitionSpec } from './table_metadata.ts';
 import { resultType } from './partition_types.ts';
+import type { PartitionValue } from './partition_types.ts';
 import type { TableSchema } from './schema.ts';
-
-/** The value of a partition field: text, integer, boolean, or null. */
-export type PartitionValue = string | number | bigint | boolean | null;
 
 /**
  * A data file of a table. `path` is a full URI; `partition` follows the fields of the spec. Without

@@ -1,6 +1,7 @@
 import { readAvro, writeAvro } from './avro_file.ts';
 import type { AvroSchema } from './avro_file.ts';
 import { column, list, optional } from './manifest.ts';
+import type { PartitionSummary } from './partition_types.ts';
 
 /**
  * A manifest as a list names it. Bounds of partitions are single values of Iceberg; `content` is 0
@@ -22,14 +23,6 @@ export type ListedManifest = {
   deleted_rows_count: bigint;
   partitions: PartitionSummary[] | null;
   key_metadata: Buffer | null;
-};
-
-/** The partitions of a manifest's files, for one field of the spec. */
-export type PartitionSummary = {
-  contains_null: boolean;
-  contains_nan: boolean | null;
-  lower_bound: Buffer | null;
-  upper_bound: Buffer | null;
 };
 
 const summary = {

@@ -1,7 +1,16 @@
-import type { PartitionValue } from './manifest.ts';
-import type { PartitionSummary } from './manifest_list.ts';
 import type { TableSchema } from './schema.ts';
 import type { PartitionField, PartitionSpec } from './table_metadata.ts';
+
+/** The value of a partition field: text, integer, boolean, or null. */
+export type PartitionValue = string | number | bigint | boolean | null;
+
+/** The partitions of a manifest's files, for one field of the spec. */
+export type PartitionSummary = {
+  contains_null: boolean;
+  contains_nan: boolean | null;
+  lower_bound: Buffer | null;
+  upper_bound: Buffer | null;
+};
 
 /** Iceberg's types of the partitions that this server makes. */
 export type PartitionType = 'int' | 'date' | 'long' | 'string' | 'boolean';
@@ -46,6 +55,11 @@ export function partitionSummaries(
       upper_bound: sorted.at(-1)?.bytes ?? null,
     };
   });
+}
+
+/** Returns partitions as texts that are equal where they are the same. */
+export function partitionText(partition: readonly PartitionValue[]): string {
+  return JSON.stringify(partition.map((value) => (value === null ? null : String(value))));
 }
 
 type Valued = { value: string | number | bigint | boolean; bytes: Buffer };

@@ -53,7 +53,8 @@ export type Fitting = { fault: string } | { schema: TableSchema; last_column_id:
 
 /**
  * Returns the schema with a field for each column. Missing ones are added with ids that the table
- * has never used; the schema is the given one if none is missing. Readers such as Spark do not tell
+ * has never used, and narrower ones are widened: `int` to `long`, `float` to `double`, a decimal to
+ * more digits. The schema is the given one if nothing changes. Readers such as Spark do not tell
  * `Foo` from `foo`, so such a pair is a fault.
  */
 export function fitSchema(
@@ -68,17 +69,33 @@ export function fitSchema(
     if (same === undefined) fields.push(fieldOf(column, (last += 1)));
     else if (same.name !== column.name)
       return { fault: `"${column.name}" and "${same.name}" differ only in upper and lower case.` };
-    else if (same.type !== types[column.type])
+    else if (isWidened(same.type, types[column.type]))
+      fields[fields.indexOf(same)] = { ...same, type: types[column.type] };
+    else if (!isSame(same.type, types[column.type]))
       return {
         fault:
           `The column "${column.name}" of the table has the type ${said(same.type)}, and the ` +
           `export delivers ${types[column.type]}.`,
       };
   }
+  const isEqual = fields.every((field, index) => field === schema.fields[index]);
   return {
-    schema: fields.length === schema.fields.length ? schema : { ...schema, fields },
+    schema: isEqual && fields.length === schema.fields.length ? schema : { ...schema, fields },
     last_column_id: last,
   };
+}
+
+/** Other writers leave the space of a decimal out. */
+function isSame(type: unknown, wanted: FieldType): boolean {
+  return typeof type === 'string' && type.replaceAll(' ', '') === wanted.replaceAll(' ', '');
+}
+
+/** The promotions of format v2. */
+function isWidened(type: unknown, wanted: FieldType): boolean {
+  if (wanted === 'long') return type === 'int';
+  if (wanted === 'double') return type === 'float';
+  const digits = typeof type === 'string' && /^decimal\((\d+), *9\)$/.exec(type)?.[1];
+  return wanted === types.decimal && typeof digits === 'string' && Number(digits) < 38;
 }
 
 function said(type: unknown): string {

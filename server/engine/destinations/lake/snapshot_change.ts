@@ -5,7 +5,7 @@ import { writeManifest } from './manifest.ts';
 import type { DataFile } from './manifest.ts';
 import { writeManifestList } from './manifest_list.ts';
 import type { ListedManifest } from './manifest_list.ts';
-import { partitionSummaries } from './partition_types.ts';
+import { partitionSummaries, partitionText } from './partition_types.ts';
 import { currentSchema, currentSpec, specOf } from './table_metadata.ts';
 import type { Snapshot, TableMetadata, TableState } from './table_metadata.ts';
 
@@ -178,7 +178,9 @@ function totalsOf(
 ): Record<string, string> {
   const usual = metadata['default-spec-id'];
   const partitions = new Set(
-    [...added, ...gone].map(({ spec_id = usual, partition }) => `${spec_id} ${told(partition)}`),
+    [...added, ...gone].map(
+      ({ spec_id = usual, partition }) => `${spec_id} ${partitionText(partition)}`,
+    ),
   );
   const isNew = parent === undefined || removed === 'all';
   const total = (name: string, plus: number, minus: number): [string, string][] => {
@@ -213,8 +215,4 @@ function totalsOf(
       ...total('total-equality-deletes', 0, 0),
     ]),
   };
-}
-
-function told(partition: readonly unknown[]): string {
-  return JSON.stringify(partition.map((value) => (value === null ? null : String(value))));
 }

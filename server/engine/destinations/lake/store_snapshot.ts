@@ -54,23 +54,11 @@ export function openSnapshot(files: MetaFiles, change: SnapshotChange) {
   const rewritten = new Map<string, Promise<Kept>>();
   const isRemoved = (path: string) => removed === 'all' || removed.has(path);
   const storeAdded = (metadata: TableMetadata) =>
-    (added ??= Promise.all(
-      addedManifests(metadata, change).map(async (one, number) => {
-        const stored = await storeManifest(files, metadata, `m${number}`, one.bytes);
-        return [one, stored] as [AddedManifest, StoredManifest];
-      }),
-    ));
+    (added ??= storeAddedFiles(files, metadata, change));
   const keptOf = (metadata: TableMetadata, listed: ListedManifest): Promise<Kept> => {
     const known = rewritten.get(listed.manifest_path);
     if (known !== undefined) return known;
-    const work = async (): Promise<Kept> => {
-      const opened = openManifest(await files.read(listed.manifest_path), listed);
-      const entries = withoutFiles(opened, isRemoved, snapshot_id);
-      if (entries === undefined) return undefined;
-      const bytes = manifestBytes(opened, entries);
-      return { entries, stored: await storeManifest(files, metadata, 'r', bytes) };
-    };
-    const kept = work();
+    const kept = rewriteManifest(files, metadata, listed, { isRemoved, snapshot_id });
     rewritten.set(listed.manifest_path, kept);
     return kept;
   };
@@ -118,6 +106,33 @@ export function openSnapshot(files: MetaFiles, change: SnapshotChange) {
       return snapshotOf(table, change, earlier.gone, path, now);
     },
   };
+}
+
+function storeAddedFiles(
+  files: MetaFiles,
+  metadata: TableMetadata,
+  change: SnapshotChange,
+): Promise<[AddedManifest, StoredManifest][]> {
+  return Promise.all(
+    addedManifests(metadata, change).map(async (one, number) => {
+      const stored = await storeManifest(files, metadata, `m${number}`, one.bytes);
+      return [one, stored] as [AddedManifest, StoredManifest];
+    }),
+  );
+}
+
+/** The manifest without the removed files, stored; undefined where it has none of them. */
+async function rewriteManifest(
+  files: MetaFiles,
+  metadata: TableMetadata,
+  listed: ListedManifest,
+  { isRemoved, snapshot_id }: { isRemoved: (path: string) => boolean; snapshot_id: bigint },
+): Promise<Kept> {
+  const opened = openManifest(await files.read(listed.manifest_path), listed);
+  const entries = withoutFiles(opened, isRemoved, snapshot_id);
+  if (entries === undefined) return undefined;
+  const bytes = manifestBytes(opened, entries);
+  return { entries, stored: await storeManifest(files, metadata, 'r', bytes) };
 }
 
 async function storeManifest(

@@ -72,7 +72,7 @@ export function bucketPlace(
 }
 
 /** The folders of a prefix that stand before its first variable, with a slash at the end. */
-function constantPart(prefix: string): string {
+export function constantPart(prefix: string): string {
   const constant = prefix.split('{')[0]!;
   return constant.slice(0, constant.lastIndexOf('/') + 1);
 }

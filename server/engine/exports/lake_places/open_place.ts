@@ -3,12 +3,17 @@ import type { Queryable } from '../../../platform/postgres/database.ts';
 import { loadConfig } from '../../model/destination/stored_config.ts';
 import type { StoredConfig } from '../../model/destination/stored_config.ts';
 import { LakeRefused } from '../../model/lake_catalog/refusal.ts';
+import type { DestinationDeps } from '../../model/destination/destination.ts';
+import { table_places } from '../../destinations/index.ts';
 import { placeOf } from '../../destinations/object_store/aws_role.ts';
 import type { S3Place } from '../../destinations/object_store/s3_place.ts';
 import type { Engine } from '../engine.ts';
 import { folderPlace } from './folder_place.ts';
 import { bucketPlace } from './bucket_place.ts';
+import { storePlace } from './store_place.ts';
 import type { LakePlace } from './lake_place.ts';
+
+const time_limit_ms = 60_000;
 
 type Stored = StoredConfig & { destination_type: string };
 
@@ -30,13 +35,17 @@ export async function openLakePlace(
     throw new LakeRefused('NotFoundException', `The project has no export ${storage_id}.`);
   const config = loadConfig(engine.secrets, storage_id, stored);
   if (isBucket(config)) return bucketPlace(placeOf(config, engine), team_id, engine);
-  if (typeof config['bucket_name'] === 'string' || typeof config['container_name'] === 'string')
-    throw new LakeRefused(
-      'UnsupportedOperationException',
-      `The export ${storage_id} writes to ${stored.destination_type}. The catalog writes files ` +
-        'of clients to S3 and to the export folder only.',
-    );
+  const type = (config['storage'] as string | undefined) ?? stored.destination_type;
+  const store = table_places.find(({ definition }) => definition.type === type);
+  if (store !== undefined && store.folder === undefined)
+    return storePlace(store, config, team_id, placeDeps(engine));
   return folderPlace(engine.export_dir, team_id);
+}
+
+/** The parts of the server that a place for files needs. */
+function placeDeps(engine: Parameters<typeof openLakePlace>[0]): DestinationDeps {
+  const { log, outbound, export_dir } = engine;
+  return { log, outbound, export_dir, signal: AbortSignal.timeout(time_limit_ms) };
 }
 
 function isBucket(config: Record<string, unknown>): config is S3Place & { prefix?: string } {

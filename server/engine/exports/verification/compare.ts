@@ -23,6 +23,7 @@ import type { KnownDelivery } from './content_source.ts';
 import type { DeliveryRun } from './deliveries.ts';
 import { deliveryOf } from './missing_deliveries.ts';
 import type { LookedAtExport } from './missing_deliveries.ts';
+import { verifyPartsOf } from './verify_parts.ts';
 
 const stall_milliseconds = 3_600_000;
 
@@ -130,7 +131,7 @@ async function readAgain(
   const deps = destinationDeps(engine, ending, () => timer.refresh());
   try {
     const config = openConfig(engine, row.id, row);
-    const compare = definition.verify_parts?.compare ?? definition.verify;
+    const compare = verifyPartsOf(definition, row.write_rule)?.compare ?? definition.verify;
     comparison.differences.push(...(await compare(config, delivered, source, deps)));
   } finally {
     timer.end();

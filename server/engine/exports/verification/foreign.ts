@@ -6,6 +6,7 @@ import { openConfig } from '../runs/run_input.ts';
 import type { Comparing } from './compare.ts';
 import { listSliceNames } from './deliveries.ts';
 import type { DeliveryRange } from './deliveries.ts';
+import { verifyPartsOf } from './verify_parts.ts';
 
 const stall_milliseconds = 600_000;
 
@@ -17,7 +18,7 @@ export async function findForeign(
   { engine, row, definition, signal }: Omit<Comparing, 'onRow'>,
   range: DeliveryRange,
 ): Promise<Difference[]> {
-  const { verify_parts } = definition;
+  const verify_parts = verifyPartsOf(definition, row.write_rule);
   if (verify_parts === undefined) return [];
   const all = await listSliceNames(engine.db, { ...range, start_at: null, end_at: null });
   const isAll = range.start_at === null && range.end_at === null;

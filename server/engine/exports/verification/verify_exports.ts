@@ -13,6 +13,7 @@ import { countDeliveries, listDeliveries } from './deliveries.ts';
 import type { Position } from './deliveries.ts';
 import { findForeign } from './foreign.ts';
 import { findHeldDeliveries } from './missing_deliveries.ts';
+import { verifyPartsOf } from './verify_parts.ts';
 import type { HeldDelivery, LookedAtExport } from './missing_deliveries.ts';
 
 const progress_milliseconds = 10_000;
@@ -117,7 +118,8 @@ async function compareAll(
     signal: new AbortController().signal,
     onRow: rowCounter((rows) => say(rowsSentence(rows, records))),
   };
-  const limit = definition.verify_parts === undefined ? null : part_deliveries_max;
+  const limit =
+    verifyPartsOf(definition, row.write_rule) === undefined ? null : part_deliveries_max;
   let after: Position | null = null;
   for (let done = 0; ;) {
     const runs = await listDeliveries(engine.db, range, { after, limit });

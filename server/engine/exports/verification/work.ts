@@ -22,6 +22,7 @@ import { isMoving, listUnsettled } from './unsettled.ts';
 import { claimVerification, fail, postpone, whileHeld } from './verification.ts';
 import type { Verification } from './verification.ts';
 import { getDestination, part_deliveries_max, reasonOf } from './verify_exports.ts';
+import { verifyPartsOf } from './verify_parts.ts';
 
 /** Rows of one part, unless a single delivery has more. */
 const part_records_max = 500_000;
@@ -118,10 +119,11 @@ async function comparePart(
 /** The deliveries of the next part: all of them where the destination is read as a whole. */
 async function nextRuns(
   { engine, row }: Comparing,
-  { verify_parts }: DestinationDefinition,
+  definition: DestinationDefinition,
   one: Verification,
 ): Promise<{ runs: DeliveryRun[]; is_last: boolean }> {
-  const limit = verify_parts === undefined ? null : part_deliveries_max;
+  const limit =
+    verifyPartsOf(definition, row.write_rule) === undefined ? null : part_deliveries_max;
   const range = { ...one, id: row.id };
   const listed = await listDeliveries(engine.db, range, { after: one.position, limit });
   if (limit === null) return { runs: listed, is_last: true };

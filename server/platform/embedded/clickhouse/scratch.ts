@@ -29,14 +29,14 @@ export async function openScratchEngine(
 ): Promise<ScratchEngine> {
   signal.throwIfAborted();
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const [program, ...rest] = [
+  const [program = '', ...rest] = [
     ...dieWithParent('KILL'),
     process.execPath,
     fileURLToPath(moduleBeside(import.meta, 'scratch_worker')),
     folder,
     String(memory_bytes_max),
   ];
-  const child = spawn(program!, rest, {
+  const child = spawn(program, rest, {
     cwd: folder,
     env: { ...ownEnvironment(), TZ: 'UTC' },
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

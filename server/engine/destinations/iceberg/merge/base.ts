@@ -1,5 +1,6 @@
 import { isLive, openManifest } from '../../lake/entries.ts';
 import type { Entry } from '../../lake/entries.ts';
+import { partitionText } from '../../lake/partition_types.ts';
 import { readManifestList } from '../../lake/manifest_list.ts';
 import { hasFiles } from '../../lake/snapshot_change.ts';
 import type { Long, TableState } from '../../lake/table_metadata.ts';
@@ -24,8 +25,11 @@ export function openBases(world: World, spec_id: number) {
     const snapshot_id = state?.parent?.['snapshot-id'];
     if (latest !== undefined && latest.snapshot_id === snapshot_id) return latest;
     const files = state === undefined ? [] : await filesOf(world, state, spec_id);
-    const by_partition = Map.groupBy(files, ({ partition }) => told(partition));
-    latest = { snapshot_id, files: (partition) => by_partition.get(told(partition)) ?? [] };
+    const by_partition = Map.groupBy(files, ({ partition }) => partitionText(partition));
+    latest = {
+      snapshot_id,
+      files: (partition) => by_partition.get(partitionText(partition)) ?? [],
+    };
     return latest;
   };
 }
@@ -58,8 +62,4 @@ async function filesOf(world: World, { parent }: TableState, spec_id: number): P
 export function areSame(one: readonly string[], other: readonly Entry[]): boolean {
   const paths = new Set(one);
   return one.length === other.length && other.every(({ path }) => paths.has(path));
-}
-
-function told(partition: readonly unknown[]): string {
-  return JSON.stringify(partition.map((value) => (value === null ? null : String(value))));
 }

@@ -83,37 +83,13 @@ export function openMergeSink(opened: Opened): Sink {
   };
   return {
     isCommitted: () => isShown(world, delivery),
-    recover: async (outcomes) => {
-      const state = await world.catalog.load();
-      const ours = outcomes
-        .map((outcome) => ({ ...outcome, state: { ...stateOf(outcome), is_here: false } }))
-        .filter((outcome) => outcome.state.table_uuid === state?.metadata['table-uuid']);
-      const fresh: SliceOutcome[] = [];
-      for (const outcome of ours) {
-        const base = await basesOf(outcome.state.spec_id)(state);
-        if (isFresh(base, outcome.state)) fresh.push(outcome);
-      }
-      const whole = await files.recover(fresh.flatMap(fileOutcomes));
-      const numbers = new Set(whole.map(({ number }) => number));
-      return fresh.filter((outcome) =>
-        fileOutcomes(outcome).every(({ number }) => numbers.has(number)),
-      );
-    },
+    recover: (outcomes) => recover(opened, basesOf, outcomes),
     write: async (slice, bytes) => {
       const { fields, values } = partitionOf(slice);
       requirePartsOfKey(opened, fields);
       await (await placeOf()).save(cameName(slice), bytes);
       const found = await prepared(fields);
-      const before: MergedSlice = {
-        table_uuid: found.uuid,
-        spec_id: found.spec_id,
-        sort_order_id: found.sort_order_id,
-        partition: values,
-        came: cameName(slice),
-        is_here: true,
-        base: [],
-        file: null,
-      };
+      const before = unmerged(found, cameName(slice), values);
       const base = await baseNow(found);
       // An earlier attempt may have shown a file of the first number to its place.
       const number = slice.number + delivery.attempt * rounds_max * numbers_per_round;
@@ -122,29 +98,9 @@ export function openMergeSink(opened: Opened): Sink {
       return { name: [...levels, name].join('.'), state };
     },
     commit: async (outcomes, manifest, end = (show) => deps.db!.transaction(show)) => {
-      let merged = outcomes;
-      for (let round = 1; ; round += 1) {
-        const [first] = merged;
-        const state = await world.catalog.load();
-        const base = first && (await basesOf(stateOf(first).spec_id)(state));
-        const isStale = (outcome: SliceOutcome) => !isFresh(base!, stateOf(outcome));
-        // Its files are live: they must not be touched.
-        if (await isShown(world, delivery)) return end(async () => undefined);
-        if (!merged.some(isStale)) break;
-        if (round === rounds_max)
-          throw new RetryableError(
-            'conflict',
-            'Other writers keep changing the table. The run is tried again.',
-          );
-        const again: SliceOutcome[] = [];
-        for (const outcome of merged)
-          again.push(
-            isStale(outcome)
-              ? await mergeAgain(delivery.attempt * rounds_max + round, outcome)
-              : outcome,
-          );
-        merged = again;
-      }
+      // Its files are live: they must not be touched.
+      if (await isShown(world, delivery)) return end(async () => undefined);
+      const merged = await freshened(opened, basesOf, outcomes, mergeAgain);
       await commitMerged(opened, basesOf, { outcomes: merged, manifest, end });
     },
     abort: (outcomes) => abortUnshown(world, delivery, files, outcomes.flatMap(fileOutcomes)),
@@ -153,6 +109,73 @@ export function openMergeSink(opened: Opened): Sink {
       await files.close();
     },
   };
+}
+
+/** A slice whose rows are in the folder of the attempt. */
+function unmerged(found: PreparedTable, came: string, partition: (string | null)[]): MergedSlice {
+  const { uuid: table_uuid, spec_id, sort_order_id } = found;
+  return {
+    table_uuid,
+    spec_id,
+    sort_order_id,
+    partition,
+    came,
+    is_here: true,
+    base: [],
+    file: null,
+  };
+}
+
+type BasesOf = (spec_id: number) => (state: TableState | undefined) => Promise<Base>;
+
+/** The slices of earlier attempts that were merged with what the table has still. */
+async function recover(
+  { world, files }: Opened,
+  basesOf: BasesOf,
+  outcomes: SliceOutcome[],
+): Promise<SliceOutcome[]> {
+  const state = await world.catalog.load();
+  const ours = outcomes
+    .map((outcome) => ({ ...outcome, state: { ...stateOf(outcome), is_here: false } }))
+    .filter((outcome) => outcome.state.table_uuid === state?.metadata['table-uuid']);
+  const fresh: SliceOutcome[] = [];
+  for (const outcome of ours) {
+    const base = await basesOf(outcome.state.spec_id)(state);
+    if (isFresh(base, outcome.state)) fresh.push(outcome);
+  }
+  const whole = await files.recover(fresh.flatMap(fileOutcomes));
+  const numbers = new Set(whole.map(({ number }) => number));
+  return fresh.filter((outcome) =>
+    fileOutcomes(outcome).every(({ number }) => numbers.has(number)),
+  );
+}
+
+/** Merges again what another writer has overtaken, a few times. */
+async function freshened(
+  { world, delivery }: Opened,
+  basesOf: BasesOf,
+  outcomes: SliceOutcome[],
+  mergeAgain: (round: number, outcome: SliceOutcome) => Promise<SliceOutcome>,
+): Promise<SliceOutcome[]> {
+  let merged = outcomes;
+  for (let round = 1; round <= rounds_max; round += 1) {
+    const state = await world.catalog.load();
+    const next: SliceOutcome[] = [];
+    let is_stale = false;
+    for (const outcome of merged) {
+      const slice = stateOf(outcome);
+      const isOvertaken = !isFresh(await basesOf(slice.spec_id)(state), slice);
+      is_stale ||= isOvertaken;
+      const own = delivery.attempt * rounds_max + round;
+      next.push(isOvertaken && round < rounds_max ? await mergeAgain(own, outcome) : outcome);
+    }
+    if (!is_stale) return merged;
+    merged = next;
+  }
+  throw new RetryableError(
+    'conflict',
+    'Other writers keep changing the table. The run is tried again.',
+  );
 }
 
 const cameName = ({ number }: Pick<Slice, 'number'>) => `came-${number}.parquet`;
@@ -221,7 +244,7 @@ async function mergeSlice(
 
 async function commitMerged(
   { world, delivery, files }: Opened,
-  basesOf: (spec_id: number) => (state: TableState) => Promise<Base>,
+  basesOf: BasesOf,
   { outcomes, manifest, end }: { outcomes: SliceOutcome[]; manifest: Manifest; end: EndOfRun },
 ): Promise<void> {
   const slices = outcomes.map(stateOf);

@@ -1,0 +1,33 @@
+import { readParquet } from '../../formats/read_parquet.ts';
+import { compareContents } from '../../sql_tables/compare_contents.ts';
+import type { ContentSource, ValueRow } from '../../../model/destination/content_source.ts';
+import type { DeliveredSlices } from '../../../model/destination/destination.ts';
+import type { Difference } from '../../../model/destination/difference.ts';
+import { lastDeliveryKey } from '../catalogs/catalog.ts';
+import { tableName } from '../config.ts';
+import { liveFiles } from '../live_files.ts';
+import { readData } from '../world.ts';
+import type { World } from '../world.ts';
+
+/**
+ * Compares the rows of a merged table with its deliveries, as those of a database are: each key has
+ * its greatest row. A file that another writer compacted has the same rows and is no difference.
+ */
+export async function compareMerged(
+  world: World,
+  delivered: DeliveredSlices[],
+  source: ContentSource,
+): Promise<Difference[]> {
+  const { delivery } = delivered[0]!;
+  const properties = (await world.catalog.load())?.metadata.properties ?? {};
+  const own = lastDeliveryKey(delivery.batch_export_id);
+  const is_shared = Object.keys(properties).some(
+    (key) => key.startsWith(lastDeliveryKey('')) && key !== own,
+  );
+  const { levels, name } = tableName(world.config);
+  const rows = async function* (): AsyncGenerator<ValueRow> {
+    for (const [uri, entries] of await liveFiles(world))
+      for (const _ of entries) yield* readParquet(await readData(world, uri), delivery.columns);
+  };
+  return compareContents({ name: [...levels, name].join('.'), is_shared, rows }, delivered, source);
+}
