@@ -4,7 +4,7 @@ import { Coded } from './coded.tsx';
 import { partsOf } from './sentence_parts.ts';
 
 /**
- * A sentence of the API, with names in backticks as code, the addresses of this server as links, and
+ * A sentence of the API, with names in backticks as code, addresses of this server as links, and
  * instants as the page writes them: to the minute, in the zone of the project. With `is_short`,
  * instants of today are a clock with seconds, for what changes by the minute.
  */

@@ -9,6 +9,7 @@ import { contractRows, large_bytes } from '../factories/batch_exports/contract_r
 import { Contract, manifestText } from './destination_world.ts';
 import type { Config, DestinationUnderTest } from './destination_world.ts';
 import { testConfig } from './config_contract.ts';
+import { testNativeTypes } from './native_contract.ts';
 import { testReplacing } from './replace_contract.ts';
 import { testSecrets, testVerify, verifyBoth } from './verify_contract.ts';
 import { testValues } from './values_contract.ts';
@@ -30,6 +31,7 @@ export function testDestination(under: DestinationUnderTest): Contract {
   testAttempts(contract);
   testErasure(contract);
   testReplacing(contract);
+  testNativeTypes(contract);
   testConfig(contract);
   testVerify(contract);
   testSecrets(contract);

@@ -10,6 +10,7 @@ import type {
   SliceOutcome,
 } from '../../server/engine/model/destination/destination.ts';
 import type { Difference } from '../../server/engine/model/destination/difference.ts';
+import type { Column } from '../../server/engine/model/models/column.ts';
 import type { Encoding } from '../../server/engine/model/destination/encoding.ts';
 import type { ContentSource } from '../../server/engine/model/destination/content_source.ts';
 import { freshDelivery } from '../factories/batch_exports/deliveries.ts';
@@ -178,14 +179,26 @@ export class Contract {
     await sink.close();
   }
 
+  /** Delivers the rows of the first slice with other columns, which the source computes. */
+  async deliverColumns(config: Config, columns: Column[]): Promise<DeliveredSlices> {
+    const delivery = { ...this.delivery(), columns, merge: null };
+    const sink = await this.open(config, delivery);
+    const outcomes = [await this.writeRange(sink, config, 0, slice_ranges[0]!, columns)];
+    const manifest = manifestText(delivery, outcomes);
+    await sink.commit(outcomes, { name: 'manifest', text: manifest });
+    await sink.close();
+    return { delivery, outcomes, manifest };
+  }
+
   private async writeRange(
     sink: Sink,
     config: Config,
     number: number,
     [from, to]: [number, number],
+    columns = contractColumns,
   ): Promise<SliceOutcome> {
     const encoding = this.under.definition.encoding(config);
-    const bytes = await this.bytesOf(encoding, [from, to]);
+    const bytes = await this.bytesOf(encoding, [from, to], columns);
     const stage = encodeStage(encoding);
     const written = await sink.write(
       { number, records: to - from },
@@ -195,8 +208,12 @@ export class Contract {
   }
 
   /** Returns ClickHouse's bytes of rows that never change, asked once; each caller gets a copy. */
-  private async bytesOf(encoding: Encoding, [from, to]: [number, number]): Promise<Buffer> {
-    const selection = selectFor(encoding, contractColumns);
+  private async bytesOf(
+    encoding: Encoding,
+    [from, to]: [number, number],
+    columns = contractColumns,
+  ): Promise<Buffer> {
+    const selection = selectFor(encoding, columns);
     const key = JSON.stringify([selection, from, to]);
     const created =
       this.created.get(key) ??
@@ -224,10 +241,14 @@ export class Contract {
     return { delivery, outcomes, manifest };
   }
 
-  async verify(config: Config, delivered: DeliveredSlices[]): Promise<Difference[]> {
+  async verify(
+    config: Config,
+    delivered: DeliveredSlices[],
+    columns?: Column[],
+  ): Promise<Difference[]> {
     const notes: string[] = [];
     const differences = await this.planted.hearing(() =>
-      this.under.definition.verify(config, delivered, this.source(notes), this.deps),
+      this.under.definition.verify(config, delivered, this.source(notes, columns), this.deps),
     );
     this.notes = notes;
     return this.planted.told('a difference', differences);
@@ -245,10 +266,12 @@ export class Contract {
   }
 
   /** The contract's rows as the source of what was delivered, as the engine reads them. */
-  private source(notes: string[]): ContentSource {
+  private source(notes: string[], columns?: Column[]): ContentSource {
+    const whole: [number, number] =
+      columns === undefined ? [0, contractRows.length] : slice_ranges[0]!;
     const rows = async function* (this: Contract, slice?: number) {
-      const [from, to] = slice === undefined ? [0, contractRows.length] : slice_ranges[slice]!;
-      yield* readCsv(Readable.from([await this.bytesOf(content_encoding, [from, to])]));
+      const range = slice === undefined ? whole : slice_ranges[slice]!;
+      yield* readCsv(Readable.from([await this.bytesOf(content_encoding, range, columns)]));
     }.bind(this);
     return {
       rows: (_id, slice) => rows(slice),

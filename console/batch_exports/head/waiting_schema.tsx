@@ -15,7 +15,7 @@ export function WaitingSchema() {
   return (
     <section className="note" aria-label="A newer schema">
       <p>
-        Schema {schema_number} of the project waits for you. This export has the columns of schema{' '}
+        Schema {schema_number} of the project waits for you. This export has schema{' '}
         {row.schema_number}.
       </p>
       <ul>

@@ -15,9 +15,9 @@ import type { PlannedEventRow } from './schema.ts';
 import { allPlannedEvents, storePlannedEvent } from './store.ts';
 
 const description =
-  'Adds the events of the file to the plan, and changes those that it has already. Events that the ' +
-  'file lacks stay. `left_out` names each rule that Sluice does not compare. With `validate_only` ' +
-  'nothing is stored.';
+  'Adds the events of the file to the plan, and changes those that it has already. Events that ' +
+  'the file lacks stay. `left_out` names each rule that Sluice does not compare. With ' +
+  '`validate_only` nothing is stored.';
 
 /** Adds `import/`, which takes a tracking plan of another tool. */
 export function importRoute(app: FastifyInstance): void {
@@ -70,7 +70,8 @@ function readPlan(plan: unknown) {
     throw invalid(
       'plan',
       'invalid_input',
-      'It is no tracking plan: send JSON with a list of events, each with a name and a JSON Schema.',
+      'It is no tracking plan: send JSON with a list of events, each with a name and a JSON ' +
+        'Schema.',
     );
   return read;
 }

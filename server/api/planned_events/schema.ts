@@ -73,8 +73,8 @@ export type PlannedEventFields = Pick<PlannedEventRow, keyof typeof fields>;
 export const PlanImport = Type.Object({
   plan: Type.Unknown({
     description:
-      'The tracking plan with a JSON Schema for each event, as Segment, RudderStack or Avo export ' +
-      'it, as JSON or as its text (docs/tracking_plan.md).',
+      'The tracking plan with a JSON Schema for each event, as Segment, RudderStack or Avo ' +
+      'export it, as JSON or as its text (docs/tracking_plan.md).',
   }),
   mode: Type.Optional(fields.mode),
 });

@@ -1,10 +1,10 @@
 import { zstdDecompressSync } from 'node:zlib';
-import { parquetReadObjects } from 'hyparquet';
+import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 
 /** A column as the API describes it. */
 export type Field = { name: string; type: string; mode?: string; defaultValueExpression?: string };
 
-/** A value of a row: instants are ISO 8601 with microseconds, JSON is its text. */
+/** A value of a row: instants and days are ISO 8601, JSON and decimals are their text. */
 export type Value = string | bigint | number | boolean | null;
 
 /** A row by the names of its columns in lower case. */
@@ -40,7 +40,9 @@ const checks: Record<string, (value: Value) => boolean> = {
   TIMESTAMP: (value) =>
     typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value),
   INTEGER: (value) => typeof value === 'bigint',
-  NUMERIC: (value) => typeof value === 'bigint',
+  DATE: (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value),
+  NUMERIC: (value) =>
+    typeof value === 'bigint' || (typeof value === 'string' && /^-?\d{1,29}\.\d{9}$/.test(value)),
   FLOAT: (value) => typeof value === 'number',
   BOOLEAN: (value) => typeof value === 'boolean',
 };
@@ -104,14 +106,40 @@ export async function rowsOfFile(format: string, bytes: Buffer, fields: Field[])
 async function readParquet(bytes: Buffer): Promise<Row[]> {
   const compressors = { ZSTD: (input: Uint8Array) => new Uint8Array(zstdDecompressSync(input)) };
   try {
-    return (await parquetReadObjects({
-      file: new Uint8Array(bytes).buffer,
+    const file = new Uint8Array(bytes).buffer;
+    const metadata = parquetMetadata(file);
+    const decimals = metadata.schema.filter(({ logical_type }) => logical_type?.type === 'DECIMAL');
+    // The reader makes doubles of decimals: their bytes are exact.
+    for (const one of decimals)
+      Object.assign(one, { logical_type: undefined, converted_type: undefined });
+    const rows = (await parquetReadObjects({
+      file,
+      metadata,
       compressors,
-      parsers: { timestampFromMicroseconds: isoMicroseconds },
-    })) as Row[];
+      parsers: {
+        timestampFromMicroseconds: isoMicroseconds,
+        dateFromDays: (days: number) => new Date(days * 86_400_000).toISOString().slice(0, 10),
+      },
+    })) as Record<string, Value | Uint8Array>[];
+    return rows.map((row) => {
+      const exact = decimals.map(({ name, scale = 0 }) => [name, decimalText(row[name], scale)]);
+      return { ...row, ...Object.fromEntries(exact) } as Row;
+    });
   } catch (error) {
     throw new JobFailure('invalid', `Error while reading data, error message: ${String(error)}`);
   }
+}
+
+/** The text of a decimal from its bytes, the highest first, in two's complement. */
+function decimalText(bytes: unknown, scale: number): string | null {
+  if (!(bytes instanceof Uint8Array)) return null;
+  const number = BigInt.asIntN(
+    bytes.length * 8,
+    BigInt(`0x${Buffer.from(bytes).toString('hex') || '0'}`),
+  );
+  const digits = String(number < 0n ? -number : number).padStart(scale + 1, '0');
+  const at = digits.length - scale;
+  return `${number < 0n ? '-' : ''}${digits.slice(0, at)}.${digits.slice(at)}`;
 }
 
 function readLines(bytes: Buffer): Row[] {

@@ -17,7 +17,7 @@ import { uploadJob } from './upload.ts';
 export type StageState = { table: string; job_id: string };
 
 /** Encoding of a slice; `loadFile` accepts no other. */
-export const slice_encoding: Encoding = { format: 'Parquet', compression: 'zstd' };
+export const slice_encoding: Encoding = { format: 'Parquet', compression: 'zstd', is_flat: true };
 
 /** Lifetime of temporary tables that nobody removes: longer than all attempts of a run take. */
 const stage_milliseconds = 7 * 24 * 60 * 60 * 1000;

@@ -11,7 +11,10 @@ import { typedValue } from './typed_value.ts';
 export function selectAvro(columns: Column[], compression: Compression | null): FormatSelection {
   return {
     expressions: columns
-      .map((column, index) => `${typedValue(column, index, 'UUID')} AS ${identifier(column.name)}`)
+      .map(
+        (column, index) =>
+          `${typedValue(column, index, { uuid_type: 'UUID' })} AS ${identifier(column.name)}`,
+      )
       .join(', '),
     format: 'Avro',
     settings: {

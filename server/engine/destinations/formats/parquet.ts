@@ -1,5 +1,5 @@
 import type { Column } from '../../model/models/column.ts';
-import type { Compression } from '../../model/destination/encoding.ts';
+import type { Encoding } from '../../model/destination/encoding.ts';
 import { common_settings, identifier } from './expression.ts';
 import type { FormatSelection } from './expression.ts';
 import { typedValue } from './typed_value.ts';
@@ -9,11 +9,16 @@ import { typedValue } from './typed_value.ts';
  * as microseconds UTC (logical type), integers of 64 bits, compressed inside the file. With larger
  * row groups ClickHouse takes gigabytes (2.9 GB at its default size).
  */
-export function selectParquet(columns: Column[], compression: Compression | null): FormatSelection {
+export function selectParquet(
+  columns: Column[],
+  { compression, is_flat }: Pick<Encoding, 'compression'> & { is_flat?: true },
+): FormatSelection {
   return {
     expressions: columns
       .map(
-        (column, index) => `${typedValue(column, index, 'String')} AS ${identifier(column.name)}`,
+        (column, index) =>
+          `${typedValue(column, index, { uuid_type: 'String', is_flat })} AS ` +
+          identifier(column.name),
       )
       .join(', '),
     format: 'Parquet',

@@ -35,7 +35,7 @@ export function selectFor(
     case 'CSV':
       return selectCsv(columns, marked);
     case 'Parquet':
-      return selectParquet(columns, encoding.compression);
+      return selectParquet(columns, encoding);
     case 'Avro':
       return selectAvro(columns, encoding.compression);
     case 'TabSeparated':

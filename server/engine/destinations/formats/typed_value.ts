@@ -5,10 +5,15 @@ import { nestedExpression } from './nested.ts';
 /**
  * ClickHouse text of a value in the type that a binary file has for it. The schema follows from the
  * columns alone, not from how a query happens to type them; a value that does not fit fails loudly.
+ * With `is_flat`, lists and maps are JSON texts.
  */
-export function typedValue(column: Column, index: number, uuid_type: 'String' | 'UUID'): string {
+export function typedValue(
+  column: Column,
+  index: number,
+  { uuid_type, is_flat }: { uuid_type: 'String' | 'UUID'; is_flat?: true | undefined },
+): string {
   const { nested } = column;
-  if (nested !== undefined) return nestedExpression({ ...column, nested });
+  if (nested !== undefined && is_flat !== true) return nestedExpression({ ...column, nested });
   switch (column.type) {
     case 'text':
       return typed(column, 'String', textExpression(column.expression));

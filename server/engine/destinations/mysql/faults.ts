@@ -12,8 +12,8 @@ const credentials = lasting(
 const denied = lasting(
   'permission_denied',
   'The user lacks a right (%). Grant SELECT and INSERT on the table and on ' +
-    'sluice_receipts, UPDATE too for merged rows and repeats, DELETE to replace the table, CREATE where ' +
-    'the tables are to be created, DROP and ALTER beside it for a stage.',
+    'sluice_receipts, UPDATE too for merged rows and repeats, DELETE to replace the table, ' +
+    'CREATE where the tables are to be created, DROP and ALTER beside it for a stage.',
 );
 const full = passing(
   'disk_full',

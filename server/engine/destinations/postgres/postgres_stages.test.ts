@@ -70,8 +70,8 @@ test('a user who may not create tables delivers all slices in one transaction', 
   assert.deepEqual(
     refused.filter(({ status }) => status === 'failed').map(({ detail }) => detail),
     [
-      `The user may not delete rows of "${schema}"."events", and the mode replace needs that. Run ` +
-        `this as an administrator: GRANT DELETE ON "${schema}"."events" TO "postgres_writer";`,
+      `The user may not delete rows of "${schema}"."events", and the mode replace needs that. ` +
+        `Run this as an administrator: GRANT DELETE ON "${schema}"."events" TO "postgres_writer";`,
     ],
   );
   const dead = await openSink(place);
