@@ -13,6 +13,8 @@ type Exported = {
   range?: { start_at: string; end_at: string };
   include_events?: string[];
   config?: object;
+  /** Another destination than files below the prefix. */
+  destination?: object;
   timezone?: string;
 };
 
@@ -41,7 +43,10 @@ export function erasing(opened: () => Pick<DeliveringHarness, 'harness'>) {
     const { id } = await newExport(home, {
       model,
       timezone: more.timezone ?? null,
-      destination: { type: 'File', config: { prefix, include_events, ...more.config } },
+      destination: more.destination ?? {
+        type: 'File',
+        config: { prefix, include_events, ...more.config },
+      },
     });
     const url = `${projectBase(home).slice(`/api/projects/${home.project.id}/`.length)}${id}/`;
     await ask(home, 'POST', `${url}backfill/`, {
