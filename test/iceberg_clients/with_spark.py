@@ -69,7 +69,7 @@ spark.sql("ALTER TABLE lake.spark.events RENAME COLUMN name TO title")
 spark.sql("ALTER TABLE lake.spark.events ALTER COLUMN price TYPE decimal(12,2)")
 spark.sql("ALTER TABLE lake.spark.events WRITE ORDERED BY at")
 spark.sql("ALTER TABLE lake.spark.events SET TBLPROPERTIES ('read.split.target-size' = '1048576')")
-spark.sql("INSERT INTO lake.spark.events (id, title, note) VALUES (4, 'later', 'n')")
+spark.sql("INSERT INTO lake.spark.events VALUES (4, 'later', 'n', NULL, NULL, NULL)")
 seen["evolved"] = rows("SELECT id, title, note FROM lake.spark.events ORDER BY id")
 spark.sql("CALL lake.system.rewrite_data_files(table => 'spark.events')")
 spark.sql("CALL lake.system.rewrite_manifests(table => 'spark.events')")
@@ -80,7 +80,7 @@ spark.sql(
 seen["kept"] = rows("SELECT id, title, note FROM lake.spark.events ORDER BY id")
 seen["snapshots"] = spark.sql("SELECT * FROM lake.spark.events.snapshots").count()
 spark.sql("ALTER TABLE lake.spark.events CREATE BRANCH side")
-spark.sql("INSERT INTO lake.spark.events.branch_side (id) VALUES (5)")
+spark.sql("INSERT INTO lake.spark.events.branch_side VALUES (5, NULL, NULL, NULL, NULL, NULL)")
 seen["branches"] = [
     spark.sql("SELECT * FROM lake.spark.events").count(),
     spark.sql("SELECT * FROM lake.spark.events VERSION AS OF 'side'").count(),

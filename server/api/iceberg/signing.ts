@@ -1,13 +1,16 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { openLakePlace } from '../../engine/exports/lake_places/open_place.ts';
 import type { Signable } from '../../engine/exports/lake_places/lake_place.ts';
 import { objectAt, textListAt, textOf } from '../../engine/model/lake_catalog/fields.ts';
 import { LakeRefused } from '../../engine/model/lake_catalog/refusal.ts';
-import { findTable, noTable } from '../../engine/model/lake_catalog/tables.ts';
+import { findNamespace } from '../../engine/model/lake_catalog/namespaces.ts';
+import { findTable, hasTableIn, noTable } from '../../engine/model/lake_catalog/tables.ts';
+import type { LakeTable, TableName } from '../../engine/model/lake_catalog/tables.ts';
 import type { Fields } from '../../platform/fields.ts';
 import { exactBody, tableOf } from './asked.ts';
 import { lakeDoor, table_path } from './door.ts';
+import { tableLocation } from './locations.ts';
 import { rightsOn } from './table_answer.ts';
 
 /**
@@ -17,9 +20,10 @@ import { rightsOn } from './table_answer.ts';
 export function signingRoute(app: FastifyInstance, deps: Deps): void {
   app.post(`${table_path}/sign`, lakeDoor('lake:read', 200), async (request) => {
     const name = tableOf(request);
-    const table = await findTable(deps.db, request.access.team_id!, name);
-    if (table === undefined) throw noTable(name);
     const asked = signableOf(exactBody(request));
+    const table =
+      (await findTable(deps.db, request.access.team_id!, name)) ??
+      (await preparedTable(deps, request, name, asked));
     const place = await openLakePlace(deps.engine, deps.db, table.team_id, table.storage_id);
     if (place.sign === undefined)
       throw new LakeRefused(
@@ -29,6 +33,35 @@ export function signingRoute(app: FastifyInstance, deps: Deps): void {
     return { uri: asked.uri, headers: place.sign(table.location, rightsOn(request, table), asked) };
   });
 }
+
+/**
+ * The place of a table whose first commit is still to come (`stage-create`): its writer stores data
+ * before. It is the folder that the catalog has chosen, which no table has yet. Throws 404 for a
+ * request to another place, or without the right to create tables.
+ */
+async function preparedTable(
+  { db }: Deps,
+  request: FastifyRequest,
+  name: TableName,
+  { uri }: Signable,
+): Promise<Pick<LakeTable, 'team_id' | 'location' | 'storage_id' | 'takes_commits'>> {
+  const team_id = request.access.team_id!;
+  const namespace = await findNamespace(db, team_id, name.levels);
+  const uuid = own_folder.exec(uri)?.[1];
+  if (namespace === undefined || uuid === undefined) throw noTable(name);
+  const location = tableLocation(namespace.location, name.name, uuid);
+  const prepared = {
+    team_id,
+    location,
+    storage_id: namespace.batch_export_id,
+    takes_commits: true,
+  };
+  if (rightsOn(request, prepared) !== 'write' || (await hasTableIn(db, location)))
+    throw noTable(name);
+  return prepared;
+}
+
+const own_folder = /-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\//;
 
 function signableOf(sent: Fields): Signable {
   const headers = Object.entries(objectAt(sent['headers'] ?? {}, 'headers')).map(

@@ -169,6 +169,28 @@ test('where nobody gives such keys, the server signs requests for files of the t
   assert.equal((await sign('PUT', file, reader)).status, 403);
 });
 
+test('a prepared table is written by signed requests before its first commit', async () => {
+  await newTable('prepared', {});
+  const tables = `${base}/namespaces/prepared/tables`;
+  const body = { name: 'staged', schema: { type: 'struct', fields }, 'stage-create': true };
+  const staged = await home.ask('POST', tables, body, vended);
+  assert.equal(staged.status, 200, staged.text);
+  const { config, metadata } = staged.body;
+  const path = `/iceberg/${config['s3.signer.endpoint']}`;
+  const at = (location: string) =>
+    `${store.endpoint}/bucket/${location.slice('s3://bucket/'.length)}/data/a.parquet`;
+  const sign = async (uri: string, key = home.key) => {
+    const asked = { method: 'PUT', uri, region: 'us-east-1', headers: {} };
+    return (await harness.request('POST', path, { key, body: asked })).status;
+  };
+  assert.equal(await sign(at(metadata.location)), 200);
+  const { body: other } = await home.ask('GET', `${tables}/events`);
+  assert.equal(await sign(at(other.metadata.location)), 403);
+  assert.equal(await sign(`${store.endpoint}/bucket/x`), 404);
+  const reader = await harness.newKey(home.user, { scopes: ['lake:read'] });
+  assert.equal(await sign(at(metadata.location), reader), 404);
+});
+
 test('an export of another project lends its storage to nobody else', async () => {
   await newTable('lent', {});
   const { body } = await home.ask('GET', `${base}/namespaces/lent`);

@@ -17,7 +17,10 @@ export type Storage = {
 };
 
 /** The rights of the caller on the files of the table. */
-export function rightsOn({ caller }: FastifyRequest, table: LakeTable): Rights {
+export function rightsOn(
+  { caller }: FastifyRequest,
+  table: Pick<LakeTable, 'takes_commits'>,
+): Rights {
   const writes = satisfying('lake:write');
   return table.takes_commits && caller.scopes.some((one) => writes.has(one)) ? 'write' : 'read';
 }
