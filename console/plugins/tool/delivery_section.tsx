@@ -51,19 +51,25 @@ export function DeliverySection(given: Given & { is_enabled: boolean; may_change
                 </>
               )}
             </p>
-            <dl className="facts">
-              <dt>Delivered</dt>
-              <dd>{counted('delivered')}</dd>
-              <dt>Retried</dt>
-              <dd>{counted('retried')}</dd>
-              <dt>Set aside now</dt>
-              <dd>{set_aside.toLocaleString('en')}</dd>
+            <dl className="differences">
+              <Figure name="Delivered" text={counted('delivered')} />
+              <Figure name="Retried" text={counted('retried')} />
+              <Figure name="Set aside now" text={set_aside.toLocaleString('en')} />
             </dl>
             {set_aside > 0 && <SetAside {...given} />}
           </>
         )}
       </Shown>
     </Section>
+  );
+}
+
+function Figure({ name, text }: { name: string; text: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{text}</dd>
+    </div>
   );
 }
 

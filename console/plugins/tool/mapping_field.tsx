@@ -23,8 +23,8 @@ export function MappingField({
   const mappings = readMappings(text);
   const change = (next: ToolMapping[]) => setText(mappingsText(next));
   return (
-    <fieldset>
-      <legend>Mappings</legend>
+    <div role="group" aria-label="Mappings" className="together">
+      <h3>Mappings</h3>
       <p className="muted">
         A mapping says which events the tool gets, and what of them. A value is a text, a path such
         as <code>$.properties.price</code>, a text with <code>{'{{properties.price}}'}</code>, or
@@ -62,7 +62,7 @@ export function MappingField({
       <Seldom summary="Edit the mappings as JSON" is_open={mappings === undefined}>
         <LongField name={name} label="Mappings as JSON" rows={16} value={text} onChange={setText} />
       </Seldom>
-    </fieldset>
+    </div>
   );
 }
 
@@ -97,7 +97,9 @@ function OneMapping({
   const title = mapping.name ?? mapping.partnerAction;
   return (
     <Panel>
-      <h3>{title}</h3>
+      <h4>
+        <bdi>{title}</bdi>
+      </h4>
       <p className="muted">
         {action?.description ?? `There is no action ${mapping.partnerAction}.`}
       </p>
@@ -116,8 +118,13 @@ function OneMapping({
       {others.length > 0 && (
         <Seldom summary={`${others.length} more fields`}>{others.map(row)}</Seldom>
       )}
-      <Button variant="default" size="compact-sm" onClick={() => change(undefined)}>
-        Remove the mapping {title}
+      <Button
+        variant="default"
+        size="compact-sm"
+        aria-label={`Remove this mapping: ${title}`}
+        onClick={() => change(undefined)}
+      >
+        Remove this mapping
       </Button>
     </Panel>
   );
