@@ -68,13 +68,14 @@ export async function openPostgresStore({ naive = false } = {}): Promise<MergeSt
     open: async () => {
       const table_name = `merged_${(tables += 1)}`;
       const config = { ...accessTo(stores.database_url, door.port), table_name };
+      const mergeOwn = mergingNaively(pool, table_name);
       return {
         definition: postgres as unknown as DestinationDefinition,
         config,
         deps,
         encode: (rows) => Buffer.from(linesOf(rows)),
         speak: () => openPostgres(config, deps),
-        ...(naive ? { deliver: (table, rows) => mergeNaively(pool, table_name, table, rows) } : {}),
+        ...(naive ? { deliver: mergeOwn } : {}),
         close: async () => void (await pool.query(`DROP TABLE IF EXISTS ${table_name}`)),
       };
     },
@@ -90,22 +91,20 @@ export async function openPostgresStore({ naive = false } = {}): Promise<MergeSt
 }
 
 /** Any greater version wins, NULL is greater than nothing, and what is equal stays. */
-async function mergeNaively(
-  pool: pg.Pool,
-  table: string,
-  { layout, rule }: MergedTable,
-  rows: ValueRow[],
-): Promise<void> {
-  await pool.query(tableStatement(table, layout));
-  const names = layout.columns.map(({ name }) => pg.escapeIdentifier(name));
-  const sets = names.map((name) => `${name} = EXCLUDED.${name}`).join(', ');
-  const newer = rule.versions.map((name) => `EXCLUDED.${name} > t.${name}`).join(' OR ');
-  for (const row of rows)
-    await pool.query(
-      `INSERT INTO ${table} AS t VALUES (${names.map((_, index) => `$${index + 1}`).join(', ')})
-        ON CONFLICT (${rule.key.join(', ')}) DO UPDATE SET ${sets} WHERE ${newer}`,
-      row,
-    );
+function mergingNaively(pool: pg.Pool, name: string): NonNullable<MergePlace['deliver']> {
+  let created: Promise<unknown> | undefined;
+  return async ({ layout, rule }, rows) => {
+    await (created ??= pool.query(tableStatement(name, layout)));
+    const names = layout.columns.map((column) => pg.escapeIdentifier(column.name));
+    const sets = names.map((column) => `${column} = EXCLUDED.${column}`).join(', ');
+    const newer = rule.versions.map((version) => `EXCLUDED.${version} > t.${version}`).join(' OR ');
+    for (const row of rows)
+      await pool.query(
+        `INSERT INTO ${name} AS t VALUES (${names.map((_, index) => `$${index + 1}`).join(', ')})
+          ON CONFLICT (${rule.key.join(', ')}) DO UPDATE SET ${sets} WHERE ${newer}`,
+        row,
+      );
+  };
 }
 
 /** Opens a MariaDB. */

@@ -21,7 +21,7 @@ import { checkClickHouse } from './check.ts';
 import { clickhouse } from './clickhouse.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { clickHouseError } from './faults.ts';
-import { keyClauses, sortingColumns } from './table.ts';
+import { keyClauses, sortingColumns } from './table_keys.ts';
 import {
   openAroundTests,
   deps,
