@@ -178,7 +178,7 @@ function kindOf(name: string): string {
 async function newFile(commit: number) {
   const { clickhouse } = exporting.harness.deps;
   const from_ms = began_ms + (commit - 1) * step_ms;
-  const { expressions, format, settings } = selectParquet(columns, 'zstd');
+  const { expressions, format, settings } = selectParquet(columns, { compression: 'zstd' });
   const { stream } = await clickhouse.exec({
     query: `SELECT ${expressions} FROM (SELECT
         toUUID(concat('00000000-0000-4000-8000-', leftPad(hex(number), 12, '0'))) AS uuid,

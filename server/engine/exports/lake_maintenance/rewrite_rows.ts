@@ -39,7 +39,7 @@ const expressions: Partial<Record<ColumnType, (text: string) => string>> = {
  * Blocks of the table are whole granules, and a row group takes up to twice its size: so that it is
  * never larger than those of exports (50,000 rows), which the reader asks for.
  */
-const group_settings = { max_block_size: '16384', output_format_parquet_row_group_size: 20_000 };
+const group_settings = { max_block_size: '16384', output_format_parquet_row_group_size: '20000' };
 
 /** A data file to read, with the rows that its manifest says. */
 export type SourceFile = { path: string; records: number };
@@ -140,7 +140,7 @@ async function written(
   const records = Number(row!.count);
   if (records === 0) return { records, file: undefined };
   const columns = schema.fields.map(columnOf);
-  const { expressions: selected, format, settings } = selectParquet(columns, 'zstd');
+  const { expressions: selected, format, settings } = selectParquet(columns, { compression: 'zstd' });
   const stream = await streamAnswer(
     clickhouse,
     {

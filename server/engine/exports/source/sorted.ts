@@ -16,7 +16,7 @@ export function sorted(
   if (order.length === 0) return reading;
   const words = order.map(({ column, is_descending }) => {
     const index = columns.findIndex(({ name }) => name === column);
-    const value = typedValue(columns[index]!, index, 'String');
+    const value = typedValue(columns[index]!, index, { uuid_type: 'String' });
     return `${value} ${is_descending ? 'DESC' : 'ASC'} NULLS LAST`;
   });
   return {

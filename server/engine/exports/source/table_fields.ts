@@ -17,7 +17,7 @@ export function fieldExpression(
   const index = columns.findIndex(({ name }) => name === column);
   const found = columns[index];
   if (found === undefined) throw new Error(`The export has no column ${column}.`);
-  const value = typedValue(found, index, 'String');
+  const value = typedValue(found, index, { uuid_type: 'String' });
   const text = `toString(${partText(found, transform, `assumeNotNull(${value})`)})`;
   return found.nullable ? `if(isNull(${value}), NULL, ${text})` : text;
 }
