@@ -1,9 +1,10 @@
 // Exports to an Iceberg table while workers die, answers to commits are lost, PyIceberg (PyPI)
 // writes to the same table and compacts it; then reads the table and compares each row. npm run
 // lake_faults [-- --seed 7 --kills 1000 --answers 1000 --conflicts 1000 --compactions 100 --runs 60
-// --catalog both --python python3 --minutes 600]. Kills are fault points in this process: a dead
-// worker makes no further call, and its requests go on. The other catalog is our own, asked by its
-// REST routes. --naive commits there as writers do that name no delivery, which fails.
+// --catalog both --python python3 --minutes 600]; minutes are those of each catalog. Kills are
+// fault points in this process: a dead worker makes no further call, and its requests go on. The
+// other catalog is our own, asked by its REST routes. --naive commits there as writers do that name
+// no delivery, which fails.
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import sql from 'sql-template-tag';
@@ -38,7 +39,6 @@ const draw = drawsOf(options.seed);
 const kills_per_run_max = 3;
 const boundaries_max = 60;
 const attempts_max = 14;
-const until = Date.now() + options.minutes * 60_000;
 const exporting = await openQueryHarness({ watch: false });
 const writer = await startWriter(options.python);
 const faults: string[] = [];
@@ -59,6 +59,7 @@ try {
 
 /** Strikes one catalog after the other, a table at a time, until all faults were had. */
 async function strike(kind: Kind, uri: string): Promise<void> {
+  const until = Date.now() + options.minutes * 60_000;
   const began = performance.now();
   const done: Counts = { kills: 0, answers: 0, conflicts: 0, compactions: 0 };
   const isDone = () =>
