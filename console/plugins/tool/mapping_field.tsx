@@ -76,7 +76,9 @@ function OneMapping({
   change: (next: ToolMapping | undefined) => void;
 }) {
   const action = tool.actions[mapping.partnerAction];
-  const fields = Object.entries(action?.fields ?? {});
+  const fields = Object.entries(action?.fields ?? {}).filter(
+    ([, { unsafe_hidden }]) => unsafe_hidden !== true,
+  );
   const isShown = ([key, { required }]: (typeof fields)[number]) =>
     required === true || key in mapping.mapping;
   const put = (key: string, text: string) => {
@@ -103,21 +105,23 @@ function OneMapping({
       <p className="muted">
         {action?.description ?? `There is no action ${mapping.partnerAction}.`}
       </p>
-      <TextInput
-        label="Name of the mapping"
-        value={title}
-        onChange={({ currentTarget }) => change({ ...mapping, name: currentTarget.value })}
-      />
-      <TextInput
-        label="Events"
-        description={'A filter, such as type = "track" and event = "Order Completed"'}
-        value={mapping.subscribe}
-        onChange={({ currentTarget }) => change({ ...mapping, subscribe: currentTarget.value })}
-      />
-      {fields.filter(isShown).map(row)}
-      {others.length > 0 && (
-        <Seldom summary={`${others.length} more fields`}>{others.map(row)}</Seldom>
-      )}
+      <div className="together">
+        <TextInput
+          label="Name of the mapping"
+          value={title}
+          onChange={({ currentTarget }) => change({ ...mapping, name: currentTarget.value })}
+        />
+        <TextInput
+          label="Events"
+          description={'A filter, such as type = "track" and event = "Order Completed"'}
+          value={mapping.subscribe}
+          onChange={({ currentTarget }) => change({ ...mapping, subscribe: currentTarget.value })}
+        />
+        {fields.filter(isShown).map(row)}
+        {others.length > 0 && (
+          <Seldom summary={`${others.length} more fields`}>{others.map(row)}</Seldom>
+        )}
+      </div>
       <Button
         variant="default"
         size="compact-sm"
