@@ -1,6 +1,6 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import type { ToolDefinition, ToolMapping } from '../../../server/engine/plugins/tools/tool.ts';
+import type { ToolFile, ToolMapping } from '../../../server/api/plugins/schema.ts';
 import { LongField } from '../../form/long_field.tsx';
 import { Panel } from '../../page/panel.tsx';
 import { Seldom } from '../../page/section.tsx';
@@ -13,7 +13,7 @@ export function MappingField({
   stored,
 }: {
   name: string;
-  tool: ToolDefinition;
+  tool: ToolFile;
   stored: string | undefined;
 }) {
   const { presets, templates } = tool;
@@ -72,7 +72,7 @@ function OneMapping({
   change,
 }: {
   mapping: ToolMapping;
-  tool: ToolDefinition;
+  tool: ToolFile;
   change: (next: ToolMapping | undefined) => void;
 }) {
   const action = tool.actions[mapping.partnerAction];
