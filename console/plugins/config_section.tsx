@@ -1,7 +1,6 @@
 import { useEffect, useState } from 'react';
 import type { PluginConfigRow } from '../../server/api/plugin_configs/schema.ts';
-import type { PluginRow } from '../../server/api/plugins/schema.ts';
-import type { ToolDefinition } from '../../server/engine/plugins/tools/tool.ts';
+import type { PluginRow, ToolFile } from '../../server/api/plugins/schema.ts';
 import { BoxField, isTicked } from '../form/box_field.tsx';
 import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
@@ -79,7 +78,7 @@ function Fields({
   place: { project_id },
   config,
   tool,
-}: Given & { config: PluginConfigRow | undefined; tool: ToolDefinition | undefined }) {
+}: Given & { config: PluginConfigRow | undefined; tool: ToolFile | undefined }) {
   const done = useDone();
   const { config_schema } = runIn(plugin, config);
   const fields = settingFields(config_schema);

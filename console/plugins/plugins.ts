@@ -82,9 +82,11 @@ export function catalogue(organization_id: string, collection: Collection) {
   );
 }
 
-/** Reads the metrics of a plugin in a project. */
+/** Reads the metrics of a plugin in a project: as lively as its log. */
 export function pluginMetrics(project_id: string, id: number) {
-  return reading(pathTo(`${configs}:id/metrics/`, { project_id, id }, { limit: 1000 }));
+  return reading(pathTo(`${configs}:id/metrics/`, { project_id, id }, { limit: 1000 }), {
+    is_busy: () => true,
+  });
 }
 
 /** The files of a plugin. */

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { SyntheticEvent } from 'react';
 import type { PluginConfigRow } from '../../server/api/plugin_configs/schema.ts';
-import type { ToolDefinition } from '../../server/engine/plugins/tools/tool.ts';
+import type { ToolFile } from '../../server/api/plugins/schema.ts';
 import { ChoiceField, SecretField, TextField } from '../form/fields.tsx';
 import { LongField } from '../form/long_field.tsx';
 import { readValues } from '../form/values.ts';
@@ -35,7 +35,7 @@ export function SettingInput({
   field: SettingField;
   config: PluginConfigRow | undefined;
   /** The tool that the plugin is, if it is one. */
-  tool?: ToolDefinition | undefined;
+  tool?: ToolFile | undefined;
 }) {
   const isStored = config?.secret_keys.includes(key) === true;
   const hints = [is_required && 'Required.', hint, is_secret && isStored && 'Empty: it stays.'];

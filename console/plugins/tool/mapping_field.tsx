@@ -1,6 +1,6 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import type { ToolDefinition, ToolMapping } from '../../../server/engine/plugins/tools/tool.ts';
+import type { ToolFile, ToolMapping } from '../../../server/api/plugins/schema.ts';
 import { LongField } from '../../form/long_field.tsx';
 import { Panel } from '../../page/panel.tsx';
 import { Seldom } from '../../page/section.tsx';
@@ -13,7 +13,7 @@ export function MappingField({
   stored,
 }: {
   name: string;
-  tool: ToolDefinition;
+  tool: ToolFile;
   stored: string | undefined;
 }) {
   const { presets, templates } = tool;
@@ -72,11 +72,13 @@ function OneMapping({
   change,
 }: {
   mapping: ToolMapping;
-  tool: ToolDefinition;
+  tool: ToolFile;
   change: (next: ToolMapping | undefined) => void;
 }) {
   const action = tool.actions[mapping.partnerAction];
-  const fields = Object.entries(action?.fields ?? {});
+  const fields = Object.entries(action?.fields ?? {}).filter(
+    ([, { unsafe_hidden }]) => unsafe_hidden !== true,
+  );
   const isShown = ([key, { required }]: (typeof fields)[number]) =>
     required === true || key in mapping.mapping;
   const put = (key: string, text: string) => {
@@ -103,21 +105,23 @@ function OneMapping({
       <p className="muted">
         {action?.description ?? `There is no action ${mapping.partnerAction}.`}
       </p>
-      <TextInput
-        label="Name of the mapping"
-        value={title}
-        onChange={({ currentTarget }) => change({ ...mapping, name: currentTarget.value })}
-      />
-      <TextInput
-        label="Events"
-        description={'A filter, such as type = "track" and event = "Order Completed"'}
-        value={mapping.subscribe}
-        onChange={({ currentTarget }) => change({ ...mapping, subscribe: currentTarget.value })}
-      />
-      {fields.filter(isShown).map(row)}
-      {others.length > 0 && (
-        <Seldom summary={`${others.length} more fields`}>{others.map(row)}</Seldom>
-      )}
+      <div className="together">
+        <TextInput
+          label="Name of the mapping"
+          value={title}
+          onChange={({ currentTarget }) => change({ ...mapping, name: currentTarget.value })}
+        />
+        <TextInput
+          label="Events"
+          description={'A filter, such as type = "track" and event = "Order Completed"'}
+          value={mapping.subscribe}
+          onChange={({ currentTarget }) => change({ ...mapping, subscribe: currentTarget.value })}
+        />
+        {fields.filter(isShown).map(row)}
+        {others.length > 0 && (
+          <Seldom summary={`${others.length} more fields`}>{others.map(row)}</Seldom>
+        )}
+      </div>
       <Button
         variant="default"
         size="compact-sm"

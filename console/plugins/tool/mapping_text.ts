@@ -1,4 +1,4 @@
-import type { ToolMapping } from '../../../server/engine/plugins/tools/tool.ts';
+import type { ToolMapping } from '../../../server/api/plugins/schema.ts';
 
 /**
  * A value of a mapping as people write it: `$.` and a path, a text with `{{...}}`, a plain text, or

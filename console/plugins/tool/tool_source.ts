@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import type { PluginRow } from '../../../server/api/plugins/schema.ts';
-import type { ToolDefinition } from '../../../server/engine/plugins/tools/tool.ts';
+import type { PluginRow, ToolFile } from '../../../server/api/plugins/schema.ts';
 import { sourceOf } from '../plugins.ts';
 import type { Place } from '../plugins.ts';
 
@@ -23,6 +22,6 @@ export function useTool(plugin: PluginRow, { organization_id, collection }: Plac
   return {
     is_read: !wanted || !isPending,
     files: data?.source,
-    tool: text === undefined ? undefined : (JSON.parse(text) as ToolDefinition),
+    tool: text === undefined ? undefined : (JSON.parse(text) as ToolFile),
   };
 }

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Static, TSchema } from 'typebox';
+import type { ToolDefinition } from '../../engine/plugins/tools/tool.ts';
 import type { PluginType } from '../../engine/plugins/plugin.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
@@ -258,6 +259,11 @@ export const CatalogueItem = Type.Object(
   },
   { title: 'PluginCatalogueItem' },
 );
+
+/** The content of `destination.json`, the file of a plugin that makes it a tool. */
+export type ToolFile = ToolDefinition;
+/** What an event becomes at a tool. */
+export type ToolMapping = ToolFile['presets'][number];
 
 /** The query parameters of the catalogue. */
 export const CatalogueQuery = Type.Object({

@@ -1,3 +1,4 @@
+import { counted } from '../../../platform/counted.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
 import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
 import { mappingName } from '../tools/mappings.ts';
@@ -56,5 +57,5 @@ export async function resendSetAside(
       await setAside(db, config_id, { event, mapping: row.mapping, status, reason });
     }
   }
-  log.write('INFO', `Sent ${sent} events again; the tool refused ${left} once more.`);
+  log.write('INFO', `Sent ${counted(sent, 'event')} again; the tool refused ${left} once more.`);
 }

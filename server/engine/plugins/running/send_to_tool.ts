@@ -32,7 +32,7 @@ export async function sendToTool(
     if (done.has(name)) continue;
     const outcome = await outcomeOf(tool, event, mapping, signal);
     if ('reason' in outcome) {
-      decide(tool, outcome);
+      decide(tool, outcome, running.clock.now());
       const reason = log.mask(outcome.reason);
       await setAside(running.db, lease.config_id, {
         event,
@@ -74,7 +74,7 @@ async function outcomeOf(
 }
 
 /** Returns if the event is to be set aside; throws what else is to happen. */
-function decide(tool: LoadedTool, outcome: Failed): void {
+function decide(tool: LoadedTool, outcome: Failed, now_ms: number): void {
   const { kind, status, reason } = outcome;
   if (kind === 'refused') return;
   if (kind === 'denied')
@@ -86,15 +86,13 @@ function decide(tool: LoadedTool, outcome: Failed): void {
   const isAlone = tool.turn.failures >= failures_alone_max && tool.turn.has_passed;
   // Where only the pace is wrong, nothing is wrong with the event.
   if (isAlone && status !== 429) return;
-  throw new ToolRetryError(reason, secondsOf(outcome.retry_after));
+  throw new ToolRetryError(reason, secondsOf(outcome.retry_after, now_ms));
 }
 
 /** Reads a Retry-After: seconds, or a date. */
-function secondsOf(text: string | null): number | undefined {
+function secondsOf(text: string | null, now_ms: number): number | undefined {
   if (text === null) return undefined;
-  const seconds = /^\d+$/.test(text.trim())
-    ? Number(text)
-    : (Date.parse(text) - Date.now()) / 1_000;
+  const seconds = /^\d+$/.test(text.trim()) ? Number(text) : (Date.parse(text) - now_ms) / 1_000;
   return Number.isFinite(seconds)
     ? Math.min(Math.max(Math.ceil(seconds), 1), retry_seconds_max)
     : undefined;

@@ -1,8 +1,9 @@
 import type { ConfigField } from '../plugin.ts';
 import type { ToolField } from './tool.ts';
 
-/** The setting that holds the mappings, and the one that lets names with `$` out. */
+/** The setting that holds the mappings. */
 export const mappings_key = 'mappings';
+/** The setting that lets names with `$` out. */
 export const dollar_key = 'dollar_properties';
 const dollar_choices = ['leave out', 'send'];
 

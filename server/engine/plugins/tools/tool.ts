@@ -15,6 +15,8 @@ export type ToolField = {
   multiple?: boolean;
   choices?: (string | { value: string; label: string })[];
   default?: unknown;
+  /** Of no use to people. */
+  unsafe_hidden?: boolean;
   depends_on?: { match?: 'any' | 'all'; conditions: ToolCondition[] };
 };
 type ToolCondition = { fieldKey: string; operator: 'is' | 'is_not'; value: unknown };

@@ -55,7 +55,8 @@ function byStatus(status: number, reason: string, seen: Seen): ToolOutcome {
 
 /** The sentence with the answer of the other side, which says more. */
 function said(message: string, { status, text }: Seen): string {
-  return status === undefined || status < 400 ? message : `${message} (${status}): ${text}`;
+  if (status === undefined || status < 400) return message;
+  return text === '' ? `${message} (${status})` : `${message} (${status}): ${text}`;
 }
 
 function failed(
