@@ -87,7 +87,7 @@ seen["branches"] = [
 ]
 spark.sql("CREATE TABLE lake.spark.copied USING iceberg AS SELECT id FROM lake.spark.events")
 seen["copied"] = spark.table("lake.spark.copied").count()
-spark.sql("ALTER TABLE lake.spark.copied RENAME TO lake.spark.renamed")
+spark.sql("ALTER TABLE lake.spark.copied RENAME TO spark.renamed")
 seen["tables"] = sorted(row.tableName for row in spark.sql("SHOW TABLES IN lake.spark").collect())
 spark.sql("DROP TABLE lake.spark.renamed PURGE")
 spark.sql("DROP TABLE lake.spark.events PURGE")
