@@ -1,3 +1,4 @@
+// Length: one campaign, whose tables and readers belong together.
 // Exports generated rows of every type to an Iceberg table and lets DuckDB, PyIceberg, polars and
 // Spark (PyPI, Maven Central) read it, by its metadata file and through our catalog:
 // npm run lake [-- --python python3 --seed 1 --hours 3 --events 500 --reader spark].
@@ -290,7 +291,7 @@ function differences(rows: Row[], wanted: Row[]): string[] {
   return found.slice(0, 5);
 }
 
-/** Fetches the jar by which Spark reads Iceberg. Without mvn it stays away, and Spark is skipped. */
+/** Fetches the jar by which Spark reads Iceberg. Without mvn Spark is skipped. */
 async function fetchJar(): Promise<void> {
   if (existsSync(jar) || spawnSync('mvn', ['-version']).status !== 0) return;
   const artifact = `org.apache.iceberg:${jar_name}:${jar_version}`;

@@ -1,3 +1,4 @@
+// Length: one list, with the places of every destination.
 import ssh2 from 'ssh2';
 import { own_keys } from '../people/rsa_keys.ts';
 

@@ -131,13 +131,11 @@ function requireGeneration(
 ): void {
   if (generation === undefined) return;
   const own = lastDeliveryKey(batch_export_id);
+  const why = 'it has rows of another export, and replacing it would remove them.';
+  const said = unsuitable(world, why);
   const others = lastDeliveryKey('');
   if (Object.keys(properties).some((key) => key.startsWith(others) && key !== own))
-    throw new NonRetryableError(
-      'table_shared',
-      `${unsuitable(world, 'it has rows of another export, and replacing it would remove them.').message} ` +
-        'Export to another table.',
-    );
+    throw new NonRetryableError('table_shared', `${said.message} Export to another table.`);
   if ((properties[generationKey(batch_export_id)] ?? '') > generation) throw supersededError();
 }
 

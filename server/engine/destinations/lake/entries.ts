@@ -43,7 +43,7 @@ const ids = {
   bytes: 104,
 } as const;
 
-/** What a list says of a manifest, as far as its entries inherit it. */
+/** The parts of a listed manifest that its entries inherit. */
 export type Inherited = Pick<
   ListedManifest,
   'sequence_number' | 'added_snapshot_id' | 'partition_spec_id'

@@ -1,3 +1,4 @@
+// Length: what a snapshot may change is told by one table of changes after the other.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { writeExactJson } from '../../../platform/exact_json.ts';
@@ -77,6 +78,8 @@ function memory() {
   return { files, stored };
 }
 
+const states = ['existing', 'added', 'deleted'];
+
 /** A table in memory that takes one change after the other. */
 function openTable(first: TableState = table()) {
   const { files, stored } = memory();
@@ -106,7 +109,7 @@ function openTable(first: TableState = table()) {
       listed().map((one) =>
         entriesOf(one).entries.map(
           ({ path, status, snapshot_id: id, sequence_number, file_sequence_number }) =>
-            `${path.replace(/.*\/(.*)\.parquet/, '$1')} ${['existing', 'added', 'deleted'][status]} ` +
+            `${path.replace(/.*\/(.*)\.parquet/, '$1')} ${states[status]} ` +
             `by ${id} at ${sequence_number}/${file_sequence_number}`,
         ),
       ),
@@ -393,7 +396,7 @@ test('a change that was prepared follows another commit without reading again', 
   ]);
 });
 
-test('files of several specs have a manifest each, with the bounds of their partitions', async () => {
+test('files of several specs have a manifest each, with bounds of partitions', async () => {
   const fields = [
     { 'source-id': 2, 'field-id': 1000, name: 'timestamp_day', transform: 'day' },
     { 'source-id': 1, 'field-id': 1001, name: 'uuid', transform: 'identity' },

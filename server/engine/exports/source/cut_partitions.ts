@@ -25,7 +25,7 @@ type PartitionRow = {
   bytes: string | number;
 };
 
-/** How rows are cut: by which parts, of which columns, and whether a part stays whole. */
+/** The parts by which rows of these columns are cut; `is_whole`: a part is one slice. */
 export type Cut = { parting: Parting; columns: readonly Column[]; is_whole?: boolean };
 
 /**

@@ -2,13 +2,13 @@
  * The program behind a scratch engine: chDB in a folder of its own, for queries over files. Runs
  * the SQL of each message and answers with its text or its fault. Ends when its parent is gone.
  */
-import { openEngine } from './session.ts';
-import { faultOf } from './session.ts';
+import { faultOf, openEngine } from './session.ts';
 import { lowerPriority } from '../../processes/process_priority.ts';
 import { engine_niceness, large_answer_niceness } from './orders.ts';
 
-/** The question of a parent, and the answer to it. */
+/** The question of a parent. */
 export type ScratchQuestion = { sql: string };
+/** The answer to it. */
 export type ScratchAnswer = { text: string } | { fault: string };
 
 const [folder = '', memory = ''] = process.argv.slice(2);

@@ -186,8 +186,8 @@ function requirePartsOfKey({ world, delivery }: Opened, fields: readonly TableFi
   if (other !== undefined)
     throw unsuitable(
       world,
-      `it is partitioned by "${other.column}", which is not in \`primary_key\`, so rows of one key ` +
-        'may lie in several partitions. Merge into another table.',
+      `it is partitioned by "${other.column}", which is not in \`primary_key\`, so rows of one ` +
+        'key may lie in several partitions. Merge into another table.',
     );
 }
 
