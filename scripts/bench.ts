@@ -77,6 +77,14 @@ const benches: Record<string, Bench> = {
     quick: false,
   },
   console_map: { what: "drawing the console's map of 200,000 slots", quick: [] },
+  merges: {
+    what: 'a change of 1 % of a large table by merge, beside statements written by hand',
+    quick: ['--rows', '200000', '--rounds', '1'],
+  },
+  group_columns: {
+    what: 'the columns of groups in an insert of events',
+    quick: ['--batches', '10', '--rounds', '1'],
+  },
   query: { what: 'a query of the query language, parsed and resolved', quick: [] },
   hostile_answers: {
     what: 'how long pages of the largest records hold the event loop',
