@@ -70,20 +70,7 @@ export function faultyEngine(
       row: between(db.row),
       rows: between(db.rows),
       run: between(db.run),
-      transaction: between(async <Result>(work: (tx: Transaction) => Promise<Result>) => {
-        let answer: Answer | undefined;
-        const result = await db.transaction(async (tx) => {
-          const done = await work(tx);
-          const isCommit = await tx.row(sql`SELECT 1 FROM lake_snapshots
-            WHERE xmin = pg_current_xact_id()::xid LIMIT 1`);
-          answer = isCommit === undefined ? undefined : next();
-          if (answer === 'lost before') throw new Error('The connection broke before the COMMIT.');
-          boundary();
-          return done;
-        });
-        if (answer !== undefined) throw new Error('The answer to the COMMIT is lost.');
-        return result;
-      }) as typeof db.transaction,
+      transaction: between(losing(db, next, boundary)) as typeof db.transaction,
     },
     outbound: {
       ...outbound,
@@ -91,10 +78,28 @@ export function faultyEngine(
         isCommitOf(init)
           ? commit(outbound.fetch, url, init, faults, next)
           : outbound.fetch(url, init),
-      ) as Fetch,
+      ),
     },
   };
   return { engine: own, struck };
+}
+
+/** A transaction that may lose its answer if it commits to a table, and dies before its COMMIT. */
+function losing(db: Engine['db'], next: () => Answer | undefined, boundary: () => void) {
+  return async (work: (tx: Transaction) => Promise<unknown>): Promise<unknown> => {
+    let answer: Answer | undefined;
+    const result = await db.transaction(async (tx) => {
+      const done = await work(tx);
+      const isCommit = await tx.row(sql`SELECT 1 FROM lake_snapshots
+        WHERE xmin = pg_current_xact_id()::xid LIMIT 1`);
+      answer = isCommit === undefined ? undefined : next();
+      if (answer === 'lost before') throw new Error('The connection broke before the COMMIT.');
+      boundary();
+      return done;
+    });
+    if (answer !== undefined) throw new Error('The answer to the COMMIT is lost.');
+    return result;
+  };
 }
 
 function isCommitOf(init: Parameters<Fetch>[1]): boolean {
@@ -134,7 +139,7 @@ export async function settleLate(): Promise<void> {
 /** A commit as a writer sends it that takes another id each time and names no delivery. */
 function naive(init: NonNullable<Parameters<Fetch>[1]>) {
   type Update = { action: string; snapshot?: Record<string, unknown> } & Record<string, unknown>;
-  const body = parseExactJson(String(init.body)) as { updates: Update[] };
+  const body = parseExactJson(init.body as string) as { updates: Update[] };
   const id = newSnapshotId();
   const updates = body.updates
     .filter(({ action }) => action !== 'set-properties')

@@ -84,7 +84,7 @@ function withSwap(
 ): DestinationDeps {
   let is_struck = false;
   const fetch: DestinationDeps['outbound']['fetch'] = (url, init) => {
-    const target = (init?.headers as Record<string, string>)['x-amz-target'];
+    const target = ((init?.headers ?? {}) as Record<string, string>)['x-amz-target'];
     const send = () => deps.outbound.fetch(url, init);
     if (target !== 'AWSGlue.UpdateTable' || is_struck) return send();
     is_struck = true;

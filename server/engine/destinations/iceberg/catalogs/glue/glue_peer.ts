@@ -62,7 +62,7 @@ async function load({ ask, storage, database, table }: Opened): Promise<Loaded |
   const text = metadata_location.endsWith('.gz.metadata.json')
     ? (await promisify(gunzip)(bytes)).toString()
     : bytes.toString();
-  const version = String((found as Record<string, unknown>)['VersionId'] ?? '');
+  const version = textOf(found, 'VersionId');
   return {
     metadata: parseExactJson(text) as Loaded['metadata'],
     storage: {},
@@ -160,11 +160,15 @@ async function createDatabase(opened: Opened): Promise<void> {
   if (!isOf(answer, 'AlreadyExistsException')) requireDone(answer);
 }
 
+/** The field of an answer as text; empty if it has none. */
+function textOf(fields: unknown, name: string): string {
+  const value = isFields(fields) ? fields[name] : undefined;
+  return typeof value === 'string' ? value : '';
+}
+
 /** The name of the fault may have a namespace before it, or an address behind it. */
 function isOf({ status, fields }: Answer, ...names: string[]): boolean {
-  const type = String(fields['__type'] ?? '')
-    .replace(/^.*#/, '')
-    .replace(/:.*$/, '');
+  const type = textOf(fields, '__type').replace(/^.*#/, '').replace(/:.*$/, '');
   return status >= 400 && names.includes(type);
 }
 

@@ -40,7 +40,7 @@ export async function openPaths(config: CatalogConfig, client: RestClient): Prom
   const below = `${base}/v1/${prefix === '' ? '' : `${prefix}/`}`;
   const at = (path: string) => {
     const found = new URL(below + path);
-    if (!found.href.startsWith(`${new URL(`${base}/v1/`).href}`))
+    if (!found.href.startsWith(new URL(`${base}/v1/`).href))
       throw new NonRetryableError(
         'redirect_refused',
         'The configuration of the catalog leads to another address. Set catalog_uri to it.',
