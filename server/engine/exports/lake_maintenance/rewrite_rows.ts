@@ -140,7 +140,11 @@ async function written(
   const records = Number(row!.count);
   if (records === 0) return { records, file: undefined };
   const columns = schema.fields.map(columnOf);
-  const { expressions: selected, format, settings } = selectParquet(columns, { compression: 'zstd' });
+  const {
+    expressions: selected,
+    format,
+    settings,
+  } = selectParquet(columns, { compression: 'zstd' });
   const stream = await streamAnswer(
     clickhouse,
     {
