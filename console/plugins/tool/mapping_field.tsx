@@ -76,9 +76,7 @@ function OneMapping({
   change: (next: ToolMapping | undefined) => void;
 }) {
   const action = tool.actions[mapping.partnerAction];
-  const fields = Object.entries(action?.fields ?? {}).filter(
-    ([, { unsafe_hidden }]) => unsafe_hidden !== true,
-  );
+  const fields = shownFields(action);
   const isShown = ([key, { required }]: (typeof fields)[number]) =>
     required === true || key in mapping.mapping;
   const put = (key: string, text: string) => {
@@ -86,11 +84,11 @@ function OneMapping({
     const value = readValue(text);
     change({ ...mapping, mapping: value === undefined ? others : { ...others, [key]: value } });
   };
-  const row = ([key, { label, description, required }]: (typeof fields)[number]) => (
+  const row = ([key, field]: (typeof fields)[number]) => (
     <ValueInput
       key={key}
-      label={`${label ?? key}${required === true ? ' (required)' : ''}`}
-      hint={description}
+      label={`${field.label ?? key}${field.required === true ? ' (required)' : ''}`}
+      hint={field.description}
       value={mapping.mapping[key]}
       change={(text) => put(key, text)}
     />
@@ -122,15 +120,28 @@ function OneMapping({
           <Seldom summary={`${others.length} more fields`}>{others.map(row)}</Seldom>
         )}
       </div>
-      <Button
-        variant="default"
-        size="compact-sm"
-        aria-label={`Remove this mapping: ${title}`}
-        onClick={() => change(undefined)}
-      >
-        Remove this mapping
-      </Button>
+      <RemoveButton title={title} remove={() => change(undefined)} />
     </Panel>
+  );
+}
+
+/** The fields of an action that a person fills in, with their keys. */
+function shownFields(action: ToolFile['actions'][string] | undefined) {
+  return Object.entries(action?.fields ?? {}).filter(
+    ([, { unsafe_hidden }]) => unsafe_hidden !== true,
+  );
+}
+
+function RemoveButton({ title, remove }: { title: string; remove: () => void }) {
+  return (
+    <Button
+      variant="default"
+      size="compact-sm"
+      aria-label={`Remove this mapping: ${title}`}
+      onClick={remove}
+    >
+      Remove this mapping
+    </Button>
   );
 }
 

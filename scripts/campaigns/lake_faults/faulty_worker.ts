@@ -24,7 +24,7 @@ export type AttemptFaults = {
   is_naive: boolean;
 };
 
-/** What came of them. */
+/** The faults that struck an attempt. */
 export type Struck = { killed: boolean; answers: number };
 
 class Killed extends Error {}

@@ -48,7 +48,7 @@ export async function newLakeTable(
     distinct_id,
   }: { hours: number; events?: number; distinct_id?: (n: number) => string },
 ): Promise<TestTable & { home: Awaited<ReturnType<QueryHarness['harness']['newOrganization']>> }> {
-  const { harness, folder } = exporting;
+  const { harness } = exporting;
   const home = await harness.newOrganization();
   await exporting.insert(
     home,
@@ -67,7 +67,15 @@ export async function newLakeTable(
   );
   const runs = await exporting.runAll(export_id);
   assert.deepEqual([...new Set(runs.map(({ status }) => status))], ['Completed']);
-  const team_id = home.project.id;
+  return { ...(await openTestTable(exporting, home.project.id, export_id)), home };
+}
+
+/** Opens the only table of a project. */
+async function openTestTable(
+  { harness, folder }: QueryHarness,
+  team_id: number,
+  export_id: string,
+): Promise<TestTable> {
   const { db, engine } = harness.deps;
   const { id } = (await db.row<{ id: string }>(
     sql`SELECT id FROM lake_tables WHERE team_id = ${team_id}`,
@@ -94,7 +102,6 @@ export async function newLakeTable(
     return all;
   };
   return {
-    home,
     export_id,
     team_id,
     id,

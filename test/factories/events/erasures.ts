@@ -49,10 +49,7 @@ export function erasing(opened: () => Pick<DeliveringHarness, 'harness'>) {
       },
     });
     const url = `${projectBase(home).slice(`/api/projects/${home.project.id}/`.length)}${id}/`;
-    await ask(home, 'POST', `${url}backfill/`, {
-      ...range,
-      mode: 'all',
-    });
+    await ask(home, 'POST', `${url}backfill/`, { ...range, mode: 'all' });
     await until(
       () => ask(home, 'GET', `${url}backfills/`),
       ({ results }) => results.every((one: { status: string }) => one.status === 'Completed'),

@@ -20,7 +20,7 @@ export function folderOfErasure(folder: string, { run_id }: Delivery): string {
 }
 
 /** Returns true if this run has taken the rows out of the table. */
-export function isErased(state: State, delivery: Delivery): boolean {
+function isErased(state: State, delivery: Delivery): boolean {
   const txn = state.txns.get(erasureIdOf(delivery));
   return txn !== undefined && Number(txn.version) === numberOf(delivery.run_id);
 }

@@ -5,7 +5,7 @@ import { openGoogleClient } from './client.ts';
 import type { GoogleClient } from './client.ts';
 import { endpointOf, readServiceAccount } from './config.ts';
 import type { GcsConfig } from './config.ts';
-import { gcs_faults, isTaken, unlessMissing } from './faults.ts';
+import { gcs_faults, unlessMissing, unlessTaken } from './faults.ts';
 import { mark_name, openUploads } from './uploads.ts';
 
 /** A client and what all its calls need. */
@@ -50,15 +50,7 @@ function objectsOf(
     find: async () =>
       void (await client.text({ method: 'GET', path: `${objects}?maxResults=1`, signal })),
     put: (key, content) => put(key, content),
-    putNew: async (key, content) => {
-      try {
-        await put(key, content, '&ifGenerationMatch=0');
-        return true;
-      } catch (error) {
-        if (isTaken(error)) return false;
-        throw error;
-      }
-    },
+    putNew: (key, content) => unlessTaken(() => put(key, content, '&ifGenerationMatch=0')),
     read: (key) =>
       unlessMissing(() =>
         client.stream({ method: 'GET', path: `${pathOf(key)}?alt=media`, signal }),

@@ -134,9 +134,17 @@ export const gcs_faults: StoreFaults = {
   isUnavailable: (error) => [403, 405, 501].includes(statusOf(error) ?? 0),
 };
 
-/** True when Google refuses a conditional write, because there is an object of this name. */
-export function isTaken(error: unknown): boolean {
-  return statusOf(error) === 412;
+/**
+ * Returns true if `work` wrote an object, and false if Google refuses, because there is one of this name.
+ */
+export async function unlessTaken(work: () => Promise<void>): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    if (statusOf(error) === 412) return false;
+    throw error;
+  }
 }
 
 /**

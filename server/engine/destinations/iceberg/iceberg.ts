@@ -56,8 +56,7 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
     layoutViolations,
     tableParts: (config, delivery, given) =>
       partsOf(placeOf(places, config), config, delivery, given),
-    // A merge sorts the rows of both sides itself.
-    sortedBy: (config, delivery) => (isMerging(delivery) ? [] : sortedBy(config, delivery)),
+    sortedBy: sliceOrder,
     open: async (config, delivery, deps) => {
       const place = placeOf(places, config);
       const world = await openWorld(place, config, delivery.team_id, deps, delivery);
@@ -95,6 +94,10 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
       openTableFiles(placeOf(places, config), config, team_id, deps),
   };
 }
+
+/** A merge sorts the rows of both sides itself. */
+const sliceOrder: NonNullable<DestinationDefinition['sortedBy']> = (config, delivery) =>
+  isMerging(delivery) ? [] : sortedBy(config, delivery);
 
 type Compared = { delivered: DeliveredSlices[]; source: ContentSource; deps: DestinationDeps };
 

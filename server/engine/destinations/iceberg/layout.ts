@@ -151,7 +151,7 @@ function typeFault(
 }
 
 /** The name of a field in the spec of a table. */
-export function fieldName({ column, transform }: TableField): string {
+function fieldName({ column, transform }: TableField): string {
   if (transform === 'identity') return column;
   return `${column}_${transform.startsWith('bucket') ? 'bucket' : transform}`;
 }

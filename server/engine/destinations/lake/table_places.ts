@@ -92,7 +92,7 @@ export function ofPlaces(places: readonly LakePlace[]) {
 }
 
 /** Returns the keys of a place that a table does not decide itself. */
-export function ownKeys({ config }: DestinationDefinition): string[] {
+function ownKeys({ config }: DestinationDefinition): string[] {
   return Object.keys(config.properties as object).filter((key) => !decided.has(key));
 }
 

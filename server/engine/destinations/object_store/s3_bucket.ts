@@ -7,7 +7,7 @@ import { partTimeout } from './object_store.ts';
 import type { ObjectStore, OpenUpload } from './object_store.ts';
 import { digestSender, encryptionOf, openClient, sdk } from './s3_client.ts';
 import type { S3Place } from './s3_place.ts';
-import { isMissing, isTaken, s3FaultsOf } from './s3_faults.ts';
+import { isMissing, s3FaultsOf, unlessTaken } from './s3_faults.ts';
 import { endUploadsBut } from './upload.ts';
 
 const mark_name = 'sluice-upload';
@@ -60,15 +60,7 @@ function objectsOf(
   return {
     find: async () => void (await client.send(new (sdk().HeadBucketCommand)(at), options)),
     put: (key, content) => put(key, content),
-    putNew: async (key, content) => {
-      try {
-        await put(key, content, { IfNoneMatch: '*' });
-        return true;
-      } catch (error) {
-        if (isTaken(error)) return false;
-        throw error;
-      }
-    },
+    putNew: (key, content) => unlessTaken(() => put(key, content, { IfNoneMatch: '*' })),
     read: (key) =>
       orUndefined(async () => {
         const { Body } = await client.send(

@@ -172,9 +172,17 @@ function statusOf(error: unknown): number | undefined {
   return (error as SdkError | undefined)?.$metadata?.httpStatusCode;
 }
 
-/** True when the store refuses a conditional write, because there is an object of this name. */
-export function isTaken(error: unknown): boolean {
-  return statusOf(error) === 412;
+/**
+ * Returns true if `work` wrote an object, and false if the store refuses, because there is one of this name.
+ */
+export async function unlessTaken(work: () => Promise<void>): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    if (statusOf(error) === 412) return false;
+    throw error;
+  }
 }
 
 /** True when the store says that an object or upload is not there. */

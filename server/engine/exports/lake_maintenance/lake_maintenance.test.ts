@@ -253,7 +253,7 @@ async function maintainUntil(open: MaintainedTable, step: number): Promise<boole
       db: { ...db, transaction: counted(db.transaction), run: counted(db.run) },
     },
     files: { ...files, put: counted(files.put), remove: counted(files.remove) },
-  } as MaintainedTable;
+  };
   try {
     await maintainTable(broken, everything);
     return true;

@@ -52,7 +52,7 @@ export function tableParting(columns: readonly Column[], fields: TableField[]): 
  * ClickHouse text of the part that a row belongs to: NULL for a row without one, and for an event
  * that is empty, no UTF-8, or longer than the name of a folder may be.
  */
-export function partitionExpression(reading: Reading, key: PartitionKey, timezone: string): string {
+function partitionExpression(reading: Reading, key: PartitionKey, timezone: string): string {
   const own = ownColumn(reading, key);
   if (key === 'date') return `toString(toDate32(toTimeZone(${own}, ${literal(timezone)})))`;
   const escaped = `countMatches(${own}, '[^A-Za-z0-9_.~\\\\x{80}-\\\\x{10FFFF}-]')`;

@@ -29,7 +29,7 @@ export async function openScratchEngine(
 ): Promise<ScratchEngine> {
   signal.throwIfAborted();
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const [program = '', ...rest] = [
+  const [program, ...rest] = [
     ...dieWithParent('KILL'),
     process.execPath,
     fileURLToPath(moduleBeside(import.meta, 'scratch_worker')),

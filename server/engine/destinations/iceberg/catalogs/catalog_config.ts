@@ -31,8 +31,8 @@ export type CatalogConfig = {
 export const catalog_keys = {
   catalog: defaultChoice(
     ['sluice', 'rest', 'glue'],
-    '`sluice` is this server. `rest` is a catalog with the Iceberg REST interface, such as Polaris, ' +
-      'Nessie or Lakekeeper. `glue` is the AWS Glue Data Catalog.',
+    '`sluice` is this server. `rest` is a catalog with the Iceberg REST interface, such as ' +
+      'Polaris, Nessie or Lakekeeper. `glue` is the AWS Glue Data Catalog.',
   ),
   catalog_uri: optionalText(
     2048,

@@ -11,8 +11,8 @@ import type { Fault } from '../../../model/destination/faults.ts';
 
 const broken = passing(
   'connection_lost',
-  'The connection to the catalog broke. If it comes again, check catalog_uri: a port with TLS needs ' +
-    'https.',
+  'The connection to the catalog broke. If it comes again, check catalog_uri: a port with TLS ' +
+    'needs https.',
 );
 
 /** By the error code of Node and undici. A lasting one means that no request was sent. */

@@ -160,7 +160,7 @@ test('a commit of another writer in between is kept, and ours follows it', async
   assert.deepEqual(await table.seen(), { files: 2, rows: 4 });
 });
 
-test('while the state of a commit is unknown nothing is deleted, and a later attempt finds it', async () => {
+test('in doubt nothing is deleted, and a later attempt finds the delivery', async () => {
   const table = await newTable();
   const { engine } = exporting.harness.deps;
   let is_away = false;

@@ -17,8 +17,8 @@ const pause_ms_max = 5_000;
 /**
  * Opens a table of another maker's catalog. Guarantee: a delivery lands once at most, whatever
  * answers are lost. After a lost answer the table is read before anything else happens: a delivery
- * that is there is done; while `main` stands still the same request is sent again; once it has moved
- * without us, the lost request can no longer land, and the commit is made anew.
+ * that is there is done; while `main` stands still the same request is sent again; once it has
+ * moved without us, the lost request can no longer land, and the commit is prepared again.
  */
 export function openForeignCatalog(peer: Peer, deps: DestinationDeps): TableCatalog {
   const look: TableCatalog['look'] = async (delivery) => {
@@ -76,7 +76,7 @@ async function showFiles(peer: Peer, deps: DestinationDeps, asked: FileCommit): 
     }
 }
 
-/** The request to send: the doubtful one while it may still land, else one for the table as it is. */
+/** The request to send: the doubtful one while it may still land, else one for this state. */
 async function next(
   table: Loaded,
   { delivery, prepare }: FileCommit,
@@ -134,8 +134,8 @@ function warnOfRollback(
   const delivery_id = metadata.properties?.[lastDeliveryKey(batch_export_id)];
   if (delivery_id !== undefined && foundIn(metadata, { delivery_id, batch_export_id }) !== 'shown')
     deps.warn?.(
-      'Another writer set the table back: readers no longer see the last delivery of this export. ' +
-        'Run `sluice verify` to see what is missing.',
+      'Another writer set the table back: readers no longer see the last delivery of this ' +
+        'export. Run `sluice verify` to see what is missing.',
     );
 }
 

@@ -57,17 +57,8 @@ export function openMergeSink(opened: Opened): Sink {
   const basesOf = (spec_id: number) => (bases ??= openBases(world, spec_id));
   const prepared = (fields: readonly TableField[]) =>
     (table ??= prepareTable(world, delivery, { fields, order: opened.order }));
-  // Files of the table have the columns of its schema: a newer one may have more than we copy.
-  const baseNow = async (found: PreparedTable): Promise<Base> => {
-    const state = await world.catalog.load();
-    requireSameTable(state, found.uuid);
-    if (state!.metadata['current-schema-id'] !== found.schema['schema-id'])
-      throw new RetryableError(
-        'conflict',
-        'The columns of the table changed. The run is tried again.',
-      );
-    return basesOf(found.spec_id)(state);
-  };
+  const baseNow = async (found: PreparedTable): Promise<Base> =>
+    basesOf(found.spec_id)(await stateNow(world, found));
   const mergeAgain = async (round: number, outcome: SliceOutcome): Promise<SliceOutcome> => {
     const before = stateOf(outcome);
     if (!before.is_here)
@@ -109,6 +100,21 @@ export function openMergeSink(opened: Opened): Sink {
       await files.close();
     },
   };
+}
+
+/**
+ * Loads the table, and throws `conflict` if its columns changed. Its files have the columns of its
+ * schema: a newer one may have more than we copy.
+ */
+async function stateNow({ catalog }: World, { uuid, schema }: PreparedTable) {
+  const state = await catalog.load();
+  requireSameTable(state, uuid);
+  if (state!.metadata['current-schema-id'] !== schema['schema-id'])
+    throw new RetryableError(
+      'conflict',
+      'The columns of the table changed. The run is tried again.',
+    );
+  return state;
 }
 
 /** A slice whose rows are in the folder of the attempt. */
