@@ -53,7 +53,7 @@ export const persons: MergedTable = {
 };
 
 /** Gives the value of a column in the rows of a table. */
-export function valueIn({ layout }: MergedTable, row: ValueRow, name: string): string | null {
+function valueIn({ layout }: MergedTable, row: ValueRow, name: string): string | null {
   return row[layout.columns.findIndex((one) => one.name === name)] ?? null;
 }
 
