@@ -106,17 +106,7 @@ function OneMapping({
         {action?.description ?? `There is no action ${mapping.partnerAction}.`}
       </p>
       <div className="together">
-        <TextInput
-          label="Name of the mapping"
-          value={title}
-          onChange={({ currentTarget }) => change({ ...mapping, name: currentTarget.value })}
-        />
-        <TextInput
-          label="Events"
-          description={'A filter, such as type = "track" and event = "Order Completed"'}
-          value={mapping.subscribe}
-          onChange={({ currentTarget }) => change({ ...mapping, subscribe: currentTarget.value })}
-        />
+        <NameAndFilter mapping={mapping} change={change} />
         {fields.filter(isShown).map(row)}
         {others.length > 0 && (
           <Seldom summary={`${others.length} more fields`}>{others.map(row)}</Seldom>
@@ -131,6 +121,30 @@ function OneMapping({
         Remove this mapping
       </Button>
     </Panel>
+  );
+}
+
+function NameAndFilter({
+  mapping,
+  change,
+}: {
+  mapping: ToolMapping;
+  change: (next: ToolMapping) => void;
+}) {
+  return (
+    <>
+      <TextInput
+        label="Name of the mapping"
+        value={mapping.name ?? mapping.partnerAction}
+        onChange={({ currentTarget }) => change({ ...mapping, name: currentTarget.value })}
+      />
+      <TextInput
+        label="Events"
+        description={'A filter, such as type = "track" and event = "Order Completed"'}
+        value={mapping.subscribe}
+        onChange={({ currentTarget }) => change({ ...mapping, subscribe: currentTarget.value })}
+      />
+    </>
   );
 }
 
