@@ -49,7 +49,7 @@ function needsAudience({ fields }: Action): boolean {
   );
 }
 
-/** Why a destination is no entry; undefined: it is one. */
+/** Returns the reason why a destination is no entry; undefined: it is one. */
 function reasonOf(
   directory: string,
   { authentication, audienceConfig, mode, actions }: Definition,

@@ -23,7 +23,7 @@ function setAsideOf({ project_id, config_id }: Given) {
   });
 }
 
-/** How far a tool has the events, what it counted, and what was set aside. */
+/** Shows the progress of a tool, its counts, and the events that were set aside. */
 export function DeliverySection(given: Given & { is_enabled: boolean; may_change: boolean }) {
   const query = useQuery(deliveryOf(given));
   const metrics = useQuery(pluginMetrics(given.project_id, given.config_id));

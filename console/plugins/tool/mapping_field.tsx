@@ -76,7 +76,9 @@ function OneMapping({
   change: (next: ToolMapping | undefined) => void;
 }) {
   const action = tool.actions[mapping.partnerAction];
-  const fields = shownFields(action);
+  const fields = Object.entries(action?.fields ?? {}).filter(
+    ([, { unsafe_hidden }]) => unsafe_hidden !== true,
+  );
   const isShown = ([key, { required }]: (typeof fields)[number]) =>
     required === true || key in mapping.mapping;
   const put = (key: string, text: string) => {
@@ -84,11 +86,11 @@ function OneMapping({
     const value = readValue(text);
     change({ ...mapping, mapping: value === undefined ? others : { ...others, [key]: value } });
   };
-  const row = ([key, field]: (typeof fields)[number]) => (
+  const row = ([key, { label, description, required }]: (typeof fields)[number]) => (
     <ValueInput
       key={key}
-      label={`${field.label ?? key}${field.required === true ? ' (required)' : ''}`}
-      hint={field.description}
+      label={`${label ?? key}${required === true ? ' (required)' : ''}`}
+      hint={description}
       value={mapping.mapping[key]}
       change={(text) => put(key, text)}
     />
@@ -104,44 +106,45 @@ function OneMapping({
         {action?.description ?? `There is no action ${mapping.partnerAction}.`}
       </p>
       <div className="together">
-        <TextInput
-          label="Name of the mapping"
-          value={title}
-          onChange={({ currentTarget }) => change({ ...mapping, name: currentTarget.value })}
-        />
-        <TextInput
-          label="Events"
-          description={'A filter, such as type = "track" and event = "Order Completed"'}
-          value={mapping.subscribe}
-          onChange={({ currentTarget }) => change({ ...mapping, subscribe: currentTarget.value })}
-        />
+        <NameAndFilter mapping={mapping} change={change} />
         {fields.filter(isShown).map(row)}
         {others.length > 0 && (
           <Seldom summary={`${others.length} more fields`}>{others.map(row)}</Seldom>
         )}
       </div>
-      <RemoveButton title={title} remove={() => change(undefined)} />
+      <Button
+        variant="default"
+        size="compact-sm"
+        aria-label={`Remove this mapping: ${title}`}
+        onClick={() => change(undefined)}
+      >
+        Remove this mapping
+      </Button>
     </Panel>
   );
 }
 
-/** The fields of an action that a person fills in, with their keys. */
-function shownFields(action: ToolFile['actions'][string] | undefined) {
-  return Object.entries(action?.fields ?? {}).filter(
-    ([, { unsafe_hidden }]) => unsafe_hidden !== true,
-  );
-}
-
-function RemoveButton({ title, remove }: { title: string; remove: () => void }) {
+function NameAndFilter({
+  mapping,
+  change,
+}: {
+  mapping: ToolMapping;
+  change: (next: ToolMapping) => void;
+}) {
   return (
-    <Button
-      variant="default"
-      size="compact-sm"
-      aria-label={`Remove this mapping: ${title}`}
-      onClick={remove}
-    >
-      Remove this mapping
-    </Button>
+    <>
+      <TextInput
+        label="Name of the mapping"
+        value={mapping.name ?? mapping.partnerAction}
+        onChange={({ currentTarget }) => change({ ...mapping, name: currentTarget.value })}
+      />
+      <TextInput
+        label="Events"
+        description={'A filter, such as type = "track" and event = "Order Completed"'}
+        value={mapping.subscribe}
+        onChange={({ currentTarget }) => change({ ...mapping, subscribe: currentTarget.value })}
+      />
+    </>
   );
 }
 

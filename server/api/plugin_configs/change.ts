@@ -136,7 +136,7 @@ async function applyChange(
   return Object.keys(next ?? {}).filter((key) => !isDeepStrictEqual(settings[key], next![key]));
 }
 
-/** What is wrong with the mappings of a tool; undefined: nothing, or it is no tool. */
+/** Returns the fault of a tool's mappings; undefined: there is none, or it is no tool. */
 async function mappingsFault(
   tx: Transaction,
   { secrets }: Deps,

@@ -168,7 +168,7 @@ export const PluginMetric = Type.Object(
 /** A metric's row as SELECT gives it. */
 export type PluginMetricRow = Static<typeof PluginMetric>;
 
-/** How far a plugin has delivered. */
+/** The progress of a plugin's delivery. */
 export const PluginDelivery = Type.Object(
   {
     delivered_until: nullable(instant('Everything that was stored before is done.')),

@@ -125,7 +125,7 @@ async function answerCatalogue(request: FastifyRequest, { deps, catalogue, colle
   return { ...no_record, ...known, ...pageAnswer(request, page, entries.length, results) };
 }
 
-/** What an operator has to do first: install the package that the entry is a part of. */
+/** The command that installs the package of an entry; null: it is there. */
 function needsOf({ url }: CatalogueEntry, { sandbox, config }: Deps): string | null {
   const isMissing = findTool(url) !== undefined && sandbox.toolLibrary() === undefined;
   return isMissing ? installCommand(toolsFolder(config.data_dir)) : null;

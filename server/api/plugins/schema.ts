@@ -262,7 +262,7 @@ export const CatalogueItem = Type.Object(
 
 /** The content of `destination.json`, the file of a plugin that makes it a tool. */
 export type ToolFile = ToolDefinition;
-/** What an event becomes at a tool. */
+/** A mapping of a tool: an action, its filter, and the fields of its payload. */
 export type ToolMapping = ToolFile['presets'][number];
 
 /** The query parameters of the catalogue. */

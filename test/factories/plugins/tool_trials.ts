@@ -22,7 +22,7 @@ export type RecordedRequest = { url: string; method: string };
 export type ToolTrials = {
   load(directory: string): Promise<LoadedPlugin>;
   describe(tool: LoadedPlugin): Promise<ToolDescription>;
-  /** What becomes of an event that fits the mapping, and the requests that were made. */
+  /** Returns the outcome of an event that fits the mapping, and the requests that were made. */
   send(
     tool: LoadedPlugin,
     description: ToolDescription,
@@ -33,7 +33,8 @@ export type ToolTrials = {
 
 // Each name below one of these: nothing leaves the process.
 const endings =
-  'com io net co app ai dev run cloud jp de eu us ca uk me so in org tech live site digital pm pro one';
+  'com io net co app ai dev run cloud jp de eu us ' +
+  'ca uk me so in org tech live site digital pm pro one';
 const allowed_hosts = endings.split(' ').map((ending) => `*.${ending}`);
 
 /** Opens the receiver; the process starts with the first tool. */
@@ -97,7 +98,7 @@ export function mappingsOf(description: ToolDescription): ToolMapping[] {
   ];
 }
 
-/** What SDKs say of their surroundings. */
+/** The surroundings that SDKs tell. */
 const context = {
   ip: '198.51.100.7',
   userAgent: 'Mozilla/5.0 (X11; Linux x86_64)',

@@ -8,7 +8,7 @@ import type { ToolDefinition, ToolMapping } from '../tools/tool.ts';
 import { HoldError } from './hold.ts';
 import type { PluginEvent } from './read_events.ts';
 
-/** What a loaded config has if it is a tool. */
+/** The part of a loaded config that only tools have. */
 export type LoadedTool = {
   mappings: ToolMapping[];
   send(event: PluginEvent, mapping: ToolMapping, signal: AbortSignal): Promise<ToolOutcome>;

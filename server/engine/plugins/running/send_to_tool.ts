@@ -84,7 +84,7 @@ function decide(tool: LoadedTool, outcome: Failed, now_ms: number): void {
     );
   tool.count('retried');
   const isAlone = tool.turn.failures >= failures_alone_max && tool.turn.has_passed;
-  // Where only the pace is wrong, nothing is wrong with the event.
+  // A wrong pace is no fault of the event.
   if (isAlone && status !== 429) return;
   throw new ToolRetryError(reason, secondsOf(outcome.retry_after, now_ms));
 }

@@ -52,7 +52,7 @@ const uuids = () => target.taken.map(({ messageId }) => messageId);
 const stored = () => storedEvents(harness, home.project.id);
 const read = async (path: string) => (await home.ask('GET', path)).body;
 
-/** What the tool counted, by name. */
+/** The counts of the tool, by name. */
 async function counted(url: string): Promise<Record<string, number>> {
   const { results } = await read(`${url}metrics/`);
   return Object.fromEntries(

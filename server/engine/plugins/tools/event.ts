@@ -112,7 +112,7 @@ function pageOf(properties: Fields): Fields {
   });
 }
 
-/** What the SDK said of its surroundings, under the names of the library; its own word stays. */
+/** The surroundings of the SDK, under the names of the library; its own context stays. */
 function contextOf({ properties, ip }: PluginEvent, person: Fields): Fields {
   const at = (name: string) => properties[name];
   const own = isFields(properties['context']) ? properties['context'] : {};

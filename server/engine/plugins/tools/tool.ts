@@ -15,13 +15,13 @@ export type ToolField = {
   multiple?: boolean;
   choices?: (string | { value: string; label: string })[];
   default?: unknown;
-  /** Of no use to people. */
+  /** True for a field that people cannot use. */
   unsafe_hidden?: boolean;
   depends_on?: { match?: 'any' | 'all'; conditions: ToolCondition[] };
 };
 type ToolCondition = { fieldKey: string; operator: 'is' | 'is_not'; value: unknown };
 
-/** What an event becomes at a destination: an action, its filter, and the fields of its payload. */
+/** A way from events to a destination: an action, its filter, and the fields of its payload. */
 export type ToolMapping = {
   name?: string;
   partnerAction: string;
@@ -43,7 +43,7 @@ export type ToolDescription = {
       title?: string;
       description?: string;
       subscribe?: string;
-      /** What the action does with records that are there already. */
+      /** The treatment of records that are there already. */
       sync_mode?: string;
       fields: Record<string, ToolField>;
     }

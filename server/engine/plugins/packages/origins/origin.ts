@@ -35,7 +35,7 @@ export type OriginDeps = {
   github_url: string;
   github_api_url: string;
   gitlab_url: string;
-  /** What describes the tools of the library; without it there are none. */
+  /** The parts that describe tools of the library; without them there are none. */
   tools?: { data_dir: string; sandbox: Pick<Sandbox, 'loadAlone' | 'toolLibrary'> };
   tokens: { npm?: string | undefined; github?: string | undefined; gitlab?: string | undefined };
   log: Logger;

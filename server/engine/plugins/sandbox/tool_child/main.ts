@@ -67,5 +67,5 @@ server.on(
 // Without the server there is nobody to work for.
 server.on('close', () => process.exit(0));
 server.on('error', () => process.exit(0));
-// What a tool leaves behind concerns no call of another one.
+// Work that a tool leaves behind concerns no call of another one.
 process.on('unhandledRejection', () => {});

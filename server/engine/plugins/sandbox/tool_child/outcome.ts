@@ -5,7 +5,7 @@ type Failed = Extract<ToolOutcome, { reason: string }>;
 
 const reason_length_max = 1_000;
 
-/** Judges what the library gave for one mapping. Nothing and an empty list pass for success there. */
+/** Judges the results of one mapping. Nothing and an empty list pass for success in the library. */
 export function outcomeOfResults(results: unknown, seen: Seen): ToolOutcome {
   const list = Array.isArray(results) ? (results as Record<string, unknown>[]) : [];
   const last = list.at(-1);

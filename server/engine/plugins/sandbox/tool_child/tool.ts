@@ -61,7 +61,7 @@ export function openTool(folder: string, directory: string, way_out: WayOut): To
   };
 }
 
-/** What the server refused is told as that, whatever the tool made of it. */
+/** Tells a refusal of the server as that, whatever the tool made of it. */
 function refusedFirst(outcome: ToolOutcome, { refusal }: Seen): ToolOutcome {
   if (outcome.kind === 'sent' || refusal === undefined) return outcome;
   throw new Error(refusal);

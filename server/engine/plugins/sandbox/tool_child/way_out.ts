@@ -7,7 +7,7 @@ type Answer =
   | { url: string; status: number; status_text: string; headers: [string, string][]; body: string }
   | { error: { name: string; message: string } };
 
-/** What one call of a tool has seen of the other side. */
+/** The other side, as one call of a tool has seen it. */
 export type Seen = {
   instance: number;
   /** The last answer. */
@@ -22,7 +22,7 @@ export type Seen = {
 export type WayOut = {
   /** Runs work whose requests are those of the instance. */
   during<Result>(instance: number, work: () => Promise<Result>): Promise<Result>;
-  /** What the present call has seen; undefined outside of calls. */
+  /** Returns what the present call has seen; undefined outside of calls. */
   seen(): Seen | undefined;
   /** Puts our `fetch` in the place of the library's. */
   replaceFetch(require: NodeJS.Require): void;
