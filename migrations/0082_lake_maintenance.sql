@@ -1,5 +1,5 @@
--- Maintenance of tables of the Iceberg catalog: snapshots expire, small files become large ones, and
--- files that no snapshot reaches are removed. What a table has shown stays known afterwards.
+-- Maintenance of tables of the Iceberg catalog: snapshots expire, small files become large ones,
+-- and files that no snapshot reaches are removed. The deliveries of a table stay known.
 
 -- By columns, a commit finds its delivery without reading the text of each snapshot.
 ALTER TABLE lake_snapshots ADD COLUMN parent_id bigint, ADD COLUMN delivery_id text;

@@ -18,8 +18,8 @@ export const exports_route = createRoute({
 });
 
 /**
- * `/projects/<id>/exports/new?copy_of=&destination=`: creates an export, as a copy of another one or
- * to a destination.
+ * `/projects/<id>/exports/new?copy_of=&destination=`: creates an export, as a copy of another one
+ * or to a destination.
  */
 export const new_export_route = createRoute({
   getParentRoute: () => project_route,

@@ -29,7 +29,7 @@ test('names of other writers stand in the quotes of their language', () => {
   assert.ok(texts['Snowflake']!.includes(`"a""b\`c'd"`));
 });
 
-test('the command of a terminal leaves the key to the terminal, and takes plain names alone', () => {
+test('a command leaves the key to the terminal, and takes plain names alone', () => {
   const command = duckdbCommand(table)!;
   const shown = execFileSync('sh', ['-c', command.replace('duckdb -c', "printf '%s'")], {
     env: { KEY: 'slk_1' },

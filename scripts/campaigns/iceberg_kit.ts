@@ -1,7 +1,7 @@
-// Runs the tests that Apache Iceberg has for every catalog (iceberg-core, from Maven Central) on the
-// catalog of a server of this checkout: npm run iceberg_kit [-- --only testRegisterTable]. Prints
-// each that fails. Exit code 1: another one fails than docs/iceberg_catalog.md names. Wants mvn and
-// java (17 or later).
+// Runs the tests that Apache Iceberg has for every catalog (iceberg-core, from Maven Central) on
+// the catalog of a server of this checkout: npm run iceberg_kit [-- --only testRegisterTable].
+// Prints each that fails. Exit code 1: another one fails than docs/iceberg_catalog.md names. Wants
+// mvn and java (17 or later).
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';

@@ -3,7 +3,7 @@ import type { TestOrganization } from '../harness.ts';
 
 const fields = [{ id: 1, name: 'uuid', type: 'string', required: false }];
 
-/** A table of a client in the export folder, with its namespace; gives the answer to its creation. */
+/** Creates a table of a client in the export folder with its namespace, and returns the answer. */
 export async function newLakeTable(home: TestOrganization, namespace: string, name = 'events') {
   const base = `/iceberg/v1/${home.project.id}/namespaces`;
   const made = await home.ask('POST', base, { namespace: [namespace] });

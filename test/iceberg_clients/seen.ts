@@ -1,4 +1,4 @@
-/** What `with_pyiceberg.py` sees, but for the location of its table. */
+/** The sights of `with_pyiceberg.py`, but for the location of its table. */
 export const pyicebergSees = {
   namespaces: [[['py']], [['py', 'inner']]],
   rows: ['a', 'b', 'c'],

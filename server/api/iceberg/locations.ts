@@ -32,8 +32,8 @@ export function locationBelow(roots: readonly string[], location: string): strin
   if (!is_below)
     throw new LakeRefused(
       'ForbiddenException',
-      `Files of the table must lie below ${roots[0]}/, with letters, digits and the signs _.=- in ` +
-        'their names.',
+      `Files of the table must lie below ${roots[0]}/, with letters, digits and the signs _.=- ` +
+        'in their names.',
     );
   return trimmed;
 }

@@ -20,10 +20,12 @@ import { rightsOn } from './table_answer.ts';
 export function signingRoute(app: FastifyInstance, deps: Deps): void {
   app.post(`${table_path}/sign`, lakeDoor('lake:read', 200), async (request) => {
     const name = tableOf(request);
-    const asked = signableOf(exactBody(request));
+    const sent = exactBody(request);
+    // A table that is not there is a 404 before the body is read.
     const table =
       (await findTable(deps.db, request.access.team_id!, name)) ??
-      (await preparedTable(deps, request, name, asked));
+      (await preparedTable(deps, request, name, sent['uri']));
+    const asked = signableOf(sent);
     const place = await openLakePlace(deps.engine, deps.db, table.team_id, table.storage_id);
     if (place.sign === undefined)
       throw new LakeRefused(
@@ -43,11 +45,11 @@ async function preparedTable(
   { db }: Deps,
   request: FastifyRequest,
   name: TableName,
-  { uri }: Signable,
+  uri: unknown,
 ): Promise<Pick<LakeTable, 'team_id' | 'location' | 'storage_id' | 'takes_commits'>> {
   const team_id = request.access.team_id!;
   const namespace = await findNamespace(db, team_id, name.levels);
-  const uuid = own_folder.exec(uri)?.[1];
+  const uuid = own_folder.exec(typeof uri === 'string' ? uri : '')?.[1];
   if (namespace === undefined || uuid === undefined) throw noTable(name);
   const location = tableLocation(namespace.location, name.name, uuid);
   const prepared = {

@@ -113,7 +113,7 @@ test('a commit names no files of others', async () => {
   }
 });
 
-test('a metadata file is registered only if it and all that it names are of the project', async () => {
+test('a metadata file is registered only if all that it names is of the project', async () => {
   const register = (uri: string) =>
     refusal('POST', `${base}/sales/register`, { name: 'stolen', 'metadata-location': uri });
   for (const place of elsewhere())

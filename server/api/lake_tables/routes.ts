@@ -89,8 +89,8 @@ function partRoutes(app: FastifyInstance, { db, engine }: Deps): void {
       schema: {
         summary: 'Count the data files of a table, with the sizes of the smallest and the largest',
         description:
-          'Sluice reads the manifests of the current snapshot, at most 1,000. If it cannot, `fault` ' +
-          'says why and the counts are null.',
+          'Sluice reads the manifests of the current snapshot, at most 1,000. If it cannot, ' +
+          '`fault` says why and the counts are null.',
         response: { 200: LakeFiles },
       },
     },

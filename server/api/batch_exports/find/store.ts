@@ -223,7 +223,7 @@ export function listRunSlices(db: Queryable, run_id: string): Promise<StoredSlic
     FROM batch_export_slices WHERE run_id = ${run_id} ORDER BY number`);
 }
 
-/** The file that has the rows of a slice of a table since its own was merged into it, if there is. */
+/** The file into which the own file of a slice was merged, if it was. */
 export async function findMovedSlice(
   db: Queryable,
   batch_export_id: string,

@@ -135,7 +135,8 @@ export const gcs_faults: StoreFaults = {
 };
 
 /**
- * Returns true if `work` wrote an object, and false if Google refuses, because there is one of this name.
+ * Returns true if `work` wrote an object, and false if Google refuses, because there is one of
+ * this name.
  */
 export async function unlessTaken(work: () => Promise<void>): Promise<boolean> {
   try {

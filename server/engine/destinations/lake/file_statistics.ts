@@ -25,9 +25,9 @@ const parsers = {
 
 /**
  * Returns the rows and statistics of a Parquet file from its footer, length and magic included.
- * Instants and integers have bounds. Texts have none: a bound is a real value, such as an address of mail, and
- * would stay in a manifest after its row is erased. Floats have none, because NaN has no place
- * among them.
+ * Instants and integers have bounds. Texts have none: a bound is a real value, such as an address
+ * of mail, and would stay in a manifest after its row is erased. Floats have none, because NaN has
+ * no place among them.
  */
 export function readStatistics(
   tail: Uint8Array,

@@ -46,8 +46,8 @@ export type ObjectStore = {
   /** The object's content, or undefined when there is none. */
   read(key: string): Promise<Readable | undefined>;
   /**
-   * Size in bytes, our own mark and the instant of the last write in milliseconds, or undefined when
-   * there is no such object.
+   * Size in bytes, our own mark and the instant of the last write in milliseconds, or undefined
+   * when there is no such object.
    */
   describe(
     key: string,

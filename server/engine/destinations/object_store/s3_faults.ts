@@ -173,7 +173,8 @@ function statusOf(error: unknown): number | undefined {
 }
 
 /**
- * Returns true if `work` wrote an object, and false if the store refuses, because there is one of this name.
+ * Returns true if `work` wrote an object, and false if the store refuses, because there is one of
+ * this name.
  */
 export async function unlessTaken(work: () => Promise<void>): Promise<boolean> {
   try {

@@ -10,9 +10,9 @@ export type Expiry = { snapshots: string[]; refs: string[] };
 type Refs = Record<string, SnapshotRef>;
 
 /**
- * Decides which snapshots expire, by the rules of the specification. A ref lives for its own time or
- * the table's, `main` for ever. A branch keeps its latest snapshots by age and by number, a tag its
- * own one. What no ref reaches stays for the usual age.
+ * Decides which snapshots expire, by the rules of the specification. A ref lives for its own time
+ * or the table's, `main` for ever. A branch keeps its latest snapshots by age and by number, a tag
+ * its own one. Snapshots that no ref reaches stay for the usual age.
  */
 export function decideExpiry(
   snapshots: readonly AgedSnapshot[],

@@ -1,7 +1,7 @@
 const day_ms = 24 * 3_600_000;
 const mib = 1024 * 1024;
 
-/** Whether a table is maintained and how, as its properties say. */
+/** The maintenance of a table, as its properties say. */
 export type MaintenanceRules = {
   is_on: boolean;
   /** False: files belong to others too, and none is removed. */

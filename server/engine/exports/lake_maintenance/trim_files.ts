@@ -26,8 +26,8 @@ export type Trimmed = { old_metadata: number; orphans: number };
  * Removes old metadata files, which the table names no longer, and orphans: files that are provably
  * ours, by folder and name, that no snapshot, ref, statistics or metadata entry names, and that are
  * older than the longest write. They are counted before any goes. Guarantee: what the table shows,
- * and what a run in progress needs, stays. `with_young_data`: data files of any age are orphans, where
- * nobody else maintains the table now.
+ * and what a run in progress needs, stays. `with_young_data`: data files of any age are orphans,
+ * where nobody else maintains the table now.
  */
 export async function trimFiles(
   one: MaintainedTable,

@@ -9,9 +9,9 @@ export const delivery_key = 'sluice.delivery-id';
 type Adding = { snapshot_id: string; number: number };
 
 /**
- * Returns whether a snapshot, or an ancestor of it, has added the delivery; undefined where no
- * snapshot of the table ever has. Expired ones count too. Leans on the indexes by delivery, and goes
- * back from the snapshot no further than to the one in question.
+ * Returns true if a snapshot or an ancestor has added the delivery; undefined if no snapshot of the
+ * table ever has. Expired ones count too. It uses the indexes by delivery, and goes back from the
+ * snapshot no further than to the one in question.
  */
 export async function isInLine(
   db: Queryable,

@@ -109,7 +109,7 @@ export function metadataText(core: string, snapshots: string, snapshot_log: stri
   return head + snapshots + tail;
 }
 
-/** What stands before and behind the snapshots: these only grow, so they come first. */
+/** The text before and behind the snapshots: these only grow, so they come first. */
 export function metadataParts(core: string, snapshot_log: string): { head: string; tail: string } {
   return {
     head: '{"snapshots":[',

@@ -37,15 +37,16 @@ export type LakeTable = TableName & {
 export const foreign_commits = 'sluice.foreign-commits';
 
 /**
- * Writes the content as a new file of this URI and resolves once it is safe there. Called before the
- * pointer moves, inside of the transaction.
+ * Writes the content as a new file of this URI and resolves once it is safe there. Called before
+ * the pointer moves, inside of the transaction.
  */
 export type WriteFile = (uri: string, content: string | Buffer) => Promise<void>;
 
 type Stored = Omit<LakeTable, 'metadata'> & { metadata: string };
 
 const columns = sql`t.id, t.team_id, t.namespace_id, t.batch_export_id, t.name, t.location,
-  t.metadata_location, t.version, t.expiries, t.metadata, n.levels, n.location AS namespace_location,
+  t.metadata_location, t.version, t.expiries, t.metadata, n.levels,
+  n.location AS namespace_location,
   coalesce(t.batch_export_id, n.batch_export_id) AS storage_id,
   t.batch_export_id IS NULL OR n.properties ->> ${foreign_commits} IS NOT DISTINCT FROM 'true'
     AS takes_commits`;

@@ -11,9 +11,10 @@ import type { Erasure, ErasureCounts } from './erasure.ts';
 type WaitingExport = { id: string; destination_type: string; model: ModelName };
 
 /**
- * Removes the rows of the erasure from the tables of our own catalog that exports with listed copies
- * write, and says so of these copies. A table that cannot be searched or changed keeps its rows, and
- * its copies say why. Gives what it changed; one that is in use stays listed. May be repeated.
+ * Removes the rows of the erasure from the tables of our own catalog that exports with listed
+ * copies write, and says so of these copies. A table that cannot be searched or changed keeps its
+ * rows, and its copies say why. Returns what it changed. A table in use stays listed. May be
+ * repeated.
  */
 export async function eraseFromTables(
   engine: Engine,
