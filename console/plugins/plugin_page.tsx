@@ -110,7 +110,7 @@ function InProject({
     <>
       <MayBeOld problem={query.error} />
       <ConfigSection plugin={plugin} place={place} config={config} />
-      {files !== undefined && (
+      {may_change && isTool(plugin) && files !== undefined && (
         <Section title="Test">
           <Seldom summary="Send an event by the mappings, or look at what would be sent">
             <TryOut {...{ plugin, place, files }} checked={undefined} tried={() => undefined} />

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { folderAroundTests } from '../around_tests.ts';
 import { newConnection } from '../factories/batch_exports/connections.ts';
 import { insertRunRow, newExport } from '../factories/batch_exports/batch_exports.ts';
+import { newLakeTable } from '../factories/lake_tables.ts';
 import { root } from '../house/source_files.ts';
 import type { TestOrganization } from '../harness.ts';
 import { openConsole } from './open_console.ts';
@@ -46,6 +48,8 @@ const signed_in: Record<string, Look> = {
   export_metrics_route: { path: `${one_export}/metrics`, heading: export_name },
   export_notices_route: { path: `${one_export}/notices`, heading: export_name },
   export_settings_route: { path: `${one_export}/settings`, heading: export_name },
+  lake_route: { path: '/projects/$project_id/lake', heading: 'Lake' },
+  lake_table_route: { path: '/projects/$project_id/lake/$table_id', heading: 'sales.events' },
   events_route: { path: '/projects/$project_id/events', heading: 'Events' },
   catalogue_route: { path: '/projects/$project_id/event_catalogue', heading: 'Event catalogue' },
   catalogue_properties_route: {
@@ -142,16 +146,21 @@ let home: TestOrganization;
 let visiting: { who: 'nobody' | 'somebody'; visitor: Visitor } | undefined;
 /** The values of parameters in the paths. */
 let ids: Record<string, string>;
+const export_dir = folderAroundTests();
 const world = openConsole({
   clickhouse: true,
+  config: { export_dir },
   opened: async (harness) => {
     home = await harness.newOrganization({ name: `<b>Home</b> & "others"` });
     const { id } = await newExport(home, { name: export_name });
+    await newLakeTable(home, 'sales');
+    const tables = await home.ask('GET', `/api/projects/${home.project.id}/lake_tables/`);
     const in_organization = `/api/organizations/${home.organization.id}`;
     ids = {
       $project_id: String(home.project.id),
       $organization_id: home.organization.id,
       $export_id: id,
+      $table_id: tables.body.results[0].id,
       $run_id: await insertRunRow(harness, id, { status: 'Failed' }),
       $domain_id: await create(`${in_organization}/domains/`, { domain: 'console.example.com' }),
       $connection_id: (await newConnection(home)).id,
@@ -283,7 +292,7 @@ test('navigation, menus and switcher are used with the keyboard alone', { skip }
   await press('Escape');
   // The focus goes back with the next frame, which a busy machine draws late.
   await untilInPage(page, "document.activeElement.getAttribute('aria-haspopup') === 'menu'");
-  await press('Tab', 'Tab', 'Tab', 'Enter');
+  await press('Tab', 'Tab', 'Tab', 'Tab', 'Enter');
   await page.waitForURL('**/events');
   await page.getByRole('heading', { name: 'Events', level: 1 }).waitFor();
   // Reading goes on there.

@@ -50,7 +50,7 @@ const unreachable: Record<string, Record<string, unknown>> = {
   },
   BigQuery: { project_id: 'a-project', dataset_id: 'd', ...account },
   ClickHouse: { url: `https://${nowhere}:8443`, user: 'u', password: 'a-password', database: 'd' },
-  Delta: { storage: 'File', prefix: 'not-a-folder', table: 'events' },
+  Delta: { storage: 'File', table: 'events' },
   File: { prefix: 'not-a-folder/events' },
   GCS: {
     bucket_name: 'events',
@@ -86,7 +86,7 @@ const unreachable: Record<string, Record<string, unknown>> = {
 test('an interval without rows opens no destination; one with a row does', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-nowhere-'));
   await writeFile(join(folder, 'not-a-folder'), '');
-  await writeFile(join(folder, 'lake'), '');
+  for (const name of ['delta', 'lake']) await writeFile(join(folder, name), '');
   const own = { ...engine, export_dir: folder };
   const work = async (run: string) =>
     executeRun(
