@@ -46,7 +46,13 @@ export async function newLakeTable(
     hours,
     events = 2,
     distinct_id,
-  }: { hours: number; events?: number; distinct_id?: (n: number) => string },
+    partition_by,
+  }: {
+    hours: number;
+    events?: number;
+    distinct_id?: (n: number) => string;
+    partition_by?: string[];
+  },
 ): Promise<TestTable & { home: Awaited<ReturnType<QueryHarness['harness']['newOrganization']>> }> {
   const { harness } = exporting;
   const home = await harness.newOrganization();
@@ -59,7 +65,7 @@ export async function newLakeTable(
       properties: { number: n, half: n / 2, '"': 'ü\n' },
     })),
   );
-  const config = { storage: 'File', table: 'events' };
+  const config = { storage: 'File', table: 'events', ...(partition_by && { partition_by }) };
   const { id: export_id } = await exporting.scheduled(
     home,
     { destination: { type: 'Iceberg', config } },
