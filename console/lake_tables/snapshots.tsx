@@ -45,6 +45,11 @@ export function Snapshots({
   );
 }
 
+function byWhom({ maintenance }: LakeSnapshot): string {
+  if (maintenance === null) return 'Another writer';
+  return maintenance === 'erasure' ? 'Erasure' : 'Maintenance';
+}
+
 function Row({
   snapshot,
   table,
@@ -73,7 +78,7 @@ function Row({
       </Table.Td>
       <Table.Td data-label="By">
         {run === null ? (
-          'Another writer'
+          byWhom(snapshot)
         ) : (
           <Link
             to="/projects/$project_id/exports/$export_id/runs/$run_id"

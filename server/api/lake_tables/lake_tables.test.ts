@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aroundTests } from '../../../test/around_tests.ts';
 import { openQueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
+import { maintainTable } from '../../engine/exports/lake_maintenance/maintain.ts';
+import { openMaintainedTable } from '../../engine/exports/lake_maintenance/maintained_table.ts';
 import { newLakeTable } from '../../../test/factories/lake_tables.ts';
 
 const exporting = aroundTests(openQueryHarness);
@@ -88,6 +90,17 @@ test('a table shows its rows, its schema, and the run behind each snapshot', asy
   assert.deepEqual([files.data_files, files.manifests, files.fault], [2, 2, null]);
   assert.equal(files.bytes, table.bytes);
   assert.equal(files.smallest_bytes + files.largest_bytes, table.bytes);
+
+  const { engine } = harness.deps;
+  const place = { id: written.id, team_id: home.project.id };
+  const opened = await openMaintainedTable(engine, place, new AbortController().signal);
+  await maintainTable(opened!, { is_daily: true, cleans: false });
+  const [latest] = (await get(`${written.id}/snapshots/`)).results;
+  assert.deepEqual(
+    [latest.operation, latest.maintenance, latest.run],
+    ['replace', 'compaction', null],
+  );
+  assert.equal(snapshots[0].maintenance, null);
 
   const empty = await get(`${unwritten.id}/files/`);
   assert.deepEqual([empty.snapshot, empty.data_files, empty.smallest_bytes], [null, 0, null]);

@@ -100,8 +100,13 @@ export const LakeSnapshot = Type.Object(
     run: nullable(
       Type.Object(
         { id: uuid(), batch_export: uuid() },
-        { description: 'The run that delivered its rows. Null: another writer did.' },
+        { description: 'The run that delivered its rows. Null: something else wrote it.' },
       ),
+    ),
+    maintenance: nullable(
+      Type.Enum(['compaction', 'manifests', 'erasure'], {
+        description: 'The work of Sluice on the table. Null: a run or another writer wrote it.',
+      }),
     ),
   },
   { title: 'LakeSnapshot' },

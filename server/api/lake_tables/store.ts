@@ -73,7 +73,9 @@ export function listSnapshots(team_id: number, table_id: string): List {
         ${told(sql`s.summary`, 'deleted-records')} AS deleted_rows,
         ${told(sql`s.summary`, 'added-data-files')} AS added_files,
         ${told(sql`s.summary`, 'deleted-data-files')} AS deleted_files,
-        ${told(sql`s.summary`, 'total-records')} AS total_rows, run.run
+        ${told(sql`s.summary`, 'total-records')} AS total_rows, run.run,
+        substring(s.summary ->> 'sluice.maintenance' FROM '^(?:compaction|manifests|erasure)$')
+          AS maintenance
       FROM (SELECT number, snapshot_id, timestamp_ms, snapshot::jsonb AS whole
         FROM lake_snapshots WHERE table_id = ${table_id}::uuid
         ORDER BY number DESC LIMIT ${page.limit} OFFSET ${page.offset}) chosen

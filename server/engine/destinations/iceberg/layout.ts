@@ -125,6 +125,11 @@ function fieldFault(
   { column, transform }: TableField,
   columns: readonly Column[],
 ): string | undefined {
+  if (/[()]/.test(column))
+    return (
+      `\`${column}\` is no partition. Write a column, or month(column), day(column), ` +
+      'hour(column) or bucket(16, column).'
+    );
   // Manifests are Avro files, and have a field of this name.
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(column))
     return `A partition cannot be named after \`${column}\`: give the column another alias.`;
