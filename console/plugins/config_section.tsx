@@ -69,7 +69,7 @@ function Stored({ config, ...given }: Given & { config: PluginConfigRow }) {
 
 function ConfigForm({ plugin, place, config }: Given & { config: PluginConfigRow | undefined }) {
   const { tool, is_read } = useTool(plugin, place);
-  // Typed text must not be drawn anew when the presets arrive.
+  // Typed text must stay when the presets arrive.
   return is_read && <Fields {...{ plugin, place, config, tool }} />;
 }
 

@@ -2,7 +2,7 @@
 // writes to the same table and compacts it; then reads the table and compares each row. npm run
 // lake_faults [-- --seed 7 --kills 1000 --answers 1000 --conflicts 1000 --compactions 100 --runs 60
 // --catalog both --python python3 --minutes 600]; minutes are those of each catalog. Kills are
-// fault points in this process: a dead worker makes no further call, and its requests go on. The
+// fault points in this process: a dead worker makes no further call, and its requests continue. The
 // other catalog is our own, asked by its REST routes. --naive commits there as writers do that name
 // no delivery, which fails.
 import { randomUUID } from 'node:crypto';

@@ -2,7 +2,7 @@
 // sequence of the rows of one order, or of a few persons who are merged: late, twice, deleted,
 // moved to another key, with equal versions and with none. Two exports deliver them to one table;
 // their workers are killed, break off and deliver twice, commits are lost before and after the
-// server made them, and some tables begin anew with another key. Each table must be as a model in
+// server made them, and some tables start again with another key. Each table must be as a model in
 // plain code says, whatever the order. --naive takes a merge such as one writes it in a hurry, a
 // history at a time, until it fails. --store PostgreSQL plays into that one alone.
 // npm run merges [-- --seed 7 --histories 100000]

@@ -67,7 +67,7 @@ async function untilRows({ warehouse }: World, table: string, wanted: object): P
   });
 }
 
-/** The table is dropped; the export starts anew and one button brings the earlier rows back. */
+/** The table is dropped; the export starts again and one button brings the earlier rows back. */
 async function append(scene: Scene): Promise<void> {
   const { world, walker, project_id } = scene;
   const { page, press, type, see, shot, note } = walker;

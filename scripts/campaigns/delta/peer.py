@@ -28,7 +28,8 @@ def with_delta_rs(table):
     import deltalake
     import pyarrow
 
-    rows = pyarrow.table(deltalake.QueryBuilder().register("t", deltalake.DeltaTable(table)).execute("SELECT * FROM t").read_all())
+    query = deltalake.QueryBuilder().register("t", deltalake.DeltaTable(table))
+    rows = pyarrow.table(query.execute("SELECT * FROM t").read_all())
     return deltalake.__version__, rows.to_pylist()
 
 

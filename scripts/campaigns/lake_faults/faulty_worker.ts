@@ -31,8 +31,8 @@ class Killed extends Error {}
 
 /**
  * An engine whose worker dies, and whose commits lose their answers. A worker that is dead makes no
- * call any more and its signal is aborted; what it has sent goes on. Boundaries lie before and
- * after each statement, before and after each COMMIT, and before and after each request.
+ * call any more and its signal is aborted; requests that it has sent continue. Boundaries lie
+ * before and after each statement, before and after each COMMIT, and before and after each request.
  */
 export function faultyEngine(
   engine: Engine,

@@ -71,7 +71,8 @@ def check(table):
 for line in sys.stdin:
     asked = json.loads(line)
     try:
-        catalog = load_catalog("peer", type="rest", uri=asked["uri"], token=asked["token"], warehouse=asked["warehouse"])
+        settings = {key: asked[key] for key in ("uri", "token", "warehouse")}
+        catalog = load_catalog("peer", type="rest", **settings)
         table = catalog.load_table(asked["table"])
         command = asked["command"]
         if command == "check":
@@ -79,7 +80,8 @@ for line in sys.stdin:
         elif command == "compact":
             answer = {"conflicts": until_committed(table, lambda: compact(table))}
         elif command == "append":
-            answer = {"conflicts": until_committed(table, lambda: table.append(rows_of(table, [asked["id"]])))}
+            append = lambda: table.append(rows_of(table, [asked["id"]]))
+            answer = {"conflicts": until_committed(table, append)}
         else:
             answer = {
                 "conflicts": until_committed(

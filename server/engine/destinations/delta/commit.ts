@@ -24,7 +24,7 @@ export type OpenTable = { state: State; began: number };
 
 /** Other writers may take so many versions in front of one commit. */
 const conflicts_max = 100;
-/** Features of writers that an append keeps by itself. */
+/** Features of writers that an append cannot break. */
 const harmless_features = ['appendOnly', 'invariants'];
 
 /**

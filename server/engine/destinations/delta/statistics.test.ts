@@ -54,7 +54,7 @@ test('an instant that the log cannot tell has no bound', () => {
   assert.deepEqual(Object.keys(told['maxValues']!), []);
 });
 
-test('the rows of a file are read from its statistics, whoever wrote them', () => {
+test('the rows of a file are read from the statistics of any writer', () => {
   assert.equal(recordsOf('{"numRecords":3}'), 3);
   for (const text of [undefined, '', 'no JSON', '{}', '{"numRecords":"3"}'])
     assert.equal(recordsOf(text), undefined);

@@ -78,7 +78,7 @@ export function listAdded(
 
 /**
  * Returns the entries of a manifest after some of its files were removed; undefined where it has
- * none of them. What left earlier is no longer told.
+ * none of them. Files that left earlier are left out.
  */
 export function withoutFiles(
   { entries }: OpenedManifest,

@@ -85,7 +85,7 @@ test('snapshots expire first, then what only they reached is removed', async () 
   assert.ok(runs.every(({ status }) => status === 'Completed'));
 });
 
-test('a crash at any step loses nothing, and the next round goes on', async () => {
+test('a crash at any step loses nothing, and the next round continues', async () => {
   const table = await newLakeTable(exporting, { hours: 3 });
   await table.setProperties({
     'commit.manifest.min-count-to-merge': '2',

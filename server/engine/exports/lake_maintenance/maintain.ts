@@ -23,8 +23,8 @@ export type Round = { result: MaintenanceResult; detail: string | null; has_clea
 
 /**
  * Does what a table needs: merges small files and manifests, lets snapshots expire, and, where it
- * is to clean, removes what nothing names. Each step is whole by itself; after a crash between two
- * the next round goes on.
+ * is to clean, removes what nothing names. Each step is complete alone; after a crash between two
+ * the next round continues.
  */
 export async function maintainTable(
   given: MaintainedTable,

@@ -28,7 +28,7 @@ type Merged = {
   entries: Entry[];
   path: string;
   bytes: number;
-  /** Bounds of partitions that hold for these entries; undefined: they are told anew. */
+  /** Bounds of partitions that hold for these entries; undefined: they are computed again. */
   partitions: ListedManifest['partitions'] | undefined;
 };
 

@@ -20,7 +20,7 @@ type Claimed = { id: string; team_id: number; claim_id: string; is_daily: boolea
 
 /**
  * Maintains the tables that are due, one after the other, and gives their number. Guarantee: one
- * process is at a table, whose lease it renews; after a kill another one goes on. A table that
+ * process is at a table, whose lease it renews; after a kill another one continues. A table that
  * fails waits an hour and says why.
  */
 export async function maintainTables(engine: Engine, signal: AbortSignal): Promise<number> {

@@ -1,6 +1,6 @@
 /**
- * Thrown when nothing can go on until somebody changes something: a sentence that says what. What
- * was to be done stays as it is, and no failure is counted.
+ * Thrown when nothing can continue until somebody changes something: a sentence that says what. The
+ * work stays as it is, and no failure is counted.
  */
 export class HoldError extends Error {
   constructor(message: string) {

@@ -20,8 +20,9 @@ type Resending = {
 };
 
 /**
- * Sends again what was set aside, the oldest first: all of it, or one event. What is refused once
- * more stays. Throws a ToolRetryError or a HoldError if the tool takes nothing now; the rest stays.
+ * Sends the events again that were set aside, the oldest first: all of them, or one. An event that
+ * is refused once more stays. Throws a ToolRetryError or a HoldError if the tool takes nothing now;
+ * the rest stays.
  */
 export async function resendSetAside(
   { db, clickhouse, config_id, team_id, tool, log }: Resending,

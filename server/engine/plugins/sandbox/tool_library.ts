@@ -16,7 +16,7 @@ export function toolsFolder(data_dir: string): string {
 }
 
 /**
- * Finds the package in the operator's folder, or else beside the server's own packages. Looks anew
+ * Finds the package in the operator's folder, or else beside the server's own packages. Looks again
  * at each call, so an installation needs no restart.
  */
 export function findToolLibrary(tools_dir: string | undefined): ToolLibrary | undefined {
