@@ -108,9 +108,7 @@ test('a gap is seen on the map and repaired: nothing doubled, nothing lost', { s
   await map.hover({ position: { x: gap_x, y: 40 } });
   await page.locator('.readout').getByText('the schedule was moved past it').waitFor();
   if (is_deep) await checkEverywhere(page, 'export_map');
-  await page.mouse.move(box.x + gap_x, box.y + 40);
-  await page.mouse.down();
-  await page.mouse.up();
+  await map.click({ position: { x: gap_x, y: 40 } });
   await page.getByRole('button', { name: 'Deliver 10 rows' }).waitFor();
   await page.waitForURL(({ searchParams }) => searchParams.get('selected_from') === hour_of(1));
   assert.equal(await fact(page, 'Rows to deliver'), '10');

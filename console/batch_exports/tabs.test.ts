@@ -235,10 +235,13 @@ test('metrics are charts and a table; dragging looks closer', { skip }, async ()
     /240.*48\.0 kB.*20 s/,
   );
   await checkEverywhere(page, 'export_metrics');
-  const box = (await chart.boundingBox())!;
-  await page.mouse.move(box.x + box.width * 0.5, box.y + 40);
+  // Hovering scrolls the chart into view and waits until it stands still.
+  await chart.hover();
+  const { width } = (await chart.boundingBox())!;
+  await chart.hover({ position: { x: width * 0.5, y: 40 } });
   await page.mouse.down();
-  await page.mouse.move(box.x + box.width * 0.75, box.y + 40, { steps: 4 });
+  await chart.hover({ position: { x: width * 0.6, y: 40 } });
+  await chart.hover({ position: { x: width * 0.75, y: 40 } });
   await page.mouse.up();
   await page.waitForURL((url) => url.searchParams.get('from')!.startsWith('2026-01-01T01'));
   await page.locator('.cards tbody tr').nth(8).waitFor({ state: 'detached' });

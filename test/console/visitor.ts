@@ -265,6 +265,9 @@ export async function checkEverywhere(
   await page.emulateMedia({ colorScheme: null });
   if (before !== null && before.width !== page.viewportSize()?.width)
     await page.setViewportSize(before);
+  // A chart takes its new size one frame after the window.
+  await page.evaluate(`new Promise((done) =>
+    requestAnimationFrame(() => requestAnimationFrame(() => done())))`);
 }
 
 /** Returns the name of the focused element and its description, as `label: description`. */
