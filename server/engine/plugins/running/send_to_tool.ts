@@ -6,7 +6,7 @@ import type { Delivery } from './delivery.ts';
 import { HoldError } from './hold.ts';
 import type { LoadedTool } from './loaded_tool.ts';
 import type { PluginEvent } from './read_events.ts';
-import { setAside } from './set_aside.ts';
+import { recordAttempts } from './tool_attempts.ts';
 import { ToolRetryError } from './tool_retry.ts';
 
 type Failed = Extract<ToolOutcome, { reason: string }>;
@@ -20,10 +20,8 @@ const retry_seconds_max = 86_400;
  * aside with the reason; so is one that keeps failing while the tool takes others. Throws a
  * ToolRetryError where a later try may succeed, and a HoldError where the settings must change.
  */
-export async function sendToTool(
-  { running, lease, plugin, log, signal }: Delivery,
-  event: PluginEvent,
-): Promise<void> {
+export async function sendToTool(delivery: Delivery, event: PluginEvent): Promise<void> {
+  const { running, plugin, signal } = delivery;
   const tool = plugin.tool!;
   const done = tool.done.get(event.uuid) ?? new Set<string>();
   tool.done.set(event.uuid, done);
@@ -31,21 +29,12 @@ export async function sendToTool(
     const name = mappingName(mapping);
     if (done.has(name)) continue;
     const outcome = await outcomeOf(tool, event, mapping, signal);
-    if ('reason' in outcome) {
-      decide(tool, outcome, running.clock.now());
-      const reason = log.mask(outcome.reason);
-      await setAside(running.db, lease.config_id, {
-        event,
-        mapping: name,
-        status: outcome.status,
-        reason,
-      });
-      tool.count('set_aside');
-      log.write('ERROR', `Set aside the event ${event.uuid} at "${name}": ${reason}`);
-    } else if (outcome.kind === 'sent') {
-      tool.count('delivered');
-      tool.turn.has_passed = true;
-    }
+    const isAside = 'reason' in outcome && isSetAside(tool, outcome);
+    const next = isAside ? 'set aside' : 'reason' in outcome ? 'again' : 'done';
+    const tries = tool.turn.failures + 1;
+    await recordAttempts(delivery, [{ event, mapping: name, outcome, tries, next }]);
+    if ('reason' in outcome && !isAside) throw laterError(outcome, running.clock.now());
+    if (outcome.kind === 'sent') tool.turn.has_passed = true;
     done.add(name);
   }
   tool.done.delete(event.uuid);
@@ -73,20 +62,21 @@ async function outcomeOf(
   }
 }
 
-/** Returns if the event is to be set aside; throws what else is to happen. */
-function decide(tool: LoadedTool, outcome: Failed, now_ms: number): void {
-  const { kind, status, reason } = outcome;
-  if (kind === 'refused') return;
-  if (kind === 'denied')
-    throw new HoldError(
-      `The tool does not accept the settings: ${reason} Check the keys in the settings. Until ` +
-        'then events wait, and none is lost.',
-    );
-  tool.count('retried');
-  const isAlone = tool.turn.failures >= failures_alone_max && tool.turn.has_passed;
+/** True if the event is not tried again. */
+function isSetAside({ turn }: LoadedTool, { kind, status }: Failed): boolean {
+  if (kind !== 'retry') return kind === 'refused';
   // A wrong pace is no fault of the event.
-  if (isAlone && status !== 429) return;
-  throw new ToolRetryError(reason, secondsOf(outcome.retry_after, now_ms));
+  return turn.failures >= failures_alone_max && turn.has_passed && status !== 429;
+}
+
+/** The error that lets the events wait. */
+function laterError({ kind, reason, retry_after }: Failed, now_ms: number): Error {
+  return kind === 'denied'
+    ? new HoldError(
+        `The tool does not accept the settings: ${reason} Check the keys in the settings. Until ` +
+          'then events wait, and none is lost.',
+      )
+    : new ToolRetryError(reason, secondsOf(retry_after, now_ms));
 }
 
 /** Reads a Retry-After: seconds, or a date. */
