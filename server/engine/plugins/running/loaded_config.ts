@@ -16,7 +16,7 @@ import { captureEvent, sourcesOf } from './capture.ts';
 import type { Call } from './capture.ts';
 import { addJob } from './jobs.ts';
 import { openLoadedTool, toolProcess } from './loaded_tool.ts';
-import type { LoadedTool } from './loaded_tool.ts';
+import type { LoadedTool, ToolCall } from './loaded_tool.ts';
 import { resendSetAside } from './resend.ts';
 import type { ConfigState, Lease } from './leases.ts';
 import { LeaseLostError } from './leases.ts';
@@ -25,6 +25,7 @@ import type { LogLevel, PluginLog } from './plugin_log.ts';
 import { openPluginMetrics } from './plugin_metrics.ts';
 import type { Running } from './running.ts';
 import type { PluginEvent } from './read_events.ts';
+import { readMemory } from './sending/tool_memory.ts';
 import { openStorage } from './storage.ts';
 
 /** A config whose plugin is loaded with its settings as of `fingerprint`. */
@@ -109,9 +110,9 @@ export async function loadConfig(
     present.call = beginCall(key, about && sourcesOf(about));
     return refusals.during(() => plugin.call(method, payload, signal));
   };
-  const tool =
-    definition &&
-    openLoadedTool(definition, config, (...given) => call('tool', ...given), metrics.count);
+  const memory = definition && (await readMemory(db, lease.config_id));
+  const callTool: ToolCall = (...given) => call('tool', ...given);
+  const tool = definition && openLoadedTool(definition, config, memory!, callTool, metrics.count);
   const plugin: LoadedPlugin = await refusals.during(() =>
     sandbox.load({
       id: `plugin config ${lease.config_id}`,

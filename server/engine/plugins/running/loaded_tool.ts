@@ -1,46 +1,107 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ToolOutcome } from '../sandbox/tool_outcome.ts';
 import { toolProgram } from '../sandbox/tool_program.ts';
 import type { PluginInstance, Sandbox } from '../sandbox/sandbox.ts';
 import { toolEvent } from '../tools/event.ts';
-import { readMappings } from '../tools/mappings.ts';
+import { mappingName, readMappings } from '../tools/mappings.ts';
 import { dollar_key, mappings_key, toolSettings } from '../tools/settings.ts';
 import type { ToolDefinition, ToolMapping } from '../tools/tool.ts';
 import { HoldError } from './hold.ts';
 import type { PluginEvent } from './read_events.ts';
+import { batchingOf } from './sending/batching.ts';
+import type { Batching } from './sending/batching.ts';
+import { openPace } from './sending/pace.ts';
+import type { Pace } from './sending/pace.ts';
+import { openSent } from './sending/sent.ts';
+import type { Sent } from './sending/sent.ts';
+import { answersOf } from './sending/tool_answers.ts';
+import type { ToolMemory } from './sending/tool_memory.ts';
+import type { WaitingRoom } from './sending/waiting_room.ts';
 
 /** The part of a loaded config that only tools have. */
-export type LoadedTool = {
+export type LoadedTool = Sent & {
   mappings: ToolMapping[];
+  /** The batches of mappings that have them, by name. */
+  batching: Map<string, Batching>;
+  /** The pace of all requests to the tool's account. */
+  pace: Pace;
+  /** The events that wait. */
+  room: WaitingRoom;
+  /** The last time at which it took an event, on the clock of `performance.now()`. */
+  taken_at: number | null;
+  /** Says for each event which mappings want it, in their order. */
+  match(events: PluginEvent[], signal: AbortSignal): Promise<boolean[][]>;
+  /** Sends events by a mapping, several in a batch, and gives the outcome of each. */
+  sendAll(events: PluginEvent[], mapping: ToolMapping, signal: AbortSignal): Promise<ToolOutcome[]>;
+  /** Sends one event by a mapping, as soon as the pace allows it. */
   send(event: PluginEvent, mapping: ToolMapping, signal: AbortSignal): Promise<ToolOutcome>;
-  count(metric: 'delivered' | 'retried' | 'set_aside'): void;
-  /** The mappings that have sent an event whose others have not. */
-  done: Map<string, Set<string>>;
-  /** Failures in a row when the turn began, and whether the tool has taken an event since. */
-  turn: { failures: number; has_passed: boolean };
+  count(metric: ToolMetric): void;
 };
 
-type Call = (method: string, payload: unknown, signal: AbortSignal) => Promise<unknown>;
+/** The counts that every tool keeps. */
+export type ToolMetric = 'delivered' | 'retried' | 'set_aside' | 'sent_again';
+
+/** Calls a method of the tool's process. */
+export type ToolCall = (method: string, payload: unknown, signal: AbortSignal) => Promise<unknown>;
 
 /** Opens the tool over the calls of its process; secrets go along with each call. */
 export function openLoadedTool(
   definition: ToolDefinition,
   config: Record<string, unknown>,
-  call: Call,
+  memory: ToolMemory,
+  call: ToolCall,
   count: (values: Record<string, number>) => void,
 ): LoadedTool {
   const mappings = readMappings(config[mappings_key], definition);
   if (typeof mappings === 'string') throw new HoldError(`The mappings are wrong. ${mappings}`);
+  const batching = new Map(
+    mappings.flatMap((mapping) => {
+      const bounds = batchingOf(definition, mapping);
+      return bounds === undefined ? [] : [[mappingName(mapping), bounds] as const];
+    }),
+  );
+  const pace = openPace(memory.pace, () => performance.now());
+  const sends_dollar = config[dollar_key] === 'send';
+  const settings = toolSettings(definition.settings, config);
+  const sendAll: LoadedTool['sendAll'] = (events, mapping, signal) => {
+    const batch = batching.get(mappingName(mapping)) ?? null;
+    const payload = {
+      events: events.map((event) => toolEvent(event, sends_dollar)),
+      settings,
+      mapping,
+      batch,
+    };
+    return answersOf(events.length, pace, signal, () => call('send_all', payload, signal));
+  };
   return {
+    ...openSent(mappings.map(mappingName), memory.begun),
     mappings,
-    send: (event, mapping, signal) =>
-      call('send', sendingOf(definition, config, event, mapping), signal) as Promise<ToolOutcome>,
+    batching,
+    pace,
+    room: memory.room,
+    taken_at: memory.taken_at,
+    match: (events, signal) =>
+      events.length === 0
+        ? Promise.resolve([])
+        : (call(
+            'match',
+            {
+              events: events.map((event) => toolEvent(event, sends_dollar)),
+              filters: mappings.map(({ subscribe }) => subscribe),
+            },
+            signal,
+          ) as Promise<boolean[][]>),
+    sendAll,
+    send: async (event, mapping, signal) => {
+      for (let ms = pace.waitMs(); ms > 0; ms = pace.waitMs())
+        await pause(ms, undefined, { signal });
+      return (await sendAll([event], mapping, signal))[0]!;
+    },
     count: (metric) => count({ [metric]: 1 }),
-    done: new Map(),
-    turn: { failures: 0, has_passed: false },
   };
 }
 
-/** The payload of a call: the event in the tool's form, with all that the call needs. */
+/** The payload of a trial's call: the event in the tool's form, with all that the call needs. */
 export function sendingOf(
   definition: ToolDefinition,
   config: Record<string, unknown>,

@@ -13,6 +13,8 @@ export type ToolAttempt = {
   outcome: ToolOutcome;
   tries: number;
   next: 'done' | 'set aside' | 'again';
+  /** The answer to an earlier sending was lost: the tool may have the event already. */
+  is_again: boolean;
 };
 
 /**
@@ -24,7 +26,15 @@ export async function recordAttempts(
   attempts: ToolAttempt[],
 ): Promise<void> {
   const { count } = plugin.tool!;
-  for (const { event, mapping, outcome, next } of attempts) {
+  for (const { event, mapping, outcome, next, is_again } of attempts) {
+    if (is_again && outcome.kind !== 'skipped') {
+      count('sent_again');
+      log.write(
+        'WARNING',
+        `Sent the event ${event.uuid} again at "${mapping}": the answer to an earlier sending was ` +
+          'lost.',
+      );
+    }
     if (outcome.kind === 'retry' && next === 'again') count('retried');
     else if (outcome.kind === 'sent') count('delivered');
     if (next !== 'set aside' || !('reason' in outcome)) continue;
