@@ -37,7 +37,7 @@ const wireOf = (table: Sql, runs = sql`latest.runs::json`) => sql`
     ${own_config}) AS destination, e.connection_id, e."interval", ${rhythm_columns}, e.paused,
       e.created_at, e.last_updated_at, e.last_paused_at, e.pause_reason, e.start_at, e.end_at,
       e.freshness_seconds, e.rejected_rows, e.rejected_rows_max, e.rejected_percent_max,
-    ${next_run} AS next_run, ${runs} AS latest_runs, e.custom_query, e.schema,
+    to_jsonb(e.tags) AS tags, ${next_run} AS next_run, ${runs} AS latest_runs, e.custom_query, e.schema,
     ${typed_columns}, ${alias_columns}, ${managedBy('batch_export', sql`e.id`)} AS managed_by
   FROM ${table} e CROSS JOIN LATERAL (
     SELECT concat('[', string_agg(${run_text}, ','), ']') AS runs FROM (
@@ -108,6 +108,7 @@ export type ExportFields = StoredConfig &
     start_at: string | null;
     end_at: string | null;
     freshness_seconds: number | null;
+    tags: string[];
     revision: number;
     planned_until: string;
     next_run_at: string | null;
@@ -140,6 +141,7 @@ const field_types = {
   rejected_rows: 'text',
   rejected_rows_max: 'integer',
   rejected_percent_max: 'integer',
+  tags: 'text[]',
   revision: 'integer',
   planned_until: 'timestamptz',
   next_run_at: 'timestamptz',
@@ -203,7 +205,7 @@ export function listExportSettings(
   return db.rows<ExportSettings>(sql`
     SELECT e.id, e.team_id, e.name, e.model, e."interval", e.timezone, e.offset_minutes,
       e.paused, e.start_at, e.end_at, e.freshness_seconds, e.rejected_rows, e.rejected_rows_max,
-      e.rejected_percent_max, e.custom_query, e.destination_type, e.destination_config,
+      e.rejected_percent_max, e.tags, e.custom_query, e.destination_type, e.destination_config,
       e.destination_secrets, e.connection_id, e.write_rule, e.columns, e.new_columns,
       e.schema_number, e.revision
     FROM batch_exports e WHERE ${isInPlace({ organization_id })} ORDER BY e.created_at, e.id`);
