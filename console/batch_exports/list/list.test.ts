@@ -1,3 +1,4 @@
+// Length: all pages of the list share one browser and its harness.
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import type { Page } from 'playwright-core';

@@ -13,7 +13,7 @@ import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../managed/schema.ts';
 import { alias_answers, alias_inputs } from './aliases.ts';
 import { rhythm_answers, rhythm_inputs } from './rhythm.ts';
-import { Tags } from './tags.ts';
+import { StoredTags, Tags } from './tags.ts';
 import { typed_answers, typed_inputs, typed_settings } from './typed_columns.ts';
 import { write_answers, write_inputs } from './write_mode.ts';
 import { BatchExportRun } from './runs/schema.ts';
@@ -146,7 +146,7 @@ export const BatchExport = Type.Object(
     rejected_rows: fields.rejected_rows,
     rejected_rows_max: fields.rejected_rows_max,
     rejected_percent_max: fields.rejected_percent_max,
-    tags: Tags,
+    tags: StoredTags,
     next_run: nullable({
       ...NextRun,
       description:

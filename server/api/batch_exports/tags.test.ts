@@ -9,7 +9,7 @@ const harness = shareHarness({ clickhouse: false });
 const overview = async (home: TestOrganization, query = '') =>
   (await home.ask('GET', `/api/projects/${home.project.id}/overview/${query}`)).body;
 
-test('tags are stored, changed, found and counted, and change nothing of the deliveries', async () => {
+test('tags are stored, changed, found and counted, and change no delivery', async () => {
   const home = await harness.newOrganization();
   const { id } = await newExport(home, { name: 'one', tags: [' Finance ', 'nightly'] });
   await newExport(home, { name: 'two', tags: ['nightly'] });

@@ -17,6 +17,11 @@ export const Tags = Type.Array(lineOfText({ minLength: 1, maxLength: 50 }), {
     'deliveries. No commas; default none.',
 });
 
+/** The words of an export in an answer. */
+export const StoredTags = Type.Array(Type.String(), {
+  description: 'Words of people to find the export by.',
+});
+
 /** The query parameter for exports with a tag. */
 export const TagAsked = Type.String({
   maxLength: 50,

@@ -10,7 +10,7 @@ import { ManagedBy } from '../../managed/schema.ts';
 import { rhythm_answers } from '../rhythm.ts';
 import { NextRun } from '../schema.ts';
 import { run_statuses } from '../runs/schema.ts';
-import { TagAsked, Tags } from '../tags.ts';
+import { StoredTags, TagAsked } from '../tags.ts';
 
 const slots_default = 24;
 const slots_max = 100;
@@ -122,7 +122,7 @@ export const ExportOverview = Type.Object(
     ...rhythm_answers,
     paused: Type.Boolean(),
     created_at: instant('When it was created.'),
-    tags: Tags,
+    tags: StoredTags,
     health: Health,
     delivered_until: nullable(
       instant('End of the newest interval that its schedule has delivered; null before the first.'),

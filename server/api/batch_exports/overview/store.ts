@@ -192,10 +192,9 @@ export function listOverview(
   return sql`
     WITH page AS MATERIALIZED (${pageOfPlace(place, chosen, page)})
     SELECT e.id, e.team_id, e.revision, e.name, e.model, e.destination_type, e."interval",
-      ${rhythm_columns}, e.paused, e.created_at, to_jsonb(e.tags) AS tags, e.code, e.since, e.delivered_until,
-      e.pause_reason, e.delivery_changed_at,
-      e.lacks_since, e.lacks_rows, e.lacks_from, e.lacks_until, e.backfill_failed_since,
-      ${verified_through} AS verified_through,
+      ${rhythm_columns}, e.paused, e.created_at, to_jsonb(e.tags) AS tags, e.code, e.since,
+      e.delivered_until, e.pause_reason, e.delivery_changed_at, e.lacks_since, e.lacks_rows,
+      e.lacks_from, e.lacks_until, e.backfill_failed_since, ${verified_through} AS verified_through,
       CASE WHEN e.delivered_until IS NULL THEN (
         SELECT coalesce(sum(r.records_completed), 0)::bigint FROM batch_export_runs r
         WHERE r.batch_export_id = e.id AND r.revision = e.revision AND r.status = 'Completed'
