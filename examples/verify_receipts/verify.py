@@ -3,8 +3,8 @@
     python3 verify.py receipts.zip [folder] [--key BASE64]
 
 `receipts.zip` is what the page Proof of an export downloads, or a folder with receipts. `folder` is
-where the delivered files lie: the names in a receipt are paths in it. `--key` is the public key that
-the operator of the server gave you. Needs Python 3.9 and nothing else. Ends with 0 if everything is
+where the delivered files lie: the names in a receipt are paths in it. `--key` is the public key
+that the operator of the server gave you. Needs Python 3.9 and nothing else. Ends with 0 if everything is
 as the receipts say, with 1 if something differs, and with 2 if it cannot be checked.
 """
 
