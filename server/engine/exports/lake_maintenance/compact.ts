@@ -44,8 +44,9 @@ export async function listLive(
 
 /**
  * Merges small data files into large ones, partition by partition, each group in a commit of its
- * own. Guarantees: the same rows in the same order, compared before the commit; a commit of another
- * writer in between is kept, and one that has replaced a file of the group comes first.
+ * own. Guarantees: the same rows, compared before the commit, in the order of the table, else in that
+ * of history; a commit of another writer in between is kept, and one that has replaced a file of the
+ * group comes first.
  */
 export async function compact(one: MaintainedTable, is_daily: boolean): Promise<Compacted> {
   const done: Compacted = { files: 0, into: 0, bytes: 0, detail: null };
@@ -82,8 +83,7 @@ async function compactGroup(
   state: TableState,
   group: LiveFile[],
 ): Promise<number | undefined> {
-  const schema = currentSchema(state.metadata);
-  const rows = await rewriteRows(one, { schema, sources: group });
+  const rows = await rewriteRows(one, { metadata: state.metadata, sources: group });
   const change: SnapshotChange = {
     snapshot_id: newSnapshotId(),
     operation: 'replace',
@@ -105,7 +105,7 @@ async function compactGroup(
 export async function storeRows(
   { table, files }: MaintainedTable,
   [first]: LiveFile[],
-  { records, file }: RewrittenRows,
+  { records, sort_order_id, file }: RewrittenRows,
 ): Promise<DataFile | undefined> {
   if (file === undefined) return undefined;
   const path = `${table.location}/data/compacted/compacted-${randomUUID()}.parquet`;
@@ -117,6 +117,7 @@ export async function storeRows(
     partition: first!.partition,
     statistics: file.statistics,
     spec_id: first!.spec_id,
+    sort_order_id,
   };
 }
 

@@ -7,6 +7,7 @@ import type { ListedManifest } from '../../destinations/lake/manifest_list.ts';
 import { newSnapshotId } from '../../destinations/lake/snapshot_change.ts';
 import type { SnapshotChange } from '../../destinations/lake/snapshot_change.ts';
 import { currentSchema } from '../../destinations/lake/table_metadata.ts';
+import type { TableMetadata } from '../../destinations/lake/table_metadata.ts';
 import { exactId } from './expire_snapshots.ts';
 import { listLive, noteReplaced, replaceFiles, storeRows } from './compact.ts';
 import type { LiveFile } from './compact.ts';
@@ -100,7 +101,7 @@ async function cleanRefs(work: Work): Promise<boolean> {
     has_found = true;
     const added: DataFile[] = [];
     for (const file of touched) {
-      const { stored } = await cleanedOf(work, currentSchema(state.metadata), file);
+      const { stored } = await cleanedOf(work, state.metadata, file);
       if (stored !== undefined) added.push(stored);
     }
     const change: SnapshotChange = {
@@ -129,15 +130,11 @@ async function hasRows(work: Work, file: LiveFile): Promise<boolean> {
   return found;
 }
 
-async function cleanedOf(
-  work: Work,
-  schema: ReturnType<typeof currentSchema>,
-  file: LiveFile,
-): Promise<Cleaned> {
+async function cleanedOf(work: Work, metadata: TableMetadata, file: LiveFile): Promise<Cleaned> {
   const known = work.cleaned.get(file.path);
   if (known !== undefined) return known;
   const { left_out } = work;
-  const rows = await rewriteRows(work, { schema, sources: [file], left_out });
+  const rows = await rewriteRows(work, { metadata, sources: [file], left_out });
   const cleaned = { rows, stored: await storeRows(work, [file], rows) };
   work.cleaned.set(file.path, cleaned);
   return cleaned;
