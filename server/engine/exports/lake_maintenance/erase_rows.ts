@@ -2,7 +2,6 @@ import sql from 'sql-template-tag';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { readParquets } from '../../destinations/formats/read_parquet.ts';
 import type { DataFile } from '../../destinations/lake/manifest.ts';
-import { readManifestList } from '../../destinations/lake/manifest_list.ts';
 import type { ListedManifest } from '../../destinations/lake/manifest_list.ts';
 import { newSnapshotId } from '../../destinations/lake/snapshot_change.ts';
 import type { SnapshotChange } from '../../destinations/lake/snapshot_change.ts';
@@ -11,8 +10,9 @@ import type { TableMetadata } from '../../destinations/lake/table_metadata.ts';
 import { exactId } from './expire_snapshots.ts';
 import { listLive, noteReplaced, replaceFiles, storeRows } from './compact.ts';
 import type { LiveFile } from './compact.ts';
-import { commitHeld, readNamed, reloaded, stateOf } from './maintained_table.ts';
+import { commitHeld, reloaded, stateOf } from './maintained_table.ts';
 import type { MaintainedTable } from './maintained_table.ts';
+import { readList } from './read_table.ts';
 import { removeExpiredFiles, sharesFolder } from './remove_expired_files.ts';
 import { rewriteManifests } from './rewrite_manifests.ts';
 import { inputsOf, rewriteRows, whyUnfit } from './rewrite_rows.ts';
@@ -154,7 +154,7 @@ async function dropDeletedEntries(work: Work): Promise<void> {
       const table = await reloaded(work);
       const parent = table && (await stateOf(work.engine.db, table, ref)).parent;
       if (parent === undefined) break;
-      const listed = readManifestList(await readNamed(work.files, parent['manifest-list']));
+      const listed = await readList(work.files, parent['manifest-list']);
       const groups = listed.filter(hasDeleted).map((one) => [one]);
       if (groups.length === 0 || (await rewriteManifests(work, ref, groups)) > 0) break;
     }
