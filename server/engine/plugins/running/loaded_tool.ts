@@ -5,6 +5,7 @@ import { toolEvent } from '../tools/event.ts';
 import { readMappings } from '../tools/mappings.ts';
 import { dollar_key, mappings_key, toolSettings } from '../tools/settings.ts';
 import type { ToolDefinition, ToolMapping } from '../tools/tool.ts';
+import { filterOf, unwantedReason } from '../tools/wanted.ts';
 import { HoldError } from './hold.ts';
 import type { PluginEvent } from './read_events.ts';
 
@@ -32,15 +33,27 @@ export function openLoadedTool(
   if (typeof mappings === 'string') throw new HoldError(`The mappings are wrong. ${mappings}`);
   return {
     mappings,
-    send: (event, mapping, signal) =>
-      call('send', sendingOf(definition, config, event, mapping), signal) as Promise<ToolOutcome>,
+    send: async (event, mapping, signal) =>
+      unwantedReason(mapping, event) === undefined
+        ? (call(
+            'send',
+            sendingOf(definition, config, event, mapping),
+            signal,
+          ) as Promise<ToolOutcome>)
+        : { kind: 'skipped' },
     count: (metric) => count({ [metric]: 1 }),
     done: new Map(),
     turn: { failures: 0, has_passed: false },
   };
 }
 
-/** The payload of a call: the event in the tool's form, with all that the call needs. */
+/** A filter that lets every event through. */
+const every_event = 'type != ""';
+
+/**
+ * The payload of a call: the event in the tool's form, with all that the call needs. The filter was
+ * asked before, so the library's own, which reads some filters otherwise, is not asked again.
+ */
 export function sendingOf(
   definition: ToolDefinition,
   config: Record<string, unknown>,
@@ -50,7 +63,7 @@ export function sendingOf(
   return {
     event: toolEvent(event, config[dollar_key] === 'send'),
     settings: toolSettings(definition.settings, config),
-    mapping,
+    mapping: filterOf(mapping) === undefined ? mapping : { ...mapping, subscribe: every_event },
   };
 }
 

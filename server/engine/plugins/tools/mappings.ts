@@ -1,5 +1,6 @@
 import { isFields } from '../../../platform/fields.ts';
 import { parseJson } from '../../../platform/parse_json.ts';
+import { filterFault } from './filter/filter_fault.ts';
 import type { ToolDefinition, ToolDescription, ToolMapping } from './tool.ts';
 
 /** The key beside the fields of a mapping under which the library looks for its sync mode. */
@@ -60,6 +61,23 @@ export function readMappings(
     : `Two mappings have the name ${twice}. Give each a name of its own.`;
 }
 
+/**
+ * As `readMappings`, for mappings that are saved or tried: a filter that cannot be read or matches
+ * no event is a fault, too.
+ */
+export function soundMappings(
+  text: unknown,
+  tool: Pick<ToolDefinition, 'actions'>,
+): ToolMapping[] | string {
+  const read = readMappings(text, tool);
+  if (typeof read === 'string') return read;
+  for (const [at, { subscribe }] of read.entries()) {
+    const fault = filterFault(subscribe);
+    if (fault !== undefined) return `Mapping ${at + 1}: ${fault}`;
+  }
+  return read;
+}
+
 /** The name under which a mapping is told. */
 export function mappingName({ name, partnerAction }: ToolMapping): string {
   return name ?? partnerAction;
@@ -67,13 +85,17 @@ export function mappingName({ name, partnerAction }: ToolMapping): string {
 
 function mappingFault(one: unknown, actions: ToolDefinition['actions']): string | undefined {
   if (!isFields(one)) return 'must be an object.';
-  const { name = '', partnerAction, subscribe, mapping } = one;
+  const { name = '', partnerAction, subscribe, mapping, sample_percent = 100, consent = 'x' } = one;
   if (typeof name !== 'string') return 'needs a text as its name.';
   if (typeof partnerAction !== 'string' || !Object.hasOwn(actions, partnerAction))
     return `needs one of these as partnerAction: ${Object.keys(actions).join(', ')}.`;
   if (typeof subscribe !== 'string' || subscribe.trim() === '')
     return 'needs subscribe: which events it takes, as in type = "track".';
   if (!isFields(mapping)) return 'needs mapping: an object of fields.';
+  if (typeof sample_percent !== 'number' || !(sample_percent > 0 && sample_percent <= 100))
+    return 'needs a number above 0 and up to 100 as sample_percent.';
+  if (typeof consent !== 'string' || consent.trim() === '')
+    return 'needs the name of a category as consent.';
   const missing = Object.entries(actions[partnerAction]!.fields).filter(
     ([key, { required }]) => required === true && (mapping[key] ?? null) === null,
   );
