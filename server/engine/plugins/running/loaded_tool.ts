@@ -2,6 +2,8 @@ import type { ToolOutcome } from '../sandbox/tool_outcome.ts';
 import { toolProgram } from '../sandbox/tool_program.ts';
 import type { PluginInstance, Sandbox } from '../sandbox/sandbox.ts';
 import { toolEvent } from '../tools/event.ts';
+import { isHttpRequest } from '../tools/http_request/definition.ts';
+import { openHttpRequest } from '../tools/http_request/open.ts';
 import { readMappings } from '../tools/mappings.ts';
 import { dollar_key, mappings_key, toolSettings } from '../tools/settings.ts';
 import type { ToolDefinition, ToolMapping } from '../tools/tool.ts';
@@ -67,12 +69,14 @@ export function sendingOf(
   };
 }
 
-/** The process that runs the tools of an organization. */
-export function toolProcess(
+/** The place where a tool runs: in the process of its organization's tools, or, ours, here. */
+export function toolPlace(
   sandbox: Pick<Sandbox, 'toolLibrary'>,
-  { version }: ToolDefinition,
+  definition: ToolDefinition,
   name: string,
-): NonNullable<PluginInstance['process']> {
+): Pick<PluginInstance, 'process' | 'own'> {
+  if (isHttpRequest(definition)) return { own: openHttpRequest };
+  const { version } = definition;
   const library = sandbox.toolLibrary();
   if (library === undefined)
     throw new HoldError(
@@ -84,5 +88,5 @@ export function toolProcess(
       `This server has version ${library.version} of the package of tools now, not ${version}. ` +
         'Upgrade this plugin. Until then events wait, and none is lost.',
     );
-  return { name, program: () => toolProgram(library) };
+  return { process: { name, program: () => toolProgram(library) } };
 }

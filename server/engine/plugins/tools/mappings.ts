@@ -18,18 +18,22 @@ function withSyncMode(
  * The mappings that the destination proposes for events; many propose none, and a few name an
  * action that is gone.
  */
-export function presetsOf({ presets, actions }: ToolDescription): ToolMapping[] {
+export function presetsOf(
+  { presets, actions }: Pick<ToolDescription, 'presets' | 'actions'>,
+  wanted = 'automatic',
+): ToolMapping[] {
   return presets.flatMap(({ type, name, partnerAction = '', subscribe, mapping = {} }) => {
     const action = Object.hasOwn(actions, partnerAction) ? actions[partnerAction] : undefined;
-    if (type !== 'automatic' || action === undefined || subscribe === undefined) return [];
+    if (type !== wanted || action === undefined || subscribe === undefined) return [];
     const complete = withSyncMode(action, mapping);
     return [{ name: name ?? partnerAction, partnerAction, subscribe, mapping: complete }];
   });
 }
 
-/** A mapping for each action, with what its fields have by default. */
-export function templatesOf({ actions }: ToolDescription): ToolMapping[] {
-  return Object.entries(actions).map(([partnerAction, action]) => {
+/** What may be added: mappings for a purpose, and one for each action with what it has by default. */
+export function templatesOf({ actions, presets }: ToolDescription): ToolMapping[] {
+  const ready = presetsOf({ actions, presets }, 'template');
+  const plain = Object.entries(actions).map(([partnerAction, action]) => {
     const values = Object.entries(action.fields).flatMap(([key, { default: value }]) =>
       value === undefined ? [] : [[key, value] as const],
     );
@@ -40,6 +44,7 @@ export function templatesOf({ actions }: ToolDescription): ToolMapping[] {
       mapping: withSyncMode(action, Object.fromEntries(values)),
     };
   });
+  return [...ready, ...plain];
 }
 
 /** The mappings of a setting's text; a sentence says what is wrong with it instead. */
