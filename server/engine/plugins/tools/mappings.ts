@@ -1,5 +1,6 @@
 import { isFields } from '../../../platform/fields.ts';
 import { parseJson } from '../../../platform/parse_json.ts';
+import { storableFault } from '../packages/storable.ts';
 import { filterFault } from './filter/filter_fault.ts';
 import type { ToolDefinition, ToolDescription, ToolMapping } from './tool.ts';
 
@@ -88,7 +89,8 @@ export function mappingName({ name, partnerAction }: ToolMapping): string {
   return name ?? partnerAction;
 }
 
-function mappingFault(one: unknown, actions: ToolDefinition['actions']): string | undefined {
+/** Returns what is wrong with a mapping, as the end of a sentence; undefined: nothing. */
+export function mappingFault(one: unknown, actions: ToolDefinition['actions']): string | undefined {
   if (!isFields(one)) return 'must be an object.';
   const { name = '', partnerAction, subscribe, mapping, sample_percent = 100, consent = 'x' } = one;
   if (typeof name !== 'string') return 'needs a text as its name.';
@@ -97,14 +99,24 @@ function mappingFault(one: unknown, actions: ToolDefinition['actions']): string 
   if (typeof subscribe !== 'string' || subscribe.trim() === '')
     return 'needs subscribe: which events it takes, as in type = "track".';
   if (!isFields(mapping)) return 'needs mapping: an object of fields.';
+  const unstorable = storableFault(mapping, Infinity);
+  if (unstorable !== undefined) return `has a mapping that ${unstorable}.`;
   if (typeof sample_percent !== 'number' || !(sample_percent > 0 && sample_percent <= 100))
     return 'needs a number above 0 and up to 100 as sample_percent.';
   if (typeof consent !== 'string' || consent.trim() === '')
     return 'needs the name of a category as consent.';
-  const missing = Object.entries(actions[partnerAction]!.fields).filter(
-    ([key, { required }]) => required === true && (mapping[key] ?? null) === null,
-  );
+  const missing = missingFields(actions[partnerAction]!, mapping);
   return missing.length === 0
     ? undefined
-    : `lacks what ${partnerAction} requires: ${missing.map(([key]) => key).join(', ')}.`;
+    : `lacks what ${partnerAction} requires: ${missing.join(', ')}.`;
+}
+
+/** The names of required fields that have no value. */
+export function missingFields(
+  { fields }: ToolDefinition['actions'][string],
+  values: Record<string, unknown>,
+): string[] {
+  return Object.entries(fields)
+    .filter(([key, { required }]) => required === true && (values[key] ?? null) === null)
+    .map(([key]) => key);
 }

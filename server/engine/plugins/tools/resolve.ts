@@ -41,7 +41,7 @@ export function render(
   shown: (value: unknown, path: string, at: number, is_raw: boolean) => string = String,
 ): string {
   return template.replaceAll(
-    /\{\{\{([^}]+)\}\}\}|\{\{([^}]+)\}\}/g,
+    /\{\{\{([^{}]+)\}\}\}|\{\{([^{}]+)\}\}/g,
     (_, raw: string | undefined, plain: string | undefined, at: number) => {
       const path = (raw ?? plain ?? '').trim();
       return shown(get(event, path) ?? '', path, at, raw !== undefined);
