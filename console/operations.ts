@@ -42,6 +42,7 @@ import type { NewNoticeTarget, NoticeTarget, NoticeTargetCreate, NoticeTargetPat
 import type { Organization, OrganizationCreate, OrganizationPatch } from '../server/api/organizations/schema.ts';
 import type { CreateOptions, NewPasskey, Passkey, PasskeyCreate, PasskeyPatch, PasskeyPut, PasskeySignIn, ShowOptions } from '../server/api/passkeys/schema.ts';
 import type { ImportedPlan, PlanImport, PlannedEvent, PlannedEventCreate, PlannedEventPatch } from '../server/api/planned_events/schema.ts';
+import type { MappingPreviewBody, MappingPreviews } from '../server/api/plugin_configs/preview/schema.ts';
 import type { PluginConfig, PluginConfigCreate, PluginConfigPatch, PluginDelivery, PluginJob, PluginJobStart, PluginLogEntry, PluginLogQuery, PluginMetric, SetAsideEvent } from '../server/api/plugin_configs/schema.ts';
 import type { PluginTryOut, PluginTryOutResult } from '../server/api/plugin_configs/try_out/schema.ts';
 import type { CatalogueItem, CatalogueQuery, Plugin, PluginWithDifferences, PluginWithSource } from '../server/api/plugins/schema.ts';
@@ -378,6 +379,7 @@ export type Operations = {
   'POST /api/projects/:project_id/plugin_configs/': [{ validate_only?: boolean }, Static<typeof PluginConfigCreate>, Static<typeof PluginConfig>];
   'POST /api/projects/:project_id/plugin_configs/:id/accept_version/': [{ validate_only?: boolean }, Record<string, unknown>, Static<typeof PluginConfig>];
   'POST /api/projects/:project_id/plugin_configs/:id/jobs/': [{ validate_only?: boolean }, Static<typeof PluginJobStart>, Static<typeof PluginJob>];
+  'POST /api/projects/:project_id/plugin_configs/preview/': [{ validate_only?: boolean }, Static<typeof MappingPreviewBody>, Static<typeof MappingPreviews>];
   'POST /api/projects/:project_id/plugin_configs/try_out/': [{ validate_only?: boolean }, Static<typeof PluginTryOut>, Static<typeof PluginTryOutResult>];
   'POST /api/projects/:project_id/query/validate/': [{ validate_only?: boolean }, Static<typeof QueryToValidate>, Static<typeof QueryValidation>];
   'POST /api/projects/:project_id/refused_events/:id/resend/': [{ validate_only?: boolean }, Static<typeof ResendOne>, Static<typeof ResentEvent>];

@@ -15,7 +15,7 @@ import { openCache } from './cache.ts';
 import { captureEvent, sourcesOf } from './capture.ts';
 import type { Call } from './capture.ts';
 import { addJob } from './jobs.ts';
-import { openLoadedTool, toolProcess } from './loaded_tool.ts';
+import { openLoadedTool, toolPlace } from './loaded_tool.ts';
 import type { LoadedTool } from './loaded_tool.ts';
 import { resendSetAside } from './resend.ts';
 import type { ConfigState, Lease } from './leases.ts';
@@ -119,7 +119,7 @@ export async function loadConfig(
       // A tool gets its settings with each call.
       ...(definition === undefined
         ? settings
-        : { config: {}, process: toolProcess(sandbox, definition, row.organization_id) }),
+        : { config: {}, ...toolPlace(sandbox, definition, row.organization_id) }),
       allowed_hosts,
       host: {
         ...hostOf(running, lease, state, log, () => present.call),

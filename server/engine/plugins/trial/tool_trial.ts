@@ -4,9 +4,10 @@ import type { PluginEvent } from '../running/read_events.ts';
 import { PluginCallError } from '../sandbox/fault.ts';
 import type { LoadedPlugin } from '../sandbox/sandbox.ts';
 import type { ToolOutcome } from '../sandbox/tool_outcome.ts';
-import { mappingName, readMappings } from '../tools/mappings.ts';
+import { mappingName, soundMappings } from '../tools/mappings.ts';
 import { mappings_key } from '../tools/settings.ts';
 import type { ToolDefinition } from '../tools/tool.ts';
+import { unwantedReason } from '../tools/wanted.ts';
 
 /** The tool that is tried: with `sends`, the tool is also asked whether it takes the settings. */
 type ToolTrial = {
@@ -23,7 +24,7 @@ export async function runTool(
   { plugin, definition, config, event, sends, signal }: ToolTrial,
   call: (name: string, run: () => Promise<unknown>) => Promise<unknown>,
 ): Promise<void> {
-  const mappings = readMappings(config[mappings_key], definition);
+  const mappings = soundMappings(config[mappings_key], definition);
   if (typeof mappings === 'string') throw invalidPackage(`The mappings are wrong. ${mappings}`);
   const run = async (method: 'test' | 'send', payload: object): Promise<unknown> => {
     const outcome = (await plugin.call(method, payload, signal)) as ToolOutcome;
@@ -33,6 +34,9 @@ export async function runTool(
   for (const [at, mapping] of mappings.entries()) {
     const sending = sendingOf(definition, config, event, mapping);
     if (at === 0 && sends) await call('The connection', () => run('test', sending));
-    await call(mappingName(mapping), () => run('send', sending));
+    await call(
+      mappingName(mapping),
+      async () => unwantedReason(mapping, event) ?? run('send', sending),
+    );
   }
 }
