@@ -23,6 +23,7 @@ import {
 } from './schema.ts';
 import type { PluginConfigRow, PluginLogRow } from './schema.ts';
 import type { HowToChange } from './settings.ts';
+import { oauthRoutes } from './oauth/routes.ts';
 import { tryOutRoute } from './try_out/routes.ts';
 import { deletePluginConfig, listPluginConfigs, listPluginLogs } from './store.ts';
 
@@ -33,7 +34,7 @@ const changing = { within: 'project', scope: 'plugin:write', level: 8 } as const
 
 /**
  * `/api/projects/:project_id/plugin_configs/`: what a project makes of plugins. List, create,
- * retrieve, change, delete, logs, metrics, jobs; and which of an organization export all events.
+ * retrieve, change, delete, logs, metrics, jobs, OAuth; and which of an organization export all events.
  */
 export function pluginConfigRoutes(app: FastifyInstance, deps: Deps): void {
   readingRoutes(app, deps);
@@ -43,6 +44,7 @@ export function pluginConfigRoutes(app: FastifyInstance, deps: Deps): void {
   deleteRoute(app);
   runningRoutes(app, deps);
   deliveryRoutes(app, deps);
+  oauthRoutes(app, deps);
   tryOutRoute(app, deps);
   exportingRoutes(app, deps);
 }
