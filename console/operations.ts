@@ -27,7 +27,7 @@ import type { Applied, ApplyRequest, ManagedObjects, Plan, PlanRequest, Pulled, 
 import type { DestinationType, DestinationTypes } from '../server/api/destinations/schema.ts';
 import type { Domain, DomainCreate, DomainPatch, ProviderFields, ProviderMetadata } from '../server/api/domains/schema.ts';
 import type { GivenLink, GivenMetadata, GivenProvider, NewSetupLink, Setup, SetupLink, SetupLinkCreate } from '../server/api/domains/setup_links/schema.ts';
-import type { CopiesQuery, Erasure, ErasureCopy, ErasurePreview, NewErasure } from '../server/api/erasures/schema.ts';
+import type { CopiesQuery, Erasure, ErasureCopy, ErasurePreview, ErasureTool, NewErasure } from '../server/api/erasures/schema.ts';
 import type { CatalogueEventQuery, CatalogueEvents, CatalogueProperties, CataloguePropertyQuery } from '../server/api/event_catalogue/schema.ts';
 import type { EventCounts, EventCountsQuery, EventsBody, EventsTaken, NewestEvents, NewestQuery } from '../server/api/events/schema.ts';
 import type { FileDownload, NewFileDownload } from '../server/api/file_downloads/schema.ts';
@@ -39,9 +39,11 @@ import type { LakeFiles, LakeSnapshots, LakeTableDetails, LakeTables } from '../
 import type { Member, MemberPatch, MemberPut } from '../server/api/members/schema.ts';
 import type { DeliveriesQuery, NoticeDelivery, NoticeDeliveryRecord } from '../server/api/notice_deliveries/schema.ts';
 import type { NewNoticeTarget, NoticeTarget, NoticeTargetCreate, NoticeTargetPatch, NoticeTargetTest } from '../server/api/notice_targets/schema.ts';
+import type { OauthApplication, OauthApplicationCreate, OauthApplicationPatch } from '../server/api/oauth_applications/schema.ts';
 import type { Organization, OrganizationCreate, OrganizationPatch } from '../server/api/organizations/schema.ts';
 import type { CreateOptions, NewPasskey, Passkey, PasskeyCreate, PasskeyPatch, PasskeyPut, PasskeySignIn, ShowOptions } from '../server/api/passkeys/schema.ts';
 import type { ImportedPlan, PlanImport, PlannedEvent, PlannedEventCreate, PlannedEventPatch } from '../server/api/planned_events/schema.ts';
+import type { OauthConnect, OauthDisconnect, PluginOauth } from '../server/api/plugin_configs/oauth/schema.ts';
 import type { MappingPreviewBody, MappingPreviews } from '../server/api/plugin_configs/preview/schema.ts';
 import type { PluginConfig, PluginConfigCreate, PluginConfigPatch, PluginDelivery, PluginJob, PluginJobStart, PluginLogEntry, PluginLogQuery, PluginMetric, SetAsideEvent } from '../server/api/plugin_configs/schema.ts';
 import type { PluginTryOut, PluginTryOutResult } from '../server/api/plugin_configs/try_out/schema.ts';
@@ -75,6 +77,7 @@ export type Operations = {
   'DELETE /api/organizations/:organization_id/members/:user__uuid/sessions/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/organizations/:organization_id/members/:user__uuid/sessions/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/organizations/:organization_id/notice_targets/:id/': [{ validate_only?: boolean }, undefined, undefined];
+  'DELETE /api/organizations/:organization_id/oauth_applications/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/organizations/:organization_id/pipeline_destinations/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/organizations/:organization_id/pipeline_frontend_apps/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/organizations/:organization_id/pipeline_import_apps/:id/': [{ validate_only?: boolean }, undefined, undefined];
@@ -145,6 +148,8 @@ export type Operations = {
   'GET /api/organizations/:organization_id/notice_deliveries/:id/': [undefined, undefined, Static<typeof NoticeDeliveryRecord>];
   'GET /api/organizations/:organization_id/notice_targets/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof NoticeTarget>>];
   'GET /api/organizations/:organization_id/notice_targets/:id/': [undefined, undefined, Static<typeof NoticeTarget>];
+  'GET /api/organizations/:organization_id/oauth_applications/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof OauthApplication>>];
+  'GET /api/organizations/:organization_id/oauth_applications/:id/': [undefined, undefined, Static<typeof OauthApplication>];
   'GET /api/organizations/:organization_id/overview/': [Static<typeof OverviewQuery>, undefined, Static<typeof Overview>];
   'GET /api/organizations/:organization_id/personal_api_keys/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof OrganizationApiKey>>];
   'GET /api/organizations/:organization_id/pipeline_destinations/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Plugin>>];
@@ -206,6 +211,7 @@ export type Operations = {
   'GET /api/projects/:project_id/erasures/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Erasure>>];
   'GET /api/projects/:project_id/erasures/:id/': [undefined, undefined, Static<typeof Erasure>];
   'GET /api/projects/:project_id/erasures/:id/copies/': [Static<typeof CopiesQuery>, undefined, Listed<Static<typeof ErasureCopy>>];
+  'GET /api/projects/:project_id/erasures/:id/tools/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof ErasureTool>>];
   'GET /api/projects/:project_id/event_catalogue/': [Static<typeof CatalogueEventQuery>, undefined, Static<typeof CatalogueEvents>];
   'GET /api/projects/:project_id/event_catalogue/properties/': [Static<typeof CataloguePropertyQuery>, undefined, Static<typeof CatalogueProperties>];
   'GET /api/projects/:project_id/events/': [Static<typeof NewestQuery>, undefined, Static<typeof NewestEvents>];
@@ -234,6 +240,7 @@ export type Operations = {
   'GET /api/projects/:project_id/plugin_configs/:id/delivery/': [undefined, undefined, Static<typeof PluginDelivery>];
   'GET /api/projects/:project_id/plugin_configs/:id/logs/': [Static<typeof PluginLogQuery>, undefined, Listed<Static<typeof PluginLogEntry>>];
   'GET /api/projects/:project_id/plugin_configs/:id/metrics/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof PluginMetric>>];
+  'GET /api/projects/:project_id/plugin_configs/:id/oauth/': [undefined, undefined, Static<typeof PluginOauth>];
   'GET /api/projects/:project_id/plugin_configs/:id/set_aside/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof SetAsideEvent>>];
   'GET /api/projects/:project_id/query/language/': [undefined, undefined, Static<typeof QueryLanguage>];
   'GET /api/projects/:project_id/refused_events/': [Static<typeof RefusedEventsQuery>, undefined, Listed<Static<typeof RefusedEvent>>];
@@ -264,6 +271,7 @@ export type Operations = {
   'PATCH /api/organizations/:organization_id/domains/:id/scim/groups/:group_id/': [{ validate_only?: boolean }, Static<typeof GroupPatch>, Static<typeof Group>];
   'PATCH /api/organizations/:organization_id/members/:user__uuid/': [{ validate_only?: boolean }, Static<typeof MemberPatch>, Static<typeof Member>];
   'PATCH /api/organizations/:organization_id/notice_targets/:id/': [{ validate_only?: boolean }, Static<typeof NoticeTargetPatch>, Static<typeof NoticeTarget>];
+  'PATCH /api/organizations/:organization_id/oauth_applications/:id/': [{ validate_only?: boolean }, Static<typeof OauthApplicationPatch>, Static<typeof OauthApplication>];
   'PATCH /api/organizations/:organization_id/pipeline_destinations/:id/': [{ validate_only?: boolean }, { plugin_type?: 'local' | 'custom' | 'repository' | 'source' | 'inline' | null; name?: string | null; description?: string | null; icon?: string | null; config_schema?: Record<string, unknown> | (unknown)[] | string | number | boolean; tag?: string | null; is_global?: boolean; capabilities?: Record<string, unknown> | (unknown)[] | string | number | boolean; metrics?: Record<string, unknown> | (unknown)[] | string | number | boolean; public_jobs?: Record<string, unknown> | (unknown)[] | string | number | boolean }, Static<typeof Plugin>];
   'PATCH /api/organizations/:organization_id/pipeline_destinations/:id/update_source/': [{ validate_only?: boolean }, { plugin_type?: 'local' | 'custom' | 'repository' | 'source' | 'inline' | null; name?: string | null; description?: string | null; icon?: string | null; config_schema?: Record<string, unknown> | (unknown)[] | string | number | boolean; tag?: string | null; is_global?: boolean; capabilities?: Record<string, unknown> | (unknown)[] | string | number | boolean; metrics?: Record<string, unknown> | (unknown)[] | string | number | boolean; public_jobs?: Record<string, unknown> | (unknown)[] | string | number | boolean; source?: Record<string, string | null> }, Static<typeof PluginWithSource>];
   'PATCH /api/organizations/:organization_id/pipeline_frontend_apps/:id/': [{ validate_only?: boolean }, { plugin_type?: 'local' | 'custom' | 'repository' | 'source' | 'inline' | null; name?: string | null; description?: string | null; icon?: string | null; config_schema?: Record<string, unknown> | (unknown)[] | string | number | boolean; tag?: string | null; is_global?: boolean; capabilities?: Record<string, unknown> | (unknown)[] | string | number | boolean; metrics?: Record<string, unknown> | (unknown)[] | string | number | boolean; public_jobs?: Record<string, unknown> | (unknown)[] | string | number | boolean }, Static<typeof Plugin>];
@@ -326,6 +334,7 @@ export type Operations = {
   'POST /api/organizations/:organization_id/notice_deliveries/:id/send/': [{ validate_only?: boolean }, undefined, Static<typeof NoticeDeliveryRecord>];
   'POST /api/organizations/:organization_id/notice_targets/': [{ validate_only?: boolean }, Static<typeof NoticeTargetCreate>, Static<typeof NewNoticeTarget>];
   'POST /api/organizations/:organization_id/notice_targets/:id/test/': [{ validate_only?: boolean }, undefined, Static<typeof NoticeTargetTest>];
+  'POST /api/organizations/:organization_id/oauth_applications/': [{ validate_only?: boolean }, Static<typeof OauthApplicationCreate>, Static<typeof OauthApplication>];
   'POST /api/organizations/:organization_id/pipeline_destinations/': [{ validate_only?: boolean }, { plugin_type?: 'local' | 'custom' | 'repository' | 'source' | 'inline' | null; name?: string | null; description?: string | null; icon?: string | null; config_schema?: Record<string, unknown> | (unknown)[] | string | number | boolean; tag?: string | null; is_global?: boolean; capabilities?: Record<string, unknown> | (unknown)[] | string | number | boolean; metrics?: Record<string, unknown> | (unknown)[] | string | number | boolean; public_jobs?: Record<string, unknown> | (unknown)[] | string | number | boolean; url?: string }, Static<typeof Plugin>];
   'POST /api/organizations/:organization_id/pipeline_destinations/:id/rollback/': [{ validate_only?: boolean }, undefined, Static<typeof PluginWithDifferences>];
   'POST /api/organizations/:organization_id/pipeline_destinations/:id/upgrade/': [{ validate_only?: boolean }, { plugin_type?: 'local' | 'custom' | 'repository' | 'source' | 'inline' | null; name?: string | null; description?: string | null; icon?: string | null; config_schema?: Record<string, unknown> | (unknown)[] | string | number | boolean; tag?: string | null; is_global?: boolean; capabilities?: Record<string, unknown> | (unknown)[] | string | number | boolean; metrics?: Record<string, unknown> | (unknown)[] | string | number | boolean; public_jobs?: Record<string, unknown> | (unknown)[] | string | number | boolean }, Static<typeof PluginWithDifferences>];
@@ -379,6 +388,8 @@ export type Operations = {
   'POST /api/projects/:project_id/plugin_configs/': [{ validate_only?: boolean }, Static<typeof PluginConfigCreate>, Static<typeof PluginConfig>];
   'POST /api/projects/:project_id/plugin_configs/:id/accept_version/': [{ validate_only?: boolean }, Record<string, unknown>, Static<typeof PluginConfig>];
   'POST /api/projects/:project_id/plugin_configs/:id/jobs/': [{ validate_only?: boolean }, Static<typeof PluginJobStart>, Static<typeof PluginJob>];
+  'POST /api/projects/:project_id/plugin_configs/:id/oauth/connect/': [{ validate_only?: boolean }, undefined, Static<typeof OauthConnect>];
+  'POST /api/projects/:project_id/plugin_configs/:id/oauth/disconnect/': [{ validate_only?: boolean }, undefined, Static<typeof OauthDisconnect>];
   'POST /api/projects/:project_id/plugin_configs/preview/': [{ validate_only?: boolean }, Static<typeof MappingPreviewBody>, Static<typeof MappingPreviews>];
   'POST /api/projects/:project_id/plugin_configs/try_out/': [{ validate_only?: boolean }, Static<typeof PluginTryOut>, Static<typeof PluginTryOutResult>];
   'POST /api/projects/:project_id/query/validate/': [{ validate_only?: boolean }, Static<typeof QueryToValidate>, Static<typeof QueryValidation>];
