@@ -6,6 +6,7 @@ import { readCode } from '../sandbox/fault.ts';
 import type { HostServices } from '../sandbox/host_services.ts';
 import { calls_max } from '../sandbox/limits.ts';
 import type { LoadedPlugin, PluginAttachment } from '../sandbox/sandbox.ts';
+import { withTokens } from '../oauth/tokens.ts';
 import { toolOf } from '../tools/tool.ts';
 import { run_config_schema } from '../run_version.ts';
 import { loadPluginConfig } from '../stored_config.ts';
@@ -15,8 +16,8 @@ import { openCache } from './cache.ts';
 import { captureEvent, sourcesOf } from './capture.ts';
 import type { Call } from './capture.ts';
 import { addJob } from './jobs.ts';
-import { openLoadedTool, toolProcess } from './loaded_tool.ts';
-import type { LoadedTool, ToolCall } from './loaded_tool.ts';
+import { openLoadedTool, toolPlace } from './loaded_tool.ts';
+import type { LoadedTool } from './loaded_tool.ts';
 import { resendSetAside } from './resend.ts';
 import type { ConfigState, Lease } from './leases.ts';
 import { LeaseLostError } from './leases.ts';
@@ -111,8 +112,19 @@ export async function loadConfig(
     return refusals.during(() => plugin.call(method, payload, signal));
   };
   const memory = definition && (await readMemory(db, lease.config_id));
-  const callTool: ToolCall = (...given) => call('tool', ...given);
-  const tool = definition && openLoadedTool(definition, config, memory!, callTool, metrics.count);
+  const tool =
+    definition &&
+    openLoadedTool(
+      definition,
+      config,
+      memory!,
+      withTokens(
+        { ...running, hide: log.hide },
+        { config_id: lease.config_id, tool: definition.directory },
+        (...given) => call('tool', ...given),
+      ),
+      metrics.count,
+    );
   const plugin: LoadedPlugin = await refusals.during(() =>
     sandbox.load({
       id: `plugin config ${lease.config_id}`,
@@ -120,7 +132,7 @@ export async function loadConfig(
       // A tool gets its settings with each call.
       ...(definition === undefined
         ? settings
-        : { config: {}, process: toolProcess(sandbox, definition, row.organization_id) }),
+        : { config: {}, ...toolPlace(sandbox, definition, row.organization_id) }),
       allowed_hosts,
       host: {
         ...hostOf(running, lease, state, log, () => present.call),

@@ -91,7 +91,7 @@ async function sendWork(
   isErased: DeliveryBatch['isErased'],
 ): Promise<DeliveryEnd> {
   const tool = delivery.plugin.tool!;
-  const planned = await planTurn(tool, work, delivery.signal);
+  const planned = planTurn(tool, work);
   const lanes = openLanes(planned);
   const turn = openToolTurn(delivery, lanes);
   const cursor = openCursor(delivery, progress, work);

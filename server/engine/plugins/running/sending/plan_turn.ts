@@ -35,22 +35,17 @@ export function dueLines(tool: LoadedTool): Waiting[][] {
  * Plans a turn. New events of persons who wait go to the end of their lines, as far as there is
  * room. An event whose row has nothing stored any more was erased: the row goes.
  */
-export async function planTurn(
-  tool: LoadedTool,
-  work: TurnWork,
-  signal: AbortSignal,
-): Promise<Lane[]> {
+export function planTurn(tool: LoadedTool, work: TurnWork): Lane[] {
   const { events, failures } = work;
   tool.recall(events);
-  const matches = await tool.match(events, signal);
   const persons = personsOf(events);
   const lines = tool.room.lines(persons);
   const fresh = new Map<string, Lane>();
-  for (const [at, event] of events.entries())
-    for (const [which, mapping] of tool.mappings.entries()) {
+  for (const event of events)
+    for (const mapping of tool.mappings) {
       const name = mappingName(mapping);
       if (tool.isDone(event, name)) continue;
-      if (!matches[at]![which]) {
+      if (!tool.wants(event, mapping)) {
         tool.setDone(event, name, 'not sent');
         continue;
       }

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Seen, WayOut } from './way_out.ts';
 import type { ToolOutcome } from '../tool_outcome.ts';
+import { deletionOf } from './deletion.ts';
 import { batchesOf, outcomesOfBatch, togetherOf } from './batch.ts';
 import type { Bounds, Member } from './batch.ts';
 import { outcomeOfError, outcomeOfResults } from './outcome.ts';
@@ -12,27 +13,30 @@ export type Tool = { call(method: string, payload: unknown): Promise<unknown> };
 /** Settings and a mapping, as a call needs them. */
 type Given = { settings: object; mapping: { partnerAction: string; mapping: object } };
 type Sending = Given & { event: object };
-/** Events for one mapping; with `batch`, several go in a request. */
-type SendingAll = Given & { events: object[]; batch: Bounds | null };
-type Matching = { events: object[]; filters: string[] };
+/** Events for one mapping, several of which go in a request. */
+type SendingBatch = Given & { events: object[]; batch: Bounds };
+/** A person whom the destination shall forget, by one of their ids. */
+type Forgetting = { person: object; settings: object };
 
-type Definition = { name: string; slug?: string; actions: Record<string, Action> } & Record<
-  string,
-  unknown
->;
+type Definition = {
+  name: string;
+  slug?: string;
+  authentication?: object;
+  onDelete?: unknown;
+  actions: Record<string, Action>;
+} & Record<string, unknown>;
 type Destination = {
   responses: unknown[];
   onEvent(event: object, settings: object): Promise<unknown>;
   onBatch(events: object[], settings: object): Promise<unknown>;
+  onDelete?(person: object, settings: object): Promise<unknown>;
   testAuthentication(settings: object): Promise<void>;
+  refreshAccessToken(settings: object, credentials: object): Promise<Refreshed | undefined>;
 };
+type Refreshed = { accessToken?: string };
 type Core = {
   Destination: new (definition: Definition) => Destination;
   transform(mapping: object, event: object): Record<string, unknown>;
-};
-type Subscriptions = {
-  parseFql(text: string): { error?: unknown };
-  validate(filter: object, event: object): boolean;
 };
 
 /**
@@ -45,19 +49,26 @@ export function openTool(folder: string, directory: string, way_out: WayOut): To
   const path = `./dist/destinations/${directory}`;
   const definition = (require(path) as { default: Definition }).default;
   const core = require('@segment/actions-core') as Core;
-  const destination = new core.Destination({ ...definition, name: definition.slug ?? directory });
+  const named = { ...definition, name: definition.slug ?? directory };
+  const destination = new core.Destination({
+    ...named,
+    ...withoutRefresh(definition),
+    ...deletionOf(definition),
+  });
   const sender: Sender = { definition, destination, core, way_out };
-  const filters = openFilters(require);
   const methods: Record<string, (payload: never) => unknown> = {
     describe: () => describe(definition),
-    match: filters,
+    refresh: ({ settings }: Forgetting) =>
+      runOne(sender, () => refresh(new core.Destination(named), settings)),
+    delete: ({ person, settings }: Forgetting) =>
+      runOne(sender, () => forget(destination, person, settings)),
     test: ({ settings }: Sending) =>
       runOne(sender, async () => {
         await destination.testAuthentication(settings);
-        return [{ output: 'Action Executed' }];
+        return { kind: 'sent' };
       }),
     send: (sending: Sending) => sendOne(sender, sending),
-    send_all: (sending: SendingAll) => sendAll(sender, sending),
+    send_batch: (sending: SendingBatch) => sendBatches(sender, sending),
   };
   return { call: async (method, payload) => methods[method]!(payload as never) };
 }
@@ -68,18 +79,6 @@ type Sender = {
   core: Core;
   way_out: WayOut;
 };
-
-/** Says for each event which filters take it; one that cannot be read takes all, and says so. */
-function openFilters(require: NodeJS.Require): (payload: Matching) => boolean[][] {
-  const core = createRequire(require.resolve('@segment/actions-core'));
-  const { parseFql, validate } = core('@segment/destination-subscriptions') as Subscriptions;
-  return ({ events, filters }) => {
-    const parsed = filters.map((filter) => parseFql(filter));
-    return events.map((event) =>
-      parsed.map((filter) => filter.error !== undefined || validate(filter, event)),
-    );
-  };
-}
 
 /** Runs work with requests of its own, and gives what it ended in. */
 function run<Result>(
@@ -100,10 +99,13 @@ function run<Result>(
   });
 }
 
-async function runOne(sender: Sender, work: () => Promise<unknown>): Promise<ToolOutcome> {
+async function runOne(
+  sender: Sender,
+  work: (seen: Seen) => Promise<ToolOutcome>,
+): Promise<ToolOutcome> {
   const { outcome, refusal } = await run(
     sender,
-    async (seen) => judged(outcomeOfResults(await work(), seen), seen),
+    async (seen) => judged(await work(seen), seen),
     judged,
   );
   if (refusal !== undefined) throw new Error(refusal);
@@ -111,17 +113,15 @@ async function runOne(sender: Sender, work: () => Promise<unknown>): Promise<Too
 }
 
 function sendOne(sender: Sender, { event, settings, mapping }: Sending): Promise<ToolOutcome> {
-  return runOne(sender, () =>
-    sender.destination.onEvent(event, { ...settings, subscription: mapping }),
-  );
+  return runOne(sender, async (seen) => {
+    const given = { ...settings, subscription: mapping };
+    return outcomeOfResults(await sender.destination.onEvent(event, given), seen);
+  });
 }
 
-async function sendAll(sender: Sender, sending: SendingAll): Promise<ToolOutcome[]> {
+async function sendBatches(sender: Sender, sending: SendingBatch): Promise<ToolOutcome[]> {
   const { events, batch, settings, mapping } = sending;
-  if (
-    batch === null ||
-    sender.definition.actions[mapping.partnerAction]?.performBatch === undefined
-  )
+  if (sender.definition.actions[mapping.partnerAction]?.performBatch === undefined)
     return Promise.all(events.map((event) => sendOne(sender, { event, settings, mapping })));
   const members = events.map((event, at) => memberOf(sender.core, event, at, sending));
   const judgements: Judged[] = [];
@@ -139,7 +139,7 @@ async function sendAll(sender: Sender, sending: SendingAll): Promise<ToolOutcome
 function sendBatch(
   sender: Sender,
   batch: Member[],
-  { settings, mapping }: SendingAll,
+  { settings, mapping }: SendingBatch,
 ): Promise<Judged[]> {
   const events = batch.map(({ event }) => event);
   return run(
@@ -162,6 +162,35 @@ function memberOf({ transform }: Core, event: object, at: number, { mapping }: G
   } catch {
     return { at, event, fields: {} };
   }
+}
+
+/**
+ * The destination without its own way to a new token: the server stores a token before it is used,
+ * so the server refreshes.
+ */
+function withoutRefresh({ authentication }: Definition): object {
+  return authentication === undefined
+    ? {}
+    : { authentication: { ...authentication, refreshAccessToken: undefined } };
+}
+
+/** Fetches a token with the credentials of the settings. */
+async function refresh(
+  destination: Destination,
+  settings: object,
+): Promise<ToolOutcome & { access_token?: string }> {
+  const answer = await destination.refreshAccessToken(settings, {});
+  return { kind: 'sent', access_token: answer?.accessToken ?? '' };
+}
+
+async function forget(
+  destination: Destination,
+  person: object,
+  settings: object,
+): Promise<ToolOutcome> {
+  if (destination.onDelete === undefined) return { kind: 'skipped' };
+  await destination.onDelete(person, settings);
+  return { kind: 'sent' };
 }
 
 /** An outcome, and why the server refused the request. */
