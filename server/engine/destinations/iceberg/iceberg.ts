@@ -16,11 +16,12 @@ import {
 import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import { checkForeign } from './check.ts';
 import { configSchema, lakeFolder, violations } from './config.ts';
-import { layoutViolations, layout_keys, sortedBy } from './layout.ts';
+import { layoutViolations, layout_keys, sortedBy } from '../lake/layout.ts';
 import { compareListed } from '../lake/listed_files.ts';
 import { liveFiles } from './live_files.ts';
-import { openMergeSink } from './merge/merge_sink.ts';
-import { isMerging } from './merge/state.ts';
+import { openMergeSink } from '../lake/merge/merge_sink.ts';
+import { isMerging } from '../lake/merge/state.ts';
+import { openMergedTable } from './merge/merged_table.ts';
 import { apartMoved, compareMoved } from './moved_rows.ts';
 import { openTableSink } from './sink.ts';
 import { partsOf } from './parts.ts';
@@ -62,10 +63,10 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
       const place = placeOf(places, config);
       const world = await openWorld(place, config, delivery.team_id, deps, delivery);
       const files = await place.definition.open(world.data, delivery, deps);
-      const order = sortedBy(config, delivery);
+      const given = { files, order: sortedBy(config, delivery) };
       return isMerging(delivery)
-        ? openMergeSink({ world, delivery, files, order })
-        : openTableSink(world, delivery, { files, order });
+        ? openMergeSink(openMergedTable(world, delivery, given), { ...given, deps, delivery })
+        : openTableSink(world, delivery, given);
     },
     check: (config, columns, deps) => {
       const place = placeOf(places, config);
