@@ -44,6 +44,8 @@ export const not_recorded: Record<string, string> = {
   'POST /iceberg/v1/:project_id/namespaces/:namespace/tables/:table/sign':
     'Signs a request and stores nothing.',
   'POST /iceberg/v1/:project_id/transactions/commit': commits,
+  'POST /api/projects/:project_id/lake_tables/:id/maintain/':
+    'No row changes; the snapshots of the table tell of the files.',
   'POST /mcp': 'Hands on what a tool asks to the routes, which record it.',
   'POST /api/organizations/:organization_id/batch_exports/test/': tries,
   'POST /api/organizations/:organization_id/batch_exports/:id/test/': tries,
