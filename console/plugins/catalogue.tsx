@@ -74,7 +74,7 @@ function Entry({
   organization_id,
   collection,
   installed,
-  entry: { name, description, url, maintainer, needs },
+  entry: { name, description, url, maintainer, needs, wants_application },
 }: Given & {
   entry: {
     name: string;
@@ -82,6 +82,7 @@ function Entry({
     url: string;
     maintainer: string;
     needs: string | null;
+    wants_application: boolean;
   };
 }) {
   return (
@@ -91,6 +92,11 @@ function Entry({
           <bdi>{name}</bdi> <span className="muted">{maintainer}</span>
         </p>
         <p>{description}</p>
+        {wants_application && (
+          <p className="muted">
+            After you install it, its page says how to register an OAuth application with the vendor.
+          </p>
+        )}
         <p className="muted">{url}</p>
       </div>
       {needs === null && (

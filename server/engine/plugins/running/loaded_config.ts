@@ -6,6 +6,7 @@ import { readCode } from '../sandbox/fault.ts';
 import type { HostServices } from '../sandbox/host_services.ts';
 import { calls_max } from '../sandbox/limits.ts';
 import type { LoadedPlugin, PluginAttachment } from '../sandbox/sandbox.ts';
+import { withTokens } from '../oauth/tokens.ts';
 import { toolOf } from '../tools/tool.ts';
 import { run_config_schema } from '../run_version.ts';
 import { loadPluginConfig } from '../stored_config.ts';
@@ -111,7 +112,16 @@ export async function loadConfig(
   };
   const tool =
     definition &&
-    openLoadedTool(definition, config, (...given) => call('tool', ...given), metrics.count);
+    openLoadedTool(
+      definition,
+      config,
+      withTokens(
+        { ...running, hide: log.hide },
+        { config_id: lease.config_id, tool: definition.directory },
+        (...given) => call('tool', ...given),
+      ),
+      metrics.count,
+    );
   const plugin: LoadedPlugin = await refusals.during(() =>
     sandbox.load({
       id: `plugin config ${lease.config_id}`,

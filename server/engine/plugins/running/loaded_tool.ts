@@ -15,6 +15,8 @@ import type { PluginEvent } from './read_events.ts';
 export type LoadedTool = {
   mappings: ToolMapping[];
   send(event: PluginEvent, mapping: ToolMapping, signal: AbortSignal): Promise<ToolOutcome>;
+  /** Tells the tool to forget the person who has the distinct id. */
+  forget(distinct_id: string, signal: AbortSignal): Promise<ToolOutcome>;
   count(metric: 'delivered' | 'retried' | 'set_aside'): void;
   /** The mappings that have sent an event whose others have not. */
   done: Map<string, Set<string>>;
@@ -43,6 +45,12 @@ export function openLoadedTool(
             signal,
           ) as Promise<ToolOutcome>)
         : { kind: 'skipped' },
+    forget: (distinct_id, signal) => {
+      // Whether the tool got it as the one or as the other: it is nobody else's.
+      const person = { userId: distinct_id, anonymousId: distinct_id };
+      const settings = toolSettings(definition.settings, config);
+      return call('delete', { person, settings }, signal) as Promise<ToolOutcome>;
+    },
     count: (metric) => count({ [metric]: 1 }),
     done: new Map(),
     turn: { failures: 0, has_passed: false },
@@ -61,7 +69,7 @@ export function sendingOf(
   config: Record<string, unknown>,
   event: PluginEvent,
   mapping: ToolMapping,
-): object {
+): { event: object; settings: Record<string, unknown>; mapping: ToolMapping } {
   return {
     event: toolEvent(event, config[dollar_key] === 'send'),
     settings: toolSettings(definition.settings, config),

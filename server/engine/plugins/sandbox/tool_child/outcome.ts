@@ -1,4 +1,5 @@
 import type { ToolOutcome } from '../tool_outcome.ts';
+import { NotForgotten } from './deletion.ts';
 import type { Seen } from './way_out.ts';
 
 type Failed = Extract<ToolOutcome, { reason: string }>;
@@ -39,6 +40,7 @@ type Thrown = {
 /** Judges what the library threw: by the status that came, or else by the kind of the error. */
 export async function outcomeOfError(error: unknown, seen: Seen): Promise<ToolOutcome> {
   const { name = '', message = String(error), status, code, response } = error as Thrown;
+  if (error instanceof NotForgotten) return { kind: 'skipped' };
   if (response !== undefined)
     return outcomeOfStatus(Number(response.status), said(message, seen), seen);
   if (name === 'InvalidAuthenticationError')
