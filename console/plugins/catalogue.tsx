@@ -94,7 +94,8 @@ function Entry({
         <p>{description}</p>
         {wants_application && (
           <p className="muted">
-            After you install it, its page says how to register an OAuth application with the vendor.
+            After you install it, its page says how to register an OAuth application with the
+            vendor.
           </p>
         )}
         <p className="muted">{url}</p>

@@ -90,8 +90,5 @@ function signatureOf(
   if (signing_secret === '') return [];
   const key = readWebhookSecret(signing_secret) ?? Buffer.from(signing_secret);
   const headers = Object.entries(webhookHeaders(key, id, now_ms, body));
-  return headers.map(([name, value]) => [
-    name === 'webhook-signature' ? sign_header : name,
-    value,
-  ]);
+  return headers.map(([name, value]) => [name === 'webhook-signature' ? sign_header : name, value]);
 }
