@@ -60,7 +60,11 @@ test('an erasure tells each tool that can delete, and says of the others that th
   await enabledPlugin(harness, home, 'pipeline_destinations', 'export function onEvent() {}');
   await send(home, [
     { event: 'seen', distinct_id: 'visitor-1' },
-    { event: '$identify', distinct_id: 'ada@x.org', properties: { $anon_distinct_id: 'visitor-1' } },
+    {
+      event: '$identify',
+      distinct_id: 'ada@x.org',
+      properties: { $anon_distinct_id: 'visitor-1' },
+    },
     { event: 'stays', distinct_id: 'bob@x.org' },
   ]);
   run();
