@@ -6,8 +6,8 @@ import { PluginError } from '../../engine/plugins/plugin.ts';
 import type { PluginCollection } from '../../engine/plugins/plugin.ts';
 import { serviceFault } from '../../engine/plugins/prepare.ts';
 import { loadPluginConfig, storePluginConfig } from '../../engine/plugins/stored_config.ts';
+import { soundMappings } from '../../engine/plugins/tools/mappings.ts';
 import { refuseConnection } from '../../engine/plugins/oauth/connection.ts';
-import { readMappings } from '../../engine/plugins/tools/mappings.ts';
 import { mappings_key } from '../../engine/plugins/tools/settings.ts';
 import { toolOf } from '../../engine/plugins/tools/tool.ts';
 import { loadConfigVersion } from '../../engine/plugins/versions.ts';
@@ -151,7 +151,7 @@ async function mappingsFault(
   if (!Object.hasOwn(settings, mappings_key)) return undefined;
   try {
     const tool = toolOf((await loadConfigVersion(tx, secrets, id)).files);
-    const read = tool === undefined ? [] : readMappings(settings[mappings_key], tool);
+    const read = tool === undefined ? [] : soundMappings(settings[mappings_key], tool);
     return typeof read === 'string' ? read : undefined;
   } catch (error) {
     // Code that cannot be loaded is told of where the config is enabled.

@@ -23,6 +23,7 @@ import {
 } from './schema.ts';
 import type { PluginConfigRow, PluginLogRow } from './schema.ts';
 import type { HowToChange } from './settings.ts';
+import { previewRoute } from './preview/routes.ts';
 import { oauthRoutes } from './oauth/routes.ts';
 import { tryOutRoute } from './try_out/routes.ts';
 import { deletePluginConfig, listPluginConfigs, listPluginLogs } from './store.ts';
@@ -46,6 +47,7 @@ export function pluginConfigRoutes(app: FastifyInstance, deps: Deps): void {
   deliveryRoutes(app, deps);
   oauthRoutes(app, deps);
   tryOutRoute(app, deps);
+  previewRoute(app, deps);
   exportingRoutes(app, deps);
 }
 

@@ -36,7 +36,7 @@ test('a callback counts once, in the session that began it, and for its tool alo
     [await harness.newSession(stranger.user), path],
     [other_session, path],
   ] as const) {
-    const headers = cookie === undefined ? {} : { cookie };
+    const headers: Record<string, string> = cookie === undefined ? {} : { cookie };
     const refused = await harness.request('GET', where, { headers });
     assert.equal(refused.status, 403, refused.text);
   }

@@ -4,10 +4,11 @@ import type { PluginEvent } from '../running/read_events.ts';
 import { PluginCallError } from '../sandbox/fault.ts';
 import type { LoadedPlugin } from '../sandbox/sandbox.ts';
 import type { ToolOutcome } from '../sandbox/tool_outcome.ts';
-import { mappingName, readMappings } from '../tools/mappings.ts';
+import { mappingName, soundMappings } from '../tools/mappings.ts';
 import { findVendor } from '../oauth/vendors.ts';
 import { mappings_key } from '../tools/settings.ts';
 import type { ToolDefinition } from '../tools/tool.ts';
+import { unwantedReason } from '../tools/wanted.ts';
 
 /** The tool that is tried: with `sends`, the tool is also asked whether it takes the settings. */
 type ToolTrial = {
@@ -26,7 +27,7 @@ export async function runTool(
   { plugin, definition, config, event, sends, signal }: ToolTrial,
   call: (name: string, run: () => Promise<unknown>) => Promise<unknown>,
 ): Promise<void> {
-  const mappings = readMappings(config[mappings_key], definition);
+  const mappings = soundMappings(config[mappings_key], definition);
   const usesOauth = findVendor(definition.directory) !== undefined;
   if (usesOauth && sends)
     throw invalidPackage(
@@ -42,7 +43,10 @@ export async function runTool(
     const sent = sendingOf(definition, config, event, mapping);
     const sending = usesOauth ? withPlaceholder(sent) : sent;
     if (at === 0 && sends) await call('The connection', () => run('test', sending));
-    await call(mappingName(mapping), () => run('send', sending));
+    await call(
+      mappingName(mapping),
+      async () => unwantedReason(mapping, event) ?? run('send', sending),
+    );
   }
 }
 
