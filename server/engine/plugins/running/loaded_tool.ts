@@ -1,6 +1,8 @@
+import { readOutcome } from '../sandbox/tool_outcome.ts';
 import type { ToolOutcome } from '../sandbox/tool_outcome.ts';
 import { toolProgram } from '../sandbox/tool_program.ts';
 import type { PluginInstance, Sandbox } from '../sandbox/sandbox.ts';
+import { findTool, toolUrl } from '../tools/catalogue.ts';
 import { toolEvent } from '../tools/event.ts';
 import { readMappings } from '../tools/mappings.ts';
 import { dollar_key, mappings_key, toolSettings } from '../tools/settings.ts';
@@ -32,8 +34,8 @@ export function openLoadedTool(
   if (typeof mappings === 'string') throw new HoldError(`The mappings are wrong. ${mappings}`);
   return {
     mappings,
-    send: (event, mapping, signal) =>
-      call('send', sendingOf(definition, config, event, mapping), signal) as Promise<ToolOutcome>,
+    send: async (event, mapping, signal) =>
+      readOutcome(await call('send', sendingOf(definition, config, event, mapping), signal)),
     count: (metric) => count({ [metric]: 1 }),
     done: new Map(),
     turn: { failures: 0, has_passed: false },
@@ -54,10 +56,13 @@ export function sendingOf(
   };
 }
 
-/** The process that runs the tools of an organization. */
+/**
+ * The process that runs the tools of an organization; one that gets variables of the operator is
+ * alone in its own.
+ */
 export function toolProcess(
   sandbox: Pick<Sandbox, 'toolLibrary'>,
-  { version }: ToolDefinition,
+  { version, directory }: ToolDefinition,
   name: string,
 ): NonNullable<PluginInstance['process']> {
   const library = sandbox.toolLibrary();
@@ -71,5 +76,17 @@ export function toolProcess(
       `This server has version ${library.version} of the package of tools now, not ${version}. ` +
         'Upgrade this plugin. Until then events wait, and none is lost.',
     );
-  return { name, program: () => toolProgram(library) };
+  // As the catalogue says, and not the files of a plugin.
+  const { variables = [], opens_sockets = false } = findTool(toolUrl(directory)) ?? {};
+  const [needed] = variables;
+  if (needed !== undefined && !Object.hasOwn(library.variables, needed))
+    throw new HoldError(
+      `This server does not have what the tool needs. The operator writes ${needed} into ` +
+        'tools/variables.env of the data folder. Until then events wait, and none is lost.',
+    );
+  return {
+    name: variables.length === 0 ? name : `${name} ${directory}`,
+    program: () => toolProgram(library, variables),
+    opens_sockets,
+  };
 }

@@ -6,6 +6,7 @@ import { serveRequest } from './host_services.ts';
 import type { HostApi } from './host_services.ts';
 import { calls_max, fetches_max, requests_open_max, text_length_max } from './limits.ts';
 import type { SandboxLimits } from './limits.ts';
+import { openPluginSockets } from './plugin_sockets.ts';
 import { openPlaces } from './places.ts';
 import type { Place, Places } from './places.ts';
 import type { InstanceReport, ProcessHolder, PluginSlot } from './process_holder.ts';
@@ -22,7 +23,7 @@ export type InstanceOptions = {
   code: string;
   setup: string;
   limits: SandboxLimits;
-  host_api: Omit<HostApi, 'signal'> | undefined;
+  host_api: (Omit<HostApi, 'signal' | 'sockets'> & { opens_sockets: boolean }) | undefined;
   holder: ProcessHolder;
 };
 
@@ -206,6 +207,7 @@ function receiver({
 }: Receiving): (report: InstanceReport) => void {
   let served = 0;
   const fetches = openSemaphore(fetches_max);
+  const sockets = socketsOf(host_api, over.signal);
   const answer = async (request: number, name: string, text: string): Promise<void> => {
     const { instance, process } = slot();
     const reply = (is_ok: boolean, result: string) =>
@@ -221,7 +223,7 @@ function receiver({
         refusal('RetryError', 'Too many requests are being served: await some of them.'),
       );
     served += 1;
-    const serve = () => serveRequest({ ...host_api, signal: over.signal }, name, text);
+    const serve = () => serveRequest({ ...host_api, sockets, signal: over.signal }, name, text);
     const { is_ok, text: result } = await (name === 'fetch' ? fetches.run(serve) : serve());
     served -= 1;
     if (over.signal.aborted) return;
@@ -251,6 +253,12 @@ function receiver({
     else if (report.type === 'where') places.found(report.stack);
     else leave(() => faultError(report.reason, limits, code.locate(report.stack)));
   };
+}
+
+function socketsOf(host_api: InstanceOptions['host_api'], signal: AbortSignal) {
+  return host_api?.opens_sockets === true
+    ? openPluginSockets(host_api.outbound, host_api.allowed_hosts, signal)
+    : undefined;
 }
 
 /** A sentence for what failed while nobody awaited it. */

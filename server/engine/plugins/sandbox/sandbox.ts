@@ -1,6 +1,5 @@
 import type { Clock } from '../../../platform/clock.ts';
 import type { Logger } from '../../../platform/log.ts';
-import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import type { Capabilities } from '../plugin.ts';
 import { PluginCallError } from './fault.ts';
 import type { HostServices } from './host_services.ts';
@@ -10,6 +9,7 @@ import { default_limits } from './limits.ts';
 import type { SandboxLimits } from './limits.ts';
 import { openProcessHolder } from './process_holder.ts';
 import type { ProcessHolder, ProgramMaker } from './process_holder.ts';
+import type { PluginOutbound } from './plugin_sockets.ts';
 import { findToolLibrary } from './tool_library.ts';
 import type { ToolLibrary } from './tool_library.ts';
 import { openSemaphore } from '../../../platform/pacing/semaphore.ts';
@@ -21,7 +21,7 @@ import { parseJson } from '../../../platform/parse_json.ts';
 
 /** The parts of the sandbox; `limits` apply to plugins without limits of their own. */
 export type SandboxDeps = {
-  outbound: Pick<Outbound, 'fetch'>;
+  outbound: PluginOutbound;
   log: Logger;
   clock: Clock;
   /** Address of the server's own API; plugins see it. */
@@ -46,10 +46,10 @@ export type PluginInstance = {
   allowed_hosts: string[];
   host: HostServices;
   /** The way out of its `fetch`, if it is not the sandbox's. */
-  outbound?: Pick<Outbound, 'fetch'>;
+  outbound?: PluginOutbound;
   limits?: Partial<SandboxLimits>;
-  /** The process that runs it, if it is not that of plugins: its name, and how it is made. */
-  process?: { name: string; program: ProgramMaker };
+  /** The process that runs it, if it is not that of plugins; may its code open connections? */
+  process?: { name: string; program: ProgramMaker; opens_sockets?: boolean };
 };
 
 /** The offers of code, by its own description. */
@@ -175,7 +175,7 @@ export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
 
 function optionsOf(
   deps: SandboxDeps,
-  { code, config, attachments, allowed_hosts, host, outbound, limits }: PluginInstance,
+  { code, config, attachments, allowed_hosts, host, outbound, limits, process }: PluginInstance,
   holder: ProcessHolder,
 ): InstanceOptions {
   const setup: Setup & { public_url: string } = {
@@ -192,6 +192,7 @@ function optionsOf(
       host,
       outbound: outbound ?? deps.outbound,
       allowed_hosts,
+      opens_sockets: process?.opens_sockets === true,
       now: () => deps.clock.now(),
     },
     holder,

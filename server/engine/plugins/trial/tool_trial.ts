@@ -3,7 +3,7 @@ import { sendingOf } from '../running/loaded_tool.ts';
 import type { PluginEvent } from '../running/read_events.ts';
 import { PluginCallError } from '../sandbox/fault.ts';
 import type { LoadedPlugin } from '../sandbox/sandbox.ts';
-import type { ToolOutcome } from '../sandbox/tool_outcome.ts';
+import { readOutcome } from '../sandbox/tool_outcome.ts';
 import { mappingName, readMappings } from '../tools/mappings.ts';
 import { mappings_key } from '../tools/settings.ts';
 import type { ToolDefinition } from '../tools/tool.ts';
@@ -26,7 +26,7 @@ export async function runTool(
   const mappings = readMappings(config[mappings_key], definition);
   if (typeof mappings === 'string') throw invalidPackage(`The mappings are wrong. ${mappings}`);
   const run = async (method: 'test' | 'send', payload: object): Promise<unknown> => {
-    const outcome = (await plugin.call(method, payload, signal)) as ToolOutcome;
+    const outcome = readOutcome(await plugin.call(method, payload, signal));
     if (!('reason' in outcome)) return outcome.kind;
     throw new PluginCallError('runtime', outcome.reason, outcome.kind === 'retry');
   };

@@ -1,9 +1,9 @@
 import type { ToolOutcome } from '../tool_outcome.ts';
 import type { Seen } from './way_out.ts';
 
-type Failed = Extract<ToolOutcome, { reason: string }>;
-
 const reason_length_max = 1_000;
+
+type Failed = Extract<ToolOutcome, { reason: string }>;
 
 /** Judges the results of one mapping. Nothing and an empty list pass for success in the library. */
 export function outcomeOfResults(results: unknown, seen: Seen): ToolOutcome {
@@ -65,6 +65,7 @@ function failed(
   reason: string,
   { retry_after }: Seen,
 ): Failed {
-  const text = reason.slice(0, reason_length_max).toWellFormed().replaceAll('\0', '\uFFFD');
-  return { kind, status, reason: text, retry_after: retry_after ?? null };
+  const code = status !== null && Number.isInteger(status) ? status : null;
+  const later = retry_after?.slice(0, 200) ?? null;
+  return { kind, status: code, reason: reason.slice(0, reason_length_max), retry_after: later };
 }
