@@ -12,7 +12,7 @@ export function outcomeOfResults(results: unknown, seen: Seen): ToolOutcome {
   if (last === undefined)
     return failed('refused', null, 'The destination has no action of this name.', seen);
   if (last['output'] === 'not subscribed') return { kind: 'skipped' };
-  const [member] = (last['multistatus'] ?? []) as Record<string, unknown>[];
+  const [member] = (last['multistatus'] ?? membersOf(last['data'])) as Record<string, unknown>[];
   if (member !== undefined) {
     const status = Number(member['status']);
     if (status < 400) return { kind: 'sent' };
@@ -22,6 +22,14 @@ export function outcomeOfResults(results: unknown, seen: Seen): ToolOutcome {
   return last['output'] === 'Action Executed'
     ? { kind: 'sent' }
     : failed('refused', null, `The destination said: ${String(last['output'])}`, seen);
+}
+
+/** Of a single event an action may return the answers of a batch of one, failed or not. */
+function membersOf(data: unknown): unknown[] {
+  const { getAllResponses } = (data ?? {}) as { getAllResponses?: unknown };
+  if (typeof getAllResponses !== 'function') return [];
+  const answers = getAllResponses.call(data) as { value(): unknown }[];
+  return answers.map((answer) => answer.value());
 }
 
 type Thrown = {
