@@ -54,6 +54,12 @@ export function Catalogue({ organization_id, collection, installed }: Given) {
               ))}
             </ul>
             {count > 0 && found.length === 0 && <p className="muted">No entry has these words.</p>}
+            {count > 0 && collection !== 'pipeline_destinations' && (
+              <p className="muted">
+                The catalogue has no other apps of this kind. Install one from an address, or write
+                your own code.
+              </p>
+            )}
             {found.length > shown_max && (
               <p className="muted">{found.length - shown_max} more: search for a name.</p>
             )}
@@ -68,7 +74,7 @@ function Entry({
   organization_id,
   collection,
   installed,
-  entry: { name, description, url, maintainer, needs },
+  entry: { name, description, url, maintainer, needs, wants_application },
 }: Given & {
   entry: {
     name: string;
@@ -76,6 +82,7 @@ function Entry({
     url: string;
     maintainer: string;
     needs: string | null;
+    wants_application: boolean;
   };
 }) {
   return (
@@ -85,6 +92,12 @@ function Entry({
           <bdi>{name}</bdi> <span className="muted">{maintainer}</span>
         </p>
         <p>{description}</p>
+        {wants_application && (
+          <p className="muted">
+            After you install it, its page says how to register an OAuth application with the
+            vendor.
+          </p>
+        )}
         <p className="muted">{url}</p>
       </div>
       {needs === null && (

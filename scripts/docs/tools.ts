@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ToolEntry } from '../../server/engine/plugins/tools/catalogue.ts';
+import { findVendor } from '../../server/engine/plugins/oauth/vendors.ts';
 import { tool_package } from '../../server/engine/plugins/sandbox/tool_library.ts';
 
 // Writes the catalogue of tools out of the installed package: `npm run docs:tools`.
@@ -62,7 +63,7 @@ function codeOf(directory: string): string {
     .join('\n');
 }
 
-const internal = /^(?:noop|.*-internal|engage-messaging-.*)$/;
+const internal = /^(?:noop|.*-internal|.*-dev|engage-messaging-.*)$/;
 /** Destinations that take events beside audiences; one takes nothing else and does not say so. */
 const mixed = ['klaviyo', 's3'];
 const audiences = ['liveramp-audiences'];
@@ -81,14 +82,16 @@ function reasonOf(
   { authentication, audienceConfig, mode, actions }: Definition,
 ) {
   if (mode !== 'cloud') return 'runs in browsers';
-  if (authentication?.scheme.startsWith('oauth') === true) return 'needs an OAuth application';
+  const usesOauth = authentication?.scheme.startsWith('oauth') === true;
+  const isKnown = findVendor(directory) !== undefined;
   if (internal.test(directory)) return 'is for its makers alone';
   if (secret.includes(directory)) return 'needs a secret of its makers';
   const isAudience =
     audienceConfig !== undefined ||
     audiences.includes(directory) ||
     Object.values(actions).every(needsAudience);
-  return isAudience && !mixed.includes(directory) ? 'synchronizes audiences' : undefined;
+  if (isAudience && !mixed.includes(directory)) return 'synchronizes audiences';
+  return usesOauth && !isKnown ? 'is not in oauth/vendors.json' : undefined;
 }
 
 /** Pages that code only points to, and names of examples. */

@@ -10,6 +10,7 @@ const exports_of = () => import('./exports/list.ts');
 const control = () => import('./exports/control.ts');
 const backfills = () => import('./exports/backfill.ts');
 const runs = () => import('./runs/runs.ts');
+const lake = () => import('./lake/lake.ts');
 
 /**
  * The commands that ask a server: with an address and a key, from any machine. `sluice api` has two
@@ -23,6 +24,7 @@ export function addClientCommands(
   program.commandsGroup(client_group);
   addExports(program, wrap);
   addRuns(program, wrap);
+  addLake(program, wrap);
   targetOptions(
     program
       .command('api')
@@ -96,6 +98,7 @@ function addExports(program: Command, wrap: Wrap<Output>): void {
       .description('list the exports of a project with their health, newest first')
       .option('--search <text>', 'only exports whose name has this text')
       .option('--health <codes>', 'only exports that are so, such as failing,late')
+      .option('--tag <tag>', 'only exports with this tag')
       .option('--limit <n>', 'most exports that are listed', '100')
       .action(wrap(async () => (await exports_of()).listExports)),
   );
@@ -153,6 +156,7 @@ function addCreate(command: Command, wrap: Wrap<Output>): Command {
     .option('--allow-empty', 'a run without rows empties the table, with --mode replace')
     .option('--start-at <instant>', 'first instant that is exported')
     .option('--end-at <instant>', 'last instant that is exported')
+    .option('--tag <tag...>', 'words to find it by')
     .option('--paused', 'create it paused')
     .option('--test', 'try the destination first, and create nothing when that fails')
     .action(wrap(async () => (await import('./exports/create.ts')).createExport));
@@ -237,3 +241,33 @@ function addRuns(program: Command, wrap: Wrap<Output>): void {
       .action(wrap(async () => (await runs()).retryRun)),
   );
 }
+
+function addLake(program: Command, wrap: Wrap<Output>): void {
+  const group = program
+    .command('lake')
+    .description('tables of the Iceberg catalog: list, show, maintain')
+    .exitOverride();
+  asking(
+    group
+      .command('tables')
+      .description('list the tables of a project by name')
+      .option('--limit <n>', 'most tables that are listed', '100')
+      .action(wrap(async () => (await lake()).listTables)),
+  );
+  asking(
+    group
+      .command('show')
+      .description('show a table with its columns and its latest maintenance')
+      .argument('<table>', table_text)
+      .action(wrap(async () => (await lake()).showTable)),
+  );
+  asking(
+    group
+      .command('maintain')
+      .description('merge small files and remove old ones now, not at the next round')
+      .argument('<table>', table_text)
+      .action(wrap(async () => (await lake()).maintainTable)),
+  );
+}
+
+const table_text = 'id of the table, or its name such as sluice.events';

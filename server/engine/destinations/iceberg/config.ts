@@ -5,7 +5,7 @@ import { catalog_keys, catalogViolations, takesVendedKeys } from './catalogs/cat
 import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
 import { isName, joined, placeConfig, tableSchema, tableViolations } from '../lake/table_places.ts';
-import { layout_keys } from './layout.ts';
+import { layout_keys } from '../lake/layout.ts';
 
 /** The keys of a table, whatever the place of its files. */
 type TableConfig = { namespace?: string; table: string; prefix?: string };

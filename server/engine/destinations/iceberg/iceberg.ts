@@ -16,11 +16,12 @@ import {
 import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import { checkForeign } from './check.ts';
 import { configSchema, lakeFolder, violations } from './config.ts';
-import { layoutViolations, layout_keys, sortedBy } from './layout.ts';
+import { layoutViolations, layout_keys, sortedBy } from '../lake/layout.ts';
 import { compareListed } from '../lake/listed_files.ts';
 import { liveFiles } from './live_files.ts';
-import { openMergeSink } from './merge/merge_sink.ts';
-import { isMerging } from './merge/state.ts';
+import { openMergeSink } from '../lake/merge/merge_sink.ts';
+import { isMerging } from '../lake/merge/state.ts';
+import { openMergedTable } from './merge/merged_table.ts';
 import { apartMoved, compareMoved } from './moved_rows.ts';
 import { openTableSink } from './sink.ts';
 import { partsOf } from './parts.ts';
@@ -45,8 +46,9 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
     where: [...catalog_meaning.where, ...shared.where],
     connection: [...Object.keys(catalog_keys), ...shared.connection],
     only_with: [...catalog_meaning.only_with, ...(shared.only_with ?? [])],
-    // The layout of files says not where rows are either: they stay in their table.
-    ways: [...catalog_meaning.ways, ...Object.keys(layout_keys)],
+    // Rows stay in their table: the layout of new files moves none, and the prefix places new tables
+    // alone.
+    ways: [...catalog_meaning.ways, ...Object.keys(layout_keys), 'prefix'],
     columnFaults: (columns) => nestedFaults(columns, 'An Iceberg table'),
     // The table changes with the end of the run, and whoever looks waits for a change in progress.
     is_settled_by_abort: (config) => !isForeign(config as CatalogConfig),
@@ -61,10 +63,10 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
       const place = placeOf(places, config);
       const world = await openWorld(place, config, delivery.team_id, deps, delivery);
       const files = await place.definition.open(world.data, delivery, deps);
-      const order = sortedBy(config, delivery);
+      const given = { files, order: sortedBy(config, delivery) };
       return isMerging(delivery)
-        ? openMergeSink({ world, delivery, files, order })
-        : openTableSink(world, delivery, { files, order });
+        ? openMergeSink(openMergedTable(world, delivery, given), { ...given, deps, delivery })
+        : openTableSink(world, delivery, given);
     },
     check: (config, columns, deps) => {
       const place = placeOf(places, config);
@@ -90,8 +92,8 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
       if (team_id === undefined) return;
       yield* shownReceipts(await openWorld(placeOf(places, config), config, team_id, deps), wanted);
     },
-    openTableFiles: (config, team_id, deps) =>
-      openTableFiles(placeOf(places, config), config, team_id, deps),
+    openTableFiles: (config, table, deps) =>
+      openTableFiles(placeOf(places, config), config, table, deps),
   };
 }
 

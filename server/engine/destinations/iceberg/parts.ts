@@ -1,8 +1,8 @@
 import type { Delivery, DestinationDeps } from '../../model/destination/destination.ts';
 import type { TableField } from '../../model/destination/partition.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
-import { askedFields, usualFields } from './layout.ts';
-import { isMerging } from './merge/state.ts';
+import { askedFields, usualFields } from '../lake/layout.ts';
+import { isMerging } from '../lake/merge/state.ts';
 import { openCatalog } from './open_world.ts';
 import { requireColumns, tableFields } from './table.ts';
 

@@ -1,21 +1,16 @@
-import { pipeline } from 'node:stream';
-import type { Readable } from 'node:stream';
 import type {
   Delivery,
   EndOfRun,
-  Json,
   Manifest,
   Sink,
-  Slice,
   SliceOutcome,
   SortedColumn,
 } from '../../model/destination/destination.ts';
-import { isOfTable } from '../../model/destination/partition.ts';
 import type { TableField } from '../../model/destination/partition.ts';
 import type { FileStatistics } from '../lake/file_statistics.ts';
 import { requireSame } from '../lake/listed_files.ts';
-import { stampParquet } from '../lake/stamp_parquet.ts';
-import { withCertainty } from '../../model/destination/errors.ts';
+import type { DataFileFacts } from '../lake/stored_files.ts';
+import { partitionOf, placeFiles, storeFile } from '../lake/stored_files.ts';
 import { isForeign } from './catalogs/catalog_config.ts';
 import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import { liveFiles } from './live_files.ts';
@@ -27,7 +22,7 @@ import type { World } from './world.ts';
 
 /** A slice as it is stored: `file` is how its place finds it again. */
 type State = {
-  file: Json;
+  file: DataFileFacts['file'];
   table_uuid: string;
   statistics: FileStatistics;
   partition?: (string | null)[];
@@ -60,7 +55,7 @@ export function openTableSink(
     write: async (slice, bytes) => {
       const { fields, values } = partitionOf(slice);
       const found = await prepared(fields);
-      const stored = await storeFile(found, files, slice, bytes);
+      const stored = await storeFile(found.ids, files, slice, bytes);
       const { name, bytes: size, sha256, statistics, file } = stored;
       const { uuid: table_uuid, spec_id, sort_order_id } = found;
       const state = { file, table_uuid, statistics, partition: values, spec_id, sort_order_id };
@@ -98,52 +93,6 @@ export function abortUnshown(
   return world.catalog.whileHeld(delivery, async (shown) => {
     if (shown === 'absent' && !(await mayBeShown(world, files))) await files.abort(outcomes);
   });
-}
-
-/** Shows the files in their place, where no reader looks for them yet. */
-export function placeFiles(
-  files: Sink,
-  outcomes: SliceOutcome[],
-  manifest: Manifest,
-): Promise<void> {
-  return withCertainty(
-    () => files.commit(outcomes, manifest),
-    () => false,
-  );
-}
-
-/** The fields of the partition of a slice, and their values; none without partitions. */
-export function partitionOf({ partition }: Slice): {
-  fields: readonly TableField[];
-  values: (string | null)[];
-} {
-  return partition !== undefined && isOfTable(partition) ? partition : { fields: [], values: [] };
-}
-
-/** A data file in its place, not shown yet. */
-export type DataFileFacts = {
-  name: string;
-  file: Json;
-  records: number;
-  bytes: number;
-  sha256: string;
-  statistics: FileStatistics;
-};
-
-/** Stores the bytes of a Parquet file in its place, with the field ids of the table. */
-export async function storeFile(
-  { ids }: Pick<PreparedTable, 'ids'>,
-  files: Sink,
-  { number, records }: Pick<Slice, 'number' | 'records'>,
-  bytes: Readable,
-): Promise<DataFileFacts> {
-  const { stage, finish } = stampParquet(ids);
-  // The error reaches the reader of the stage, which `pipeline` destroys with it.
-  const { name, state } = await files.write(
-    { number, records },
-    pipeline(bytes, stage, () => undefined),
-  );
-  return { name, file: state, ...finish() };
 }
 
 async function commit(

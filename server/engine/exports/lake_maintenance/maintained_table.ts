@@ -18,6 +18,7 @@ import { findTableById, holdTable } from '../../model/lake_catalog/tables.ts';
 import type { LakeTable } from '../../model/lake_catalog/tables.ts';
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';
+import { readNamed } from './read_table.ts';
 import { rulesOf } from './rules.ts';
 import type { MaintenanceRules } from './rules.ts';
 
@@ -50,7 +51,11 @@ export async function openMaintainedTable(
   const definition = row && findDestination(row.destination_type);
   if (definition?.openTableFiles === undefined) return undefined;
   const config = loadConfig(engine.secrets, table.storage_id, row!);
-  const files = await definition.openTableFiles(config, team_id, destinationDeps(engine, signal));
+  // Clients may keep files of a table beside it, below the place of its namespace.
+  const { location, namespace_location } = table;
+  const folder = location.startsWith(`${namespace_location}/`) ? namespace_location : location;
+  const deps = destinationDeps(engine, signal);
+  const files = await definition.openTableFiles(config, { team_id, folder }, deps);
   if (!table.location.startsWith(files.root)) return undefined;
   return { engine, table, files, rules: rulesOf(table.metadata.properties), job, signal };
 }
@@ -58,13 +63,6 @@ export async function openMaintainedTable(
 /** The files as the writer of snapshots takes them. */
 export function metaFiles(files: TableFiles): MetaFiles {
   return { read: (uri) => readNamed(files, uri), put: (uri, content) => files.put(uri, content) };
-}
-
-/** Reads a file that something names. Throws if it is gone. */
-export async function readNamed(files: TableFiles, uri: string): Promise<Buffer> {
-  const content = await files.read(uri);
-  if (content === undefined) throw new Error(`The file ${uri} is gone.`);
-  return content;
 }
 
 /** Returns the table as it is now; undefined if it was dropped. */

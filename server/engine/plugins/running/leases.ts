@@ -1,6 +1,7 @@
 import sql, { empty } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Queryable } from '../../../platform/postgres/database.ts';
+import { has_deletions } from '../erasing/erasure_tools.ts';
 import { run_changed_at, run_version_id } from '../run_version.ts';
 
 /**
@@ -33,6 +34,8 @@ export type ConfigState = {
   is_waiting: boolean;
   has_events: boolean;
   has_jobs: boolean;
+  /** Its tool has to be told of an erasure. */
+  has_deletions: boolean;
   /** Scheduled tasks that are due, each with the start of its present period (ISO 8601). */
   tasks: { name: string; period: string }[];
 };
@@ -60,9 +63,11 @@ const runnable = sql`
   JOIN projects t ON t.id = c.team_id JOIN organizations o ON o.id = t.organization_id
   WHERE c.enabled AND p.collection <> 'pipeline_frontend_apps' AND o.plugins_access_level > 0`;
 
-const has_events = sql`(p.collection = 'pipeline_destinations' AND EXISTS (
+/** New events, or such as wait for a try that is due. Leans on plugin_waiting_by_next_try. */
+const has_events = sql`(p.collection = 'pipeline_destinations' AND (EXISTS (
   SELECT 1 FROM ingestion_states s WHERE s.team_id = c.team_id
-    AND s.last_inserted_at >= k.inserted_at))`;
+    AND s.last_inserted_at >= k.inserted_at) OR EXISTS (
+  SELECT 1 FROM plugin_waiting w WHERE w.plugin_config_id = c.id AND w.next_try_at <= now())))`;
 // Leans on plugin_jobs_by_config.
 const has_jobs = sql`EXISTS (SELECT 1 FROM plugin_jobs j WHERE j.plugin_config_id = c.id
   AND j.run_at <= now())`;
@@ -93,7 +98,7 @@ export async function claimConfigs(db: Database, count: number): Promise<Lease[]
     WITH free AS (
       SELECT k.plugin_config_id, c.team_id FROM ${runnable} AND (k.leased_until IS NULL
         OR k.leased_until < now()) AND NOT ${is_waiting}
-        AND (${has_events} OR ${has_jobs} OR EXISTS (${due_tasks}))
+        AND (${has_events} OR ${has_jobs} OR ${has_deletions} OR EXISTS (${due_tasks}))
       ORDER BY k.served_at, k.plugin_config_id LIMIT ${count} FOR UPDATE OF k SKIP LOCKED)
     UPDATE plugin_cursors k SET leased_by = ${lease_id},
       leased_until = now() + make_interval(secs => ${lease_seconds}), served_at = now()
@@ -135,7 +140,7 @@ export async function getState(db: Database, lease: Lease): Promise<ConfigState>
     SELECT p.name AS plugin_name,
       v.id || ' ' || ${run_changed_at} AS fingerprint, k.failures, k.held_reason,
       ${is_waiting} AS is_waiting,
-      ${has_events} AS has_events, ${has_jobs} AS has_jobs,
+      ${has_events} AS has_events, ${has_jobs} AS has_jobs, ${has_deletions} AS has_deletions,
       json_build_object('inserted_at', wire_instant(k.inserted_at), 'event_uuid',
         k.event_uuid) AS "position",
       CASE WHEN k.series_inserted_at IS NOT NULL THEN json_build_object('inserted_at',
@@ -214,6 +219,7 @@ export async function requireLease(db: Queryable, lease: Lease, lock?: 'lock'): 
   if (held === undefined) throw new LeaseLostError();
 }
 
-function isHeld({ id, config_id }: Lease) {
+/** True of the cursor while the lease holds. */
+export function isHeld({ id, config_id }: Lease) {
   return sql`plugin_config_id = ${config_id} AND leased_by = ${id}`;
 }

@@ -133,6 +133,7 @@ async function runConfig(
   try {
     await takeTurns(running, limits, lease, watch, log, loaded);
   } catch (error) {
+    console.error('DEBUG', error);
     if (!(error instanceof LeaseLostError))
       running.log.warn(
         { err: error, plugin_config_id: lease.config_id },
@@ -178,7 +179,8 @@ async function takeTurns(
       await before.saveMetrics();
     }
     const isDue =
-      !state.is_waiting && (state.has_events || state.has_jobs || state.tasks.length > 0);
+      !state.is_waiting &&
+      (state.has_events || state.has_jobs || state.has_deletions || state.tasks.length > 0);
     let end: TurnEnd = 'idle';
     if (isDue) {
       loaded.plugin ??= await loadConfig(running, lease, state, log).catch(

@@ -67,7 +67,7 @@ export type HostApi = {
   outbound: PluginOutbound;
   allowed_hosts: string[];
   /** Connections beside `fetch`; undefined for code that may open none. */
-  sockets: PluginSockets | undefined;
+  sockets?: PluginSockets | undefined;
   now(): number;
   signal: AbortSignal;
 };

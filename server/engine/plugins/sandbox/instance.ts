@@ -23,7 +23,8 @@ export type InstanceOptions = {
   code: string;
   setup: string;
   limits: SandboxLimits;
-  host_api: (Omit<HostApi, 'signal' | 'sockets'> & { opens_sockets: boolean }) | undefined;
+  host_api: Omit<HostApi, 'signal'> | undefined;
+  opens_sockets?: boolean;
   holder: ProcessHolder;
 };
 
@@ -201,13 +202,15 @@ function receiver({
   leave,
   over,
   host_api,
+  opens_sockets,
   limits,
   places,
   slot,
 }: Receiving): (report: InstanceReport) => void {
   let served = 0;
   const fetches = openSemaphore(fetches_max);
-  const sockets = socketsOf(host_api, over.signal);
+  const sockets =
+    opens_sockets === true ? host_api && openPluginSockets(host_api, over.signal) : undefined;
   const answer = async (request: number, name: string, text: string): Promise<void> => {
     const { instance, process } = slot();
     const reply = (is_ok: boolean, result: string) =>
@@ -234,11 +237,7 @@ function receiver({
   const count = (text: string): void => {
     const values = parseJson(text);
     if (counted.is(values)) host_api?.host.count(values);
-    else
-      host_api?.host.log(
-        'warn',
-        'What a call counted is dropped: a number is too large, or a name.',
-      );
+    else host_api?.host.log('warn', 'A count is dropped: a number is too large, or a name.');
   };
   return (report) => {
     if (report.type === 'returned') pending.get(report.call)?.resolve(report.text);
@@ -253,12 +252,6 @@ function receiver({
     else if (report.type === 'where') places.found(report.stack);
     else leave(() => faultError(report.reason, limits, code.locate(report.stack)));
   };
-}
-
-function socketsOf(host_api: InstanceOptions['host_api'], signal: AbortSignal) {
-  return host_api?.opens_sockets === true
-    ? openPluginSockets(host_api.outbound, host_api.allowed_hosts, signal)
-    : undefined;
 }
 
 /** A sentence for what failed while nobody awaited it. */

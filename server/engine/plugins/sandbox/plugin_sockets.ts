@@ -46,8 +46,7 @@ const read_bytes_max = 256 * 1024;
 
 /** Opens no connection yet; all are closed with the signal. */
 export function openPluginSockets(
-  outbound: PluginOutbound,
-  allowed_hosts: string[],
+  { outbound, allowed_hosts }: { outbound: PluginOutbound; allowed_hosts: string[] },
   signal: AbortSignal,
 ): PluginSockets {
   const sockets = new Map<number, Socket>();

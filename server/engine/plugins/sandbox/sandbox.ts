@@ -2,7 +2,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { Capabilities } from '../plugin.ts';
 import { PluginCallError } from './fault.ts';
-import type { HostServices } from './host_services.ts';
+import type { HostApi, HostServices } from './host_services.ts';
 import { openInstance } from './instance.ts';
 import type { Instance, InstanceOptions } from './instance.ts';
 import { default_limits } from './limits.ts';
@@ -10,6 +10,7 @@ import type { SandboxLimits } from './limits.ts';
 import { openProcessHolder } from './process_holder.ts';
 import type { ProcessHolder, ProgramMaker } from './process_holder.ts';
 import type { PluginOutbound } from './plugin_sockets.ts';
+import { openShortLived } from './short_lived.ts';
 import { findToolLibrary } from './tool_library.ts';
 import type { ToolLibrary } from './tool_library.ts';
 import { openSemaphore } from '../../../platform/pacing/semaphore.ts';
@@ -50,6 +51,8 @@ export type PluginInstance = {
   limits?: Partial<SandboxLimits>;
   /** The process that runs it, if it is not that of plugins; may its code open connections? */
   process?: { name: string; program: ProgramMaker; opens_sockets?: boolean };
+  /** Code of ours, which runs in the server instead of `code`. */
+  own?: (host_api: Omit<HostApi, 'signal'>) => LoadedPlugin;
 };
 
 /** The offers of code, by its own description. */
@@ -150,11 +153,14 @@ export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
           return { capabilities, metrics, public_jobs };
         }),
       ),
-    load: (instance) =>
+    load: async (instance) =>
+      instance.own?.(hostApiOf(deps, instance)) ??
       openLoaded(optionsOf(deps, instance, holderOf(instance)), instance, deps.log),
     loadAlone: (instance, signal, use) =>
-      permits_alone.run(() =>
-        short_lived.use(
+      permits_alone.run(async () => {
+        const own = instance.own?.(hostApiOf(deps, instance));
+        if (own !== undefined) return use(own);
+        return short_lived.use(
           signal,
           async (holder) => {
             const plugin = await openLoaded(optionsOf(deps, instance, holder), instance, deps.log);
@@ -163,8 +169,8 @@ export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
             return result;
           },
           instance.process?.program,
-        ),
-      ),
+        );
+      }),
     toolLibrary: () => findToolLibrary(deps.tools_dir),
     close: async () => {
       const holders = [running, ...others.values(), short_lived];
@@ -173,11 +179,24 @@ export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
   };
 }
 
+function hostApiOf(
+  deps: SandboxDeps,
+  { allowed_hosts, host, outbound }: PluginInstance,
+): Omit<HostApi, 'signal'> {
+  return {
+    host,
+    outbound: outbound ?? deps.outbound,
+    allowed_hosts,
+    now: () => deps.clock.now(),
+  };
+}
+
 function optionsOf(
   deps: SandboxDeps,
-  { code, config, attachments, allowed_hosts, host, outbound, limits, process }: PluginInstance,
+  instance: PluginInstance,
   holder: ProcessHolder,
 ): InstanceOptions {
+  const { code, config, attachments, limits } = instance;
   const setup: Setup & { public_url: string } = {
     config,
     attachments: encodeAttachments(attachments ?? {}),
@@ -188,49 +207,9 @@ function optionsOf(
     code,
     setup: JSON.stringify(setup),
     limits: { ...default_limits, ...deps.limits, ...limits },
-    host_api: {
-      host,
-      outbound: outbound ?? deps.outbound,
-      allowed_hosts,
-      opens_sockets: process?.opens_sockets === true,
-      now: () => deps.clock.now(),
-    },
+    host_api: hostApiOf(deps, instance),
+    opens_sockets: instance.process?.opens_sockets === true,
     holder,
-  };
-}
-
-/** Opens processes that end with their work, or when its signal is aborted. */
-function openShortLived(log: Logger) {
-  const holders = new Set<ProcessHolder>();
-  let is_closed = false;
-  return {
-    use: async <Result>(
-      signal: AbortSignal,
-      work: (holder: ProcessHolder) => Promise<Result>,
-      program?: ProgramMaker,
-    ): Promise<Result> => {
-      signal.throwIfAborted();
-      if (is_closed) throw new Error('The plugin sandbox is closed.');
-      const holder = openProcessHolder(log, program);
-      holders.add(holder);
-      // Not all that waits for the process hears of the signal: it hears of the end.
-      const end = () => void holder.close();
-      signal.addEventListener('abort', end);
-      try {
-        return await work(holder);
-      } catch (error) {
-        signal.throwIfAborted();
-        throw error;
-      } finally {
-        signal.removeEventListener('abort', end);
-        holders.delete(holder);
-        await holder.close();
-      }
-    },
-    close: async () => {
-      is_closed = true;
-      await Promise.all([...holders].map((holder) => holder.close()));
-    },
   };
 }
 

@@ -5,7 +5,8 @@ import { shapeOf } from '../../../platform/shape.ts';
  * The end of one event at one mapping of a tool. `skipped`: the filter of the mapping does not
  * match. `refused`: another attempt ends in the same way. `retry`: another one may succeed, after
  * `retry_after` (as the other side wrote it) at the earliest; `status` is 429 where only the pace
- * was wrong. `denied`: the settings do not let us in.
+ * was wrong. `denied`: the settings do not let us in. `together` is the number of events that one
+ * answer was for.
  */
 export type ToolOutcome =
   | { kind: 'sent' | 'skipped' }
@@ -14,9 +15,9 @@ export type ToolOutcome =
       status: number | null;
       reason: string;
       retry_after: string | null;
+      together?: number;
     };
 
-// Longer ones are cut in the process.
 const reason_length_max = 1_000;
 
 const outcome = shapeOf(
@@ -25,8 +26,9 @@ const outcome = shapeOf(
     Type.Object({
       kind: Type.Union([Type.Literal('refused'), Type.Literal('retry'), Type.Literal('denied')]),
       status: Type.Union([Type.Integer({ minimum: 0, maximum: 999 }), Type.Null()]),
-      reason: Type.String({ maxLength: reason_length_max }),
+      reason: Type.String(),
       retry_after: Type.Union([Type.String({ maxLength: 200 }), Type.Null()]),
+      together: Type.Optional(Type.Integer({ minimum: 1 })),
     }),
   ]),
 );
@@ -41,5 +43,6 @@ export function readOutcome(said: unknown): ToolOutcome {
       retry_after: null,
     };
   if (!('reason' in said)) return said;
-  return { ...said, reason: said.reason.toWellFormed().replaceAll('\0', '\uFFFD') };
+  const reason = said.reason.slice(0, reason_length_max).toWellFormed();
+  return { ...said, reason: reason.replaceAll('\0', '\uFFFD') };
 }

@@ -4,15 +4,10 @@ import { partitionText } from '../../lake/partition_types.ts';
 import { readManifestList } from '../../lake/manifest_list.ts';
 import { hasFiles } from '../../lake/snapshot_change.ts';
 import type { Long, TableState } from '../../lake/table_metadata.ts';
+import type { Base } from '../../lake/merge/merge_sink.ts';
 import { unsuitable } from '../table.ts';
 import { readFile } from '../world.ts';
 import type { World } from '../world.ts';
-
-/** The data files of a table's state, by the partition that they are of. */
-export type Base = { snapshot_id: Long | undefined; files(partition: Partition): Entry[] };
-
-/** The values of a partition as text, in the order of the fields of its spec. */
-export type Partition = readonly (string | null)[];
 
 /**
  * Opens the states of a table for a merge: each is read once. Throws `table_unsuitable` for a table
@@ -20,7 +15,7 @@ export type Partition = readonly (string | null)[];
  * merge would bring back.
  */
 export function openBases(world: World, spec_id: number) {
-  let latest: Base | undefined;
+  let latest: (Base & { snapshot_id: Long | undefined }) | undefined;
   return async (state: TableState | undefined): Promise<Base> => {
     const snapshot_id = state?.parent?.['snapshot-id'];
     if (latest !== undefined && latest.snapshot_id === snapshot_id) return latest;
@@ -56,10 +51,4 @@ async function filesOf(world: World, { parent }: TableState, spec_id: number): P
     files.push(...live);
   }
   return files;
-}
-
-/** Are these the files, each once? */
-export function areSame(one: readonly string[], other: readonly Entry[]): boolean {
-  const paths = new Set(one);
-  return one.length === other.length && other.every(({ path }) => paths.has(path));
 }

@@ -1,6 +1,6 @@
 import type { Delivery, Json, SliceOutcome } from '../../../model/destination/destination.ts';
 import type { MergeKeys } from '../../../model/destination/write_mode.ts';
-import type { FileStatistics } from '../../lake/file_statistics.ts';
+import type { FileStatistics } from '../file_statistics.ts';
 
 /** A merged slice as it is stored: what its rows were merged with, and the file of both. */
 export type MergedSlice = {

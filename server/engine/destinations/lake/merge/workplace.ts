@@ -1,6 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -8,12 +7,7 @@ import { parquetMetadataAsync } from 'hyparquet';
 import type { DestinationDeps } from '../../../model/destination/destination.ts';
 import { openScratchEngine } from '../../../../platform/embedded/clickhouse/scratch.ts';
 import type { ScratchEngine } from '../../../../platform/embedded/clickhouse/scratch.ts';
-import type { TableSchema } from '../../lake/schema.ts';
-import type { Entry } from '../../lake/entries.ts';
-import { unsuitable } from '../table.ts';
-import { readData } from '../world.ts';
-import type { World } from '../world.ts';
-import { mergedType } from './merge_query.ts';
+import { newScratchFolder } from '../../../../platform/scratch_folders.ts';
 import type { MergedColumn, MergedFile } from './merge_query.ts';
 
 /** Memory of the engine, whatever the size of a file: it sorts on disk. */
@@ -38,7 +32,7 @@ export async function openWorkplace({
   signal,
   noteProgress,
 }: Pick<DestinationDeps, 'signal' | 'noteProgress'>): Promise<Workplace> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-merge-'));
+  const folder = await newScratchFolder('merge');
   let engine: Promise<ScratchEngine> | undefined;
   const path = (name: string) => join(folder, name);
   return {
@@ -63,32 +57,22 @@ export async function openWorkplace({
   };
 }
 
-/** The columns of a table as a merge reads and writes them. */
-export function mergedColumns(world: World, { fields }: TableSchema): MergedColumn[] {
-  return fields.map(({ id, name, type }) => {
-    const merged = mergedType(type);
-    if (merged === undefined)
-      throw unsuitable(
-        world,
-        `its column "${name}" has the type ${JSON.stringify(type)}, which a merge cannot copy.`,
-      );
-    return { id, name, type: merged };
-  });
-}
-
 /**
  * Copies a data file of the table to the folder, and finds the names of its columns by their ids: a
- * column may have been renamed since. Files without ids are read by the names of the table.
+ * column may have been renamed since. Files without ids are read by the names of the table, as all
+ * are with `by_name`.
  */
 export async function fetchFile(
-  world: World,
   place: Workplace,
-  { entry, name, columns }: { entry: Entry; name: string; columns: readonly MergedColumn[] },
+  bytes: Readable,
+  name: string,
+  columns: readonly MergedColumn[],
+  { by_name = false } = {},
 ): Promise<MergedFile> {
-  await place.save(name, await readData(world, entry.path));
+  await place.save(name, bytes);
   const path = place.path(name);
   const found = await columnsIn(path);
-  const hasIds = found.some(({ id }) => id !== undefined);
+  const hasIds = !by_name && found.some(({ id }) => id !== undefined);
   const names = columns.flatMap(({ id, name: own }): [number, string][] => {
     const same = found.find((one) => (hasIds ? one.id === id : one.name === own));
     return same === undefined ? [] : [[id, same.name]];

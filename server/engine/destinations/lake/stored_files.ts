@@ -1,0 +1,60 @@
+import type {
+  Json,
+  Manifest,
+  Sink,
+  Slice,
+  SliceOutcome,
+} from '../../model/destination/destination.ts';
+import { pipeline } from 'node:stream';
+import type { Readable } from 'node:stream';
+import { isOfTable } from '../../model/destination/partition.ts';
+import type { TableField } from '../../model/destination/partition.ts';
+import { withCertainty } from '../../model/destination/errors.ts';
+import type { FileStatistics } from './file_statistics.ts';
+import { stampParquet } from './stamp_parquet.ts';
+
+/** A data file in its place, not shown yet. */
+export type DataFileFacts = {
+  name: string;
+  file: Json;
+  records: number;
+  bytes: number;
+  sha256: string;
+  statistics: FileStatistics;
+};
+
+/** The fields of the partition of a slice, and their values; none without partitions. */
+export function partitionOf({ partition }: Slice): {
+  fields: readonly TableField[];
+  values: (string | null)[];
+} {
+  return partition !== undefined && isOfTable(partition) ? partition : { fields: [], values: [] };
+}
+
+/** Shows the files in their place, where no reader looks for them yet. */
+export function placeFiles(
+  files: Sink,
+  outcomes: SliceOutcome[],
+  manifest: Manifest,
+): Promise<void> {
+  return withCertainty(
+    () => files.commit(outcomes, manifest),
+    () => false,
+  );
+}
+
+/** Stores the bytes of a Parquet file in its place, with the ids of its columns. */
+export async function storeFile(
+  ids: ReadonlyMap<string, number>,
+  files: Sink,
+  { number, records }: Pick<Slice, 'number' | 'records'>,
+  bytes: Readable,
+): Promise<DataFileFacts> {
+  const { stage, finish } = stampParquet(ids);
+  // The error reaches the reader of the stage, which `pipeline` destroys with it.
+  const { name, state } = await files.write(
+    { number, records },
+    pipeline(bytes, stage, () => undefined),
+  );
+  return { name, file: state, ...finish() };
+}
