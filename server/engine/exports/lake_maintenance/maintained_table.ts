@@ -61,7 +61,7 @@ export function metaFiles(files: TableFiles): MetaFiles {
 }
 
 /** Reads a file that something names. Throws if it is gone. */
-export async function readNamed(files: TableFiles, uri: string): Promise<Buffer> {
+export async function readNamed(files: Pick<TableFiles, 'read'>, uri: string): Promise<Buffer> {
   const content = await files.read(uri);
   if (content === undefined) throw new Error(`The file ${uri} is gone.`);
   return content;

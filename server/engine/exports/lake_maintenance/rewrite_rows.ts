@@ -53,6 +53,19 @@ export type RewrittenRows = {
   file: { bytes: Buffer; sha256: string; statistics: FileStatistics } | undefined;
 };
 
+/** The table whose files are read, and where the rows are meanwhile. */
+export type RewritingWork = Pick<MaintainedTable, 'engine' | 'job' | 'signal'> & {
+  files: Pick<TableFiles, 'read'>;
+};
+
+/** The rows to write: of these files, whose columns are found by their ids or names. */
+export type WantedRows = {
+  schema: TableSchema;
+  sources: SourceFile[];
+  left_out?: LeftOut;
+  by_name?: boolean;
+};
+
 /** Rows cannot be written again; the message is a sentence. */
 export class UnfitFilesError extends Error {
   override readonly name = 'UnfitFilesError';
@@ -71,8 +84,8 @@ export function whyUnfit({ fields }: TableSchema): string | undefined {
  * file that this server cannot read exactly.
  */
 export async function rewriteRows(
-  { engine, files, job, signal }: MaintainedTable,
-  { schema, sources, left_out }: { schema: TableSchema; sources: SourceFile[]; left_out?: LeftOut },
+  { engine, files, job, signal }: RewritingWork,
+  { schema, sources, left_out, by_name = false }: WantedRows,
 ): Promise<RewrittenRows> {
   const why = whyUnfit(schema);
   if (why !== undefined) throw new UnfitFilesError(why);
@@ -80,7 +93,7 @@ export async function rewriteRows(
     const given = await stage(
       engine,
       job,
-      readParquets(inputsOf(files, schema.fields, sources)),
+      readParquets(inputsOf(files, schema.fields, sources, by_name)),
       signal,
     );
     sources.forEach(({ path, records }, index) => {
@@ -107,12 +120,17 @@ async function dropJob({ clickhouse }: Engine, job: string): Promise<void> {
 }
 
 /** Drops the rows of work that is no more: a process that was killed leaves some. */
-export async function dropOtherJobs(engine: Engine, jobs: readonly string[]): Promise<void> {
+export async function dropOtherJobs(
+  engine: Engine,
+  listJobs: (engine: Engine) => Promise<string[]>,
+): Promise<void> {
   const rows = await engine.clickhouse.rows<{ job: string }>({
-    query: 'SELECT DISTINCT job FROM lake_rows WHERE NOT has({jobs:Array(UUID)}, job)',
-    query_params: { jobs },
+    query: 'SELECT DISTINCT job FROM lake_rows',
   });
-  for (const { job } of rows) await dropJob(engine, job);
+  if (rows.length === 0) return;
+  // Afterwards: work claims its name before it has rows.
+  const jobs = new Set(await listJobs(engine));
+  for (const { job } of rows) if (!jobs.has(job)) await dropJob(engine, job);
 }
 
 type Told = { counts: number[]; digest: string };
@@ -193,22 +211,38 @@ function idsOf({ fields }: TableSchema): Map<string, number> {
   return new Map(fields.map(({ name, id }) => [name, id]));
 }
 
-/** Files as they are read: by the ids of the fields, because columns may have had other names. */
+/**
+ * Files as they are read: by the ids of the fields, because columns may have had other names, or by
+ * their names in a format that has no ids.
+ */
 export async function* inputsOf(
-  files: TableFiles,
+  files: Pick<TableFiles, 'read'>,
   fields: SchemaField[],
   sources: readonly { path: string }[],
+  by_name = false,
 ): AsyncGenerator<ParquetInput> {
   for (const { path } of sources) {
     const bytes = await readNamed(files, path);
-    yield { bytes: Readable.from([bytes]), names: namesIn(path, bytes, fields) };
+    yield { bytes: Readable.from([bytes]), names: namesIn(path, bytes, fields, by_name) };
   }
 }
 
 /** The names of the fields in a file; null for one that it lacks. */
-function namesIn(path: string, bytes: Buffer, fields: SchemaField[]): (string | null)[] {
+function namesIn(
+  path: string,
+  bytes: Buffer,
+  fields: SchemaField[],
+  by_name: boolean,
+): (string | null)[] {
   const tail = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
   const [, ...elements] = parquetMetadata(tail as ArrayBuffer).schema;
+  if (by_name) {
+    // Its nanoseconds would be cut.
+    if (elements.some(({ type, num_children }) => type === 'INT96' || num_children !== undefined))
+      throw new UnfitFilesError(`The file ${path} has nested columns, or instants of 96 bits.`);
+    const own = new Set(elements.map(({ name }) => name));
+    return fields.map(({ name }) => (own.has(name) ? name : null));
+  }
   const by_id = new Map<number, string>();
   for (const { name, field_id, num_children } of elements) {
     if (field_id === undefined || num_children !== undefined)
