@@ -18,8 +18,10 @@ import {
   erasureOf,
   isLookingForCopies,
   step_words,
+  tool_states,
+  toolsOf,
 } from './erasures.ts';
-import type { CopyRow, ErasureRow } from './erasures.ts';
+import type { CopyRow, ErasureRow, ToolRow } from './erasures.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/erasures/$erasure_id');
 
@@ -47,6 +49,7 @@ export function ErasurePage() {
             <Section title="Copies that were delivered" is_wide>
               <Copies project_id={project_id} erasure={erasure} />
             </Section>
+            {erasure.kind === 'persons' && <Tools project_id={project_id} erasure={erasure} />}
             {erasure.certificate !== null && (
               <Section title="Certificate">
                 <Certificate erasure={erasure} />
@@ -161,6 +164,51 @@ function Copy({ copy, project_id }: { copy: CopyRow; project_id: string }) {
       <Table.Td data-label="State" className={state === 'yours' ? 'long bad' : 'long'}>
         {copy_words[state]}
         {detail !== null && `: ${detail}`}
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+/** Shows which tools were told of the persons; nothing for a project without tools. */
+function Tools({ project_id, erasure }: { project_id: string; erasure: ErasureRow }) {
+  const query = useQuery(toolsOf(project_id, erasure));
+  if (query.data?.count === 0) return null;
+  return (
+    <Section title="Tools that got events" is_wide>
+      <Shown query={query}>
+        {({ results }) => (
+          <Rows columns={['Tool', 'State', 'Told', 'When']}>
+            {results.map((tool) => (
+              <Tool key={tool.plugin_config} tool={tool} />
+            ))}
+          </Rows>
+        )}
+      </Shown>
+    </Section>
+  );
+}
+
+function Tool({ tool: { name, state, detail, ids, told, told_at, next_try_at } }: { tool: ToolRow }) {
+  const { word, shape, tone } = tool_states[state];
+  return (
+    <Table.Tr>
+      <Table.Th scope="row">
+        <bdi>{name}</bdi>
+      </Table.Th>
+      <Table.Td data-label="State" className={`long ${tone}`}>
+        <span aria-hidden="true">{shape}</span> {word}
+        {detail !== null && `: ${detail}`}
+      </Table.Td>
+      <Table.Td data-label="Told">
+        {told.toLocaleString('en')} of {ids.toLocaleString('en')} ids
+      </Table.Td>
+      <Table.Td data-label="When">
+        {told_at !== null && <Instant at={told_at} />}
+        {next_try_at !== null && (
+          <>
+            Next try <Instant at={next_try_at} is_exact />
+          </>
+        )}
       </Table.Td>
     </Table.Tr>
   );

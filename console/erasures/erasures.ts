@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { Static } from 'typebox';
-import type { Erasure, ErasureAsked, ErasureCopy } from '../../server/api/erasures/schema.ts';
+import type { Erasure, ErasureAsked, ErasureCopy, ErasureTool } from '../../server/api/erasures/schema.ts';
 import { counted } from '../page/quantities.ts';
 import { ask } from '../http/ask.ts';
 import { pageQuery } from '../http/page_number.ts';
@@ -11,6 +11,9 @@ import { pathTo } from '../http/path.ts';
 export type ErasureRow = Static<typeof Erasure>;
 /** A delivery that brought rows of an erasure to a destination. */
 export type CopyRow = Static<typeof ErasureCopy>;
+
+/** A plugin that got events of the persons of an erasure. */
+export type ToolRow = Static<typeof ErasureTool>;
 
 const isUnderWay = ({ status }: ErasureRow) => status !== 'Completed';
 
@@ -48,6 +51,24 @@ export function copiesOf(project_id: string, erasure: ErasureRow, page: number) 
   const path = pathTo('/api/projects/:project_id/erasures/:id/copies/', ids, pageQuery(page));
   return reading(path, { is_busy: () => isUnderWay(erasure) });
 }
+
+/** The plugins that got events of the persons, until it is over. */
+export function toolsOf(project_id: string, erasure: ErasureRow) {
+  const ids = { project_id, id: erasure.id };
+  const path = pathTo('/api/projects/:project_id/erasures/:id/tools/', ids, { limit: 1000 });
+  return reading(path, { is_busy: () => isUnderWay(erasure) });
+}
+
+/** States of a tool: the word, its shape and its colour. */
+export const tool_states: Record<
+  ToolRow['state'],
+  { word: string; shape: string; tone: 'good' | 'bad' | 'muted' }
+> = {
+  waiting: { word: 'Waiting', shape: '◌', tone: 'muted' },
+  told: { word: 'Told', shape: '●', tone: 'good' },
+  cannot: { word: 'Cannot be told', shape: '○', tone: 'bad' },
+  failed: { word: 'Failed', shape: '▲', tone: 'bad' },
+};
 
 /** Returns true if its copies are not known yet, because its rows are still being searched. */
 export function isLookingForCopies({ step }: Pick<ErasureRow, 'step'>): boolean {

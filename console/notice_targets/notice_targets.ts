@@ -54,6 +54,7 @@ export const event_words: Record<NoticeTargetRow['events'][number], string> = {
   rejecting: 'Refused rows',
   table_gone: 'Table is gone',
   schema_drift: 'Columns and events differ',
+  table_unreadable: 'Table cannot be read',
   recovered: 'Recovered',
   paused_automatically: 'Paused by the server',
 };
@@ -65,6 +66,7 @@ const event_names: Record<NoticeTargetRow['events'][number], string> = {
   rejecting: 'The destination refuses rows, which are set aside',
   table_gone: 'The table of an export is gone, with its rows',
   schema_drift: 'Columns change, or values do not fit them',
+  table_unreadable: 'Maintenance cannot read files of a table',
   recovered: 'One of these has ended',
   paused_automatically: 'The server paused an export',
 };

@@ -68,7 +68,7 @@ function Entry({
   organization_id,
   collection,
   installed,
-  entry: { name, description, url, maintainer, needs },
+  entry: { name, description, url, maintainer, needs, wants_application },
 }: Given & {
   entry: {
     name: string;
@@ -76,6 +76,7 @@ function Entry({
     url: string;
     maintainer: string;
     needs: string | null;
+    wants_application: boolean;
   };
 }) {
   return (
@@ -85,6 +86,11 @@ function Entry({
           <bdi>{name}</bdi> <span className="muted">{maintainer}</span>
         </p>
         <p>{description}</p>
+        {wants_application && (
+          <p className="muted">
+            After you install it, its page says how to register an OAuth application with the vendor.
+          </p>
+        )}
         <p className="muted">{url}</p>
       </div>
       {needs === null && (

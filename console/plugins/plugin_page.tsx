@@ -29,6 +29,7 @@ import type { Place } from './plugins.ts';
 import { SourceSection } from './source_section.tsx';
 import { TryOut } from './editor/try_out.tsx';
 import { DeliverySection } from './tool/delivery_section.tsx';
+import { OauthSection } from './tool/oauth_section.tsx';
 import { isTool, useTool } from './tool/tool_source.ts';
 import { VersionSection } from './versions.tsx';
 
@@ -110,6 +111,9 @@ function InProject({
     <>
       <MayBeOld problem={query.error} />
       <ConfigSection plugin={plugin} place={place} config={config} />
+      {of !== undefined && isTool(plugin) && (
+        <OauthSection place={place} config_id={of.config_id} may_change={may_change} />
+      )}
       {may_change && isTool(plugin) && files !== undefined && (
         <Section title="Test">
           <Seldom summary="Send an event by the mappings, or look at what would be sent">

@@ -23,9 +23,9 @@ import { destinationDeps } from '../../server/engine/exports/engine.ts';
 import { maintainTable } from '../../server/engine/exports/lake_maintenance/maintain.ts';
 import {
   openMaintainedTable,
-  readNamed,
   stateOf,
 } from '../../server/engine/exports/lake_maintenance/maintained_table.ts';
+import { readNamed } from '../../server/engine/exports/lake_maintenance/read_table.ts';
 import { listLive } from '../../server/engine/exports/lake_maintenance/compact.ts';
 import type { Delivery } from '../../server/engine/model/destination/destination.ts';
 import { readWhole } from '../../server/engine/model/lake_catalog/tables.ts';

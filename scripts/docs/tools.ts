@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ToolEntry } from '../../server/engine/plugins/tools/catalogue.ts';
+import { findVendor } from '../../server/engine/plugins/oauth/vendors.ts';
 import { tool_package } from '../../server/engine/plugins/sandbox/tool_library.ts';
 
 // Writes the catalogue of tools out of the installed package: `npm run docs:tools`.
@@ -39,7 +40,7 @@ function codeOf(directory: string): string {
     .join('\n');
 }
 
-const internal = /^(?:noop|.*-internal|engage-messaging-.*)$/;
+const internal = /^(?:noop|.*-internal|.*-dev|engage-messaging-.*)$/;
 
 /** True for an action that wants what only an audience of its makers has. */
 function needsAudience({ fields }: Action): boolean {
@@ -56,10 +57,13 @@ function reasonOf(
   code: string,
 ) {
   if (mode !== 'cloud') return 'runs in browsers';
-  if (authentication?.scheme.startsWith('oauth') === true) return 'needs an OAuth application';
-  if (/process\.env\b/.test(code)) return 'needs a secret of its makers';
   const isAudience = audienceConfig !== undefined || Object.values(actions).every(needsAudience);
   if (isAudience) return 'synchronizes audiences';
+  const usesOauth = authentication?.scheme.startsWith('oauth') === true;
+  const isKnown = findVendor(directory) !== undefined;
+  if (usesOauth && !internal.test(directory) && !isKnown) return 'is not in oauth/vendors.json';
+  // What OAuth needs of the environment comes from the application.
+  if (!isKnown && /process\.env\b/.test(code)) return 'needs a secret of its makers';
   if (internal.test(directory)) return 'is for its makers alone';
   return other_clients.test(code) ? 'opens connections of its own' : undefined;
 }

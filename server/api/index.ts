@@ -23,6 +23,7 @@ import { mcpRoutes } from './mcp/routes.ts';
 import { memberRoutes } from './members/routes.ts';
 import { noticeDeliveryRoutes } from './notice_deliveries/routes.ts';
 import { noticeTargetRoutes } from './notice_targets/routes.ts';
+import { oauthApplicationRoutes } from './oauth_applications/routes.ts';
 import { organizationRoutes } from './organizations/routes.ts';
 import { plannedEventRoutes } from './planned_events/routes.ts';
 import { pluginConfigRoutes } from './plugin_configs/routes.ts';
@@ -68,6 +69,7 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   plannedEventRoutes,
   retentionRoutes,
   pluginRoutes,
+  oauthApplicationRoutes,
   pluginConfigRoutes,
   siteAppRoutes,
   apiKeyRoutes,

@@ -96,6 +96,7 @@ function addExports(program: Command, wrap: Wrap<Output>): void {
       .description('list the exports of a project with their health, newest first')
       .option('--search <text>', 'only exports whose name has this text')
       .option('--health <codes>', 'only exports that are so, such as failing,late')
+      .option('--tag <tag>', 'only exports with this tag')
       .option('--limit <n>', 'most exports that are listed', '100')
       .action(wrap(async () => (await exports_of()).listExports)),
   );
@@ -153,6 +154,7 @@ function addCreate(command: Command, wrap: Wrap<Output>): Command {
     .option('--allow-empty', 'a run without rows empties the table, with --mode replace')
     .option('--start-at <instant>', 'first instant that is exported')
     .option('--end-at <instant>', 'last instant that is exported')
+    .option('--tag <tag...>', 'words to find it by')
     .option('--paused', 'create it paused')
     .option('--test', 'try the destination first, and create nothing when that fails')
     .action(wrap(async () => (await import('./exports/create.ts')).createExport));

@@ -6,6 +6,9 @@ import { criteriaContext } from '../engine/privacy/erasures/criteria.ts';
 import { secretContext } from '../engine/notices/outbox.ts';
 import { hashKeyContext } from '../engine/ingest/rules/find_intake.ts';
 import { urlContext } from '../engine/notices/webhook_url.ts';
+import { applicationContext } from '../engine/plugins/oauth/application.ts';
+import { tokensContext } from '../engine/plugins/oauth/connection.ts';
+import { toolIdsContext } from '../engine/plugins/erasing/erasure_tools.ts';
 import { pluginConfigContext } from '../engine/plugins/stored_config.ts';
 import { responseContext } from '../platform/http/idempotency.ts';
 import { mailContext } from '../platform/mail/attempt_mail.ts';
@@ -44,6 +47,19 @@ export const sealed_fields: readonly SealedField[] = [
     field: 'config_secrets',
     context: (id) => pluginConfigContext(Number(id)),
   },
+  {
+    table: 'oauth_applications',
+    id: 'id',
+    field: 'client_secret_sealed',
+    context: applicationContext,
+  },
+  {
+    table: 'plugin_oauth_connections',
+    id: 'plugin_config_id',
+    field: 'tokens_sealed',
+    context: (id) => tokensContext(Number(id)),
+  },
+  { table: 'erasure_tools', id: 'id', field: 'ids_sealed', context: toolIdsContext },
   { table: 'ingestion_rule_sets', id: 'team_id', field: 'hash_key', context: hashKeyContext },
   { table: 'configuration_plans', id: 'id', field: 'request_sealed', context: planContext },
   { table: 'erasures', id: 'id', field: 'criteria_sealed', context: criteriaContext },

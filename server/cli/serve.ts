@@ -6,6 +6,7 @@ import { buildApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
 import { notePort } from '../config/public_url.ts';
 import { startWorker } from '../engine/exports/workers/worker.ts';
+import { removeDeadFolders } from '../platform/scratch_folders.ts';
 import { startChores } from '../platform/pacing/chores.ts';
 import { endSilentConnections } from '../platform/http/drain.ts';
 import { serveHealth } from '../platform/http/health.ts';
@@ -59,6 +60,7 @@ export async function serve(
       await step().catch((error: unknown) => log.error({ err: error }, 'stopping'));
   });
   try {
+    await removeDeadFolders();
     const opened = await openProcess(
       config,
       stores,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,12 @@ import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { runPlugins } from '../../server/cli/run_plugins.ts';
 import { aroundTests, folderAroundTests } from '../around_tests.ts';
 import { eventually } from '../eventually.ts';
-import { openDeliveringHarness } from '../factories/batch_exports/delivering_harness.ts';
+import {
+  hour_of,
+  openDeliveringHarness,
+  until,
+  withEvents,
+} from '../factories/batch_exports/delivering_harness.ts';
 import { setPluginsLevel } from '../factories/plugins/plugins.ts';
 import { openPluginTarget } from '../factories/plugins/running_plugins.ts';
 import type { TestOrganization } from '../harness.ts';
@@ -127,4 +132,33 @@ test('plugin: each event reaches the address', async () => {
   } finally {
     await runner.stop();
   }
+});
+
+const missing = ['python3', 'curl'].filter(
+  (program) => spawnSync(program, ['--version']).error !== undefined,
+);
+const skip = missing.length > 0 && `${missing.join(' and ')} cannot be run`;
+
+test('verify_receipts: files are as delivered, and a changed byte is told', { skip }, async () => {
+  const { home: other, created, send, get } = await withEvents(server.harness, 'proof');
+  await send('POST', 'backfill/', { start_at: hour_of(0), end_at: hour_of(3) });
+  await until(
+    () => get('backfills/'),
+    ({ results }) => results[0]?.status === 'Completed',
+  );
+  const variables = { SLUICE_API_KEY: other.key, EXPORT: created.id, FOLDER: server.folder };
+  const said = await run('verify_receipts', variables);
+  assert.match(said, /^3 deliveries with 30 rows, 3 files read: 0 faults\.$/m);
+  const folder = join(server.folder, 'proof');
+  const name = readdirSync(folder).find((one) => one.endsWith('.jsonl'))!;
+  const text = readFileSync(join(folder, name), 'utf8');
+  writeFileSync(join(folder, name), text.replace('"', "'"));
+  const archive = '/tmp/receipts.zip';
+  const script = join(examples, 'verify_receipts', 'verify.py');
+  const again = spawnSync('python3', [script, archive, server.folder], { encoding: 'utf8' });
+  assert.equal(again.status, 1, again.stderr);
+  assert.match(again.stdout, new RegExp(`^FILE +proof/${name}: changed: `, 'm'));
+  const key = Buffer.alloc(44).toString('base64');
+  const wrong = spawnSync('python3', [script, archive, '--key', key], { encoding: 'utf8' });
+  assert.deepEqual([wrong.status, wrong.stdout], [2, '']);
 });

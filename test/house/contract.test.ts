@@ -54,6 +54,7 @@ const additions: Record<string, string[]> = {
     'rejected_rows',
     'rejected_rows_max',
     'schema_number',
+    'tags',
     'timezone',
     'version_key',
     'waiting_schema',

@@ -58,7 +58,7 @@ function enginePart(path: string): string | undefined {
  */
 const api_order = [
   'console mcp reference instance configuration',
-  'site_apps plugin_configs plugins',
+  'site_apps plugin_configs oauth_applications plugins',
   'notice_deliveries notice_targets file_downloads iceberg lake_tables',
   'batch_exports destinations',
   'erasures retention query',

@@ -62,6 +62,23 @@ async function pluginConfigs({ ask, organization, project }: StoryWorld): Promis
     config: { token: 'correct horse' },
     event: { event: 'signed up', distinct_id: 'ada', properties: { plan: 'pro' } },
   });
+  const tool = await ask('POST', plugins, { plugin_type: 'repository', name: 'HTTP request' });
+  await ask('POST', `${base}preview/`, {
+    plugin: tool.id,
+    mappings: [
+      {
+        partnerAction: 'send',
+        subscribe: 'type = "track"',
+        mapping: {
+          url: 'https://example.com/in',
+          method: 'POST',
+          format: 'json',
+          body: { plan: { '@path': '$.properties.plan' } },
+        },
+      },
+    ],
+    event: { event: 'signed up', distinct_id: 'ada', properties: { plan: 'pro' } },
+  });
   const body = { plugin: id, enabled: true, config: { token: 'correct horse' } };
   const set = await ask('POST', base, body);
   const one = `${base}${set.id}/`;

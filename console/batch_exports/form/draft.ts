@@ -21,6 +21,8 @@ export const model_choices: { value: BatchExport['model']; label: string }[] = [
 /** The fields of an export in a form, as texts. */
 export type Draft = {
   name: string;
+  /** Separated by commas. */
+  tags: string;
   model: BatchExport['model'];
   interval: BatchExport['interval'];
   /** The zone of days and weeks, and their time there; an empty zone is the project's. */
@@ -54,6 +56,7 @@ export type Draft = {
 /** The fields that a form shows. */
 export const shown_keys = [
   'name',
+  'tags',
   'model',
   'interval',
   'timezone',
@@ -108,6 +111,7 @@ export function draftOf(base: Base | undefined, zone: string): Draft {
     instant === null ? '' : fieldOf(Date.parse(instant), zone);
   return {
     name: base?.name ?? '',
+    tags: (base?.tags ?? []).join(', '),
     model: base?.model ?? 'events',
     interval: base?.interval ?? 'hour',
     timezone: base?.timezone ?? '',
@@ -178,6 +182,7 @@ function saidOf(draft: Draft, zone: string): Said {
   };
   return {
     name,
+    tags: tagsIn(draft.tags),
     model,
     interval,
     timezone: draft.timezone.trim() === '' ? null : draft.timezone.trim(),
@@ -194,6 +199,12 @@ function saidOf(draft: Draft, zone: string): Said {
     ...rule,
     connection_id: connection_id === '' ? null : connection_id,
   };
+}
+
+/** The tags of a field, each once. */
+function tagsIn(text: string): string[] {
+  const tags = text.split(',').map((tag) => tag.trim());
+  return [...new Set(tags)].filter((tag) => tag !== '');
 }
 
 /** The columns of properties; a model or a query that has none is sent without them. */

@@ -49,6 +49,13 @@ export function ExportFields(given: Given) {
       <Group title="When">
         <WhenFields draft={draft} change={change} />
       </Group>
+      <TextOf
+        name="tags"
+        label="Tags"
+        hint="Words to find the export by, separated by commas."
+        value={draft.tags}
+        set={(tags) => change({ tags })}
+      />
     </>
   );
 }

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { destinationTypes } from '../../destinations/destinations.ts';
 import { model_choices } from '../form/draft.ts';
-import type { ListSearch } from './overview.ts';
+import type { ListSearch, OverviewPage } from './overview.ts';
 
 /** After so many milliseconds without a key the search is asked for. */
 const search_after_ms = 300;
@@ -11,13 +11,16 @@ const search_after_ms = 300;
 /** Filters and order of the list, in the address. */
 export function Filters({
   search,
+  tags,
   change,
 }: {
   search: ListSearch;
+  /** The tags of the project, with how many exports have each. */
+  tags: OverviewPage['tags'];
   change: (changes: ListSearch) => void;
 }) {
   const types = useQuery(destinationTypes);
-  const choice = (name: 'model' | 'destination_type' | 'ordering') => ({
+  const choice = (name: 'model' | 'destination_type' | 'tag' | 'ordering') => ({
     value: search[name] ?? '',
     onChange: ({ currentTarget: { value } }: { currentTarget: { value: string } }) =>
       change({ [name]: value }),
@@ -38,6 +41,13 @@ export function Filters({
           ...(types.data?.results ?? []).map(({ type, label }) => ({ value: type, label })),
         ]}
       />
+      {(tags.length > 0 || search.tag !== undefined) && (
+        <NativeSelect
+          aria-label="Tag"
+          {...choice('tag')}
+          data={[{ value: '', label: 'Any tag' }, ...tagChoices(tags, search.tag)]}
+        />
+      )}
       <NativeSelect
         aria-label="Order"
         {...choice('ordering')}
@@ -51,6 +61,13 @@ export function Filters({
       />
     </div>
   );
+}
+
+function tagChoices(tags: OverviewPage['tags'], chosen: string | undefined) {
+  const choices = tags.map(({ tag, count }) => ({ value: tag, label: `${tag} (${count})` }));
+  // The last export with the chosen tag may have lost it.
+  const isKnown = chosen === undefined || tags.some(({ tag }) => tag === chosen);
+  return isKnown ? choices : [...choices, { value: chosen, label: `${chosen} (0)` }];
 }
 
 /** A search by name, asked for after a short rest of the keys. */

@@ -52,7 +52,7 @@ export function ListPage() {
                 counts={page.counts}
                 choose={(health) => change({ health })}
               />
-              <Filters search={search} change={change} />
+              <Filters search={search} tags={page.tags} change={change} />
               <Views
                 project_id={project_id}
                 search={search}

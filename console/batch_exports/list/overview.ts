@@ -15,13 +15,17 @@ export const list_search = [
   'health',
   'model',
   'destination_type',
+  'tag',
   'ordering',
   'action',
 ] as const;
 /** Filters and order of the list, and the bulk action on display. */
 export type ListSearch = { [Name in (typeof list_search)[number]]?: string };
 /** One page of the list, with how many exports of the project are how. */
-export type OverviewPage = Listed<ExportOverview> & { counts: Record<HealthCode, number> };
+export type OverviewPage = Listed<ExportOverview> & {
+  counts: Record<HealthCode, number>;
+  tags: { tag: string; count: number }[];
+};
 
 const overview = '/api/projects/:project_id/overview/';
 

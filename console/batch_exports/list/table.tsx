@@ -138,6 +138,7 @@ function Row({
         <Link to="/projects/$project_id/exports/$export_id" params={params}>
           <bdi>{name}</bdi>
         </Link>
+        {row.tags.length > 0 && <span className="export_tags">{row.tags.join(', ')}</span>}
       </span>
       <span role="cell" className="export_health" title={health.detail}>
         <Health row={row} />

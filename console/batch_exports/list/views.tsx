@@ -3,7 +3,7 @@ import { useState } from 'react';
 import type { ListSearch } from './overview.ts';
 import { removeView, saveView, useSavedViews } from './saved_views.ts';
 
-const filters = ['search', 'health', 'model', 'destination_type', 'ordering'] as const;
+const filters = ['search', 'health', 'model', 'destination_type', 'tag', 'ordering'] as const;
 
 const filtersOf = (search: ListSearch): ListSearch =>
   Object.fromEntries(filters.flatMap((name) => (search[name] ? [[name, search[name]]] : [])));

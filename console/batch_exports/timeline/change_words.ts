@@ -35,6 +35,7 @@ const labels: Record<string, string> = {
   rejected_rows_max: 'Maximum refused rows',
   schema_number: 'Accepted schema',
   start_at: 'Start',
+  tags: 'Tags',
   timezone: 'Time zone',
   version_key: 'Version',
 };

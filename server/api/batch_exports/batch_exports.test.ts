@@ -41,6 +41,7 @@ test('an export is created with defaults, is under both mounts, listed newest fi
     rejected_rows: 'stop',
     rejected_rows_max: 1000,
     rejected_percent_max: 10,
+    tags: [],
     connection_id: null,
     latest_runs: [],
     custom_query: null,

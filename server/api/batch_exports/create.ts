@@ -71,9 +71,10 @@ function withDefaults({
   rejected_rows = 'stop',
   rejected_rows_max = rejected_rows_default,
   rejected_percent_max = rejected_percent_default,
+  tags = [],
 }: Static<typeof NewBatchExport>) {
   const schedule = { paused, last_paused_at, start_at, end_at, freshness_seconds };
-  return { name, ...schedule, rejected_rows, rejected_rows_max, rejected_percent_max };
+  return { name, ...schedule, rejected_rows, rejected_rows_max, rejected_percent_max, tags };
 }
 
 /**

@@ -63,7 +63,7 @@ async function withPause(
 /** Puts the sent fields and the rhythm into `next`. */
 function applyFields(next: ExportFields, change: CheckedChange): void {
   const { fields, rhythm, query, write_rule, typed } = change;
-  const { name, last_paused_at, start_at, end_at, freshness_seconds } = fields;
+  const { name, last_paused_at, start_at, end_at, freshness_seconds, tags } = fields;
   const { rejected_rows, rejected_rows_max, rejected_percent_max } = fields;
   const sent = Object.entries({
     name,
@@ -74,6 +74,7 @@ function applyFields(next: ExportFields, change: CheckedChange): void {
     rejected_rows,
     rejected_rows_max,
     rejected_percent_max,
+    tags,
   }).filter(([, value]) => value !== undefined);
   const { model, custom_query, schema } = query.content;
   const content = { model, custom_query, schema, write_rule, ...typed };

@@ -13,6 +13,7 @@ import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../managed/schema.ts';
 import { alias_answers, alias_inputs } from './aliases.ts';
 import { rhythm_answers, rhythm_inputs } from './rhythm.ts';
+import { StoredTags, Tags } from './tags.ts';
 import { typed_answers, typed_inputs, typed_settings } from './typed_columns.ts';
 import { write_answers, write_inputs } from './write_mode.ts';
 import { BatchExportRun } from './runs/schema.ts';
@@ -145,6 +146,7 @@ export const BatchExport = Type.Object(
     rejected_rows: fields.rejected_rows,
     rejected_rows_max: fields.rejected_rows_max,
     rejected_percent_max: fields.rejected_percent_max,
+    tags: StoredTags,
     next_run: nullable({
       ...NextRun,
       description:
@@ -192,6 +194,7 @@ const optional = {
   rejected_rows: Type.Optional(fields.rejected_rows),
   rejected_rows_max: Type.Optional(fields.rejected_rows_max),
   rejected_percent_max: Type.Optional(fields.rejected_percent_max),
+  tags: Type.Optional(Tags),
   custom_query: Type.Optional(fields.custom_query),
   connection_id: Type.Optional(fields.connection_id),
   ...rhythm_inputs,

@@ -9,41 +9,18 @@ import type { PauseReason } from '../../engine/exports/health/pause_automaticall
 import type { RecordPlace } from '../../platform/http/caller/access.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
-import { locking } from '../../platform/postgres/locking.ts';
 import { instant_column } from '../../platform/postgres/instant.ts';
-import { managedBy } from '../managed/store.ts';
-import { alias_columns } from './aliases.ts';
+import { locking } from '../../platform/postgres/locking.ts';
 import { changed_at } from './changed_at.ts';
-import { isInPlace, next_run, own_config, pageOfPlace } from './place.ts';
+import { isInPlace, pageOfPlace } from './place.ts';
 import type { Place } from '../../platform/http/caller/mount.ts';
-import { rhythm_columns } from './rhythm.ts';
 import type { OwnRhythm } from './rhythm.ts';
-import { run_text } from './runs/fields.ts';
 import type { BatchExport } from './schema.ts';
-import { newest_schema, typed_columns } from './typed_columns.ts';
+import { newest_schema } from './typed_columns.ts';
 import type { OfProject, TypedFields } from './typed_columns.ts';
+import { wireOf } from './wire.ts';
 import type { ModelName } from '../../engine/model/models/model.ts';
 
-/** Number of an export's newest runs in `latest_runs`. */
-const latest_runs_max = 10;
-
-/**
- * The exports of a table `e` as they are on the wire. Columns are named: nothing secret can slip
- * in. The lateral join reads the newest runs of every export of a page in the one statement, from
- * batch_export_runs_by_export; `runs` selects what they are together, which is JSON as a text.
- */
-const wireOf = (table: Sql, runs = sql`latest.runs::json`) => sql`
-  SELECT e.id, e.team_id, e.name, e.model, json_build_object('type', e.destination_type, 'config',
-    ${own_config}) AS destination, e.connection_id, e."interval", ${rhythm_columns}, e.paused,
-      e.created_at, e.last_updated_at, e.last_paused_at, e.pause_reason, e.start_at, e.end_at,
-      e.freshness_seconds, e.rejected_rows, e.rejected_rows_max, e.rejected_percent_max,
-    ${next_run} AS next_run, ${runs} AS latest_runs, e.custom_query, e.schema,
-    ${typed_columns}, ${alias_columns}, ${managedBy('batch_export', sql`e.id`)} AS managed_by
-  FROM ${table} e CROSS JOIN LATERAL (
-    SELECT concat('[', string_agg(${run_text}, ','), ']') AS runs FROM (
-      SELECT r.* FROM batch_export_runs r
-      WHERE r.batch_export_id = e.id ORDER BY r.created_at DESC, r.id DESC
-        LIMIT ${latest_runs_max}) r) latest`;
 const selectExports = wireOf(sql`batch_exports`);
 
 /** An export of a list: its runs are the text of their JSON. */
@@ -108,6 +85,7 @@ export type ExportFields = StoredConfig &
     start_at: string | null;
     end_at: string | null;
     freshness_seconds: number | null;
+    tags: string[];
     revision: number;
     planned_until: string;
     next_run_at: string | null;
@@ -140,6 +118,7 @@ const field_types = {
   rejected_rows: 'text',
   rejected_rows_max: 'integer',
   rejected_percent_max: 'integer',
+  tags: 'text[]',
   revision: 'integer',
   planned_until: 'timestamptz',
   next_run_at: 'timestamptz',
@@ -203,7 +182,7 @@ export function listExportSettings(
   return db.rows<ExportSettings>(sql`
     SELECT e.id, e.team_id, e.name, e.model, e."interval", e.timezone, e.offset_minutes,
       e.paused, e.start_at, e.end_at, e.freshness_seconds, e.rejected_rows, e.rejected_rows_max,
-      e.rejected_percent_max, e.custom_query, e.destination_type, e.destination_config,
+      e.rejected_percent_max, e.tags, e.custom_query, e.destination_type, e.destination_config,
       e.destination_secrets, e.connection_id, e.write_rule, e.columns, e.new_columns,
       e.schema_number, e.revision
     FROM batch_exports e WHERE ${isInPlace({ organization_id })} ORDER BY e.created_at, e.id`);

@@ -21,9 +21,23 @@ import { write } from '../../platform/http/write.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { erasureEntry } from './entry.ts';
 import { withExactNumbers } from './exact_numbers.ts';
-import { CopiesQuery, Erasure, ErasureCopy, ErasurePreview, NewErasure } from './schema.ts';
+import {
+  CopiesQuery,
+  Erasure,
+  ErasureCopy,
+  ErasurePreview,
+  ErasureTool,
+  NewErasure,
+} from './schema.ts';
 import type { ErasureRow } from './schema.ts';
-import { countErasures, createErasure, findErasure, listCopies, listErasures } from './store.ts';
+import {
+  countErasures,
+  createErasure,
+  findErasure,
+  listCopies,
+  listErasureTools,
+  listErasures,
+} from './store.ts';
 
 const base = '/api/projects/:project_id/erasures/';
 const reading = { scope: 'project:read', within: 'project' } as const;
@@ -34,6 +48,7 @@ export function erasureRoutes(app: FastifyInstance, deps: Deps): void {
   createRoute(app, deps);
   previewRoute(app, deps);
   recordRoutes(app, deps);
+  toolRoute(app, deps);
 }
 
 const shown = ({ secrets }: Deps, row: ErasureRow): Static<typeof Erasure> => ({
@@ -176,6 +191,25 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
       const { state } = query(request, CopiesQuery);
       const { id } = await getErasure(request, deps.db);
       return answerPage<Static<typeof ErasureCopy>>(request, deps.db, listCopies(id, state));
+    },
+  );
+}
+
+function toolRoute(app: FastifyInstance, { db }: Deps): void {
+  app.get(
+    `${base}:id/tools/`,
+    {
+      config: reading,
+      schema: {
+        summary: 'List the plugins that got events of the persons, and which were told',
+        description: 'Tools of the catalogue that can delete a person are told of each id.',
+        querystring: PageQuery,
+        response: { 200: pageOf(ErasureTool) },
+      },
+    },
+    async (request) => {
+      const { id } = await getErasure(request, db);
+      return answerPage<Static<typeof ErasureTool>>(request, db, listErasureTools(id));
     },
   );
 }

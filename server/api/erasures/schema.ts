@@ -109,6 +109,16 @@ const Copies = Type.Object(
   { description: 'Deliveries with rows of the erasure.' },
 );
 
+const Tools = Type.Object(
+  {
+    waiting: count('To be told.'),
+    told: count('They were told of every id that they can be told of.'),
+    cannot: count('They have no way to be told: delete the persons there yourself.'),
+    failed: count('They refused it, or took nothing for three days: do it yourself.'),
+  },
+  { description: 'Plugins that got events of the project; none for an erasure by filter.' },
+);
+
 /** An erasure as every answer shows it: it never says whom it is about. */
 export const Erasure = Type.Object(
   {
@@ -132,6 +142,7 @@ export const Erasure = Type.Object(
       description: 'Counts so far, by name.',
     }),
     copies: Copies,
+    tools: Tools,
     certificate: nullable(
       Type.String({
         description: 'The certificate of the erasure, as JSON text; null until its end.',
@@ -170,6 +181,23 @@ export const ErasureCopy = Type.Object(
     new_run: nullable(uuid('The run that rewrites it.')),
   },
   { title: 'ErasureCopy' },
+);
+
+/** A plugin that got events of the persons of an erasure. */
+export const ErasureTool = Type.Object(
+  {
+    plugin_config: Type.Integer({ description: 'Id of the config, which may be gone.' }),
+    name: Type.String({ description: 'The name of the plugin.' }),
+    state: Type.Enum(['waiting', 'told', 'cannot', 'failed']),
+    detail: nullable(
+      Type.String({ description: 'What it waits for, or why it was not told of all.' }),
+    ),
+    ids: count('Distinct ids of the erasure.'),
+    told: count('Of them, those that it was told of.'),
+    told_at: nullable(instant('When the last id was done.')),
+    next_try_at: nullable(instant('When it is told next; null: it does not wait.')),
+  },
+  { title: 'ErasureTool' },
 );
 
 /** The query of the list of copies. */

@@ -22,6 +22,12 @@ const selectFrom = (table: Sql) => sql`
     'rewritten', count(*) FILTER (WHERE c.state = 'rewritten'),
     'yours', count(*) FILTER (WHERE c.state = 'yours'))
     FROM erasure_copies c WHERE c.erasure_id = e.id) AS copies,
+    (SELECT json_build_object(
+    'waiting', count(*) FILTER (WHERE x.state = 'waiting'),
+    'told', count(*) FILTER (WHERE x.state = 'told'),
+    'cannot', count(*) FILTER (WHERE x.state = 'cannot'),
+    'failed', count(*) FILTER (WHERE x.state = 'failed'))
+    FROM erasure_tools x WHERE x.erasure_id = e.id) AS tools,
     e.certificate, e.signature, u.email AS created_by, e.created_at, e.finished_at,
     e.last_updated_at
   FROM ${table} e LEFT JOIN users u ON u.id = e.created_by`;
@@ -100,5 +106,16 @@ export function listCopies(id: string, state: string | undefined): List {
       LIMIT ${page.limit} OFFSET ${page.offset}`,
     count: sql`SELECT count(*) AS count FROM erasure_copies WHERE erasure_id = ${id}::uuid
       AND (${state ?? null}::text IS NULL OR state = ${state ?? null})`,
+  };
+}
+
+/** The plugins that got events of the persons, by name. */
+export function listErasureTools(id: string): List {
+  return {
+    rows: (page) => sql`SELECT plugin_config_id AS plugin_config, name, state, detail, ids, told,
+      told_at, CASE WHEN state = 'waiting' THEN due_at END AS next_try_at
+      FROM erasure_tools WHERE erasure_id = ${id}::uuid ORDER BY name, plugin_config_id
+      LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM erasure_tools WHERE erasure_id = ${id}::uuid`,
   };
 }

@@ -6,7 +6,8 @@ import { PluginError } from '../../engine/plugins/plugin.ts';
 import type { PluginCollection } from '../../engine/plugins/plugin.ts';
 import { serviceFault } from '../../engine/plugins/prepare.ts';
 import { loadPluginConfig, storePluginConfig } from '../../engine/plugins/stored_config.ts';
-import { readMappings } from '../../engine/plugins/tools/mappings.ts';
+import { soundMappings } from '../../engine/plugins/tools/mappings.ts';
+import { refuseConnection } from '../../engine/plugins/oauth/connection.ts';
 import { mappings_key } from '../../engine/plugins/tools/settings.ts';
 import { toolOf } from '../../engine/plugins/tools/tool.ts';
 import { loadConfigVersion } from '../../engine/plugins/versions.ts';
@@ -16,7 +17,13 @@ import { invalid, invalidMany } from '../../platform/http/errors.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findVisiblePlugin } from '../plugins/store.ts';
 import type { PluginConfigCreate, PluginConfigPatch, PluginConfigRow } from './schema.ts';
-import { changedSettings, movedSettings, sealedNames, settingsFaults } from './settings.ts';
+import {
+  changedSettings,
+  movedSettings,
+  movesPlace,
+  sealedNames,
+  settingsFaults,
+} from './settings.ts';
 import type { HowToChange, Settings } from './settings.ts';
 import { findStoredConfig, insertPluginConfig, startCursor, updatePluginConfig } from './store.ts';
 import type { PluginConfigFields } from './store.ts';
@@ -107,14 +114,11 @@ async function applyChange(
       ? before.allowed_hosts
       : [...new Set(allowed_hosts.map((host) => host.toLowerCase()))];
   const sealed = sealedNames(config_schema, stored.secret_keys);
+  const reached = { settings, allowed_hosts: before.allowed_hosts };
+  const reaches = { settings: next ?? settings, allowed_hosts: hosts };
   const faults = [
     ...(next === undefined ? [] : settingsFaults(config_schema, next, enabled)),
-    ...movedSettings(
-      config_schema,
-      { settings, allowed_hosts: before.allowed_hosts },
-      { settings: next ?? settings, allowed_hosts: hosts },
-      { secret_keys: sealed, sent: sent ?? {} },
-    ),
+    ...movedSettings(config_schema, reached, reaches, { secret_keys: sealed, sent: sent ?? {} }),
   ];
   if (faults.length > 0) throw invalidMany(faults);
   const unmapped =
@@ -132,6 +136,7 @@ async function applyChange(
   if (allowed_hosts !== undefined) changes.allowed_hosts = hosts;
   // A plugin of another organization is held to its present version by that (migration 0056).
   await updatePluginConfig(tx, before.id, changes);
+  if (movesPlace(config_schema, reached, reaches)) await refuseConnection(tx, before.id);
   if (isEnabling) await startCursor(tx, before.id);
   return Object.keys(next ?? {}).filter((key) => !isDeepStrictEqual(settings[key], next![key]));
 }
@@ -146,7 +151,7 @@ async function mappingsFault(
   if (!Object.hasOwn(settings, mappings_key)) return undefined;
   try {
     const tool = toolOf((await loadConfigVersion(tx, secrets, id)).files);
-    const read = tool === undefined ? [] : readMappings(settings[mappings_key], tool);
+    const read = tool === undefined ? [] : soundMappings(settings[mappings_key], tool);
     return typeof read === 'string' ? read : undefined;
   } catch (error) {
     // Code that cannot be loaded is told of where the config is enabled.

@@ -23,6 +23,8 @@ import {
 } from './schema.ts';
 import type { PluginConfigRow, PluginLogRow } from './schema.ts';
 import type { HowToChange } from './settings.ts';
+import { previewRoute } from './preview/routes.ts';
+import { oauthRoutes } from './oauth/routes.ts';
 import { tryOutRoute } from './try_out/routes.ts';
 import { deletePluginConfig, listPluginConfigs, listPluginLogs } from './store.ts';
 
@@ -33,7 +35,7 @@ const changing = { within: 'project', scope: 'plugin:write', level: 8 } as const
 
 /**
  * `/api/projects/:project_id/plugin_configs/`: what a project makes of plugins. List, create,
- * retrieve, change, delete, logs, metrics, jobs; and which of an organization export all events.
+ * retrieve, change, delete, logs, metrics, jobs, OAuth; and which of an organization export all events.
  */
 export function pluginConfigRoutes(app: FastifyInstance, deps: Deps): void {
   readingRoutes(app, deps);
@@ -43,7 +45,9 @@ export function pluginConfigRoutes(app: FastifyInstance, deps: Deps): void {
   deleteRoute(app);
   runningRoutes(app, deps);
   deliveryRoutes(app, deps);
+  oauthRoutes(app, deps);
   tryOutRoute(app, deps);
+  previewRoute(app, deps);
   exportingRoutes(app, deps);
 }
 

@@ -84,17 +84,30 @@ export function movedSettings(
   after: Reach,
   { secret_keys, sent }: { secret_keys: Iterable<string>; sent: Settings },
 ): Violation[] {
+  const { where, old, next } = placesOf(config_schema, before, after);
+  return movedSecrets(
+    { secrets: [...secret_keys].filter((key) => Object.hasOwn(after.settings, key)), where },
+    old,
+    next,
+    { sent: new Set(Object.keys(sent)), prefix: 'config__' },
+  );
+}
+
+/** True for a change that would take what the config sends along elsewhere. */
+export function movesPlace(config_schema: unknown, before: Reach, after: Reach): boolean {
+  const { where, old, next } = placesOf(config_schema, before, after);
+  const places = { secrets: ['token'], where };
+  return movedSecrets(places, old, { ...next, token: '*' }, { sent: new Set() }).length > 0;
+}
+
+function placesOf(config_schema: unknown, before: Reach, after: Reach) {
   const fields = fieldsOf(config_schema);
   const [old, next] = [before, after].map(({ settings }) => withDefaults(fields, settings));
   // A host that goes takes no secret elsewhere.
   const added = after.allowed_hosts.filter((host) => !before.allowed_hosts.includes(host));
-  return movedSecrets(
-    {
-      secrets: [...secret_keys].filter((key) => Object.hasOwn(after.settings, key)),
-      where: [...placeKeys(fields, old!, next!), 'allowed_hosts'],
-    },
-    { ...old, allowed_hosts: [] },
-    { ...next, allowed_hosts: added },
-    { sent: new Set(Object.keys(sent)), prefix: 'config__' },
-  );
+  return {
+    where: [...placeKeys(fields, old!, next!), 'allowed_hosts'],
+    old: { ...old, allowed_hosts: [] },
+    next: { ...next, allowed_hosts: added },
+  };
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { installCommand, toolsFolder } from '../../engine/plugins/sandbox/tool_library.ts';
+import { findVendor } from '../../engine/plugins/oauth/vendors.ts';
 import { findTool } from '../../engine/plugins/tools/catalogue.ts';
 import type { CatalogueEntry } from '../../engine/plugins/packages/catalogue.ts';
 import {
@@ -27,7 +28,7 @@ import {
   no_record,
 } from './schema.ts';
 import type { PluginRow } from './schema.ts';
-import { findPlugin, listUnusedPlugins, requirePluginsLevel } from './store.ts';
+import { findPlugin, listRegisteredTools, listUnusedPlugins, requirePluginsLevel } from './store.ts';
 
 /** The sources of a list. */
 type Asked = { deps: Deps; collection: Collection; catalogue: CatalogueEntry[] };
@@ -108,10 +109,15 @@ async function answerCatalogue(request: FastifyRequest, { deps, catalogue, colle
     const text = `${name} ${description}`.toLowerCase();
     return entry.collection === collection.name && words.every((word) => text.includes(word));
   });
+  const registered = await listRegisteredTools(deps.db, request.access.organization_id);
   const page = { limit: limitOf(asked.limit), offset: asked.offset ?? 0 };
   const results = entries
     .slice(page.offset, page.offset + page.limit)
-    .map((entry) => ({ ...entry, needs: needsOf(entry, deps) }));
+    .map((entry) => ({
+      ...entry,
+      needs: needsOf(entry, deps),
+      wants_application: wantsApplication(entry, registered),
+    }));
   const [first] = results;
   const known =
     first === undefined
@@ -129,6 +135,11 @@ async function answerCatalogue(request: FastifyRequest, { deps, catalogue, colle
 function needsOf({ url }: CatalogueEntry, { sandbox, config }: Deps): string | null {
   const isMissing = findTool(url) !== undefined && sandbox.toolLibrary() === undefined;
   return isMissing ? installCommand(toolsFolder(config.data_dir)) : null;
+}
+
+function wantsApplication({ url }: CatalogueEntry, registered: ReadonlySet<string>): boolean {
+  const tool = findTool(url)?.directory ?? '';
+  return findVendor(tool)?.way === 'people' && !registered.has(tool);
 }
 
 async function answerUnused(request: FastifyRequest, { deps, collection }: Asked) {

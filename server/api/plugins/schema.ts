@@ -256,6 +256,11 @@ export const CatalogueItem = Type.Object(
           'nothing is missing.',
       }),
     ),
+    wants_application: Type.Boolean({
+      description:
+        'Whether the tool works only after the organization has registered an OAuth application ' +
+        'with its vendor, and it has not yet.',
+    }),
   },
   { title: 'PluginCatalogueItem' },
 );

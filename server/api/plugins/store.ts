@@ -270,3 +270,14 @@ export async function requirePluginsLevel(
   const fault = pluginsLevelFault((row ?? missing()).level, wanted);
   if (fault !== undefined) throw forbidden(fault);
 }
+
+/** Lists the tools for which the organization has an OAuth application. */
+export async function listRegisteredTools(
+  db: Queryable,
+  organization_id: string,
+): Promise<Set<string>> {
+  const rows = await db.rows<{ tool: string }>(
+    sql`SELECT tool FROM oauth_applications WHERE organization_id = ${organization_id}::uuid`,
+  );
+  return new Set(rows.map(({ tool }) => tool));
+}

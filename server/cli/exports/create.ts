@@ -24,6 +24,7 @@ type CreateFlags = ReadFlags & {
   allowEmpty?: boolean;
   startAt?: string;
   endAt?: string;
+  tag?: string[];
   paused?: boolean;
   test?: boolean;
 };
@@ -85,6 +86,7 @@ export async function createExport(
     ...(flags.allowEmpty === true ? { allow_empty: true } : {}),
     ...(flags.startAt === undefined ? {} : { start_at: readInstant('--start-at', flags.startAt) }),
     ...(flags.endAt === undefined ? {} : { end_at: readInstant('--end-at', flags.endAt) }),
+    ...(flags.tag === undefined ? {} : { tags: flags.tag }),
     ...(flags.paused === true ? { paused: true } : {}),
   };
   const path = projectPath(api, 'batch_exports/');

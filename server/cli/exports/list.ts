@@ -9,16 +9,16 @@ import { weekdays } from './create.ts';
 import { exportPath, findExportId, projectPath } from './find_export.ts';
 import { exportColumns, runColumns, shownInstant } from './shown_export.ts';
 
-type ListFlags = ReadFlags & { search?: string; health?: string; limit: string };
+type ListFlags = ReadFlags & { search?: string; health?: string; tag?: string; limit: string };
 
 /** `sluice exports list`: the exports of the project with their health, newest first. */
 export async function listExports(output: Output, flags: ListFlags): Promise<number> {
   const api = openApi(flags);
-  const { search, health } = flags;
+  const { search, health, tag } = flags;
   const rows = await api.list<ExportOverview>(
     projectPath(api, 'overview/'),
     readCount('--limit', flags.limit),
-    { search, health, slots: 0 },
+    { search, health, tag, slots: 0 },
   );
   if (flags.json === true) printJson(output, rows);
   else if (rows.length === 0 && output.is_terminal)
@@ -45,6 +45,7 @@ export async function showExport(output: Output, name: string, flags: ReadFlags)
     ['model', record.model],
     ['interval', record.interval],
     ['turns at', turnOf(record)],
+    ['tags', record.tags.join(', ')],
     ['destination', type],
     ...Object.entries(config ?? {}).flatMap(([key, value]) =>
       value === null ? [] : [[`  ${key}`, textOf(value)] as const],

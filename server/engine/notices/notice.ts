@@ -9,6 +9,7 @@ export const notice_events = [
   'rejecting',
   'table_gone',
   'schema_drift',
+  'table_unreadable',
   'paused_automatically',
 ] as const;
 

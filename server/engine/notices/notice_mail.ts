@@ -28,6 +28,7 @@ const words: Record<NoticeEvent, string> = {
   rejecting: 'refused rows',
   table_gone: 'table is gone',
   schema_drift: 'other columns',
+  table_unreadable: 'table cannot be read',
   paused_automatically: 'paused',
   recovered: 'recovered',
 };

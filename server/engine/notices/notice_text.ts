@@ -94,6 +94,8 @@ function headingOf(type: NoticeBody['type'], name: string): string {
       return `The table of the export ${name} is gone`;
     case 'batch_export.schema_drift':
       return `The columns of the export ${name} differ from its events`;
+    case 'batch_export.table_unreadable':
+      return `Files of the table of the export ${name} cannot be read`;
     case 'batch_export.paused_automatically':
       return `The export ${name} was paused`;
   }

@@ -25,6 +25,7 @@ const severities: Record<Exclude<NoticeEvent, 'recovered'>, Severity> = {
   rejecting: 'warning',
   table_gone: 'error',
   schema_drift: 'info',
+  table_unreadable: 'warning',
   unusual_volume: 'warning',
 };
 

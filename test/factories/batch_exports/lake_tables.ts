@@ -47,11 +47,13 @@ export async function newLakeTable(
     events = 2,
     distinct_id,
     partition_by,
+    sort_by,
   }: {
     hours: number;
     events?: number;
     distinct_id?: (n: number) => string;
     partition_by?: string[];
+    sort_by?: string[];
   },
 ): Promise<TestTable & { home: Awaited<ReturnType<QueryHarness['harness']['newOrganization']>> }> {
   const { harness } = exporting;
@@ -65,7 +67,12 @@ export async function newLakeTable(
       properties: { number: n, half: n / 2, '"': 'ü\n' },
     })),
   );
-  const config = { storage: 'File', table: 'events', ...(partition_by && { partition_by }) };
+  const config = {
+    storage: 'File',
+    table: 'events',
+    ...(partition_by && { partition_by }),
+    ...(sort_by && { sort_by }),
+  };
   const { id: export_id } = await exporting.scheduled(
     home,
     { destination: { type: 'Iceberg', config } },

@@ -18,6 +18,7 @@ import type { Destination } from './destination_body.ts';
 import { checkDestination } from './destination_check.ts';
 import type { Current, Sink } from './destination_check.ts';
 import { instantViolations, rangeViolations } from './instants.ts';
+import { tagViolations } from '../tags.ts';
 import { checkTypedFields, typedOf } from '../typed_columns.ts';
 import type { NewestSchema, TypedFields } from '../typed_columns.ts';
 import { checkWriteRule } from '../write_mode.ts';
@@ -95,6 +96,7 @@ export function checkedInput<Schema extends TObject>({
     collected.add(asideViolations(body, current, definition, sink?.destination));
   if (definition !== undefined && (query.is_changed || sink !== undefined))
     collected.add(columnViolations(definition, query, sink?.destination ?? current?.destination));
+  collected.add(tagViolations(body['tags']));
   const typed = checkTypedFields(body, query.content, newest, current);
   collected.add(typed.violations);
   const own = typedOf(typed.fields, query.content.model, newest);

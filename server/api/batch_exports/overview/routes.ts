@@ -7,6 +7,8 @@ import { answerPage, pageAnswer, pageAsked } from '../../../platform/http/lists/
 import type { Page } from '../../../platform/http/lists/pagination.ts';
 import { query } from '../../../platform/http/lists/query.ts';
 import { choicesAsked } from '../body/choices.ts';
+import { isInPlace } from '../place.ts';
+import { countTags } from '../tags.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { Overview, OverviewQuery, default_slots } from './schema.ts';
 import { shownOverview } from './shown.ts';
@@ -44,11 +46,15 @@ async function answerOverview(engine: Engine, request: FastifyRequest) {
     search: asked.search,
     model: asked.model,
     destination_type: asked.destination_type,
+    tag: asked.tag,
     batch_export: asked.batch_export,
     ordering: asked.ordering ?? ('-created_at' as const),
     slots: asked.slots ?? default_slots,
   };
-  const counts = await countHealth(engine.db, engine, request.access);
+  const [counts, tags] = await Promise.all([
+    countHealth(engine.db, engine, request.access),
+    engine.db.rows<{ tag: string; count: number }>(countTags(isInPlace(request.access))),
+  ]);
   const count = countByHealth(wanted, counts);
   const page =
     count === undefined
@@ -57,7 +63,7 @@ async function answerOverview(engine: Engine, request: FastifyRequest) {
           count: countOverview(engine, request.access, wanted),
         })
       : await answerCounted(engine, request, wanted, { counts, count });
-  return { ...page, results: await shownOverview(engine, page.results), counts };
+  return { ...page, results: await shownOverview(engine, page.results), counts, tags };
 }
 
 async function answerCounted(

@@ -10,6 +10,7 @@ import { ManagedBy } from '../../managed/schema.ts';
 import { rhythm_answers } from '../rhythm.ts';
 import { NextRun } from '../schema.ts';
 import { run_statuses } from '../runs/schema.ts';
+import { StoredTags, TagAsked } from '../tags.ts';
 
 const slots_default = 24;
 const slots_max = 100;
@@ -30,6 +31,7 @@ export const OverviewQuery = Type.Object({
   ),
   model: Type.Optional(Type.Enum([...model_names])),
   destination_type: Type.Optional(Type.String({ maxLength: 100 })),
+  tag: Type.Optional(TagAsked),
   batch_export: Type.Optional(uuid('Only this export.')),
   ordering: Type.Optional(
     Type.Enum(['-created_at', 'created_at', 'name', '-name', 'health'], {
@@ -120,6 +122,7 @@ export const ExportOverview = Type.Object(
     ...rhythm_answers,
     paused: Type.Boolean(),
     created_at: instant('When it was created.'),
+    tags: StoredTags,
     health: Health,
     delivered_until: nullable(
       instant('End of the newest interval that its schedule has delivered; null before the first.'),
@@ -198,6 +201,9 @@ export const Overview = Type.Object(
       >,
       { description: 'How many exports of the place are so, whatever is asked for.' },
     ),
+    tags: Type.Array(Type.Object({ tag: Type.String(), count: Type.Integer() }), {
+      description: 'The first 100 tags of the place by name, with how many exports have each.',
+    }),
   },
   { title: 'ExportOverviewList' },
 );

@@ -65,6 +65,7 @@ function shown(row: OverviewRow, beside: Beside): ExportOverview {
     offset_minute: row.offset_minute,
     paused: row.paused,
     created_at: row.created_at,
+    tags: row.tags,
     health: {
       code,
       detail: stateSentence(facts),

@@ -11,6 +11,7 @@ import { managedBy } from '../../managed/store.ts';
 import { isInPlace, next_run, pageOfPlace } from '../place.ts';
 import type { Place } from '../../../platform/http/caller/mount.ts';
 import { rhythm_columns } from '../rhythm.ts';
+import { hasTag } from '../tags.ts';
 import type { ExportOverview } from './schema.ts';
 
 /** Filters and order of the overview. */
@@ -19,6 +20,7 @@ export type OverviewWanted = {
   search: string | undefined;
   model: string | undefined;
   destination_type: string | undefined;
+  tag: string | undefined;
   batch_export: string | undefined;
   ordering: '-created_at' | 'created_at' | 'name' | '-name' | 'health';
   slots: number;
@@ -79,8 +81,8 @@ export function countByHealth(
   { health: codes = [...health_codes], ...wanted }: OverviewWanted,
   counts: Record<HealthCode, number>,
 ): number | undefined {
-  const { search, model, destination_type, batch_export } = wanted;
-  if ([search, model, destination_type, batch_export].some((one) => one !== undefined))
+  const { search, model, destination_type, tag, batch_export } = wanted;
+  if ([search, model, destination_type, tag, batch_export].some((one) => one !== undefined))
     return undefined;
   return health_codes.reduce((sum, one) => sum + (codes.includes(one) ? counts[one] : 0), 0);
 }
@@ -105,7 +107,7 @@ export function worstOf(
 }
 
 function conditions(code: Sql, { health: codes, ...wanted }: OverviewWanted): Sql {
-  const { search, model, destination_type, batch_export } = wanted;
+  const { search, model, destination_type, tag, batch_export } = wanted;
   return join(
     [
       sql`true`,
@@ -113,6 +115,7 @@ function conditions(code: Sql, { health: codes, ...wanted }: OverviewWanted): Sq
       search === undefined ? empty : sql`position(lower(${search}) IN lower(e.name)) > 0`,
       model === undefined ? empty : sql`e.model = ${model}`,
       destination_type === undefined ? empty : sql`e.destination_type = ${destination_type}`,
+      hasTag(tag),
       batch_export === undefined ? empty : sql`e.id = ${batch_export}::uuid`,
     ].filter((one) => one !== empty),
     ' AND ',
@@ -189,10 +192,9 @@ export function listOverview(
   return sql`
     WITH page AS MATERIALIZED (${pageOfPlace(place, chosen, page)})
     SELECT e.id, e.team_id, e.revision, e.name, e.model, e.destination_type, e."interval",
-      ${rhythm_columns}, e.paused, e.created_at, e.code, e.since, e.delivered_until,
-      e.pause_reason, e.delivery_changed_at,
-      e.lacks_since, e.lacks_rows, e.lacks_from, e.lacks_until, e.backfill_failed_since,
-      ${verified_through} AS verified_through,
+      ${rhythm_columns}, e.paused, e.created_at, to_jsonb(e.tags) AS tags, e.code, e.since,
+      e.delivered_until, e.pause_reason, e.delivery_changed_at, e.lacks_since, e.lacks_rows,
+      e.lacks_from, e.lacks_until, e.backfill_failed_since, ${verified_through} AS verified_through,
       CASE WHEN e.delivered_until IS NULL THEN (
         SELECT coalesce(sum(r.records_completed), 0)::bigint FROM batch_export_runs r
         WHERE r.batch_export_id = e.id AND r.revision = e.revision AND r.status = 'Completed'

@@ -70,6 +70,7 @@ export const batch_export: Kind = {
     rejected_rows: 'stop',
     rejected_rows_max: rejected_rows_default,
     rejected_percent_max: rejected_percent_default,
+    tags: [],
     custom_query: null,
     columns: null,
     new_columns: 'add',

@@ -19,6 +19,7 @@ export const glance_fields = [
   'model',
   'destination_type',
   'interval',
+  'tags',
   'paused',
   'health',
   'delivered_until',
@@ -44,6 +45,7 @@ export const list_exports = defineTool({
       }),
     ),
     search: Type.Optional(Type.String({ maxLength: 200, description: 'Part of the name.' })),
+    tag: Type.Optional(Type.String({ maxLength: 50, description: 'Only with this tag.' })),
     limit,
     offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
   }),
@@ -56,6 +58,7 @@ export const list_exports = defineTool({
     const answer = await read(api, `${place}overview/`, {
       health: args.health,
       search: args.search,
+      tag: args.tag,
       limit: args.limit ?? default_limit,
       offset: args.offset,
       ordering: 'health',

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../../deps.ts';
 import { checkPackage } from '../../../engine/plugins/packages/content.ts';
@@ -6,8 +5,6 @@ import { PluginError } from '../../../engine/plugins/plugin.ts';
 import { pluginFault } from '../../../engine/plugins/plugin_fault.ts';
 import { preparePlugin, serviceFault } from '../../../engine/plugins/prepare.ts';
 import type { PreparedPlugin } from '../../../engine/plugins/prepare.ts';
-import { readEvent, withProperties } from '../../../engine/plugins/running/read_events.ts';
-import type { PluginEvent } from '../../../engine/plugins/running/read_events.ts';
 import { tryPlugin } from '../../../engine/plugins/trial/trial.ts';
 import type { TrialInput } from '../../../engine/plugins/trial/trial.ts';
 import { readAside } from '../../../platform/http/bodies/aside.ts';
@@ -16,11 +13,10 @@ import { refuseAgentBeside } from '../../../platform/http/caller/agent.ts';
 import { invalid, invalidMany } from '../../../platform/http/errors.ts';
 import { inTurn } from '../../../platform/http/limits/heavy_turns.ts';
 import { isValidateOnly } from '../../../platform/http/lists/query.ts';
-import { whileWaiting } from '../../../platform/http/while_waiting.ts';
-import { caughtUpForAnswer } from '../../../platform/clickhouse/topology/caught_up.ts';
 import { requirePluginsLevel } from '../../plugins/store.ts';
 import { settingsFaults } from '../settings.ts';
 import { PluginTryOut, PluginTryOutResult } from './schema.ts';
+import { wantedEvent } from './wanted_event.ts';
 
 const description =
   'Compiles the files and runs the plugin once in the sandbox, with the limits of a running ' +
@@ -114,42 +110,5 @@ async function workOf(
     if (tasks.includes(wanted)) return { task: wanted };
     throw invalid('task', 'invalid_choice', `The code has no scheduled task ${wanted}.`);
   }
-  if (event_uuid !== undefined) return { event: await storedEvent(deps, team_id, event_uuid) };
-  if (event === undefined)
-    throw invalid('event', 'required', 'Send an event, or the `event_uuid` of a stored one.');
-  return { event: eventOf(deps, team_id, event) };
-}
-
-async function storedEvent(
-  { clickhouse }: Deps,
-  team_id: number,
-  event_uuid: string,
-): Promise<PluginEvent> {
-  const event = await whileWaiting((signal) =>
-    caughtUpForAnswer(clickhouse, ['events'], () =>
-      readEvent(clickhouse, team_id, event_uuid, signal),
-    ),
-  );
-  if (event === undefined)
-    throw invalid('event_uuid', 'invalid_input', 'The project has no event with this uuid.');
-  return event;
-}
-
-/** The sent event as a plugin gets a stored one. */
-function eventOf(
-  { clock }: Deps,
-  team_id: number,
-  { properties = {}, person = {}, ...sent }: NonNullable<PluginTryOut['event']>,
-): PluginEvent {
-  const now = new Date(clock.now()).toISOString().replace('Z', '000Z');
-  return withProperties({
-    uuid: randomUUID(),
-    timestamp: now,
-    ...sent,
-    team_id,
-    inserted_at: now,
-    properties,
-    elements_chain: '',
-    person: { id: person.id ?? randomUUID(), properties: person.properties ?? {} },
-  });
+  return { event: await wantedEvent(deps, team_id, { event_uuid, event }) };
 }

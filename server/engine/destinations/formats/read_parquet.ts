@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Worker } from 'node:worker_threads';
 import { compiledModules } from '../../../platform/processes/compiled.ts';
 import { moduleBeside } from '../../../platform/processes/module_beside.ts';
+import { newScratchFolder } from '../../../platform/scratch_folders.ts';
 import type { ValueRow } from '../../model/destination/content_source.ts';
 import type { Column } from '../../model/models/column.ts';
 import { FileBoundError, beyondBound } from './parquet_bounds.ts';
@@ -38,7 +38,7 @@ export async function* readParquets(
   inputs: Iterable<ParquetInput> | AsyncIterable<ParquetInput>,
   memory_mb_max = usual_memory_mb_max,
 ): AsyncGenerator<{ rows: ValueRow[]; file: number }> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-verify-'));
+  const folder = await newScratchFolder('verify');
   try {
     const files: ParquetFile[] = [];
     for await (const { bytes, names } of inputs) {

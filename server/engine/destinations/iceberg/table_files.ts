@@ -1,5 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import type { DestinationDeps } from '../../model/destination/destination.ts';
+import { UnreadableFileError } from '../../model/destination/table_files.ts';
 import type { TableFiles } from '../../model/destination/table_files.ts';
 import { sameUri } from '../../model/lake_catalog/file_uri.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
@@ -21,7 +22,8 @@ export async function openTableFiles(
   const base = folder === undefined ? root : `${root}${folder}/`;
   const nameOf = (given: string) => {
     const uri = sameUri(given);
-    if (!isInPlace({ base }, uri)) throw new Error(`The file ${uri} lies outside of ${base}.`);
+    if (!isInPlace({ base }, uri))
+      throw new UnreadableFileError(`The file ${uri} lies outside of ${base}.`);
     return uri.slice(root.length);
   };
   return {

@@ -231,13 +231,16 @@ export async function copyRows(
   bytes: Readable,
 ): Promise<number> {
   if (!isMerged(delivery)) return connection.copy(copyStatement(target, delivery), bytes);
-  await connection.rows(
-    `CREATE TEMPORARY TABLE IF NOT EXISTS sluice_stage ON COMMIT DROP AS
-      SELECT ${columnList(delivery.columns)} FROM ${target} WITH NO DATA`,
+  const stage = 'pg_temp.sluice_stage';
+  const [there] = await connection.rows('SELECT 1 WHERE to_regclass($1) IS NOT NULL', [stage]);
+  await connection.run(
+    there === undefined
+      ? `CREATE TEMPORARY TABLE sluice_stage ON COMMIT DROP AS
+          SELECT ${columnList(delivery.columns)} FROM ${target} WITH NO DATA`
+      : `TRUNCATE ${stage}`,
   );
-  const copied = await connection.copy(copyStatement('pg_temp.sluice_stage', delivery), bytes);
-  await connection.rows(mergeStatement(target, 'pg_temp.sluice_stage', delivery));
-  await connection.rows('TRUNCATE pg_temp.sluice_stage');
+  const copied = await connection.copy(copyStatement(stage, delivery), bytes);
+  await connection.run(mergeStatement(target, stage, delivery));
   return copied;
 }
 

@@ -189,8 +189,10 @@ const tie: Pick<Rivals, 'tie' | 'greater'> = {
 
 /**
  * Merges the rows of `source`, which is what stands behind FROM. Of several rows of one key the
- * greatest counts, and a row of the table gives way only to a greater one. The rows that change
- * nothing are left out before ON CONFLICT, which would lock, and so write, the rows of the table.
+ * greatest counts, and a row of the table gives way only to a greater one. UPDATE finds the rows
+ * that are there with one look into the index, and neither locks nor writes those that stay. What
+ * it did not change is inserted, unless the table has it; ON CONFLICT judges once more what other
+ * sessions wrote meanwhile.
  */
 export function mergeStatement(target: string, source: string, layout: Layout): string {
   const rivals = (came: string) => ({
@@ -198,21 +200,25 @@ export function mergeStatement(target: string, source: string, layout: Layout): 
     there: (name: string) => `t.${quoted(name)}`,
     ...tie,
   });
-  const { key, changed, order, newer } = mergeWords(layout, rivals('EXCLUDED'), quoted)!;
+  const { key, changed, order, newer } = mergeWords(layout, rivals('came'), quoted)!;
   const keys = key.map(quoted).join(', ');
   const list = columnList(layout.columns);
-  const isSame = key.map((name) => `t.${quoted(name)} = came.${quoted(name)}`).join(' AND ');
-  const isNewer = mergeWords(layout, rivals('came'), quoted)!.newer;
-  const update =
-    changed.length === 0
-      ? 'DO NOTHING'
-      : `DO UPDATE SET ${changed
-          .map((name) => `${quoted(name)} = EXCLUDED.${quoted(name)}`)
-          .join(', ')} WHERE ${newer}`;
-  // OFFSET keeps the planner to one look into the index for each row.
-  return `INSERT INTO ${target} AS t (${list}) SELECT ${list} FROM (SELECT DISTINCT ON (${keys})
-    ${list} FROM ${source} ORDER BY ${keys}, ${order}) AS came WHERE NOT EXISTS (SELECT 1
-    FROM ${target} AS t WHERE ${isSame} AND (${
-      changed.length === 0 ? '1 = 0' : isNewer
-    }) IS NOT TRUE OFFSET 0) ON CONFLICT (${keys}) ${update}`;
+  const same = (one: string) =>
+    key.map((name) => `${one}.${quoted(name)} = came.${quoted(name)}`).join(' AND ');
+  const set = (came: string) =>
+    changed.map((name) => `${quoted(name)} = ${came}.${quoted(name)}`).join(', ');
+  const came = `WITH came AS (SELECT DISTINCT ON (${keys}) ${list} FROM ${source}
+    ORDER BY ${keys}, ${order})`;
+  const insert = `INSERT INTO ${target} AS t (${list}) SELECT ${list} FROM`;
+  if (changed.length === 0)
+    return `${came} ${insert} came WHERE NOT EXISTS (SELECT 1 FROM ${target} AS t
+      WHERE ${same('t')}) ON CONFLICT (${keys}) DO NOTHING`;
+  // OFFSET keeps the planner to one look into the index for each row, of those that are left.
+  return `${came}, changed AS (UPDATE ${target} AS t SET ${set('came')} FROM came
+    WHERE ${same('t')} AND (${newer}) RETURNING ${key.map((name) => `t.${quoted(name)}`).join(', ')})
+    ${insert} (SELECT * FROM came WHERE NOT EXISTS (SELECT 1 FROM changed
+      WHERE ${same('changed')}) OFFSET 0) AS came WHERE NOT EXISTS (SELECT 1 FROM ${target} AS t
+      WHERE ${same('t')} AND (${newer}) IS NOT TRUE OFFSET 0)
+    ON CONFLICT (${keys}) DO UPDATE SET ${set('EXCLUDED')}
+      WHERE ${mergeWords(layout, rivals('EXCLUDED'), quoted)!.newer}`;
 }

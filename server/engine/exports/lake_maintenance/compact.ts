@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { isoInstant } from '../../../platform/clock.ts';
-import { isLive, openManifest } from '../../destinations/lake/entries.ts';
+import { isLive } from '../../destinations/lake/entries.ts';
 import type { Entry } from '../../destinations/lake/entries.ts';
 import type { DataFile } from '../../destinations/lake/manifest.ts';
-import { readManifestList } from '../../destinations/lake/manifest_list.ts';
 import { hasFiles, newSnapshotId } from '../../destinations/lake/snapshot_change.ts';
 import type { SnapshotChange } from '../../destinations/lake/snapshot_change.ts';
 import { FilesGoneError, openSnapshot } from '../../destinations/lake/store_snapshot.ts';
@@ -13,9 +12,11 @@ import { currentSchema } from '../../destinations/lake/table_metadata.ts';
 import type { TableState } from '../../destinations/lake/table_metadata.ts';
 import { FileBoundError } from '../../destinations/formats/parquet_bounds.ts';
 import { chooseFiles } from './choose_files.ts';
-import { commitHeld, metaFiles, readNamed, stateOf } from './maintained_table.ts';
+import { commitHeld, metaFiles, stateOf } from './maintained_table.ts';
 import type { MaintainedTable } from './maintained_table.ts';
-import { UnfitFilesError, rewriteRows, whyUnfit } from './rewrite_rows.ts';
+import { readList, readManifest } from './read_table.ts';
+import { rewriteRows, whyUnfit } from './rewrite_rows.ts';
+import { UnfitFilesError } from './rows_inputs.ts';
 import type { RewrittenRows } from './rewrite_rows.ts';
 
 /** A data file that readers see, and the spec of its partition. */
@@ -30,11 +31,11 @@ export async function listLive(
   { parent }: TableState,
 ): Promise<LiveFile[] | string> {
   if (parent === undefined) return [];
-  const listed = readManifestList(await readNamed(files, parent['manifest-list']));
+  const listed = await readList(files, parent['manifest-list']);
   const live: LiveFile[] = [];
   for (const manifest of listed.filter(hasFiles)) {
     if (manifest.content !== 0) return 'Another writer has added files of deletes.';
-    const { entries } = openManifest(await readNamed(files, manifest.manifest_path), manifest);
+    const { entries } = await readManifest(files, manifest);
     for (const entry of entries.filter(isLive))
       live.push({ ...entry, spec_id: manifest.partition_spec_id });
   }
@@ -44,8 +45,9 @@ export async function listLive(
 
 /**
  * Merges small data files into large ones, partition by partition, each group in a commit of its
- * own. Guarantees: the same rows in the same order, compared before the commit; a commit of another
- * writer in between is kept, and one that has replaced a file of the group comes first.
+ * own. Guarantees: the same rows, compared before the commit, in the order of the table, else in that
+ * of history; a commit of another writer in between is kept, and one that has replaced a file of the
+ * group comes first.
  */
 export async function compact(one: MaintainedTable, is_daily: boolean): Promise<Compacted> {
   const done: Compacted = { files: 0, into: 0, bytes: 0, detail: null };
@@ -82,8 +84,7 @@ async function compactGroup(
   state: TableState,
   group: LiveFile[],
 ): Promise<number | undefined> {
-  const schema = currentSchema(state.metadata);
-  const rows = await rewriteRows(one, { schema, sources: group });
+  const rows = await rewriteRows(one, { metadata: state.metadata, sources: group });
   const change: SnapshotChange = {
     snapshot_id: newSnapshotId(),
     operation: 'replace',
@@ -105,7 +106,7 @@ async function compactGroup(
 export async function storeRows(
   { table, files }: MaintainedTable,
   [first]: LiveFile[],
-  { records, file }: RewrittenRows,
+  { records, sort_order_id, file }: RewrittenRows,
 ): Promise<DataFile | undefined> {
   if (file === undefined) return undefined;
   const path = `${table.location}/data/compacted/compacted-${randomUUID()}.parquet`;
@@ -117,6 +118,7 @@ export async function storeRows(
     partition: first!.partition,
     statistics: file.statistics,
     spec_id: first!.spec_id,
+    sort_order_id,
   };
 }
 
@@ -163,7 +165,7 @@ export async function replaceFiles(
 
 /** Deletes by value hold for older files alone: rows in a newer one would be there again. */
 async function hasDeletes({ files }: MaintainedTable, { parent }: TableState): Promise<boolean> {
-  const listed = readManifestList(await readNamed(files, parent!['manifest-list']));
+  const listed = await readList(files, parent!['manifest-list']);
   return listed.some((manifest) => manifest.content !== 0 && hasFiles(manifest));
 }
 

@@ -2,19 +2,21 @@ import sql from 'sql-template-tag';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { readParquets } from '../../destinations/formats/read_parquet.ts';
 import type { DataFile } from '../../destinations/lake/manifest.ts';
-import { readManifestList } from '../../destinations/lake/manifest_list.ts';
 import type { ListedManifest } from '../../destinations/lake/manifest_list.ts';
 import { newSnapshotId } from '../../destinations/lake/snapshot_change.ts';
 import type { SnapshotChange } from '../../destinations/lake/snapshot_change.ts';
 import { currentSchema } from '../../destinations/lake/table_metadata.ts';
+import type { TableMetadata } from '../../destinations/lake/table_metadata.ts';
 import { exactId } from './expire_snapshots.ts';
 import { listLive, noteReplaced, replaceFiles, storeRows } from './compact.ts';
 import type { LiveFile } from './compact.ts';
-import { commitHeld, readNamed, reloaded, stateOf } from './maintained_table.ts';
+import { commitHeld, reloaded, stateOf } from './maintained_table.ts';
 import type { MaintainedTable } from './maintained_table.ts';
+import { readList } from './read_table.ts';
 import { removeExpiredFiles, sharesFolder } from './remove_expired_files.ts';
 import { rewriteManifests } from './rewrite_manifests.ts';
-import { inputsOf, rewriteRows, whyUnfit } from './rewrite_rows.ts';
+import { rewriteRows, whyUnfit } from './rewrite_rows.ts';
+import { inputsOf } from './rows_inputs.ts';
 import type { LeftOut, RewrittenRows } from './rewrite_rows.ts';
 import { trimFiles } from './trim_files.ts';
 
@@ -100,7 +102,7 @@ async function cleanRefs(work: Work): Promise<boolean> {
     has_found = true;
     const added: DataFile[] = [];
     for (const file of touched) {
-      const { stored } = await cleanedOf(work, currentSchema(state.metadata), file);
+      const { stored } = await cleanedOf(work, state.metadata, file);
       if (stored !== undefined) added.push(stored);
     }
     const change: SnapshotChange = {
@@ -129,15 +131,11 @@ async function hasRows(work: Work, file: LiveFile): Promise<boolean> {
   return found;
 }
 
-async function cleanedOf(
-  work: Work,
-  schema: ReturnType<typeof currentSchema>,
-  file: LiveFile,
-): Promise<Cleaned> {
+async function cleanedOf(work: Work, metadata: TableMetadata, file: LiveFile): Promise<Cleaned> {
   const known = work.cleaned.get(file.path);
   if (known !== undefined) return known;
   const { left_out } = work;
-  const rows = await rewriteRows(work, { schema, sources: [file], left_out });
+  const rows = await rewriteRows(work, { metadata, sources: [file], left_out });
   const cleaned = { rows, stored: await storeRows(work, [file], rows) };
   work.cleaned.set(file.path, cleaned);
   return cleaned;
@@ -157,7 +155,7 @@ async function dropDeletedEntries(work: Work): Promise<void> {
       const table = await reloaded(work);
       const parent = table && (await stateOf(work.engine.db, table, ref)).parent;
       if (parent === undefined) break;
-      const listed = readManifestList(await readNamed(work.files, parent['manifest-list']));
+      const listed = await readList(work.files, parent['manifest-list']);
       const groups = listed.filter(hasDeleted).map((one) => [one]);
       if (groups.length === 0 || (await rewriteManifests(work, ref, groups)) > 0) break;
     }

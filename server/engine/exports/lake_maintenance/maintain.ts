@@ -1,5 +1,6 @@
 import { compact } from './compact.ts';
 import { expireSnapshots } from './expire_snapshots.ts';
+import { UnreadableFileError } from '../../model/destination/table_files.ts';
 import type { MaintainedTable } from './maintained_table.ts';
 import { reloaded } from './maintained_table.ts';
 import { removeExpiredFiles } from './remove_expired_files.ts';
@@ -18,36 +19,56 @@ export type MaintenanceResult = {
   orphans_removed: number;
 };
 
-/** A round: what it changed, why something was left alone, and whether it removed files. */
-export type Round = { result: MaintenanceResult; detail: string | null; has_cleaned: boolean };
+/**
+ * A round: what it changed, why something was left alone, files of the table that it could not
+ * read, and whether it removed files.
+ */
+export type Round = {
+  result: MaintenanceResult;
+  detail: string | null;
+  unreadable: string | null;
+  has_cleaned: boolean;
+};
 
 /**
  * Does what a table needs: merges small files and manifests, lets snapshots expire, and, where it
  * is to clean, removes what nothing names. Each step is complete alone; after a crash between two
- * the next round continues.
+ * the next round continues. A manifest that a client has spoiled stops the steps that need it, and
+ * no other.
  */
 export async function maintainTable(
   given: MaintainedTable,
   { is_daily, cleans }: { is_daily: boolean; cleans: boolean },
 ): Promise<Round> {
-  const compacted = await compact(given, is_daily);
-  const manifests_merged = await mergeManifests(await again(given));
+  const unreadable = new Set<string>();
+  const tryOut = async <Result>(work: () => Promise<Result>): Promise<Result | undefined> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof UnreadableFileError)) throw error;
+      unreadable.add(error.message);
+      return undefined;
+    }
+  };
+  const compacted = await tryOut(() => compact(given, is_daily));
+  const manifests_merged = await tryOut(async () => mergeManifests(await again(given)));
   const snapshots_expired = await expireSnapshots(given);
-  const removed = cleans ? await removeExpiredFiles(given) : { data: 0, metadata: 0 };
-  const trimmed = cleans ? await trimFiles(given) : { old_metadata: 0, orphans: 0 };
+  const removed = cleans ? await tryOut(() => removeExpiredFiles(given)) : undefined;
+  const trimmed = cleans ? await tryOut(() => trimFiles(given)) : undefined;
   return {
     result: {
-      files_compacted: compacted.files,
-      files_written: compacted.into,
-      bytes_written: compacted.bytes,
-      manifests_merged,
+      files_compacted: compacted?.files ?? 0,
+      files_written: compacted?.into ?? 0,
+      bytes_written: compacted?.bytes ?? 0,
+      manifests_merged: manifests_merged ?? 0,
       snapshots_expired,
       data_files_removed: removed?.data ?? 0,
-      metadata_files_removed: (removed?.metadata ?? 0) + trimmed.old_metadata,
-      orphans_removed: trimmed.orphans,
+      metadata_files_removed: (removed?.metadata ?? 0) + (trimmed?.old_metadata ?? 0),
+      orphans_removed: trimmed?.orphans ?? 0,
     },
-    detail: compacted.detail,
-    has_cleaned: cleans && removed !== undefined,
+    detail: compacted?.detail ?? null,
+    unreadable: unreadable.size === 0 ? null : [...unreadable].join(' '),
+    has_cleaned: removed !== undefined && trimmed !== undefined,
   };
 }
 

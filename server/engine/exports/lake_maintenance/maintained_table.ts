@@ -18,6 +18,7 @@ import { findTableById, holdTable } from '../../model/lake_catalog/tables.ts';
 import type { LakeTable } from '../../model/lake_catalog/tables.ts';
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';
+import { readNamed } from './read_table.ts';
 import { rulesOf } from './rules.ts';
 import type { MaintenanceRules } from './rules.ts';
 
@@ -58,13 +59,6 @@ export async function openMaintainedTable(
 /** The files as the writer of snapshots takes them. */
 export function metaFiles(files: TableFiles): MetaFiles {
   return { read: (uri) => readNamed(files, uri), put: (uri, content) => files.put(uri, content) };
-}
-
-/** Reads a file that something names. Throws if it is gone. */
-export async function readNamed(files: Pick<TableFiles, 'read'>, uri: string): Promise<Buffer> {
-  const content = await files.read(uri);
-  if (content === undefined) throw new Error(`The file ${uri} is gone.`);
-  return content;
 }
 
 /** Returns the table as it is now; undefined if it was dropped. */

@@ -1,10 +1,9 @@
 import sql from 'sql-template-tag';
-import { isLive, openManifest } from '../../destinations/lake/entries.ts';
-import { readManifestList } from '../../destinations/lake/manifest_list.ts';
+import { isLive } from '../../destinations/lake/entries.ts';
 import type { ListedManifest } from '../../destinations/lake/manifest_list.ts';
 import type { TableFiles } from '../../model/destination/table_files.ts';
-import { readNamed } from './maintained_table.ts';
 import type { MaintainedTable } from './maintained_table.ts';
+import { listIn, manifestIn, readNamed } from './read_table.ts';
 
 /** Number of files that are read beside each other. */
 const side_by_side = 8;
@@ -30,7 +29,7 @@ export async function manifestsIn(
   await eachOf(lists, async (uri) => {
     const bytes = may_be_gone ? await files.read(uri) : await readNamed(files, uri);
     if (bytes !== undefined)
-      for (const listed of readManifestList(bytes)) found.set(listed.manifest_path, listed);
+      for (const listed of listIn(uri, bytes)) found.set(listed.manifest_path, listed);
   });
   return found;
 }
@@ -46,8 +45,7 @@ export async function filesIn(
     const uri = listed.manifest_path;
     const bytes = may_be_gone ? await files.read(uri) : await readNamed(files, uri);
     if (bytes === undefined) return;
-    for (const entry of openManifest(bytes, listed).entries)
-      if (isLive(entry)) found.add(entry.path);
+    for (const entry of manifestIn(listed, bytes).entries) if (isLive(entry)) found.add(entry.path);
   });
   return found;
 }

@@ -1,13 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import {
-  countsOf,
-  entry_status,
-  isLive,
-  manifestBytes,
-  openManifest,
-} from '../../destinations/lake/entries.ts';
+import { countsOf, entry_status, isLive, manifestBytes } from '../../destinations/lake/entries.ts';
 import type { Entry, OpenedManifest } from '../../destinations/lake/entries.ts';
-import { readManifestList } from '../../destinations/lake/manifest_list.ts';
 import type { ListedManifest } from '../../destinations/lake/manifest_list.ts';
 import { partitionSummaries } from '../../destinations/lake/partition_types.ts';
 import {
@@ -18,8 +11,9 @@ import {
 } from '../../destinations/lake/snapshot_change.ts';
 import { currentSchema, specOf } from '../../destinations/lake/table_metadata.ts';
 import type { TableMetadata, TableState } from '../../destinations/lake/table_metadata.ts';
-import { commitHeld, readNamed, stateOf } from './maintained_table.ts';
+import { commitHeld, stateOf } from './maintained_table.ts';
 import type { MaintainedTable } from './maintained_table.ts';
+import { readList, readManifest } from './read_table.ts';
 
 /** Manifests of one spec that become one; nothing of files that left stays in it. */
 type Group = readonly ListedManifest[];
@@ -44,7 +38,7 @@ export async function mergeManifests(one: MaintainedTable): Promise<number> {
   const { manifests_min, manifest_bytes } = one.rules;
   const { metadata, parent } = await stateOf(one.engine.db, one.table);
   if (parent === undefined) return 0;
-  const listed = readManifestList(await readNamed(one.files, parent['manifest-list']));
+  const listed = await readList(one.files, parent['manifest-list']);
   const small = listed.filter(
     ({ content, manifest_length, partition_spec_id }) =>
       content === 0 &&
@@ -104,7 +98,7 @@ export async function rewriteManifests(
     const state = await stateOf(tx, held, ref_name);
     const ref = held.metadata.refs[ref_name];
     if (state.parent === undefined || ref === undefined) return [];
-    const now = readManifestList(await readNamed(one.files, state.parent['manifest-list']));
+    const now = await readList(one.files, state.parent['manifest-list']);
     const kept = now.filter((listed) => hasFiles(listed) && !gone.has(listed.manifest_path));
     const found = now.filter((listed) => gone.has(listed.manifest_path));
     if (found.length !== gone.size) return [];
@@ -140,8 +134,7 @@ export async function rewriteManifests(
 /** One manifest for each form in which writers have written those of the group. */
 async function mergedOf({ files, table }: MaintainedTable, group: Group): Promise<Merged[]> {
   const opened: OpenedManifest[] = [];
-  for (const listed of group)
-    opened.push(openManifest(await readNamed(files, listed.manifest_path), listed));
+  for (const listed of group) opened.push(await readManifest(files, listed));
   const by_form = Map.groupBy(opened, ({ schema }) => JSON.stringify(schema));
   const merged: Merged[] = [];
   for (const same of by_form.values()) {

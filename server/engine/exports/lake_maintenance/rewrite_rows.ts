@@ -1,23 +1,26 @@
-import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { parquetMetadata } from 'hyparquet';
 import { buffer } from 'node:stream/consumers';
 import { counted } from '../../../platform/counted.ts';
 import { caughtUp } from '../../../platform/clickhouse/topology/caught_up.ts';
 import { streamAnswer } from '../../../platform/clickhouse/answer.ts';
 import { readParquets } from '../../destinations/formats/read_parquet.ts';
-import type { ParquetInput } from '../../destinations/formats/read_parquet.ts';
 import { selectParquet } from '../../destinations/formats/parquet.ts';
 import type { FileStatistics } from '../../destinations/lake/file_statistics.ts';
 import type { SchemaField, TableSchema } from '../../destinations/lake/schema.ts';
+import { currentSchema } from '../../destinations/lake/table_metadata.ts';
 import { stampParquet } from '../../destinations/lake/stamp_parquet.ts';
 import type { ValueRow } from '../../model/destination/content_source.ts';
 import type { TableFiles } from '../../model/destination/table_files.ts';
 import type { Column, ColumnType } from '../../model/models/column.ts';
 import type { Engine } from '../engine.ts';
-import { readNamed } from './maintained_table.ts';
+import { sort_settings } from '../source/cut_slices.ts';
 import type { MaintainedTable } from './maintained_table.ts';
+import { orderOf } from './rows_order.ts';
+import { UnfitFilesError, inputsOf } from './rows_inputs.ts';
+import type { RowsLayout, RowsOrder } from './rows_order.ts';
+import { openTeller, tellRows } from './tell_rows.ts';
+import type { ToldRows } from './tell_rows.ts';
 
 /** The types of columns that this server writes files with. */
 const column_types: Record<string, ColumnType> = {
@@ -50,6 +53,7 @@ export type LeftOut = { erasure_id: string; kind: string; column: string };
 /** The rows that stay of some files, and the file with them; undefined without a row. */
 export type RewrittenRows = {
   records: number;
+  sort_order_id: number;
   file: { bytes: Buffer; sha256: string; statistics: FileStatistics } | undefined;
 };
 
@@ -60,16 +64,11 @@ export type RewritingWork = Pick<MaintainedTable, 'engine' | 'job' | 'signal'> &
 
 /** The rows to write: of these files, whose columns are found by their ids or names. */
 export type WantedRows = {
-  schema: TableSchema;
+  metadata: RowsLayout;
   sources: SourceFile[];
   left_out?: LeftOut;
   by_name?: boolean;
 };
-
-/** Rows cannot be written again; the message is a sentence. */
-export class UnfitFilesError extends Error {
-  override readonly name = 'UnfitFilesError';
-}
 
 /** Why files of a table with this schema cannot be written by this server; undefined: they can. */
 export function whyUnfit({ fields }: TableSchema): string | undefined {
@@ -78,15 +77,16 @@ export function whyUnfit({ fields }: TableSchema): string | undefined {
 }
 
 /**
- * Writes the rows of files into one, in their order, without those that are left out. Guarantee:
- * what is given holds exactly the rows that were read: their number and the digest of their values
- * were compared with what the new file says when it is read again. Throws `UnfitFilesError` for a
- * file that this server cannot read exactly.
+ * Writes the rows of files into one, in the order of the table or else in their own, without those
+ * that are left out. Guarantee: what is given holds exactly the rows that were read: their number
+ * and the digest of their values were compared with what the new file says when it is read again.
+ * Throws `UnfitFilesError` for a file that this server cannot read exactly.
  */
 export async function rewriteRows(
   { engine, files, job, signal }: RewritingWork,
-  { schema, sources, left_out, by_name = false }: WantedRows,
+  { metadata, sources, left_out, by_name = false }: WantedRows,
 ): Promise<RewrittenRows> {
+  const schema = currentSchema(metadata);
   const why = whyUnfit(schema);
   if (why !== undefined) throw new UnfitFilesError(why);
   try {
@@ -104,7 +104,11 @@ export async function rewriteRows(
         );
     });
     return await caughtUp(engine.clickhouse, ['lake_rows'], () =>
-      written(engine, { job, schema, given, ...(left_out && { left_out }) }, signal),
+      written(
+        engine,
+        { job, schema, order: orderOf(metadata), given, ...(left_out && { left_out }) },
+        signal,
+      ),
     );
   } finally {
     await dropJob(engine, job);
@@ -133,17 +137,17 @@ export async function dropOtherJobs(
   for (const { job } of rows) if (!jobs.has(job)) await dropJob(engine, job);
 }
 
-type Told = { counts: number[]; digest: string };
 type Job = {
   job: string;
   schema: TableSchema;
-  given: Told;
+  order: RowsOrder;
+  given: ToldRows;
   left_out?: LeftOut;
 };
 
 async function written(
   engine: Engine,
-  { job, schema, given, left_out }: Job,
+  { job, schema, order, given, left_out }: Job,
   signal: AbortSignal,
 ): Promise<RewrittenRows> {
   const { clickhouse } = engine;
@@ -156,19 +160,22 @@ async function written(
     abort_signal: signal,
   });
   const records = Number(row!.count);
-  if (records === 0) return { records, file: undefined };
+  const { sort_order_id } = order;
+  if (records === 0) return { records, sort_order_id, file: undefined };
   const columns = schema.fields.map(columnOf);
   const {
     expressions: selected,
     format,
     settings,
   } = selectParquet(columns, { compression: 'zstd' });
+  // A number is the place of a column in the selection: its value has its type there.
+  const by = [...order.by.map(({ place, words }) => `${place + 1} ${words}`), 'number'].join(', ');
   const stream = await streamAnswer(
     clickhouse,
     {
-      query: `SELECT ${selected} ${from} ORDER BY number FORMAT ${format}`,
+      query: `SELECT ${selected} ${from} ORDER BY ${by} FORMAT ${format}`,
       query_params,
-      clickhouse_settings: { ...settings, ...group_settings },
+      clickhouse_settings: { ...settings, ...group_settings, ...sort_settings },
       abort_signal: signal,
     },
     { is_plain: true },
@@ -179,13 +186,13 @@ async function written(
   const expected =
     left_out === undefined
       ? given.digest
-      : await digestOf(stagedRows(engine, `${from} ORDER BY number`, query_params, signal));
+      : (await tellRows(stagedRows(engine, from, query_params, signal))).digest;
   const names = schema.fields.map(({ name }) => name);
   const input = { bytes: Readable.from([bytes]), names };
-  const found = await tell(readParquets([input]));
+  const found = await tellRows(readParquets([input]));
   if (found.counts[0] !== records || found.digest !== expected)
     throw new Error('A file that was written from others has other rows than these.');
-  return { records, file: { bytes, sha256, statistics } };
+  return { records, sort_order_id, file: { bytes, sha256, statistics } };
 }
 
 /** The rows that stay. A row without a key stays. */
@@ -211,55 +218,14 @@ function idsOf({ fields }: TableSchema): Map<string, number> {
   return new Map(fields.map(({ name, id }) => [name, id]));
 }
 
-/**
- * Files as they are read: by the ids of the fields, because columns may have had other names, or by
- * their names in a format that has no ids.
- */
-export async function* inputsOf(
-  files: Pick<TableFiles, 'read'>,
-  fields: SchemaField[],
-  sources: readonly { path: string }[],
-  by_name = false,
-): AsyncGenerator<ParquetInput> {
-  for (const { path } of sources) {
-    const bytes = await readNamed(files, path);
-    yield { bytes: Readable.from([bytes]), names: namesIn(path, bytes, fields, by_name) };
-  }
-}
-
-/** The names of the fields in a file; null for one that it lacks. */
-function namesIn(
-  path: string,
-  bytes: Buffer,
-  fields: SchemaField[],
-  by_name: boolean,
-): (string | null)[] {
-  const tail = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
-  const [, ...elements] = parquetMetadata(tail as ArrayBuffer).schema;
-  if (by_name) {
-    // Its nanoseconds would be cut.
-    if (elements.some(({ type, num_children }) => type === 'INT96' || num_children !== undefined))
-      throw new UnfitFilesError(`The file ${path} has nested columns, or instants of 96 bits.`);
-    const own = new Set(elements.map(({ name }) => name));
-    return fields.map(({ name }) => (own.has(name) ? name : null));
-  }
-  const by_id = new Map<number, string>();
-  for (const { name, field_id, num_children } of elements) {
-    if (field_id === undefined || num_children !== undefined)
-      throw new UnfitFilesError(`The file ${path} has columns without ids, or nested ones.`);
-    by_id.set(field_id, name);
-  }
-  return fields.map(({ id }) => by_id.get(id) ?? null);
-}
-
 /** Puts rows into the analytics store as they come, and tells them. */
 async function stage(
   { clickhouse }: Engine,
   job: string,
   given: AsyncIterable<{ rows: ValueRow[]; file: number }>,
   abort_signal: AbortSignal,
-): Promise<Told> {
-  let told: Told | undefined;
+): Promise<ToldRows> {
+  let told: ToldRows | undefined;
   const lines = async function* () {
     let number = 0;
     const teller = openTeller();
@@ -281,41 +247,18 @@ async function stage(
   return told!;
 }
 
-function openTeller() {
-  const hash = createHash('sha256');
-  const counts: number[] = [];
-  return {
-    take(rows: ValueRow[], file: number) {
-      counts[file] = (counts[file] ?? 0) + rows.length;
-      for (const row of rows) hash.update(`${JSON.stringify(row)}\n`);
-    },
-    finish: (): Told => ({ counts, digest: hash.digest('hex') }),
-  };
-}
-
-async function tell(given: AsyncIterable<{ rows: ValueRow[]; file: number }>): Promise<Told> {
-  const teller = openTeller();
-  for await (const { rows, file } of given) teller.take(rows, file);
-  return teller.finish();
-}
-
-async function digestOf(rows: AsyncIterable<ValueRow[]>): Promise<string> {
-  const teller = openTeller();
-  for await (const some of rows) teller.take(some, 0);
-  return teller.finish().digest;
-}
-
 async function* stagedRows(
   { clickhouse }: Engine,
   from: string,
   query_params: Record<string, unknown>,
   abort_signal: AbortSignal,
-): AsyncGenerator<ValueRow[]> {
+): AsyncGenerator<{ rows: ValueRow[]; file: number }> {
   const result = await clickhouse.query({
     query: `SELECT row ${from}`,
     query_params,
     format: 'JSONCompactEachRow',
     abort_signal,
   });
-  for await (const rows of result.stream<[ValueRow]>()) yield rows.map((one) => one.json()[0]);
+  for await (const rows of result.stream<[ValueRow]>())
+    yield { rows: rows.map((one) => one.json()[0]), file: 0 };
 }

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { isoInstant } from '../../../platform/clock.ts';
+import type { Transaction } from '../../../platform/postgres/database.ts';
+import { writeNotice } from '../../notices/write_notice.ts';
 import type { Engine } from '../engine.ts';
 import { maintainTable } from './maintain.ts';
 import type { Round } from './maintain.ts';
@@ -144,16 +146,20 @@ export async function listJobs({ db }: Engine): Promise<string[]> {
 }
 
 async function giveBack(
-  { db, clock, metrics }: Engine,
+  engine: Engine,
   { id, claim_id }: Claimed,
   round: Round | undefined,
   wait_seconds = pause_seconds,
 ): Promise<void> {
+  const { db, clock, metrics } = engine;
   const now = clock.now();
   const changes = Object.entries(round?.result ?? {}).filter(([, count]) => count > 0);
   const has_changed = changes.length > 0;
   for (const [change, count] of changes) metrics.lake_maintenance.inc({ change }, count);
-  await db.run(sql`UPDATE lake_maintenance SET claim_id = NULL, claimed_at = NULL,
+  const details = [round?.unreadable, round?.detail].filter((text) => typeof text === 'string');
+  await db.transaction(async (tx) => {
+    await tellUnreadable(tx, engine, id, round);
+    await tx.run(sql`UPDATE lake_maintenance SET claim_id = NULL, claimed_at = NULL,
       due_at = ${isoInstant(now + wait_seconds * 1_000)}::timestamptz,
       finished_at = CASE WHEN ${round !== undefined} THEN ${isoInstant(now)}::timestamptz
         ELSE finished_at END,
@@ -163,8 +169,36 @@ async function giveBack(
         ELSE result END,
       cleaned_at = CASE WHEN ${round?.has_cleaned === true} THEN ${isoInstant(now)}::timestamptz
         ELSE cleaned_at END,
-      detail = ${round?.detail ?? null}
+      detail = ${details.length === 0 ? null : details.join(' ')},
+      told = CASE WHEN ${round !== undefined} THEN ${round?.unreadable ?? null} ELSE told END
     WHERE table_id = ${id}::uuid AND claim_id = ${claim_id}::uuid`);
+  });
+}
+
+/** Writes a notice of files that cannot be read, once for the same ones. */
+async function tellUnreadable(
+  tx: Transaction,
+  { clock }: Engine,
+  table_id: string,
+  round: Round | undefined,
+): Promise<void> {
+  if (round === undefined || round.unreadable === null) return;
+  // The export's row first, as the writer of notices asks.
+  const found = await tx.row<{ id: string; told: string | null; table: string }>(sql`
+    SELECT e.id, m.told, array_to_string(n.levels || t.name, '.') AS "table"
+    FROM lake_tables t JOIN lake_namespaces n ON n.id = t.namespace_id
+    JOIN lake_maintenance m ON m.table_id = t.id
+    JOIN batch_exports e ON e.id = t.batch_export_id AND e.deleted_at IS NULL
+    WHERE t.id = ${table_id}::uuid FOR UPDATE OF e`);
+  if (found === undefined || found.told === round.unreadable) return;
+  await writeNotice(tx, clock, found.id, {
+    event: 'table_unreadable',
+    detail:
+      `${round.unreadable} Files of the table ${found.table} are neither merged nor removed ` +
+      'until no snapshot names that file.',
+    run: null,
+    facts: { table: found.table },
+  });
 }
 
 async function noteFailure({ db, clock }: Engine, { id, claim_id }: Claimed): Promise<void> {

@@ -66,7 +66,7 @@ export async function cutSlices(
 }
 
 /** A selection that is not read in its order (persons, joins) is sorted, on disk if it is large. */
-export const sort_settings = {
+export const sort_settings: Record<string, number> = {
   max_bytes_before_external_sort: 100_000_000,
   max_bytes_ratio_before_external_sort: 0,
 };

@@ -1,3 +1,8 @@
+/** A file that a table names cannot be read; the message is a sentence. */
+export class UnreadableFileError extends Error {
+  override readonly name = 'UnreadableFileError';
+}
+
 /**
  * The files of a table in our own catalog, by their URIs. Guarantee: nothing outside of the place
  * of its export is read, written or removed. Errors are explained.

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { plugin_collections } from '../plugin.ts';
 import type { PluginCollection } from '../plugin.ts';
 import { listTools, toolUrl } from '../tools/catalogue.ts';
+import { http_entry, http_url } from '../tools/http_request/definition.ts';
 import { isFields } from '../../../platform/fields.ts';
 
 /**
@@ -18,7 +19,10 @@ export type CatalogueEntry = {
 };
 
 const maintainers: CatalogueEntry['maintainer'][] = ['official', 'community'];
-/** The list as the API shows it, with the tools of the library behind the packages. */
+/**
+ * The list as the API shows it: the tool that needs no package, the packages, the tools of the
+ * library.
+ */
 export function withTools(entries: CatalogueEntry[]): CatalogueEntry[] {
   const names = new Set(entries.map(({ name }) => name));
   const tools = listTools().map(({ directory, name, description }): CatalogueEntry => ({
@@ -28,7 +32,15 @@ export function withTools(entries: CatalogueEntry[]): CatalogueEntry[] {
     collection: 'pipeline_destinations',
     maintainer: 'community',
   }));
-  return [...entries, ...tools];
+  const { name, description } = http_entry;
+  const own: CatalogueEntry = {
+    name,
+    description,
+    url: http_url,
+    collection: 'pipeline_destinations',
+    maintainer: 'official',
+  };
+  return [own, ...entries, ...tools];
 }
 
 const own_catalogue = join(import.meta.dirname, 'catalogue.json');

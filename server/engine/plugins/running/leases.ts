@@ -1,6 +1,7 @@
 import sql, { empty } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Queryable } from '../../../platform/postgres/database.ts';
+import { has_deletions } from '../erasing/erasure_tools.ts';
 import { run_changed_at, run_version_id } from '../run_version.ts';
 
 /**
@@ -33,6 +34,8 @@ export type ConfigState = {
   is_waiting: boolean;
   has_events: boolean;
   has_jobs: boolean;
+  /** Its tool has to be told of an erasure. */
+  has_deletions: boolean;
   /** Scheduled tasks that are due, each with the start of its present period (ISO 8601). */
   tasks: { name: string; period: string }[];
 };
@@ -93,7 +96,7 @@ export async function claimConfigs(db: Database, count: number): Promise<Lease[]
     WITH free AS (
       SELECT k.plugin_config_id, c.team_id FROM ${runnable} AND (k.leased_until IS NULL
         OR k.leased_until < now()) AND NOT ${is_waiting}
-        AND (${has_events} OR ${has_jobs} OR EXISTS (${due_tasks}))
+        AND (${has_events} OR ${has_jobs} OR ${has_deletions} OR EXISTS (${due_tasks}))
       ORDER BY k.served_at, k.plugin_config_id LIMIT ${count} FOR UPDATE OF k SKIP LOCKED)
     UPDATE plugin_cursors k SET leased_by = ${lease_id},
       leased_until = now() + make_interval(secs => ${lease_seconds}), served_at = now()
@@ -135,7 +138,7 @@ export async function getState(db: Database, lease: Lease): Promise<ConfigState>
     SELECT p.name AS plugin_name,
       v.id || ' ' || ${run_changed_at} AS fingerprint, k.failures, k.held_reason,
       ${is_waiting} AS is_waiting,
-      ${has_events} AS has_events, ${has_jobs} AS has_jobs,
+      ${has_events} AS has_events, ${has_jobs} AS has_jobs, ${has_deletions} AS has_deletions,
       json_build_object('inserted_at', wire_instant(k.inserted_at), 'event_uuid',
         k.event_uuid) AS "position",
       CASE WHEN k.series_inserted_at IS NOT NULL THEN json_build_object('inserted_at',

@@ -6,6 +6,7 @@ import { readCode } from '../sandbox/fault.ts';
 import type { HostServices } from '../sandbox/host_services.ts';
 import { calls_max } from '../sandbox/limits.ts';
 import type { LoadedPlugin, PluginAttachment } from '../sandbox/sandbox.ts';
+import { withTokens } from '../oauth/tokens.ts';
 import { toolOf } from '../tools/tool.ts';
 import { run_config_schema } from '../run_version.ts';
 import { loadPluginConfig } from '../stored_config.ts';
@@ -15,7 +16,7 @@ import { openCache } from './cache.ts';
 import { captureEvent, sourcesOf } from './capture.ts';
 import type { Call } from './capture.ts';
 import { addJob } from './jobs.ts';
-import { openLoadedTool, toolProcess } from './loaded_tool.ts';
+import { openLoadedTool, toolPlace } from './loaded_tool.ts';
 import type { LoadedTool } from './loaded_tool.ts';
 import { resendSetAside } from './resend.ts';
 import type { ConfigState, Lease } from './leases.ts';
@@ -111,7 +112,16 @@ export async function loadConfig(
   };
   const tool =
     definition &&
-    openLoadedTool(definition, config, (...given) => call('tool', ...given), metrics.count);
+    openLoadedTool(
+      definition,
+      config,
+      withTokens(
+        { ...running, hide: log.hide },
+        { config_id: lease.config_id, tool: definition.directory },
+        (...given) => call('tool', ...given),
+      ),
+      metrics.count,
+    );
   const plugin: LoadedPlugin = await refusals.during(() =>
     sandbox.load({
       id: `plugin config ${lease.config_id}`,
@@ -119,7 +129,7 @@ export async function loadConfig(
       // A tool gets its settings with each call.
       ...(definition === undefined
         ? settings
-        : { config: {}, process: toolProcess(sandbox, definition, row.organization_id) }),
+        : { config: {}, ...toolPlace(sandbox, definition, row.organization_id) }),
       allowed_hosts,
       host: {
         ...hostOf(running, lease, state, log, () => present.call),

@@ -2,9 +2,12 @@ import type { ToolOutcome } from '../sandbox/tool_outcome.ts';
 import { toolProgram } from '../sandbox/tool_program.ts';
 import type { PluginInstance, Sandbox } from '../sandbox/sandbox.ts';
 import { toolEvent } from '../tools/event.ts';
+import { isHttpRequest } from '../tools/http_request/definition.ts';
+import { openHttpRequest } from '../tools/http_request/open.ts';
 import { readMappings } from '../tools/mappings.ts';
 import { dollar_key, mappings_key, toolSettings } from '../tools/settings.ts';
 import type { ToolDefinition, ToolMapping } from '../tools/tool.ts';
+import { filterOf, unwantedReason } from '../tools/wanted.ts';
 import { HoldError } from './hold.ts';
 import type { PluginEvent } from './read_events.ts';
 
@@ -12,6 +15,8 @@ import type { PluginEvent } from './read_events.ts';
 export type LoadedTool = {
   mappings: ToolMapping[];
   send(event: PluginEvent, mapping: ToolMapping, signal: AbortSignal): Promise<ToolOutcome>;
+  /** Tells the tool to forget the person who has the distinct id. */
+  forget(distinct_id: string, signal: AbortSignal): Promise<ToolOutcome>;
   count(metric: 'delivered' | 'retried' | 'set_aside'): void;
   /** The mappings that have sent an event whose others have not. */
   done: Map<string, Set<string>>;
@@ -32,34 +37,54 @@ export function openLoadedTool(
   if (typeof mappings === 'string') throw new HoldError(`The mappings are wrong. ${mappings}`);
   return {
     mappings,
-    send: (event, mapping, signal) =>
-      call('send', sendingOf(definition, config, event, mapping), signal) as Promise<ToolOutcome>,
+    send: async (event, mapping, signal) =>
+      unwantedReason(mapping, event) === undefined
+        ? (call(
+            'send',
+            sendingOf(definition, config, event, mapping),
+            signal,
+          ) as Promise<ToolOutcome>)
+        : { kind: 'skipped' },
+    forget: (distinct_id, signal) => {
+      // Whether the tool got it as the one or as the other: it is nobody else's.
+      const person = { userId: distinct_id, anonymousId: distinct_id };
+      const settings = toolSettings(definition.settings, config);
+      return call('delete', { person, settings }, signal) as Promise<ToolOutcome>;
+    },
     count: (metric) => count({ [metric]: 1 }),
     done: new Map(),
     turn: { failures: 0, has_passed: false },
   };
 }
 
-/** The payload of a call: the event in the tool's form, with all that the call needs. */
+/** A filter that lets every event through. */
+const every_event = 'type != ""';
+
+/**
+ * The payload of a call: the event in the tool's form, with all that the call needs. The filter was
+ * asked before, so the library's own, which reads some filters otherwise, is not asked again.
+ */
 export function sendingOf(
   definition: ToolDefinition,
   config: Record<string, unknown>,
   event: PluginEvent,
   mapping: ToolMapping,
-): object {
+): { event: object; settings: Record<string, unknown>; mapping: ToolMapping } {
   return {
     event: toolEvent(event, config[dollar_key] === 'send'),
     settings: toolSettings(definition.settings, config),
-    mapping,
+    mapping: filterOf(mapping) === undefined ? mapping : { ...mapping, subscribe: every_event },
   };
 }
 
-/** The process that runs the tools of an organization. */
-export function toolProcess(
+/** The place where a tool runs: in the process of its organization's tools, or, ours, here. */
+export function toolPlace(
   sandbox: Pick<Sandbox, 'toolLibrary'>,
-  { version }: ToolDefinition,
+  definition: ToolDefinition,
   name: string,
-): NonNullable<PluginInstance['process']> {
+): Pick<PluginInstance, 'process' | 'own'> {
+  if (isHttpRequest(definition)) return { own: openHttpRequest };
+  const { version } = definition;
   const library = sandbox.toolLibrary();
   if (library === undefined)
     throw new HoldError(
@@ -71,5 +96,5 @@ export function toolProcess(
       `This server has version ${library.version} of the package of tools now, not ${version}. ` +
         'Upgrade this plugin. Until then events wait, and none is lost.',
     );
-  return { name, program: () => toolProgram(library) };
+  return { process: { name, program: () => toolProgram(library) } };
 }

@@ -178,7 +178,8 @@ async function takeTurns(
       await before.saveMetrics();
     }
     const isDue =
-      !state.is_waiting && (state.has_events || state.has_jobs || state.tasks.length > 0);
+      !state.is_waiting &&
+      (state.has_events || state.has_jobs || state.has_deletions || state.tasks.length > 0);
     let end: TurnEnd = 'idle';
     if (isDue) {
       loaded.plugin ??= await loadConfig(running, lease, state, log).catch(

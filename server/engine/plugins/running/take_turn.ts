@@ -2,6 +2,7 @@ import { PluginError } from '../plugin.ts';
 import { deliverEvents } from './deliver.ts';
 import type { Delivery } from './delivery.ts';
 import { describeFailure, mayPass, retrySeconds } from './failures.ts';
+import { forgetPersons } from './forget_persons.ts';
 import { HoldError } from './hold.ts';
 import { findDueJob, postponeJob, removeJob } from './jobs.ts';
 import { requireLease, saveProgress, saveTask } from './leases.ts';
@@ -20,12 +21,14 @@ type Turn = Pick<Delivery, 'running' | 'lease' | 'log'>;
 const job_tries_max = 15;
 
 /**
- * Does one thing that is due for a config: a scheduled task, else a job, else a batch of events.
+ * Does one thing that is due for a config: a scheduled task, else what an erasure has to tell, else a
+ * job, else a batch of events.
  * Failures in a row are counted, and too many stop the config. Throws LeaseLostError.
  */
 export async function takeTurn(delivery: Delivery, state: ConfigState): Promise<TurnEnd> {
   const [task] = state.tasks;
   if (task !== undefined) return runTask(delivery, state, task);
+  if (state.has_deletions) return forgetPersons(delivery);
   if (state.has_jobs) return runJob(delivery, state);
   if (!state.has_events) return 'idle';
   const end = await deliverEvents(delivery, state);

@@ -3,7 +3,7 @@ import type { Logger } from '../../../platform/log.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import type { Capabilities } from '../plugin.ts';
 import { PluginCallError } from './fault.ts';
-import type { HostServices } from './host_services.ts';
+import type { HostApi, HostServices } from './host_services.ts';
 import { openInstance } from './instance.ts';
 import type { Instance, InstanceOptions } from './instance.ts';
 import { default_limits } from './limits.ts';
@@ -50,6 +50,8 @@ export type PluginInstance = {
   limits?: Partial<SandboxLimits>;
   /** The process that runs it, if it is not that of plugins: its name, and how it is made. */
   process?: { name: string; program: ProgramMaker };
+  /** Code of ours, which runs in the server instead of `code`. */
+  own?: (host_api: Omit<HostApi, 'signal'>) => LoadedPlugin;
 };
 
 /** The offers of code, by its own description. */
@@ -150,11 +152,14 @@ export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
           return { capabilities, metrics, public_jobs };
         }),
       ),
-    load: (instance) =>
+    load: async (instance) =>
+      instance.own?.(hostApiOf(deps, instance)) ??
       openLoaded(optionsOf(deps, instance, holderOf(instance)), instance, deps.log),
     loadAlone: (instance, signal, use) =>
-      permits_alone.run(() =>
-        short_lived.use(
+      permits_alone.run(async () => {
+        const own = instance.own?.(hostApiOf(deps, instance));
+        if (own !== undefined) return use(own);
+        return short_lived.use(
           signal,
           async (holder) => {
             const plugin = await openLoaded(optionsOf(deps, instance, holder), instance, deps.log);
@@ -163,8 +168,8 @@ export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
             return result;
           },
           instance.process?.program,
-        ),
-      ),
+        );
+      }),
     toolLibrary: () => findToolLibrary(deps.tools_dir),
     close: async () => {
       const holders = [running, ...others.values(), short_lived];
@@ -173,11 +178,24 @@ export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
   };
 }
 
+function hostApiOf(
+  deps: SandboxDeps,
+  { allowed_hosts, host, outbound }: PluginInstance,
+): Omit<HostApi, 'signal'> {
+  return {
+    host,
+    outbound: outbound ?? deps.outbound,
+    allowed_hosts,
+    now: () => deps.clock.now(),
+  };
+}
+
 function optionsOf(
   deps: SandboxDeps,
-  { code, config, attachments, allowed_hosts, host, outbound, limits }: PluginInstance,
+  instance: PluginInstance,
   holder: ProcessHolder,
 ): InstanceOptions {
+  const { code, config, attachments, limits } = instance;
   const setup: Setup & { public_url: string } = {
     config,
     attachments: encodeAttachments(attachments ?? {}),
@@ -188,12 +206,7 @@ function optionsOf(
     code,
     setup: JSON.stringify(setup),
     limits: { ...default_limits, ...deps.limits, ...limits },
-    host_api: {
-      host,
-      outbound: outbound ?? deps.outbound,
-      allowed_hosts,
-      now: () => deps.clock.now(),
-    },
+    host_api: hostApiOf(deps, instance),
     holder,
   };
 }

@@ -5,7 +5,7 @@ import type { ToolTrials } from '../../../../test/factories/plugins/tool_trials.
 import { fieldsOf } from '../config_schema.ts';
 import { readManifest } from '../packages/manifest.ts';
 import { listTools } from './catalogue.ts';
-import { presetsOf, readMappings } from './mappings.ts';
+import { presetsOf, soundMappings } from './mappings.ts';
 import { toolFiles } from './tool_files.ts';
 import { toolOf } from './tool.ts';
 
@@ -27,7 +27,7 @@ test('Every tool of the catalogue loads, with a valid form and presets', async (
     const fields = fieldsOf(readManifest(files).config_schema);
     if (fields.filter(({ key }) => key === 'mappings').length !== 1)
       faults.push(`${entry.directory} has a setting of its own with the name mappings`);
-    const read = readMappings(JSON.stringify(mappingsOf(description)), toolOf(files)!);
+    const read = soundMappings(JSON.stringify(mappingsOf(description)), toolOf(files)!);
     if (typeof read === 'string' && !/lacks what .* requires|Two mappings/.test(read))
       faults.push(`${entry.directory}: ${read}`);
   }

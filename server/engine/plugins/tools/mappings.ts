@@ -1,5 +1,7 @@
 import { isFields } from '../../../platform/fields.ts';
 import { parseJson } from '../../../platform/parse_json.ts';
+import { storableFault } from '../packages/storable.ts';
+import { filterFault } from './filter/filter_fault.ts';
 import type { ToolDefinition, ToolDescription, ToolMapping } from './tool.ts';
 
 /** The key beside the fields of a mapping under which the library looks for its sync mode. */
@@ -17,18 +19,22 @@ function withSyncMode(
  * The mappings that the destination proposes for events; many propose none, and a few name an
  * action that is gone.
  */
-export function presetsOf({ presets, actions }: ToolDescription): ToolMapping[] {
+export function presetsOf(
+  { presets, actions }: Pick<ToolDescription, 'presets' | 'actions'>,
+  wanted = 'automatic',
+): ToolMapping[] {
   return presets.flatMap(({ type, name, partnerAction = '', subscribe, mapping = {} }) => {
     const action = Object.hasOwn(actions, partnerAction) ? actions[partnerAction] : undefined;
-    if (type !== 'automatic' || action === undefined || subscribe === undefined) return [];
+    if (type !== wanted || action === undefined || subscribe === undefined) return [];
     const complete = withSyncMode(action, mapping);
     return [{ name: name ?? partnerAction, partnerAction, subscribe, mapping: complete }];
   });
 }
 
-/** A mapping for each action, with what its fields have by default. */
-export function templatesOf({ actions }: ToolDescription): ToolMapping[] {
-  return Object.entries(actions).map(([partnerAction, action]) => {
+/** What may be added: mappings for a purpose, and one for each action with what it has by default. */
+export function templatesOf({ actions, presets }: ToolDescription): ToolMapping[] {
+  const ready = presetsOf({ actions, presets }, 'template');
+  const plain = Object.entries(actions).map(([partnerAction, action]) => {
     const values = Object.entries(action.fields).flatMap(([key, { default: value }]) =>
       value === undefined ? [] : [[key, value] as const],
     );
@@ -39,6 +45,7 @@ export function templatesOf({ actions }: ToolDescription): ToolMapping[] {
       mapping: withSyncMode(action, Object.fromEntries(values)),
     };
   });
+  return [...ready, ...plain];
 }
 
 /** The mappings of a setting's text; a sentence says what is wrong with it instead. */
@@ -60,24 +67,56 @@ export function readMappings(
     : `Two mappings have the name ${twice}. Give each a name of its own.`;
 }
 
+/**
+ * As `readMappings`, for mappings that are saved or tried: a filter that cannot be read or matches
+ * no event is a fault, too.
+ */
+export function soundMappings(
+  text: unknown,
+  tool: Pick<ToolDefinition, 'actions'>,
+): ToolMapping[] | string {
+  const read = readMappings(text, tool);
+  if (typeof read === 'string') return read;
+  for (const [at, { subscribe }] of read.entries()) {
+    const fault = filterFault(subscribe);
+    if (fault !== undefined) return `Mapping ${at + 1}: ${fault}`;
+  }
+  return read;
+}
+
 /** The name under which a mapping is told. */
 export function mappingName({ name, partnerAction }: ToolMapping): string {
   return name ?? partnerAction;
 }
 
-function mappingFault(one: unknown, actions: ToolDefinition['actions']): string | undefined {
+/** Returns what is wrong with a mapping, as the end of a sentence; undefined: nothing. */
+export function mappingFault(one: unknown, actions: ToolDefinition['actions']): string | undefined {
   if (!isFields(one)) return 'must be an object.';
-  const { name = '', partnerAction, subscribe, mapping } = one;
+  const { name = '', partnerAction, subscribe, mapping, sample_percent = 100, consent = 'x' } = one;
   if (typeof name !== 'string') return 'needs a text as its name.';
   if (typeof partnerAction !== 'string' || !Object.hasOwn(actions, partnerAction))
     return `needs one of these as partnerAction: ${Object.keys(actions).join(', ')}.`;
   if (typeof subscribe !== 'string' || subscribe.trim() === '')
     return 'needs subscribe: which events it takes, as in type = "track".';
   if (!isFields(mapping)) return 'needs mapping: an object of fields.';
-  const missing = Object.entries(actions[partnerAction]!.fields).filter(
-    ([key, { required }]) => required === true && (mapping[key] ?? null) === null,
-  );
+  const unstorable = storableFault(mapping, Infinity);
+  if (unstorable !== undefined) return `has a mapping that ${unstorable}.`;
+  if (typeof sample_percent !== 'number' || !(sample_percent > 0 && sample_percent <= 100))
+    return 'needs a number above 0 and up to 100 as sample_percent.';
+  if (typeof consent !== 'string' || consent.trim() === '')
+    return 'needs the name of a category as consent.';
+  const missing = missingFields(actions[partnerAction]!, mapping);
   return missing.length === 0
     ? undefined
-    : `lacks what ${partnerAction} requires: ${missing.map(([key]) => key).join(', ')}.`;
+    : `lacks what ${partnerAction} requires: ${missing.join(', ')}.`;
+}
+
+/** The names of required fields that have no value. */
+export function missingFields(
+  { fields }: ToolDefinition['actions'][string],
+  values: Record<string, unknown>,
+): string[] {
+  return Object.entries(fields)
+    .filter(([key, { required }]) => required === true && (values[key] ?? null) === null)
+    .map(([key]) => key);
 }

@@ -26,6 +26,10 @@ export type ToolMapping = {
   name?: string;
   partnerAction: string;
   subscribe: string;
+  /** The share of persons whose events it takes; all of them without it. */
+  sample_percent?: number;
+  /** The category of consent that an event must have. */
+  consent?: string;
   mapping: Record<string, unknown>;
 };
 

@@ -1,3 +1,4 @@
+import { findVendor } from '../oauth/vendors.ts';
 import { manifest_file } from '../packages/manifest.ts';
 import type { PluginFiles } from '../plugin.ts';
 import type { ToolEntry } from './catalogue.ts';
@@ -12,7 +13,8 @@ export function toolFiles(
   description: ToolDescription,
   version: string,
 ): PluginFiles {
-  const { settings, actions } = description;
+  const { actions } = description;
+  const settings = withoutGiven(entry.directory, description.settings);
   const definition: ToolDefinition = {
     directory: entry.directory,
     version,
@@ -33,6 +35,15 @@ export function toolFiles(
     [manifest_file]: JSON.stringify(manifest, undefined, 2),
     [tool_file]: JSON.stringify(definition, undefined, 2),
   };
+}
+
+/** Some settings come with the access token. */
+function withoutGiven(
+  directory: string,
+  settings: ToolDescription['settings'],
+): ToolDescription['settings'] {
+  const given = Object.keys(findVendor(directory)?.settings ?? {});
+  return Object.fromEntries(Object.entries(settings).filter(([key]) => !given.includes(key)));
 }
 
 /** The job that sends again what was set aside; a worker has it for every tool. */

@@ -4,9 +4,11 @@ import type { PluginEvent } from '../running/read_events.ts';
 import { PluginCallError } from '../sandbox/fault.ts';
 import type { LoadedPlugin } from '../sandbox/sandbox.ts';
 import type { ToolOutcome } from '../sandbox/tool_outcome.ts';
-import { mappingName, readMappings } from '../tools/mappings.ts';
+import { mappingName, soundMappings } from '../tools/mappings.ts';
+import { findVendor } from '../oauth/vendors.ts';
 import { mappings_key } from '../tools/settings.ts';
 import type { ToolDefinition } from '../tools/tool.ts';
+import { unwantedReason } from '../tools/wanted.ts';
 
 /** The tool that is tried: with `sends`, the tool is also asked whether it takes the settings. */
 type ToolTrial = {
@@ -18,12 +20,19 @@ type ToolTrial = {
   signal: AbortSignal;
 };
 
+type Sending = ReturnType<typeof sendingOf>;
+
 /** Sends the event by each mapping, whatever becomes of the others; `call` notes each. */
 export async function runTool(
   { plugin, definition, config, event, sends, signal }: ToolTrial,
   call: (name: string, run: () => Promise<unknown>) => Promise<unknown>,
 ): Promise<void> {
-  const mappings = readMappings(config[mappings_key], definition);
+  const mappings = soundMappings(config[mappings_key], definition);
+  const usesOauth = findVendor(definition.directory) !== undefined;
+  if (usesOauth && sends)
+    throw invalidPackage(
+      'A test sends nothing with the tokens of a connection. Look at the requests instead.',
+    );
   if (typeof mappings === 'string') throw invalidPackage(`The mappings are wrong. ${mappings}`);
   const run = async (method: 'test' | 'send', payload: object): Promise<unknown> => {
     const outcome = (await plugin.call(method, payload, signal)) as ToolOutcome;
@@ -31,8 +40,18 @@ export async function runTool(
     throw new PluginCallError('runtime', outcome.reason, outcome.kind === 'retry');
   };
   for (const [at, mapping] of mappings.entries()) {
-    const sending = sendingOf(definition, config, event, mapping);
+    const sent = sendingOf(definition, config, event, mapping);
+    const sending = usesOauth ? withPlaceholder(sent) : sent;
     if (at === 0 && sends) await call('The connection', () => run('test', sending));
-    await call(mappingName(mapping), () => run('send', sending));
+    await call(
+      mappingName(mapping),
+      async () => unwantedReason(mapping, event) ?? run('send', sending),
+    );
   }
+}
+
+/** Stands for what a connection adds to the settings. */
+function withPlaceholder(sending: Sending): Sending {
+  const oauth = { access_token: 'the-access-token' };
+  return { ...sending, settings: { ...sending.settings, oauth } };
 }

@@ -8,7 +8,7 @@ import { HoldError } from '../running/hold.ts';
 import type { PluginEvent } from '../running/read_events.ts';
 import { sendWebhook } from '../running/webhook.ts';
 import type { LoadedPlugin, Sandbox } from '../sandbox/sandbox.ts';
-import { toolProcess } from '../running/loaded_tool.ts';
+import { toolPlace } from '../running/loaded_tool.ts';
 import { toolOf } from '../tools/tool.ts';
 import { cutText } from './kept.ts';
 import { runTool } from './tool_trial.ts';
@@ -90,7 +90,7 @@ export async function tryPlugin(
         code: prepared.code.server ?? '',
         ...(definition === undefined
           ? settings
-          : { config: {}, process: toolProcess(sandbox, definition, 'a trial') }),
+          : { config: {}, ...toolPlace(sandbox, definition, 'a trial') }),
         allowed_hosts,
         host: services,
         outbound: way,

@@ -4,6 +4,8 @@ import { changesOf } from '../../../platform/activity/changes.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
+import { counted } from '../../../platform/counted.ts';
+import { countWaitingTools } from '../../plugins/erasing/erasure_tools.ts';
 import { countOldParts, row_tables } from '../../model/removals/delete_rows.ts';
 import { vacuum } from '../../model/removals/vacuum.ts';
 import type { Engine } from '../../exports/engine.ts';
@@ -74,6 +76,13 @@ export async function certify(
   signal: AbortSignal,
 ): Promise<StepEnd | 'done'> {
   const { clickhouse, clock, db, secrets } = engine;
+  const tools = await countWaitingTools(db, erasure.id);
+  if (tools > 0)
+    return {
+      step: 'certify',
+      detail: `Waits until ${counted(tools, 'tool')} was told of it, for three days at most.`,
+      wait_seconds: 2,
+    };
   const left = await countOldParts(clickhouse, own_tables, clock.now(), signal);
   if (left > 0)
     return { step: 'certify', detail: 'Waits until its own notes are gone.', wait_seconds: 1 };
@@ -92,6 +101,7 @@ export async function certify(
       certified_at: finished_at,
       counts: erasure.counts,
       ...(await copiesOf(tx, erasure.id)),
+      tools: await toolsOf(tx, erasure.id),
     });
     const ended = await tx.run(sql`
       UPDATE erasures SET status = 'Completed', step = 'done', detail = NULL, claim_id = NULL,
@@ -139,4 +149,12 @@ async function copiesOf(
     FROM erasure_copies WHERE erasure_id = ${erasure_id} AND state <> 'rewritten'
     GROUP BY batch_export_id, detail ORDER BY 2, 1`);
   return { copies_rewritten, copies_for_you };
+}
+
+/** The plugins that got events of the persons, and which of them were told. */
+function toolsOf(db: Queryable, erasure_id: string): Promise<object[]> {
+  return db.rows<object>(sql`
+    SELECT plugin_config_id AS plugin_config, name, state, ids, told, detail AS reason,
+      wire_instant(told_at) AS told_at
+    FROM erasure_tools WHERE erasure_id = ${erasure_id} ORDER BY name, plugin_config_id`);
 }

@@ -9,8 +9,8 @@ import { parseParquet } from '../../../../test/watchers/read_formats.ts';
 import {
   filesOf,
   openDeltaTable,
+  layoutOf,
   replaceFiles,
-  schemaOf,
   sourceOf,
 } from '../../exports/lake_maintenance/delta/delta_table.ts';
 import { rewriteRows } from '../../exports/lake_maintenance/rewrite_rows.ts';
@@ -29,10 +29,10 @@ test('a person whose rows were compacted leaves, also as the only one of a deliv
   const { signal } = new AbortController();
   const before = (await openDeltaTable(engine, id, crypto.randomUUID(), signal))!;
   const group = [...before.state.adds.values()];
-  const schema = schemaOf(before);
+  const metadata = layoutOf(before);
   const sources = group.map(sourceOf);
   const files = filesOf(before);
-  const rows = await rewriteRows({ ...before, files }, { schema, sources, by_name: true });
+  const rows = await rewriteRows({ ...before, files }, { metadata, sources, by_name: true });
   assert.equal(await replaceFiles(before, group, rows, 'compaction'), true);
   const { body: asked } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['cy@x.org'] });
   const done = await work(home, asked.id);

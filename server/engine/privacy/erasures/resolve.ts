@@ -152,3 +152,14 @@ async function* idsOf(
     }
   if (ids.length > 0) yield ids;
 }
+
+/** All distinct ids of the persons of an erasure, as they were found. */
+export async function allIds(
+  clickhouse: ClickHouse,
+  erasure_id: string,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const all: string[] = [];
+  for await (const ids of idsOf(clickhouse, erasure_id, signal)) all.push(...ids);
+  return all;
+}

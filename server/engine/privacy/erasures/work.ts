@@ -6,7 +6,8 @@ import { claimErasure, failed_sentence, giveBack, whileHeld } from './erasure.ts
 import type { Erasure, ErasureStep, StepEnd } from './erasure.ts';
 import { noteRows } from './note_rows.ts';
 import { removeNoted } from './remove_rows.ts';
-import { resolve } from './resolve.ts';
+import { noteTools } from '../../plugins/erasing/erasure_tools.ts';
+import { allIds, resolve } from './resolve.ts';
 import { rewriteCopies } from './rewrite.ts';
 import { scrub } from './scrub.ts';
 import { settleRuns } from './settle_runs.ts';
@@ -23,12 +24,22 @@ const steps: Record<Exclude<ErasureStep, 'done'>, Step> = {
   resolve,
   note: noteRows,
   remove: removeNoted,
-  settle: settleRuns,
+  settle: settleAndNote,
   rewrite: rewriteCopies,
   scrub,
   files: clearFiles,
   certify,
 };
+
+/** No plugin holds events of the persons any more: what tools are told now comes after all of them. */
+async function settleAndNote(...given: Parameters<typeof settleRuns>): Promise<StepEnd> {
+  const [engine, erasure, signal] = given;
+  const end = await settleRuns(...given);
+  if (end.step === 'settle' || erasure.kind !== 'persons') return end;
+  const ids = await allIds(engine.clickhouse, erasure.id, signal);
+  await noteTools(engine, { erasure_id: erasure.id, team_id: erasure.team_id }, ids);
+  return end;
+}
 
 /** Tables of the analytics store that the steps read and write. */
 const erasure_tables = [...row_tables, 'erasing_ids', 'erasing_rows'];

@@ -1,6 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -8,6 +7,7 @@ import { parquetMetadataAsync } from 'hyparquet';
 import type { DestinationDeps } from '../../../model/destination/destination.ts';
 import { openScratchEngine } from '../../../../platform/embedded/clickhouse/scratch.ts';
 import type { ScratchEngine } from '../../../../platform/embedded/clickhouse/scratch.ts';
+import { newScratchFolder } from '../../../../platform/scratch_folders.ts';
 import type { MergedColumn, MergedFile } from './merge_query.ts';
 
 /** Memory of the engine, whatever the size of a file: it sorts on disk. */
@@ -32,7 +32,7 @@ export async function openWorkplace({
   signal,
   noteProgress,
 }: Pick<DestinationDeps, 'signal' | 'noteProgress'>): Promise<Workplace> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-merge-'));
+  const folder = await newScratchFolder('merge');
   let engine: Promise<ScratchEngine> | undefined;
   const path = (name: string) => join(folder, name);
   return {

@@ -6,8 +6,9 @@ import { isInTable } from '../../../destinations/delta/live_files.ts';
 import { whyNotWritable } from '../../../destinations/delta/table.ts';
 import { chooseFiles } from '../choose_files.ts';
 import type { Compacted } from '../compact.ts';
-import { UnfitFilesError, rewriteRows, whyUnfit } from '../rewrite_rows.ts';
-import { filesOf, replaceFiles, schemaOf, sourceOf } from './delta_table.ts';
+import { rewriteRows, whyUnfit } from '../rewrite_rows.ts';
+import { UnfitFilesError } from '../rows_inputs.ts';
+import { filesOf, layoutOf, replaceFiles, schemaOf, sourceOf } from './delta_table.ts';
 import type { DeltaTable } from './delta_table.ts';
 import { isOurs } from './vacuum.ts';
 
@@ -20,10 +21,10 @@ export async function compactDelta(one: DeltaTable, is_daily: boolean): Promise<
   const done: Compacted = { files: 0, into: 0, bytes: 0, detail: null };
   const { world, state, rules, signal } = one;
   await refresh(world.log, state);
-  const schema = schemaOf(one);
+  const metadata = layoutOf(one);
   const why = whyNotWritable(state);
   if (why !== undefined) return { ...done, detail: `Its files stay as they are: ${why}` };
-  const unfit = whyUnfit(schema);
+  const unfit = whyUnfit(schemaOf(one));
   if (unfit !== undefined) return { ...done, detail: unfit };
   for (const own of Map.groupBy(ownFiles(one), partitionOf).values())
     for (const group of chooseFiles(own, rules, is_daily)) {
@@ -31,7 +32,7 @@ export async function compactDelta(one: DeltaTable, is_daily: boolean): Promise<
       try {
         const sources = group.map(({ add }) => sourceOf(add));
         const files = filesOf(one);
-        const rows = await rewriteRows({ ...one, files }, { schema, sources, by_name: true });
+        const rows = await rewriteRows({ ...one, files }, { metadata, sources, by_name: true });
         const adds = group.map(({ add }) => add);
         if (!(await replaceFiles(one, adds, rows, 'compaction'))) continue;
         done.files += group.length;

@@ -134,7 +134,11 @@ test('a compaction gives way to another writer, and takes its own lost answer fo
   const other = await table.open();
   const remove = { path: group[0]!.path, deletionTimestamp: Date.now(), dataChange: true };
   await addEntry(other.world.log, other.state, [{ remove }]);
-  const rows = { records: 9, file: { bytes: Buffer.from('x'), sha256: 'x', statistics: none } };
+  const rows = {
+    records: 9,
+    sort_order_id: 0,
+    file: { bytes: Buffer.from('x'), sha256: 'x', statistics: none },
+  };
   assert.equal(await replaceFiles(one, group, rows, 'compaction'), false);
   assert.ok((await table.stored()).every((name) => !name.startsWith('compacted-')));
 

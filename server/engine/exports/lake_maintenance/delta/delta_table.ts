@@ -1,9 +1,9 @@
+import { buffer } from 'node:stream/consumers';
 import sql from 'sql-template-tag';
 import { RetryableError } from '../../../model/destination/errors.ts';
 import { loadConfig } from '../../../model/destination/stored_config.ts';
 import type { StoredConfig } from '../../../model/destination/stored_config.ts';
 import type { Action, Add, State } from '../../../destinations/delta/actions.ts';
-import { decodedPath } from '../../../destinations/delta/actions.ts';
 import { removedAction } from '../../../destinations/delta/commit.ts';
 import { fieldsOfTable } from '../../../destinations/delta/layout.ts';
 import { readData } from '../../../destinations/delta/live_files.ts';
@@ -15,12 +15,13 @@ import { openWorld } from '../../../destinations/delta/world.ts';
 import type { World } from '../../../destinations/delta/world.ts';
 import { table_places } from '../../../destinations/index.ts';
 import type { TableSchema } from '../../../destinations/lake/schema.ts';
+import { sortedBy } from '../../../destinations/lake/layout.ts';
 import { placeOf } from '../../../destinations/lake/table_places.ts';
-import { buffer } from 'node:stream/consumers';
 import { destinationDeps } from '../../engine.ts';
 import type { Engine } from '../../engine.ts';
 import { rulesOf } from '../rules.ts';
 import type { MaintenanceRules } from '../rules.ts';
+import type { RowsLayout } from '../rows_order.ts';
 import type { RewrittenRows } from '../rewrite_rows.ts';
 
 /** The Delta table of an export, in the hands of one process. */
@@ -85,6 +86,27 @@ export function schemaOf({ state }: DeltaTable): TableSchema {
       required: false,
       type: (icebergType(type) ?? JSON.stringify(type)).replace(/,(?=\d)/, ', '),
     })),
+  };
+}
+
+/** The columns of the table's files, and the order that the export asks for. */
+export function layoutOf(one: DeltaTable): RowsLayout {
+  const schema = schemaOf(one);
+  const fields = sortedBy(one.world.config, {}).flatMap(({ column, is_descending }) =>
+    schema.fields
+      .filter(({ name }) => name === column)
+      .map(({ id }) => ({
+        'source-id': id,
+        transform: 'identity',
+        direction: is_descending ? ('desc' as const) : ('asc' as const),
+        'null-order': 'nulls-last' as const,
+      })),
+  );
+  return {
+    schemas: [schema],
+    'current-schema-id': 0,
+    'sort-orders': [{ 'order-id': 1, fields }],
+    'default-sort-order-id': 1,
   };
 }
 
@@ -172,9 +194,4 @@ async function storeRows(
     stats: statisticsText(columns, file.statistics, records),
     tags: tagsOf(group.flatMap(partsOfFile), file.sha256, erasedIn(group) + before - records),
   };
-}
-
-/** The name of a file in its place. */
-export function placeName({ folder }: World, path: string): string {
-  return `${folder}/${decodedPath(path)}`;
 }

@@ -3,7 +3,7 @@ import sql from 'sql-template-tag';
 import { isoInstant } from '../../../../platform/clock.ts';
 import { keepLog } from '../../../destinations/delta/keep_log.ts';
 import type { Engine } from '../../engine.ts';
-import type { MaintenanceResult, Round } from '../maintain.ts';
+import type { MaintenanceResult, Round as LakeRound } from '../maintain.ts';
 import { dropOtherJobs } from '../rewrite_rows.ts';
 import { listJobs } from '../work.ts';
 import { compactDelta } from './compact_delta.ts';
@@ -18,6 +18,8 @@ const pause_seconds = 1_800;
 const failed_pause_seconds = 3_600;
 const day_seconds = 24 * 3_600;
 
+/** A round at a table. */
+type Round = Pick<LakeRound, 'result' | 'detail' | 'has_cleaned'>;
 type Claimed = { id: string; claim_id: string; is_daily: boolean };
 
 /**

@@ -5,9 +5,10 @@ import { refresh } from '../../../destinations/delta/log.ts';
 import { keepLog } from '../../../destinations/delta/keep_log.ts';
 import { whyNotWritable } from '../../../destinations/delta/table.ts';
 import type { ErasedRows } from '../erase_rows.ts';
-import { UnfitFilesError, inputsOf, rewriteRows, whyUnfit } from '../rewrite_rows.ts';
+import { rewriteRows, whyUnfit } from '../rewrite_rows.ts';
+import { UnfitFilesError, inputsOf } from '../rows_inputs.ts';
 import type { LeftOut } from '../rewrite_rows.ts';
-import { filesOf, replaceFiles, schemaOf, sourceOf } from './delta_table.ts';
+import { filesOf, layoutOf, replaceFiles, schemaOf, sourceOf } from './delta_table.ts';
 import type { DeltaTable } from './delta_table.ts';
 import { vacuum } from './vacuum.ts';
 
@@ -37,7 +38,12 @@ export async function eraseDeltaRows(
       if (touched.length === 0) break;
       if (look === looks_max) throw new Error('Other writers change the table all the time.');
       for (const add of touched) {
-        const given = { schema: schemaOf(one), sources: [sourceOf(add)], left_out, by_name: true };
+        const given = {
+          metadata: layoutOf(one),
+          sources: [sourceOf(add)],
+          left_out,
+          by_name: true,
+        };
         const rows = await rewriteRows({ ...one, files: filesOf(one) }, given);
         if (await replaceFiles(one, [add], rows, 'erasure')) files += 1;
       }

@@ -8,7 +8,8 @@ import { openLocalOrigin } from './local.ts';
 import { openNpmOrigin, readNpmAddress } from './npm.ts';
 import type { Origin, OriginDeps } from './origin.ts';
 import { findTool } from '../../tools/catalogue.ts';
-import { openToolOrigin } from './tool_origin.ts';
+import { http_url } from '../../tools/http_request/definition.ts';
+import { openHttpOrigin, openToolOrigin } from './tool_origin.ts';
 
 const url_characters_max = 800;
 
@@ -25,6 +26,7 @@ const npm_site_url = 'https://www.npmjs.com';
 export function openOrigin(source: { url: string } | { folder: string }, deps: OriginDeps): Origin {
   if ('folder' in source) return openLocalOrigin(source.folder, deps.plugin_dir);
   const address = source.url.trim();
+  if (address === http_url) return openHttpOrigin();
   const tool = findTool(address);
   if (tool !== undefined && deps.tools !== undefined) return openToolOrigin(tool, deps.tools);
   if (address.length > url_characters_max)

@@ -3,6 +3,12 @@ import { installCommand, toolsFolder } from '../../sandbox/tool_library.ts';
 import { toolUrl } from '../../tools/catalogue.ts';
 import type { ToolEntry } from '../../tools/catalogue.ts';
 import { describeTool } from '../../tools/describe.ts';
+import {
+  http_description,
+  http_entry,
+  http_url,
+  http_version,
+} from '../../tools/http_request/definition.ts';
 import { toolFiles } from '../../tools/tool_files.ts';
 import { assemblePackage } from '../content.ts';
 import type { Origin, OriginDeps } from './origin.ts';
@@ -38,5 +44,16 @@ export function openToolOrigin(
       const description = await describeTool(sandbox, library(), entry.directory, signal);
       return assemblePackage(toolFiles(entry, description, version), version);
     },
+  };
+}
+
+/** The origin of the tool that comes with this server: it has the server's one version. */
+export function openHttpOrigin(): Origin {
+  return {
+    kind: 'tool',
+    shown_url: http_url,
+    findLatest: async () => http_version,
+    fetch: async () =>
+      assemblePackage(toolFiles(http_entry, http_description, http_version), http_version),
   };
 }

@@ -1,4 +1,5 @@
 import type { ToolOutcome } from '../tool_outcome.ts';
+import { NotForgotten } from './deletion.ts';
 import type { Seen } from './way_out.ts';
 
 type Failed = Extract<ToolOutcome, { reason: string }>;
@@ -17,7 +18,11 @@ export function outcomeOfResults(results: unknown, seen: Seen): ToolOutcome {
     const status = Number(member['status']);
     if (status < 400) return { kind: 'sent' };
     const { errormessage: reason } = member;
-    return byStatus(status, typeof reason === 'string' ? reason : 'It refused the event.', seen);
+    return outcomeOfStatus(
+      status,
+      typeof reason === 'string' ? reason : 'It refused the event.',
+      seen,
+    );
   }
   return last['output'] === 'Action Executed'
     ? { kind: 'sent' }
@@ -35,7 +40,9 @@ type Thrown = {
 /** Judges what the library threw: by the status that came, or else by the kind of the error. */
 export async function outcomeOfError(error: unknown, seen: Seen): Promise<ToolOutcome> {
   const { name = '', message = String(error), status, code, response } = error as Thrown;
-  if (response !== undefined) return byStatus(Number(response.status), said(message, seen), seen);
+  if (error instanceof NotForgotten) return { kind: 'skipped' };
+  if (response !== undefined)
+    return outcomeOfStatus(Number(response.status), said(message, seen), seen);
   if (name === 'InvalidAuthenticationError')
     return failed('denied', 401, said(message, seen), seen);
   if (name === 'PayloadValidationError' || name === 'AggregateAjvError')
@@ -43,18 +50,23 @@ export async function outcomeOfError(error: unknown, seen: Seen): Promise<ToolOu
   // The outcome is unknown: what was sent may have arrived.
   if (code === 'NO_ANSWER' || code === 'ETIMEDOUT' || name === 'TimeoutError')
     return failed('retry', null, message, seen);
-  if (typeof status === 'number') return byStatus(status, said(message, seen), seen);
+  if (typeof status === 'number') return outcomeOfStatus(status, said(message, seen), seen);
   return failed('refused', null, `${name}: ${message}`, seen);
 }
 
-function byStatus(status: number, reason: string, seen: Seen): ToolOutcome {
+/** Judges an answer by its status. */
+export function outcomeOfStatus(
+  status: number,
+  reason: string,
+  seen: Pick<Seen, 'retry_after'>,
+): ToolOutcome {
   if (status === 401 || status === 403) return failed('denied', status, reason, seen);
   const isPassing = [408, 423, 425, 429].includes(status) || (status >= 500 && status !== 501);
   return failed(isPassing ? 'retry' : 'refused', status, reason, seen);
 }
 
 /** The sentence with the answer of the other side, which says more. */
-function said(message: string, { status, text }: Seen): string {
+export function said(message: string, { status, text }: Pick<Seen, 'status' | 'text'>): string {
   if (status === undefined || status < 400) return message;
   return text === '' ? `${message} (${status})` : `${message} (${status}): ${text}`;
 }
@@ -63,7 +75,7 @@ function failed(
   kind: Failed['kind'],
   status: number | null,
   reason: string,
-  { retry_after }: Seen,
+  { retry_after }: Pick<Seen, 'retry_after'>,
 ): Failed {
   const text = reason.slice(0, reason_length_max).toWellFormed().replaceAll('\0', '\uFFFD');
   return { kind, status, reason: text, retry_after: retry_after ?? null };

@@ -1,0 +1,109 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isInterrupted, root, runNode } from '../child.ts';
+import type { Write } from '../child.ts';
+import { openTestStores } from './check_tests.ts';
+import { chooseTests } from './test_choice.ts';
+import { groupTestFiles, writeGroups } from './test_groups.ts';
+
+// Twice the cores of a small machine: many files wait, for time limits, for stores and browsers, or
+// for processes that they kill.
+const files_at_once = 5;
+/** More failed files than these have a common cause, which is not the load. */
+const repeated_max = 3;
+/** Files that draw cases at random: a second run would draw others, and hide a finding. */
+const drawing = /^test\/(chaos|commit_answers|fault_matrix|simulation)\//;
+
+const compiled = join(root, 'node_modules', '.cache', 'sluice', 'compiled');
+
+/** The end of all tests. */
+export type TestsEnd = {
+  passed: boolean;
+  /** Files that failed beside others and passed alone. */
+  unsteady: string[];
+};
+
+/**
+ * Runs the test files that `wanted` chooses, with `options` for Node's test runner, on stores of
+ * their own, once `built` is done. Up to three files that failed are run again, each alone, and
+ * named: passes where all of them pass then (decision 0119).
+ */
+export async function runTests(
+  { wanted, options, is_deep }: { wanted: string[]; options: string[]; is_deep: boolean },
+  built: Promise<unknown>,
+  write: Write,
+): Promise<TestsEnd> {
+  const { files, needs_stores, told } = chooseTests(wanted);
+  write(told);
+  if (files.length === 0) return failed;
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-check-'));
+  let stores: { environment: Record<string, string>; close(): Promise<void> } | undefined;
+  try {
+    if (needs_stores) stores = await openTestStores();
+    // Servers of the tests serve what it builds.
+    if (needs_stores) await built;
+    if (isInterrupted()) return failed;
+    const environment = {
+      ...stores?.environment,
+      ...(is_deep ? { SLUICE_TEST_DEEP: 'true' } : {}),
+      NODE_COMPILE_CACHE: compiled,
+      SLUICE_TEST_DOCUMENT: join(folder, 'openapi.json'),
+    };
+    const run = (groups: string[][], at_once: number) =>
+      runGroups({ groups, at_once, folder, options, is_deep, environment }, write);
+    // A few files of rules are done before a second process has loaded them.
+    const first = await run(needs_stores ? groupTestFiles(files) : [files], files_at_once);
+    if (first.passed) return { passed: true, unsteady: [] };
+    if (!isWorthRepeating(first.failed, files) || isInterrupted()) return failed;
+    write(`\nFailed beside others, and run again alone: ${first.failed.join(', ')}\n`);
+    const { passed } = await run(
+      first.failed.map((file) => [file]),
+      1,
+    );
+    return { passed, unsteady: passed ? first.failed : [] };
+  } catch (error) {
+    write(`The tests did not start: ${error instanceof Error ? error.message : String(error)}\n`);
+    return failed;
+  } finally {
+    await stores?.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function isWorthRepeating(failed: string[], files: string[]): boolean {
+  const isFileOfLoad = (file: string) => files.includes(file) && !drawing.test(file);
+  return failed.length > 0 && failed.length <= repeated_max && failed.every(isFileOfLoad);
+}
+
+const failed: TestsEnd = { passed: false, unsteady: [] };
+
+type Run = {
+  groups: string[][];
+  at_once: number;
+  folder: string;
+  options: string[];
+  is_deep: boolean;
+  environment: Record<string, string>;
+};
+
+async function runGroups(
+  { groups, at_once, folder, options, is_deep, environment }: Run,
+  write: Write,
+): Promise<{ passed: boolean; failed: string[] }> {
+  const told = join(folder, 'failed_files');
+  await rm(told, { force: true });
+  const flags = [
+    '--test',
+    '--test-reporter=spec',
+    '--test-reporter-destination=stdout',
+    `--test-reporter=${join(root, 'scripts/check/failed_files.ts')}`,
+    `--test-reporter-destination=${told}`,
+    `--test-concurrency=${at_once}`,
+    `--test-timeout=${(is_deep ? 1_200 : 600) * 1000}`,
+  ];
+  const paths = await writeGroups(groups, folder, is_deep ? 1_800 : 900);
+  const passed = await runNode([...flags, ...options, ...paths], environment, write);
+  const lines = passed ? '' : await readFile(told, 'utf8').catch(() => '');
+  return { passed, failed: lines.split('\n').filter((line) => line !== '') };
+}

@@ -1,0 +1,183 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
+import type { Deps } from '../../deps.ts';
+import { redirectAddress } from '../../engine/plugins/oauth/addresses.ts';
+import { changesOf, secretChange } from '../../platform/activity/changes.ts';
+import type { Change } from '../../platform/activity/changes.ts';
+import { body } from '../../platform/http/bodies/body.ts';
+import { uuidParameter } from '../../platform/http/caller/access.ts';
+import { conflict, missing } from '../../platform/http/errors.ts';
+import { ifMatch } from '../../platform/http/etag.ts';
+import { PageQuery, pageAnswer, pageAsked, pageOf } from '../../platform/http/lists/pagination.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Entry } from '../../platform/http/write.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { requirePluginsLevel } from '../plugins/store.ts';
+import { changeApplication, createApplication } from './change.ts';
+import { OauthApplication, OauthApplicationCreate, OauthApplicationPatch } from './schema.ts';
+import type { OauthApplicationRow } from './schema.ts';
+import { countConnections, deleteApplication, findApplication, listApplications } from './store.ts';
+
+const base = '/api/organizations/:organization_id/oauth_applications/';
+const one = `${base}:id/`;
+const reading = { within: 'organization', scope: 'plugin:read' } as const;
+const changing = { within: 'organization', scope: 'plugin:write', level: 8 } as const;
+
+/**
+ * `/api/organizations/:organization_id/oauth_applications/`: the applications that an organization
+ * has registered with the vendors of tools. List, create, retrieve, change, delete.
+ */
+export function oauthApplicationRoutes(app: FastifyInstance, deps: Deps): void {
+  readingRoutes(app, deps);
+  createRoute(app, deps);
+  changeRoute(app, deps);
+  deleteRoute(app, deps);
+}
+
+type Shown = Static<typeof OauthApplication>;
+
+function shown({ config }: Deps, row: OauthApplicationRow): Shown {
+  return { ...row, redirect_uri: redirectAddress(config.public_url, row.tool) };
+}
+
+async function getApplication(
+  db: Queryable,
+  deps: Deps,
+  request: FastifyRequest,
+  id = uuidParameter(request, 'id'),
+  lock?: 'lock',
+): Promise<Shown> {
+  await requirePluginsLevel(db, request.access, 3);
+  const { organization_id } = request.access;
+  return shown(deps, (await findApplication(db, organization_id, { id }, lock)) ?? missing());
+}
+
+function readingRoutes(app: FastifyInstance, deps: Deps): void {
+  app.get(
+    base,
+    {
+      config: reading,
+      schema: {
+        summary: "List the organization's OAuth applications at vendors of tools, by tool",
+        querystring: PageQuery,
+        response: { 200: pageOf(OauthApplication) },
+      },
+    },
+    async (request) => {
+      await requirePluginsLevel(deps.db, request.access, 3);
+      const { rows, count } = listApplications(request.access.organization_id);
+      const page = pageAsked(request);
+      const found = await deps.db.rows<OauthApplicationRow>(rows(page));
+      const all = await deps.db.row<{ count: number }>(count);
+      return pageAnswer(
+        request,
+        page,
+        all!.count,
+        found.map((row) => shown(deps, row)),
+      );
+    },
+  );
+  app.get(
+    one,
+    {
+      config: reading,
+      schema: { summary: 'Retrieve an OAuth application', response: { 200: OauthApplication } },
+    },
+    (request) => getApplication(deps.db, deps, request),
+  );
+}
+
+function createRoute(app: FastifyInstance, deps: Deps): void {
+  app.post(
+    base,
+    {
+      config: changing,
+      schema: {
+        summary: 'Register an OAuth application for a tool',
+        description:
+          'You create the application at the vendor first, with the redirect address ' +
+          '`<public url>/complete/tool/<tool>/`. One for each tool. Addresses and scopes have ' +
+          'the values that the vendor documents, where it does. Needs the plugins access level 3.',
+        body: OauthApplicationCreate,
+        response: { 201: OauthApplication },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 201, async (tx, record) => {
+        await requirePluginsLevel(tx, request.access, 3);
+        const sent = body(request, OauthApplicationCreate);
+        const id = await createApplication(tx, deps, request.access.organization_id, sent);
+        const created = await getApplication(tx, deps, request, id);
+        record(entryOf('created', undefined, created, [secretChange('client_secret', 'created')]));
+        return created;
+      }),
+  );
+}
+
+function changeRoute(app: FastifyInstance, deps: Deps): void {
+  app.patch(
+    one,
+    {
+      config: changing,
+      schema: {
+        summary: 'Change the sent fields of an OAuth application',
+        description:
+          'Another `client_id`, `token_url` or `revoke_url` needs the `client_secret` with it. ' +
+          'After another client or address the tools have to be connected again. Needs the ' +
+          'plugins access level 3.',
+        body: OauthApplicationPatch,
+        response: { 200: OauthApplication },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 200, async (tx, record) => {
+        const before = await getApplication(tx, deps, request, undefined, 'lock');
+        ifMatch(request, before);
+        const sent = body(request, OauthApplicationPatch);
+        await changeApplication(tx, deps, before, sent);
+        const after = await getApplication(tx, deps, request);
+        const secret =
+          sent.client_secret === undefined ? [] : [secretChange('client_secret', 'changed')];
+        record(entryOf('updated', before, after, secret), before);
+        return after;
+      }),
+  );
+}
+
+function deleteRoute(app: FastifyInstance, deps: Deps): void {
+  app.delete(
+    one,
+    {
+      config: changing,
+      schema: {
+        summary: 'Delete an OAuth application',
+        description:
+          '409 while tools are connected by it: disconnect them first, so that their tokens are ' +
+          'revoked. Needs the plugins access level 3.',
+        response: { 204: { type: 'null' } },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 204, async (tx, record) => {
+        const before = await getApplication(tx, deps, request, undefined, 'lock');
+        ifMatch(request, before);
+        const connections = await countConnections(tx, before.id);
+        if (connections > 0)
+          throw conflict(`Tools are connected by it (${connections}): disconnect them first.`);
+        record(entryOf('deleted', before, undefined, []));
+        await deleteApplication(tx, before.id);
+      }),
+  );
+}
+
+function entryOf(
+  activity: string,
+  before: Shown | undefined,
+  after: Shown | undefined,
+  secret: Change[],
+): Entry {
+  const { id, tool } = (after ?? before)!;
+  const unsaid = ['id', 'connections', 'created_at', 'updated_at'] as const;
+  const changes = [...changesOf(before, after, [...unsaid]), ...secret];
+  return { activity, scope: 'oauth_application', item_id: id, item_name: tool, changes };
+}

@@ -1,0 +1,83 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { instant, uuid } from '../../platform/http/schemas.ts';
+import { lineOfText } from '../../platform/line_of_text.ts';
+import { nullable } from '../../platform/nullable.ts';
+
+const address = (description: string) =>
+  Type.String({ trim: true, minLength: 1, maxLength: 2_000, description });
+
+const fields = {
+  client_id: lineOfText({
+    minLength: 1,
+    maxLength: 500,
+    description: 'The id that the vendor gave the application.',
+  }),
+  authorize_url: address(
+    'Where people are sent to authorize it: https, without user, password or fragment. A query ' +
+      'stays. The tool `webhook-extensible` needs one; for others there is a default.',
+  ),
+  token_url: address('Where codes and refresh tokens are exchanged.'),
+  revoke_url: nullable(address('Where tokens are revoked (RFC 7009); null: nowhere.')),
+  scopes: lineOfText({
+    maxLength: 2_000,
+    description: 'The scopes to ask for, as the vendor writes them. Empty: none is sent.',
+  }),
+  client_auth: Type.Enum(['post', 'basic'], {
+    description:
+      'The way in which the client secret is sent: `post` in the body (default), or `basic` in ' +
+      'the `Authorization` header.',
+  }),
+  uses_pkce: Type.Boolean({ description: 'Whether PKCE (S256) is used; default true.' }),
+};
+
+/** The registration of an organization at the vendor of a tool, as every answer shows it. */
+export const OauthApplication = Type.Object(
+  {
+    id: uuid(),
+    tool: Type.String({ description: 'The tool: its folder in the package of tools.' }),
+    redirect_uri: Type.String({
+      description: 'The redirect address that the vendor has to know, character by character.',
+    }),
+    ...fields,
+    connections: Type.Integer({ description: 'Number of configs that are connected by it.' }),
+    created_at: instant(),
+    updated_at: instant(),
+  },
+  { title: 'OauthApplication' },
+);
+/** The row of an application; the server adds its redirect address. */
+export type OauthApplicationRow = Omit<Static<typeof OauthApplication>, 'redirect_uri'>;
+
+const client_secret = lineOfText({
+  minLength: 1,
+  maxLength: 2_000,
+  description: 'The secret of the application. It is encrypted at rest and never returned.',
+});
+const changeable = {
+  authorize_url: Type.Optional(fields.authorize_url),
+  token_url: Type.Optional(fields.token_url),
+  revoke_url: Type.Optional(fields.revoke_url),
+  scopes: Type.Optional(fields.scopes),
+  client_auth: Type.Optional(fields.client_auth),
+  uses_pkce: Type.Optional(fields.uses_pkce),
+};
+
+/** Body of POST. */
+export const OauthApplicationCreate = Type.Object({
+  tool: lineOfText({
+    minLength: 1,
+    maxLength: 100,
+    description: 'The tool: the last part of its address in the catalogue.',
+  }),
+  client_id: fields.client_id,
+  client_secret,
+  ...changeable,
+});
+
+/** Body of PATCH; the tool stays. */
+export const OauthApplicationPatch = Type.Object({
+  client_id: Type.Optional(fields.client_id),
+  client_secret: Type.Optional(client_secret),
+  ...changeable,
+});

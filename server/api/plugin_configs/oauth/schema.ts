@@ -1,0 +1,75 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { instant, uuid } from '../../../platform/http/schemas.ts';
+import { nullable } from '../../../platform/nullable.ts';
+
+const Connection = Type.Object(
+  {
+    account: nullable(
+      Type.String({ description: 'The account, as the vendor names it; null: it does not say.' }),
+    ),
+    scopes: nullable(Type.String({ description: 'The scopes that the vendor granted.' })),
+    expires_at: nullable(
+      instant('When the access token expires; Sluice refreshes it before. Null: unknown.'),
+    ),
+    connected_by: nullable(Type.String({ description: 'Who connected it, by address.' })),
+    connected_at: instant(),
+    refused: nullable(
+      Type.Object(
+        { reason: Type.String(), at: instant() },
+        { description: 'Why it has to be connected again; null while it works.' },
+      ),
+    ),
+  },
+  { description: 'The tokens of the config; they are shown nowhere.' },
+);
+
+/** The OAuth of a tool in a project. */
+export const PluginOauth = Type.Object(
+  {
+    tool: Type.String({ description: 'The tool: its folder in the package of tools.' }),
+    way: Type.Enum(['people', 'settings'], {
+      description:
+        '`people`: somebody connects the tool at the vendor. `settings`: the tool gets its tokens ' +
+        'with credentials among its settings, and nothing is to be connected.',
+    }),
+    redirect_uri: Type.String({ description: 'The redirect address for the application.' }),
+    register_at: nullable(
+      Type.String({ description: 'Where the vendor registers applications; null: unknown.' }),
+    ),
+    proposal: Type.Object(
+      {
+        authorize_url: nullable(Type.String()),
+        token_url: nullable(Type.String()),
+        revoke_url: nullable(Type.String()),
+        scopes: Type.String(),
+      },
+      { description: 'What the vendor documents; you enter what is null.' },
+    ),
+    application: nullable(
+      Type.Object(
+        { id: uuid(), client_id: Type.String() },
+        { description: "The organization's application; null: none is registered." },
+      ),
+    ),
+    connection: nullable(Connection),
+  },
+  { title: 'PluginOauth' },
+);
+/** The OAuth of a tool as every answer shows it. */
+export type PluginOauth = Static<typeof PluginOauth>;
+
+/** The answer of `oauth/connect/`. */
+export const OauthConnect = Type.Object(
+  { authorize_url: Type.String({ description: 'Send the browser of this session there.' }) },
+  { title: 'PluginOauthConnect' },
+);
+
+/** The answer of `oauth/disconnect/`. */
+export const OauthDisconnect = Type.Object(
+  {
+    is_revoked: Type.Boolean({ description: 'Whether the vendor has revoked the tokens.' }),
+    detail: nullable(Type.String({ description: 'Why it has not.' })),
+  },
+  { title: 'PluginOauthDisconnect' },
+);

@@ -1,0 +1,68 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Deps } from '../../../deps.ts';
+import { previewMappings } from '../../../engine/plugins/tools/preview.ts';
+import { toolOf } from '../../../engine/plugins/tools/tool.ts';
+import type { ToolDefinition } from '../../../engine/plugins/tools/tool.ts';
+import { PluginError } from '../../../engine/plugins/plugin.ts';
+import { loadVersion } from '../../../engine/plugins/versions.ts';
+import { body } from '../../../platform/http/bodies/body.ts';
+import { invalid } from '../../../platform/http/errors.ts';
+import { findVisiblePlugin, requirePluginsLevel } from '../../plugins/store.ts';
+import { wantedEvent } from '../try_out/wanted_event.ts';
+import { MappingPreviewBody, MappingPreviews } from './schema.ts';
+
+/** Registers the route that maps an event by mappings which are not stored yet. */
+export function previewRoute(app: FastifyInstance, deps: Deps): void {
+  app.post(
+    '/api/projects/:project_id/plugin_configs/preview/',
+    {
+      config: { within: 'project', scope: 'plugin:write', level: 8, no_store: true },
+      schema: {
+        summary: 'Preview what mappings of a tool would send of an event',
+        description:
+          'Nothing is sent or stored, and no code of the tool runs: each mapping is checked, and ' +
+          'resolved for the event. Needs the plugins access level 3.',
+        body: MappingPreviewBody,
+        response: { 200: MappingPreviews },
+      },
+    },
+    async (request): Promise<MappingPreviews> => {
+      await requirePluginsLevel(deps.db, request.access, 3);
+      const {
+        plugin,
+        mappings,
+        sends_dollar = false,
+        ...wanted
+      } = body(request, MappingPreviewBody);
+      const definition = await readTool(deps, request, plugin);
+      const event = await wantedEvent(deps, request.access.team_id!, wanted);
+      const now_ms = deps.clock.now();
+      const { event: called, results } = previewMappings(definition, mappings, event, {
+        sends_dollar,
+        now_ms,
+      });
+      const text = (fields: object | null) => fields && JSON.stringify(fields);
+      return {
+        event: JSON.stringify(called),
+        results: results.map((one) => ({ ...one, fields: text(one.fields) })),
+      };
+    },
+  );
+}
+
+/** Throws 400 for what is no tool of the organization. */
+async function readTool(
+  { db, secrets }: Deps,
+  request: FastifyRequest,
+  plugin: number,
+): Promise<ToolDefinition> {
+  const isVisible =
+    (await findVisiblePlugin(db, request.access.organization_id, plugin)) !== undefined;
+  try {
+    const tool = isVisible ? toolOf((await loadVersion(db, secrets, plugin)).files) : undefined;
+    if (tool !== undefined) return tool;
+  } catch (error) {
+    if (!(error instanceof PluginError)) throw error;
+  }
+  throw invalid('plugin', 'invalid_input', 'The organization has no tool with this id.');
+}

@@ -1,0 +1,86 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import type { FilterGroup } from '../../../engine/plugins/tools/filter/filter.ts';
+import { nullable } from '../../../platform/nullable.ts';
+import { PluginTryOut } from '../try_out/schema.ts';
+
+export type {
+  Filter,
+  FilterCondition,
+  FilterGroup,
+  FilterOperator,
+} from '../../../engine/plugins/tools/filter/filter.ts';
+
+const { event_uuid, event } = PluginTryOut.properties;
+
+const anything = (description: string) =>
+  Type.Unsafe<Record<string, unknown>>({
+    type: 'object',
+    additionalProperties: true,
+    description,
+  });
+
+/** Body of `preview/`. */
+export const MappingPreviewBody = Type.Object({
+  plugin: Type.Integer({ description: 'The tool, a plugin of the catalogue.' }),
+  mappings: Type.Array(anything('A mapping as the setting `mappings` has it.'), { maxItems: 200 }),
+  sends_dollar: Type.Optional(
+    Type.Boolean({ description: 'True: names that begin with `$` are sent, too.' }),
+  ),
+  event_uuid,
+  event,
+});
+export type MappingPreviewBody = Static<typeof MappingPreviewBody>;
+
+const MappingPreview = Type.Object(
+  {
+    outcome: Type.Enum(['sent', 'filtered', 'invalid'], {
+      description:
+        '`filtered`: filter, consent or sample keep the event out. `invalid`: the mapping is ' +
+        'wrong, or has no value for what the tool requires.',
+    }),
+    reason: nullable(Type.String({ description: 'Why it would not be sent.' })),
+    filter: nullable(
+      Type.Unsafe<FilterGroup>({
+        type: 'object',
+        additionalProperties: true,
+        description:
+          'The filter: `match` (all, any) and `filters`, each of them such a group, or `path`, ' +
+          '`operator` and `value`. Null: it cannot be read.',
+      }),
+    ),
+    filter_fault: nullable(Type.String({ description: 'What is wrong with the filter.' })),
+    fields: nullable(
+      Type.String({ description: 'The fields as the code of the tool gets them, as JSON text.' }),
+    ),
+    request: nullable(
+      Type.Object(
+        {
+          method: Type.String(),
+          url: Type.String(),
+          headers: Type.Array(Type.Tuple([Type.String(), Type.String()])),
+          body: nullable(Type.String()),
+        },
+        {
+          description:
+            'The request of the tool "HTTP request", without its signature, and with SECRET in ' +
+            'the place of the secret.',
+        },
+      ),
+    ),
+  },
+  { title: 'PluginMappingPreview' },
+);
+
+/** The answer of `preview/`. */
+export const MappingPreviews = Type.Object(
+  {
+    event: Type.String({
+      description: 'The event as the mappings see it, as JSON text: paths begin here.',
+    }),
+    results: Type.Array(MappingPreview, { description: 'One for each mapping, in their order.' }),
+  },
+  { title: 'PluginMappingPreviews' },
+);
+/** The answer of `preview/`. */
+export type MappingPreviews = Static<typeof MappingPreviews>;

@@ -1,0 +1,188 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import sql from 'sql-template-tag';
+import { v7 as uuidv7 } from 'uuid';
+import type { Database } from '../../../platform/postgres/database.ts';
+import type { Logger } from '../../../platform/log.ts';
+import type { Outbound } from '../../../platform/outbound/outbound.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
+import { HoldError } from '../running/hold.ts';
+import { findApplication } from './application.ts';
+import type { OauthApplication } from './application.ts';
+import { OauthFault, refreshTokens } from './client.ts';
+import type { IssuedTokens } from './client.ts';
+import { findConnection, lifetimeOf, tokensContext, tokensOf } from './connection.ts';
+import type { Connection } from './connection.ts';
+import type { OauthVendor } from './vendors.ts';
+
+/** The parts that fetch tokens. */
+export type OauthParts = {
+  db: Database;
+  secrets: Secrets;
+  outbound: Pick<Outbound, 'fetch'>;
+  log: Logger;
+};
+/** A config and the tool that it is. */
+export type OauthPlace = { config_id: number; tool: string; vendor: OauthVendor };
+
+const waits = 'Until then events wait, and none is lost.';
+/** Longer than a request to a vendor and what is stored of its answer. */
+const claim_seconds = 30;
+const look_pause_ms = 100;
+const store_pause_ms = 500;
+const store_tries_max = 120;
+
+/**
+ * Returns tokens that the vendor should accept; with `refused`, others than those of that
+ * generation. A refresh has one process at a time, and is stored before anybody uses it. Throws a
+ * HoldError that says what is to be done.
+ */
+export async function currentConnection(
+  parts: OauthParts,
+  place: OauthPlace,
+  signal: AbortSignal,
+  refused?: number,
+): Promise<Connection> {
+  for (;;) {
+    signal.throwIfAborted();
+    const { connection, application } = await readConnection(parts, place);
+    const isRefused = connection.generation === refused;
+    if (!isRefused && !connection.is_due) return connection;
+    if (connection.tokens.refresh_token === null) {
+      if (!isRefused && !connection.is_expired) return connection;
+      throw new HoldError(
+        'The vendor no longer accepts the access token, and gave no refresh token. Connect the ' +
+          `tool again. ${waits}`,
+      );
+    }
+    const claim = await claimRefresh(parts.db, place.config_id, connection.generation);
+    if (claim === undefined) {
+      await pause(look_pause_ms, undefined, { signal });
+      continue;
+    }
+    const fault = await refresh(parts, place, application, connection, claim);
+    if (fault === undefined) continue;
+    // A token that still holds bridges a vendor that does not answer.
+    if (!fault.is_final && !isRefused && !connection.is_expired) return connection;
+    throw new HoldError(fault.reason);
+  }
+}
+
+async function readConnection(
+  { db, secrets }: OauthParts,
+  { config_id, tool }: OauthPlace,
+): Promise<{ connection: Connection; application: OauthApplication }> {
+  const application = await findApplication(db, secrets, config_id, tool);
+  if (application === undefined)
+    throw new HoldError(
+      `Your organization has no OAuth application for this tool. Register one. ${waits}`,
+    );
+  const connection = await findConnection(db, secrets, config_id);
+  if (connection === undefined)
+    throw new HoldError(`The tool is not connected. Open its page and connect it. ${waits}`);
+  const isOther =
+    connection.application_id !== application.id ||
+    connection.application_version !== application.version;
+  if (isOther)
+    throw new HoldError(
+      `The OAuth application is another one since the tool was connected. Connect it again. ${waits}`,
+    );
+  if (connection.refused_reason !== null) throw new HoldError(connection.refused_reason);
+  return { connection, application };
+}
+
+/** A refresh that this process may make. */
+type Claim = { id: string; was_interrupted: boolean };
+
+/** Claims the refresh of these tokens; undefined: another process is at it, or has done it. */
+export async function claimRefresh(
+  db: Database,
+  config_id: number,
+  generation: number,
+): Promise<Claim | undefined> {
+  const id = uuidv7();
+  const row = await db.row<{ was_interrupted: boolean }>(sql`
+    UPDATE plugin_oauth_connections n SET refresh_claim = ${id}::uuid,
+      refresh_until = now() + make_interval(secs => ${claim_seconds}), updated_at = now()
+    FROM (SELECT plugin_config_id, refresh_claim FROM plugin_oauth_connections
+      WHERE plugin_config_id = ${config_id} AND generation = ${generation}
+        AND (refresh_until IS NULL OR refresh_until < now()) FOR UPDATE) before
+    WHERE n.plugin_config_id = before.plugin_config_id
+    RETURNING before.refresh_claim IS NOT NULL AS was_interrupted`);
+  return row === undefined ? undefined : { id, ...row };
+}
+
+type RefreshFault = { reason: string; is_final: boolean };
+
+/** Refreshes the tokens and stores them; gives why there are none. */
+async function refresh(
+  parts: OauthParts,
+  place: OauthPlace,
+  application: OauthApplication,
+  { generation, tokens }: Connection,
+  claim: Claim,
+): Promise<RefreshFault | undefined> {
+  let issued: IssuedTokens;
+  try {
+    issued = await refreshTokens(parts, application, tokens.refresh_token!);
+  } catch (error) {
+    if (!(error instanceof OauthFault)) throw error;
+    return refuse(parts.db, place.config_id, claim, error);
+  }
+  const next = JSON.stringify(tokensOf(place.vendor, issued, tokens));
+  const sealed = parts.secrets.seal(next, tokensContext(place.config_id));
+  const { expires_at, refresh_at } = lifetimeOf(issued.expires_in);
+  // The vendor may have replaced the refresh token: nobody else has the new one. It is stored as
+  // long as nothing newer is, whoever claims the refresh by now.
+  const store = () =>
+    parts.db.run(sql`
+      UPDATE plugin_oauth_connections SET tokens_sealed = ${sealed},
+        generation = generation + 1, expires_at = ${expires_at}, refresh_at = ${refresh_at},
+        scopes = coalesce(${issued.scopes ?? null}, scopes), refresh_claim = NULL,
+        refresh_until = NULL, refused_reason = NULL, refused_at = NULL, updated_at = now()
+      WHERE plugin_config_id = ${place.config_id} AND generation = ${generation}`);
+  await untilStored(parts.log, place.config_id, store);
+  return undefined;
+}
+
+/** Stores as soon as the store answers, for a minute. */
+async function untilStored(
+  log: Logger,
+  config_id: number,
+  store: () => Promise<unknown>,
+): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await store();
+      return;
+    } catch (error) {
+      if (tries >= store_tries_max) throw error;
+      if (tries === 1)
+        log.warn({ err: error, plugin_config_id: config_id }, 'new tokens could not be stored yet');
+      await pause(store_pause_ms);
+    }
+  }
+}
+
+/**
+ * Notes why there are no tokens. The claim of an answer that was lost stays, so that a later
+ * refusal is explained by it.
+ */
+async function refuse(
+  db: Database,
+  config_id: number,
+  { id, was_interrupted }: Claim,
+  { message, is_final }: OauthFault,
+): Promise<RefreshFault> {
+  const cause = was_interrupted
+    ? ' A refresh before it was interrupted, and the vendor had replaced the token by then.'
+    : '';
+  const reason = is_final
+    ? `The tool has to be connected again. ${message}${cause} ${waits}`
+    : `The access token could not be refreshed. ${message} Sluice tries again. ${waits}`;
+  await db.run(sql`
+    UPDATE plugin_oauth_connections SET refresh_until = now(),
+      refused_reason = CASE WHEN ${is_final} THEN ${reason} END,
+      refused_at = CASE WHEN ${is_final} THEN now() END, updated_at = now()
+    WHERE plugin_config_id = ${config_id} AND refresh_claim = ${id}::uuid`);
+  return { reason, is_final };
+}

@@ -1,0 +1,45 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { findApplication } from './application.ts';
+import { OauthFault, revokeToken } from './client.ts';
+import { findConnection } from './connection.ts';
+import { claimRefresh } from './refresh.ts';
+import type { OauthParts } from './refresh.ts';
+
+const look_pause_ms = 100;
+
+/**
+ * Revokes the tokens of a config at the vendor, and returns why it did not; null: it did. A refresh
+ * in progress ends before, so no token escapes; none begins before the claim has expired.
+ */
+export async function revokeConnection(
+  parts: Omit<OauthParts, 'log'>,
+  config_id: number,
+  tool: string,
+): Promise<string | null> {
+  for (;;) {
+    const connection = await findConnection(parts.db, parts.secrets, config_id);
+    if (connection === undefined) return 'The tool is not connected.';
+    if ((await claimRefresh(parts.db, config_id, connection.generation)) === undefined) {
+      await pause(look_pause_ms);
+      continue;
+    }
+    const application = await findApplication(parts.db, parts.secrets, config_id, tool);
+    const isTheirs =
+      application?.id === connection.application_id &&
+      application.version === connection.application_version;
+    if (!isTheirs) return 'The OAuth application is another one now: revoke them at the vendor.';
+    if (application.revoke_url === null)
+      return 'The application has no address for that: revoke them at the vendor.';
+    const { access_token, refresh_token } = connection.tokens;
+    try {
+      // Not every vendor takes the access token away with the refresh token.
+      if (refresh_token !== null)
+        await revokeToken(parts, application, refresh_token, 'refresh_token');
+      await revokeToken(parts, application, access_token, 'access_token');
+      return null;
+    } catch (error) {
+      if (error instanceof OauthFault) return error.message;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import { PluginCallError } from '../../sandbox/fault.ts';
+import { serveRequest } from '../../sandbox/host_services.ts';
+import type { HostApi } from '../../sandbox/host_services.ts';
+import type { PluginResponse } from '../../sandbox/plugin_fetch.ts';
+import type { LoadedPlugin } from '../../sandbox/sandbox.ts';
+import { outcomeOfStatus, said } from '../../sandbox/tool_child/outcome.ts';
+import type { ToolOutcome } from '../../sandbox/tool_outcome.ts';
+import { MappingFault } from '../resolve.ts';
+import type { ToolMapping } from '../tool.ts';
+import { composeRequest } from './compose.ts';
+import type { ComposedRequest } from './compose.ts';
+
+type Sending = {
+  event: { messageId: string };
+  settings: Record<string, string>;
+  mapping: ToolMapping;
+};
+
+const text_length_max = 2_000;
+
+/**
+ * Opens the tool that sends requests. It is our own code, so it runs in the worker; each request
+ * goes the way of those of plugins, through `allowed_hosts` and the outbound guard.
+ */
+export function openHttpRequest(host_api: Omit<HostApi, 'signal'>): LoadedPlugin {
+  const send = async ({ event, settings, mapping }: Sending, signal: AbortSignal) => {
+    let request: ComposedRequest;
+    try {
+      request = composeRequest(event, mapping.mapping, settings, host_api.now());
+    } catch (error) {
+      if (!(error instanceof MappingFault)) throw error;
+      return refused(error.message);
+    }
+    return ask({ ...host_api, signal }, request);
+  };
+  return {
+    capabilities: { methods: ['send'], jobs: [], scheduled_tasks: [] },
+    call: async (method, payload, signal): Promise<ToolOutcome> =>
+      // There is nothing to ask for but the request itself.
+      method === 'test' ? { kind: 'sent' } : send(payload as Sending, signal),
+    close: async () => {},
+  };
+}
+
+/** Sends a request; throws a PluginCallError if the server refuses it. */
+async function ask(host_api: HostApi, { body, ...request }: ComposedRequest): Promise<ToolOutcome> {
+  const sent = {
+    ...request,
+    headers: [
+      ['user-agent', 'Sluice'],
+      ...request.headers.filter(([name]) => name !== 'user-agent'),
+    ],
+    body: body === null ? null : Buffer.from(body).toString('base64'),
+  };
+  const { is_ok, text } = await serveRequest(host_api, 'fetch', JSON.stringify([sent]));
+  host_api.signal.throwIfAborted();
+  if (!is_ok) {
+    const { name, message } = JSON.parse(text) as { name: string; message: string };
+    // The request may have arrived: another attempt has the same key.
+    if (name === 'FetchError')
+      return { kind: 'retry', status: null, reason: message, retry_after: null };
+    throw new PluginCallError('runtime', message, false);
+  }
+  const { status, headers, body: answer } = JSON.parse(text) as PluginResponse;
+  if (status >= 200 && status < 300) return { kind: 'sent' };
+  const seen = {
+    status,
+    text: Buffer.from(answer, 'base64').subarray(0, text_length_max).toString('utf8'),
+    retry_after: headers.find(([name]) => name === 'retry-after')?.[1],
+  };
+  return outcomeOfStatus(status, said('The receiver refused it', seen), seen);
+}
+
+function refused(reason: string): ToolOutcome {
+  return { kind: 'refused', status: null, reason, retry_after: null };
+}

@@ -1,0 +1,91 @@
+import type { Fields } from '../../../platform/fields.ts';
+import type { PluginEvent } from '../running/read_events.ts';
+import { toolEvent } from './event.ts';
+import type { ToolEvent } from './event.ts';
+import type { FilterGroup } from './filter/filter.ts';
+import { filterFault } from './filter/filter_fault.ts';
+import { readFilter } from './filter/read_filter.ts';
+import { composeRequest } from './http_request/compose.ts';
+import type { ComposedRequest } from './http_request/compose.ts';
+import { isHttpRequest } from './http_request/definition.ts';
+import { mappingFault, missingFields } from './mappings.ts';
+import { MappingFault, resolveMapping } from './resolve.ts';
+import type { ToolDefinition, ToolMapping } from './tool.ts';
+import { unwantedReason } from './wanted.ts';
+
+/** The result of one mapping for one event, as far as it is known without a request. */
+export type MappingPreview = {
+  /** `invalid`: the mapping is wrong, or gives the event no request. */
+  outcome: 'sent' | 'filtered' | 'invalid';
+  /** Why it is not sent. */
+  reason: string | null;
+  /** The filter as a form shows it; null for one that cannot be read. */
+  filter: FilterGroup | null;
+  filter_fault: string | null;
+  /** The fields as the tool's code gets them. */
+  fields: Fields | null;
+  /** The request, of a tool whose code is ours. */
+  request: ComposedRequest | null;
+};
+
+/** Secrets of a config stay where they are. */
+const shown_secrets = { secret: 'SECRET', signing_secret: '' };
+
+/** Maps the event by each mapping, whatever is wrong with the others. Sends nothing. */
+export function previewMappings(
+  definition: ToolDefinition,
+  mappings: unknown[],
+  event: PluginEvent,
+  { sends_dollar, now_ms }: { sends_dollar: boolean; now_ms: number },
+): { event: ToolEvent; results: MappingPreview[] } {
+  const called = toolEvent(event, sends_dollar);
+  const results = mappings.map((mapping): MappingPreview => {
+    const text = (mapping as Partial<ToolMapping> | null)?.subscribe;
+    const filter = typeof text === 'string' ? readFilter(text) : '';
+    const filter_fault = typeof text === 'string' ? filterFault(text) : undefined;
+    const common = {
+      filter: typeof filter === 'string' ? null : filter,
+      filter_fault: filter_fault ?? null,
+      fields: null,
+      request: null,
+    };
+    const fault = mappingFault(mapping, definition.actions);
+    if (fault !== undefined)
+      return { ...common, outcome: 'invalid', reason: `The mapping ${fault}` };
+    if (filter_fault !== undefined) return { ...common, outcome: 'invalid', reason: filter_fault };
+    const one = mapping as ToolMapping;
+    const unwanted = unwantedReason(one, event);
+    const mapped = mapEvent(definition, one, called, now_ms);
+    if (unwanted === undefined) return { ...common, ...mapped };
+    return { ...common, ...mapped, outcome: 'filtered', reason: unwanted };
+  });
+  return { event: called, results };
+}
+
+function mapEvent(
+  definition: ToolDefinition,
+  { partnerAction, mapping }: ToolMapping,
+  event: ToolEvent,
+  now_ms: number,
+): Pick<MappingPreview, 'outcome' | 'reason' | 'fields' | 'request'> {
+  const invalid = (reason: string, fields: Fields | null = null) =>
+    ({ outcome: 'invalid', reason, fields, request: null }) as const;
+  const none = { outcome: 'sent', reason: null, fields: null, request: null } as const;
+  try {
+    if (isHttpRequest(definition))
+      return { ...none, request: composeRequest(event, mapping, shown_secrets, now_ms) };
+    // The library leaves texts without a character out.
+    const fields = Object.fromEntries(
+      Object.entries(resolveMapping(mapping, event)).filter(
+        ([key, value]) => value !== '' && !key.startsWith('__'),
+      ),
+    );
+    const missing = missingFields(definition.actions[partnerAction]!, fields);
+    return missing.length === 0
+      ? { ...none, fields }
+      : invalid(`The event has no value for ${missing.join(', ')}.`, fields);
+  } catch (error) {
+    if (error instanceof MappingFault) return invalid(error.message);
+    throw error;
+  }
+}
