@@ -380,6 +380,7 @@ export type Operations = {
   'POST /api/projects/:project_id/ingestion_rules/': [{ validate_only?: boolean }, Static<typeof IngestionRuleCreate>, Static<typeof IngestionRule>];
   'POST /api/projects/:project_id/ingestion_rules/order/': [{ validate_only?: boolean }, Static<typeof IngestionRuleOrder>, Static<typeof OrderedRules>];
   'POST /api/projects/:project_id/ingestion_rules/try/': [{ validate_only?: boolean }, Static<typeof TriedEvent>, Static<typeof TriedOutcome>];
+  'POST /api/projects/:project_id/lake_tables/:id/maintain/': [{ validate_only?: boolean }, undefined, Static<typeof LakeTableDetails>];
   'POST /api/projects/:project_id/notice_deliveries/:id/send/': [{ validate_only?: boolean }, undefined, Static<typeof NoticeDeliveryRecord>];
   'POST /api/projects/:project_id/notice_targets/': [{ validate_only?: boolean }, Static<typeof NoticeTargetCreate>, Static<typeof NewNoticeTarget>];
   'POST /api/projects/:project_id/notice_targets/:id/test/': [{ validate_only?: boolean }, undefined, Static<typeof NoticeTargetTest>];

@@ -158,7 +158,8 @@ def update(table, key, event):
     import deltalake
 
     quoted = event.replace("'", "''")
-    deltalake.DeltaTable(table).update({"event": f"'{quoted}'"}, f"id = '{key}'")
+    changes = {"event": f"'{quoted}'"}
+    deltalake.DeltaTable(table).update(updates=changes, predicate=f"id = '{key}'")
     yield {"done": 1}
 
 

@@ -77,6 +77,8 @@ const no_keys = {
   AWS_ACCESS_KEY_ID: '',
   AWS_SECRET_ACCESS_KEY: '',
   AWS_EC2_METADATA_DISABLED: 'true',
+  // Each new thread of PyIceberg takes the signer of the others away for a moment.
+  PYICEBERG_MAX_WORKERS: '1',
 };
 
 test(
