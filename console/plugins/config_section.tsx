@@ -82,7 +82,8 @@ function Fields({
   const done = useDone();
   const { config_schema } = runIn(plugin, config);
   const fields = settingFields(config_schema);
-  const { asked, typed } = useAsked(fields, config);
+  const { asked, typed, valueOf } = useAsked(fields, config);
+  const [reached, reaches] = useState<string[]>([]);
   const [files, setFiles] = useState<Record<string, Attachment | null | undefined>>({});
   const [saves, setSaves] = useState(0);
   const changed = config === undefined ? [] : [pluginConfigOf(project_id, config.id)];
@@ -123,11 +124,26 @@ function Fields({
               choose={(file) => setFiles((before) => ({ ...before, [field.key]: file }))}
             />
           ) : (
-            <SettingInput key={field.key} {...{ field, config, tool }} />
+            <SettingInput
+              key={field.key}
+              field={field}
+              config={config}
+              tool={
+                tool && {
+                  tool,
+                  place: { project_id, plugin_id: plugin.id },
+                  sends_dollar: valueOf('dollar_properties') === 'send',
+                  reaches,
+                }
+              }
+            />
           ),
         )}
       </div>
-      <CommonFields config={config} hosts={tool?.hosts ?? []} />
+      <CommonFields
+        config={config}
+        hosts={[...new Set([...(config?.allowed_hosts ?? tool?.hosts ?? []), ...reached])]}
+      />
     </Form>
   );
 }
@@ -138,9 +154,10 @@ function CommonFields({
   hosts,
 }: {
   config: PluginConfigRow | undefined;
-  /** Proposed for a new config. */
+  /** The stored ones, or those proposed for a new config, and those that the mappings name. */
   hosts: string[];
 }) {
+  const [typed, setTyped] = useState<string>();
   return (
     <>
       <LongField
@@ -148,7 +165,8 @@ function CommonFields({
         label="Hosts that it may reach"
         hint="One per line. The plugin reaches only these hosts."
         rows={2}
-        defaultValue={(config?.allowed_hosts ?? hosts).join('\n')}
+        value={typed ?? hosts.join('\n')}
+        onChange={setTyped}
       />
       <TextField
         name="order"

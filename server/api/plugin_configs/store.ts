@@ -172,6 +172,10 @@ export async function acceptPresentVersion(
  * on where it stood. Whoever still works on it has lost it.
  */
 export async function startCursor(tx: Transaction, id: number): Promise<void> {
+  // Events that wait are of the time that is left out.
+  await tx.run(sql`
+    DELETE FROM plugin_waiting w USING plugin_cursors k WHERE w.plugin_config_id = ${id}
+      AND k.plugin_config_id = ${id} AND k.stopped_at IS NULL`);
   // Events are stamped in whole milliseconds.
   await tx.run(sql`
     INSERT INTO plugin_cursors AS k (plugin_config_id, inserted_at)
@@ -180,6 +184,9 @@ export async function startCursor(tx: Transaction, id: number): Promise<void> {
       inserted_at = CASE WHEN k.stopped_at IS NULL THEN excluded.inserted_at
         ELSE k.inserted_at END, event_uuid = CASE WHEN k.stopped_at IS NULL THEN NULL
         ELSE k.event_uuid END,
+      begun_inserted_at = CASE WHEN k.stopped_at IS NULL THEN NULL
+        ELSE k.begun_inserted_at END, begun_event_uuid = CASE WHEN k.stopped_at IS NULL THEN NULL
+        ELSE k.begun_event_uuid END,
       failures = 0, series_inserted_at = NULL, series_event_uuid = NULL, retry_at = NULL,
         stopped_at = NULL, leased_by = NULL, leased_until = NULL, updated_at = now()`);
 }

@@ -101,7 +101,7 @@ function preparedTool(
     manifest,
     code: { server: toolCode(directory), site: null, frontend: null },
     capabilities: { methods: ['onEvent'], jobs: ['Resend'], scheduled_tasks: [] },
-    metrics: { delivered: 'sum', retried: 'sum', set_aside: 'sum' },
+    metrics: { delivered: 'sum', retried: 'sum', sent_again: 'sum', set_aside: 'sum' },
     public_jobs,
   };
 }

@@ -21,8 +21,8 @@ export let home: TestOrganization;
 let runners: { stop(): Promise<void> }[] = [];
 
 /** Starts a runner; it is stopped after the test. */
-export function run(idle_seconds = 1): void {
-  runners.push(runPlugins(harness.deps, { retry_seconds: 0.05, idle_seconds }));
+export function run(idle_seconds = 1, retry_seconds = 0.05): void {
+  runners.push(runPlugins(harness.deps, { retry_seconds, idle_seconds }));
 }
 
 /** Stops all runners. */

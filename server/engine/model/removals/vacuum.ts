@@ -19,6 +19,7 @@ export const project_tables = [
   'plugin_logs',
   'plugin_set_aside',
   'plugin_storage',
+  'plugin_waiting',
   'projects',
   'refused_events',
 ] as const;

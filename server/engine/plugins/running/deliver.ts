@@ -9,7 +9,7 @@ import type { ConfigState } from './leases.ts';
 import { saveProgress } from './leases.ts';
 import { readEvents } from './read_events.ts';
 import type { PluginEvent } from './read_events.ts';
-import { sendToTool } from './send_to_tool.ts';
+import { deliverToTool } from './send_to_tool.ts';
 import { sendWebhook } from './webhook.ts';
 
 const single_rows_max = 100;
@@ -26,6 +26,7 @@ const single_bytes_max = 4 * 1024 * 1024;
  */
 export async function deliverEvents(delivery: Delivery, state: ConfigState): Promise<DeliveryEnd> {
   const { running, lease, plugin, signal } = delivery;
+  if (plugin.tool !== undefined) return deliverToTool(delivery, plugin.tool, state);
   const exporting = plugin.capabilities.methods.includes('exportEvents')
     ? batchBounds(plugin.config)
     : undefined;
@@ -48,7 +49,6 @@ export async function deliverEvents(delivery: Delivery, state: ConfigState): Pro
     Date.parse(until) - Date.parse(oldest.inserted_at) < exporting.seconds * 1000;
   if (is_end && isYoung) return { kind: 'waiting' };
   const progress = openProgress(state);
-  if (plugin.tool !== undefined) plugin.tool.turn = { failures: state.failures, has_passed: false };
   const end = await handOver(delivery, progress, { events, isErased }, exporting);
   // Nothing can appear before `until` any more.
   if (end.kind === 'done' && is_end) progress.position = { inserted_at: until, event_uuid: null };
@@ -95,8 +95,7 @@ async function handOver(
     const end = await handOverBatch(delivery, progress, batch, until, exporting);
     if (end !== undefined) return end;
   }
-  const hand = delivery.plugin.tool === undefined ? handOne : sendToTool;
-  return hasSingle ? handOverEach(delivery, progress, batch, hand) : { kind: 'done' };
+  return hasSingle ? handOverEach(delivery, progress, batch, handOne) : { kind: 'done' };
 }
 
 /**

@@ -2,10 +2,8 @@ import { PluginError } from '../plugin.ts';
 import type { Delivery, DeliveryBatch, DeliveryEnd, DeliveryProgress } from './delivery.ts';
 import { describeFailure, mayPass } from './failures.ts';
 import { saveProgress } from './leases.ts';
-import type { LoadedConfig } from './loaded_config.ts';
 import { HostNeededError } from './needed_hosts.ts';
 import type { PluginEvent } from './read_events.ts';
-import { wantsProbe } from './send_to_tool.ts';
 
 type Outcome = 'handed over' | { error: unknown };
 type HandOne = (delivery: Delivery, event: PluginEvent) => Promise<void>;
@@ -96,13 +94,6 @@ type Batch = {
   result(): DeliveryEnd;
 };
 
-/** An event of another person than the one that a tool has not taken for long. */
-function probeOf({ tool }: LoadedConfig, open: PluginEvent[]): PluginEvent | undefined {
-  if (tool === undefined || !wantsProbe(tool)) return undefined;
-  // Nothing else is under way after a failure.
-  return open.find(({ distinct_id }) => distinct_id !== open[0]!.distinct_id);
-}
-
 function openBatch(
   { running, plugin, log }: Delivery,
   progress: DeliveryProgress,
@@ -116,9 +107,9 @@ function openBatch(
   const batch: Batch = {
     next: (under_way) => {
       const busy = new Set([...under_way.keys()].map(({ distinct_id }) => distinct_id));
-      const open = events.filter((event, index) => index >= finished && !outcomes.has(event));
-      const free = open.filter(({ distinct_id }) => !busy.has(distinct_id));
-      return probeOf(plugin, open) ?? free[0];
+      return events.find(
+        (event, index) => index >= finished && !outcomes.has(event) && !busy.has(event.distinct_id),
+      );
     },
     end: (event, outcome) => {
       if (outcome !== 'handed over' && mayPass(outcome.error)) {

@@ -63,9 +63,11 @@ const runnable = sql`
   JOIN projects t ON t.id = c.team_id JOIN organizations o ON o.id = t.organization_id
   WHERE c.enabled AND p.collection <> 'pipeline_frontend_apps' AND o.plugins_access_level > 0`;
 
-const has_events = sql`(p.collection = 'pipeline_destinations' AND EXISTS (
+/** New events, or such as wait for a try that is due. Leans on plugin_waiting_by_next_try. */
+const has_events = sql`(p.collection = 'pipeline_destinations' AND (EXISTS (
   SELECT 1 FROM ingestion_states s WHERE s.team_id = c.team_id
-    AND s.last_inserted_at >= k.inserted_at))`;
+    AND s.last_inserted_at >= k.inserted_at) OR EXISTS (
+  SELECT 1 FROM plugin_waiting w WHERE w.plugin_config_id = c.id AND w.next_try_at <= now())))`;
 // Leans on plugin_jobs_by_config.
 const has_jobs = sql`EXISTS (SELECT 1 FROM plugin_jobs j WHERE j.plugin_config_id = c.id
   AND j.run_at <= now())`;
@@ -217,6 +219,7 @@ export async function requireLease(db: Queryable, lease: Lease, lock?: 'lock'): 
   if (held === undefined) throw new LeaseLostError();
 }
 
-function isHeld({ id, config_id }: Lease) {
+/** True of the cursor while the lease holds. */
+export function isHeld({ id, config_id }: Lease) {
   return sql`plugin_config_id = ${config_id} AND leased_by = ${id}`;
 }

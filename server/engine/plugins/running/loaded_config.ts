@@ -26,6 +26,7 @@ import type { LogLevel, PluginLog } from './plugin_log.ts';
 import { openPluginMetrics } from './plugin_metrics.ts';
 import type { Running } from './running.ts';
 import type { PluginEvent } from './read_events.ts';
+import { readMemory } from './sending/tool_memory.ts';
 import { openStorage } from './storage.ts';
 
 /** A config whose plugin is loaded with its settings as of `fingerprint`. */
@@ -110,11 +111,13 @@ export async function loadConfig(
     present.call = beginCall(key, about && sourcesOf(about));
     return refusals.during(() => plugin.call(method, payload, signal));
   };
+  const memory = definition && (await readMemory(db, lease.config_id));
   const tool =
     definition &&
     openLoadedTool(
       definition,
       config,
+      memory!,
       withTokens(
         { ...running, hide: log.hide },
         { config_id: lease.config_id, tool: definition.directory },

@@ -1,50 +1,99 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ToolOutcome } from '../sandbox/tool_outcome.ts';
+import type { ToolCall } from '../oauth/tokens.ts';
 import { toolProgram } from '../sandbox/tool_program.ts';
 import type { PluginInstance, Sandbox } from '../sandbox/sandbox.ts';
 import { toolEvent } from '../tools/event.ts';
 import { isHttpRequest } from '../tools/http_request/definition.ts';
 import { openHttpRequest } from '../tools/http_request/open.ts';
-import { readMappings } from '../tools/mappings.ts';
+import { mappingName, readMappings } from '../tools/mappings.ts';
 import { dollar_key, mappings_key, toolSettings } from '../tools/settings.ts';
 import type { ToolDefinition, ToolMapping } from '../tools/tool.ts';
 import { filterOf, unwantedReason } from '../tools/wanted.ts';
 import { HoldError } from './hold.ts';
 import type { PluginEvent } from './read_events.ts';
+import { batchingOf } from './sending/batching.ts';
+import type { Batching } from './sending/batching.ts';
+import { openPace } from './sending/pace.ts';
+import type { Pace } from './sending/pace.ts';
+import { openSent } from './sending/sent.ts';
+import type { Sent } from './sending/sent.ts';
+import { answersOf } from './sending/tool_answers.ts';
+import type { ToolMemory } from './sending/tool_memory.ts';
+import type { WaitingRoom } from './sending/waiting_room.ts';
 
 /** The part of a loaded config that only tools have. */
-export type LoadedTool = {
+export type LoadedTool = Sent & {
   mappings: ToolMapping[];
+  /** The batches of mappings that have them, by name. */
+  batching: Map<string, Batching>;
+  /** The pace of all requests to the tool's account. */
+  pace: Pace;
+  /** The events that wait. */
+  room: WaitingRoom;
+  /** The last time at which it took an event, on the clock of `performance.now()`. */
+  taken_at: number | null;
+  /** True if the mapping takes the event. */
+  wants(event: PluginEvent, mapping: ToolMapping): boolean;
+  /** Sends events by a mapping, several in a batch, and gives the outcome of each. */
+  sendAll(events: PluginEvent[], mapping: ToolMapping, signal: AbortSignal): Promise<ToolOutcome[]>;
+  /** Sends one event by a mapping, as soon as the pace allows it. */
   send(event: PluginEvent, mapping: ToolMapping, signal: AbortSignal): Promise<ToolOutcome>;
   /** Tells the tool to forget the person who has the distinct id. */
   forget(distinct_id: string, signal: AbortSignal): Promise<ToolOutcome>;
-  count(metric: 'delivered' | 'retried' | 'set_aside'): void;
-  /** The mappings that have sent an event whose others have not. */
-  done: Map<string, Set<string>>;
-  /** Failures in a row when the turn began, and whether the tool has taken an event since. */
-  turn: { failures: number; has_passed: boolean };
+  count(metric: ToolMetric): void;
 };
 
-type Call = (method: string, payload: unknown, signal: AbortSignal) => Promise<unknown>;
+/** The counts that every tool keeps. */
+export type ToolMetric = 'delivered' | 'retried' | 'set_aside' | 'sent_again';
 
 /** Opens the tool over the calls of its process; secrets go along with each call. */
 export function openLoadedTool(
   definition: ToolDefinition,
   config: Record<string, unknown>,
-  call: Call,
+  memory: ToolMemory,
+  call: ToolCall,
   count: (values: Record<string, number>) => void,
 ): LoadedTool {
   const mappings = readMappings(config[mappings_key], definition);
   if (typeof mappings === 'string') throw new HoldError(`The mappings are wrong. ${mappings}`);
-  return {
-    mappings,
-    send: async (event, mapping, signal) =>
-      unwantedReason(mapping, event) === undefined
-        ? (call(
-            'send',
-            sendingOf(definition, config, event, mapping),
+  const batching = new Map(
+    mappings.flatMap((mapping) => {
+      // The library tells an event that its filter keeps out from a bad one only by itself.
+      const bounds = filterOf(mapping) && batchingOf(definition, mapping);
+      return bounds === undefined ? [] : [[mappingName(mapping), bounds] as const];
+    }),
+  );
+  const pace = openPace(memory.pace, () => performance.now());
+  const sendAll: LoadedTool['sendAll'] = (events, mapping, signal) => {
+    const batch = batching.get(mappingName(mapping));
+    const sendings = events.map((event) => sendingOf(definition, config, event, mapping));
+    const [first] = sendings;
+    return answersOf(events.length, pace, signal, async () =>
+      batch === undefined
+        ? [await call('send', first, signal)]
+        : call(
+            'send_batch',
+            { ...first, events: sendings.map(({ event }) => event), batch },
             signal,
-          ) as Promise<ToolOutcome>)
-        : { kind: 'skipped' },
+          ),
+    );
+  };
+  return {
+    ...openSent(mappings.map(mappingName), memory.begun),
+    mappings,
+    batching,
+    pace,
+    room: memory.room,
+    taken_at: memory.taken_at,
+    wants: (event, mapping) => unwantedReason(mapping, event) === undefined,
+    sendAll,
+    send: async (event, mapping, signal) => {
+      if (unwantedReason(mapping, event) !== undefined) return { kind: 'skipped' };
+      for (let ms = pace.waitMs(); ms > 0; ms = pace.waitMs())
+        await pause(ms, undefined, { signal });
+      return (await sendAll([event], mapping, signal))[0]!;
+    },
     forget: (distinct_id, signal) => {
       // Whether the tool got it as the one or as the other: it is nobody else's.
       const person = { userId: distinct_id, anonymousId: distinct_id };
@@ -52,8 +101,6 @@ export function openLoadedTool(
       return call('delete', { person, settings }, signal) as Promise<ToolOutcome>;
     },
     count: (metric) => count({ [metric]: 1 }),
-    done: new Map(),
-    turn: { failures: 0, has_passed: false },
   };
 }
 

@@ -65,6 +65,27 @@ export async function readEvent(
   return row === undefined ? undefined : eventOf(team_id, row);
 }
 
+/** The events at these places, by uuid; those that were erased are missing. */
+export async function readEventsAt(
+  clickhouse: ClickHouse,
+  team_id: number,
+  places: { inserted_at: string; event_uuid: string }[],
+  signal: AbortSignal,
+): Promise<Map<string, PluginEvent>> {
+  if (places.length === 0) return new Map();
+  const rows = await clickhouse.rows<Row>({
+    query: `SELECT ${columns} FROM events WHERE team_id = {team_id:Int64}
+      AND inserted_at IN {instants:Array(DateTime64(6, 'UTC'))} AND uuid IN {uuids:Array(UUID)}`,
+    query_params: {
+      team_id,
+      instants: places.map(({ inserted_at }) => plain(inserted_at).replace('T', ' ')),
+      uuids: places.map(({ event_uuid }) => event_uuid),
+    },
+    abort_signal: signal,
+  });
+  return new Map(rows.map((row) => [row.uuid, eventOf(team_id, row)]));
+}
+
 /**
  * Reads events in the total order (inserted_at, uuid) in which exports read them, both as
  * ClickHouse compares them. Memory is bounded by `bytes_max` and one event.

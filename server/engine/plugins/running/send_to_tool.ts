@@ -1,104 +1,236 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { caughtUp } from '../../../platform/clickhouse/topology/caught_up.ts';
+import { settled } from '../../ingest/lock.ts';
 import { mappingName } from '../tools/mappings.ts';
-import type { ToolMapping } from '../tools/tool.ts';
-import { PluginCallError } from '../sandbox/fault.ts';
-import type { ToolOutcome } from '../sandbox/tool_outcome.ts';
-import type { Delivery } from './delivery.ts';
+import { openProgress } from './delivery.ts';
+import type { Delivery, DeliveryBatch, DeliveryEnd, DeliveryProgress } from './delivery.ts';
+import { openErasedMeanwhile } from './erased_meanwhile.ts';
 import { HoldError } from './hold.ts';
+import { saveProgress } from './leases.ts';
+import type { ConfigState } from './leases.ts';
 import type { LoadedTool } from './loaded_tool.ts';
-import type { PluginEvent } from './read_events.ts';
-import { setAside } from './set_aside.ts';
-import { ToolRetryError } from './tool_retry.ts';
+import { readEvents, readEventsAt } from './read_events.ts';
+import { openLanes } from './sending/lanes.ts';
+import type { Lane, Lanes } from './sending/lanes.ts';
+import { dueLines, planTurn } from './sending/plan_turn.ts';
+import type { TurnWork } from './sending/plan_turn.ts';
+import { saveMemory } from './sending/tool_memory.ts';
+import { openToolTurn } from './sending/tool_turn.ts';
+import type { ToolTurn } from './sending/tool_turn.ts';
+import { openPersons } from './sending/persons.ts';
 
-type Failed = Extract<ToolOutcome, { reason: string }>;
-
-/** After so many failures in a row another event shows whether the tool works at all. */
-const failures_alone_max = 4;
-const retry_seconds_max = 86_400;
+const single_rows_max = 100;
+const batch_rows_max = 1_000;
+const read_bytes_max = 4 * 1024 * 1024;
+const save_ms = 250;
+/** After so long the settings and the code are looked at again. */
+const turn_ms_max = 5_000;
+/** A longer wait for the pace is none of the turn. */
+const wait_ms_max = 2_000;
 
 /**
- * Sends an event by each mapping that has not sent it yet. An event that the tool refuses is set
- * aside with the reason; so is one that keeps failing while the tool takes others. Throws a
- * ToolRetryError where a later try may succeed, and a HoldError where the settings must change.
+ * Sends the next events by each mapping that wants them, several at a time and one of each person.
+ * An event that the tool refuses is set aside with the reason. After a failure that may pass, the
+ * event waits in its person's line if the tool takes others; else the turn fails, and the cursor
+ * stands. The cursor passes only what was taken, set aside, or is stored among those that wait.
+ * Throws LeaseLostError.
  */
-export async function sendToTool(
-  { running, lease, plugin, log, signal }: Delivery,
-  event: PluginEvent,
-): Promise<void> {
-  const tool = plugin.tool!;
-  const done = tool.done.get(event.uuid) ?? new Set<string>();
-  tool.done.set(event.uuid, done);
-  for (const mapping of tool.mappings) {
-    const name = mappingName(mapping);
-    if (done.has(name)) continue;
-    const outcome = await outcomeOf(tool, event, mapping, signal);
-    if ('reason' in outcome) {
-      decide(tool, outcome, running.clock.now());
-      const reason = log.mask(outcome.reason);
-      await setAside(running.db, lease.config_id, {
-        event,
-        mapping: name,
-        status: outcome.status,
-        reason,
-      });
-      tool.count('set_aside');
-      log.write('ERROR', `Set aside the event ${event.uuid} at "${name}": ${reason}`);
-    } else if (outcome.kind === 'sent') {
-      tool.count('delivered');
-      tool.turn.has_passed = true;
-    }
-    done.add(name);
-  }
-  tool.done.delete(event.uuid);
-}
-
-/** As the tool's own answer: what its process said or failed to say. */
-async function outcomeOf(
+export async function deliverToTool(
+  delivery: Delivery,
   tool: LoadedTool,
-  event: PluginEvent,
-  mapping: ToolMapping,
-  signal: AbortSignal,
-): Promise<ToolOutcome> {
-  try {
-    return await tool.send(event, mapping, signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!(error instanceof PluginCallError)) throw error;
-    const isPassing = error.is_retry || error.code === 'timeout' || error.code === 'memory';
-    return {
-      kind: isPassing ? 'retry' : 'refused',
-      status: null,
-      reason: error.message,
-      retry_after: null,
-    };
+  state: ConfigState,
+): Promise<DeliveryEnd> {
+  const { running, lease, log } = delivery;
+  const progress = openProgress(state);
+  const { work, until, isErased } = await readWork(delivery, tool, state);
+  const end = await sendWork(delivery, progress, work, isErased);
+  if (end.kind === 'paced') {
+    const { wait_seconds: retry_seconds } = end;
+    log.write('INFO', `The tool asked for a slower pace: ${retry_seconds.toFixed(1)} s of rest.`);
+    await saveProgress(running.db, lease, { ...progress, retry_seconds });
   }
+  // Nothing can appear before `until` any more.
+  if (end.kind === 'done' && until !== undefined)
+    progress.position = { inserted_at: until, event_uuid: null };
+  if (end.kind === 'done' || end.kind === 'stopping')
+    await saveProgress(running.db, lease, progress);
+  return end;
 }
 
-/** Returns if the event is to be set aside; throws what else is to happen. */
-function decide(tool: LoadedTool, outcome: Failed, now_ms: number): void {
-  const { kind, status, reason } = outcome;
-  if (kind === 'refused') return;
-  if (kind === 'denied')
-    throw new HoldError(
-      `The tool does not accept the settings: ${reason} Check the keys in the settings. Until ` +
-        'then events wait, and none is lost.',
-    );
-  tool.count('retried');
-  const isAlone = tool.turn.failures >= failures_alone_max && tool.turn.has_passed;
-  // A wrong pace is no fault of the event.
-  if (isAlone && status !== 429) return;
-  throw new ToolRetryError(reason, secondsOf(outcome.retry_after, now_ms));
+/** Reads new events, and those that are due; `until` is set where there are no more new ones. */
+async function readWork(
+  { running, lease, signal }: Delivery,
+  tool: LoadedTool,
+  { position, failures }: ConfigState,
+) {
+  const { team_id } = lease;
+  const { clickhouse } = running;
+  const until = await running.db.transaction((tx) => settled(tx, team_id));
+  const isErased = openErasedMeanwhile(running, team_id);
+  const due = dueLines(tool);
+  const wanted = {
+    team_id,
+    after: position,
+    until,
+    rows_max: tool.batching.size > 0 ? batch_rows_max : single_rows_max,
+    bytes_max: read_bytes_max,
+  };
+  const [{ events, is_end }, waiting] = await caughtUp(clickhouse, ['events'], () =>
+    Promise.all([
+      readEvents(clickhouse, wanted, signal),
+      readEventsAt(clickhouse, team_id, due.flat(), signal),
+    ]),
+  );
+  return { work: { events, waiting, due, failures }, until: is_end ? until : undefined, isErased };
 }
 
-/** Reads a Retry-After: seconds, or a date. */
-function secondsOf(text: string | null, now_ms: number): number | undefined {
-  if (text === null) return undefined;
-  const seconds = /^\d+$/.test(text.trim()) ? Number(text) : (Date.parse(text) - now_ms) / 1_000;
-  return Number.isFinite(seconds)
-    ? Math.min(Math.max(Math.ceil(seconds), 1), retry_seconds_max)
-    : undefined;
+async function sendWork(
+  delivery: Delivery,
+  progress: DeliveryProgress,
+  work: TurnWork,
+  isErased: DeliveryBatch['isErased'],
+): Promise<DeliveryEnd> {
+  const tool = delivery.plugin.tool!;
+  const planned = planTurn(tool, work);
+  const lanes = openLanes(planned);
+  const turn = openToolTurn(delivery, lanes);
+  const cursor = openCursor(delivery, progress, work);
+  const unmark = markBegun(tool, planned);
+  await cursor.save('sending');
+  const { error, count } = await sendAll(delivery, { lanes, turn, cursor, work, isErased });
+  const failure = error ?? turn.failure();
+  if (failure === undefined && turn.works()) progress.failures = 0;
+  unmark();
+  promoteFirst(tool);
+  await cursor.save('over');
+  if (failure !== undefined) return { kind: 'failed', error: failure, progress };
+  if (turn.isFull()) return { kind: 'paced', wait_seconds: delivery.running.retry_seconds };
+  if (tool.pace.waitMs() > wait_ms_max)
+    return { kind: 'paced', wait_seconds: tool.pace.waitMs() / 1_000 };
+  if (cursor.isAtEnd()) return { kind: 'done' };
+  return { kind: count > 0 ? 'stopping' : 'waiting' };
 }
 
-/** True if another event is to be tried before the one that failed often. */
-export function wantsProbe({ turn }: LoadedTool): boolean {
-  return turn.failures >= failures_alone_max && !turn.has_passed;
+type Sending = {
+  lanes: Lanes;
+  turn: ToolTurn;
+  cursor: Cursor;
+  work: TurnWork;
+  isErased: DeliveryBatch['isErased'];
+};
+
+/** Sends until nothing is left or the turn is over; gives how many requests there were. */
+async function sendAll(
+  delivery: Delivery,
+  { lanes, turn, cursor, work, isErased }: Sending,
+): Promise<{ error: Error | undefined; count: number }> {
+  const { plugin, signal, stopping } = delivery;
+  const tool = plugin.tool!;
+  const mappings = new Map(tool.mappings.map((mapping) => [mappingName(mapping), mapping]));
+  const under_way = new Set<Promise<void>>();
+  const until = performance.now() + turn_ms_max;
+  let error: Error | undefined;
+  let count = 0;
+  const send = async (taken: Lane[]): Promise<void> => {
+    const events = taken.map(({ items: [{ event }] }) => event);
+    try {
+      const mapping = mappings.get(taken[0]!.mapping)!;
+      await turn.take(taken, await tool.sendAll(events, mapping, signal));
+    } catch (thrown) {
+      error ??= thrown as Error;
+    }
+  };
+  // After a failure one event has to show first that things go on again.
+  const width = () => (work.failures > 0 && !turn.works() ? 1 : plugin.calls_max);
+  for (;;) {
+    const isOver =
+      error !== undefined ||
+      turn.isHalted() ||
+      stopping.aborted ||
+      performance.now() > until ||
+      tool.pace.waitMs() > wait_ms_max ||
+      (await isErased());
+    while (!isOver && under_way.size < width() && tool.pace.waitMs() === 0) {
+      const taken = lanes.take();
+      if (taken === undefined) break;
+      count += 1;
+      const sent = send(taken).finally(() => under_way.delete(sent));
+      under_way.add(sent);
+    }
+    if (under_way.size === 0 && (isOver || lanes.isEmpty())) break;
+    const wait_ms = isOver || lanes.isEmpty() ? 0 : tool.pace.waitMs();
+    const paced = wait_ms > 0 ? [pause(wait_ms, undefined, { ref: false })] : [];
+    await Promise.race([...under_way, ...paced]);
+    signal.throwIfAborted();
+    await cursor.saveLater();
+  }
+  if (error !== undefined && !(error instanceof HoldError)) throw error;
+  return { error, count };
+}
+
+type Cursor = {
+  /** Stores the place, and while events are being sent how far they may be. */
+  save(state: 'sending' | 'over'): Promise<void>;
+  saveLater(): Promise<void>;
+  isAtEnd(): boolean;
+};
+
+/** The place of the config, which moves over the events that have gone through all mappings. */
+function openCursor(
+  { running, lease, plugin }: Delivery,
+  progress: DeliveryProgress,
+  { events }: TurnWork,
+): Cursor {
+  const tool = plugin.tool!;
+  let passed = 0;
+  let saved_at = -Infinity;
+  const last = events.at(-1);
+  const save: Cursor['save'] = async (state) => {
+    saved_at = performance.now();
+    for (; passed < events.length && tool.isOver(events[passed]!); passed += 1) {
+      const { uuid, inserted_at } = events[passed]!;
+      progress.position = { inserted_at, event_uuid: uuid };
+    }
+    const over = events.slice(0, passed);
+    for (const event of over) tool.passed(event);
+    const isOpen = last !== undefined && passed < events.length;
+    const begun =
+      isOpen && (state === 'sending' || tool.isAhead())
+        ? { inserted_at: last.inserted_at, event_uuid: last.uuid }
+        : null;
+    const { room, taken_at } = tool;
+    const pace = tool.pace.rate;
+    await saveMemory(running.db, lease, { room, pace, begun, taken_at }, progress.position);
+  };
+  return {
+    save,
+    saveLater: async () => {
+      if (performance.now() - saved_at > save_ms) await save('sending');
+    },
+    isAtEnd: () => passed === events.length,
+  };
+}
+
+/**
+ * Notes of the rows that are due that they may have been sent, so that a worker that comes after
+ * knows. The function takes it back from those that were not.
+ */
+function markBegun({ room }: LoadedTool, planned: Lane[]): () => void {
+  const marked = planned.flatMap(({ items }) =>
+    items.flatMap(({ row, is_again }) =>
+      row === undefined ? [] : [{ row, is_again, tried_at: row.tried_at }],
+    ),
+  );
+  for (const { row } of marked) room.keep(Object.assign(row, { is_lost: true }));
+  return () => {
+    for (const { row, is_again, tried_at } of marked)
+      if (room.has(row) && row.tried_at === tried_at)
+        room.keep(Object.assign(row, { is_lost: is_again }));
+  };
+}
+
+/** Whoever is the first in a line now is due. */
+function promoteFirst({ room }: LoadedTool): void {
+  for (const [first] of room.lines(openPersons()).values())
+    if (first!.due_at === null) room.keep(Object.assign(first!, { due_at: performance.now() }));
 }

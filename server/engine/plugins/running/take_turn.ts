@@ -34,6 +34,7 @@ export async function takeTurn(delivery: Delivery, state: ConfigState): Promise<
   const end = await deliverEvents(delivery, state);
   if (end.kind === 'failed')
     return countFailure(delivery, { ...state, ...end.progress }, end.error);
+  if (end.kind === 'paced') return 'worked';
   if (end.kind !== 'failed too often') return end.kind === 'waiting' ? 'idle' : 'worked';
   await saveProgress(delivery.running.db, delivery.lease, end.progress);
   return stopFor(delivery, end.progress.failures, end.error);

@@ -31,6 +31,7 @@ export const scrubbed_tables = [
   'plugin_jobs',
   'plugin_logs',
   'plugin_set_aside',
+  'plugin_waiting',
   'refused_events',
 ];
 
@@ -131,6 +132,14 @@ function ofPlugins(team_id: number): ScrubPlace[] {
         FROM plugin_set_aside WHERE ${ofProject}`,
       scrub: (named) => sql`DELETE FROM plugin_set_aside
         WHERE id = ANY (${idsOf(named)}::bigint[])`,
+    },
+    {
+      texts: sql`SELECT plugin_config_id AS id, concat_ws(' ', event_uuid, mapping) AS key,
+          concat_ws(' ', distinct_id, person_id, reason) AS text
+        FROM plugin_waiting WHERE ${ofProject}`,
+      scrub: (named) => sql`DELETE FROM plugin_waiting
+        WHERE (plugin_config_id, concat_ws(' ', event_uuid, mapping)) IN (
+          SELECT * FROM unnest(${idsOf(named)}::integer[], ${keysOf(named)}::text[]))`,
     },
     {
       counted: 'plugin_jobs',

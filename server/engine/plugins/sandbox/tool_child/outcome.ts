@@ -14,19 +14,26 @@ export function outcomeOfResults(results: unknown, seen: Seen): ToolOutcome {
     return failed('refused', null, 'The destination has no action of this name.', seen);
   if (last['output'] === 'not subscribed') return { kind: 'skipped' };
   const [member] = (last['multistatus'] ?? []) as Record<string, unknown>[];
-  if (member !== undefined) {
-    const status = Number(member['status']);
-    if (status < 400) return { kind: 'sent' };
-    const { errormessage: reason } = member;
-    return outcomeOfStatus(
-      status,
-      typeof reason === 'string' ? reason : 'It refused the event.',
-      seen,
-    );
-  }
+  if (member !== undefined) return outcomeOfMember(member, seen);
   return last['output'] === 'Action Executed'
     ? { kind: 'sent' }
     : failed('refused', null, `The destination said: ${String(last['output'])}`, seen);
+}
+
+/** Judges the result of one event of a batch. */
+export function outcomeOfMember(
+  member: Record<string, unknown> | undefined,
+  seen: Seen,
+): ToolOutcome {
+  if (member === undefined) return failed('retry', null, 'The destination did not say.', seen);
+  const status = Number(member['status']);
+  if (status < 400) return { kind: 'sent' };
+  const { errormessage: reason } = member;
+  return outcomeOfStatus(
+    status,
+    typeof reason === 'string' ? reason : 'It refused the event.',
+    seen,
+  );
 }
 
 type Thrown = {

@@ -3,32 +3,41 @@ import { join } from 'node:path';
 import type { Seen, WayOut } from './way_out.ts';
 import type { ToolOutcome } from '../tool_outcome.ts';
 import { deletionOf } from './deletion.ts';
+import { batchesOf, outcomesOfBatch, togetherOf } from './batch.ts';
+import type { Bounds, Member } from './batch.ts';
 import { outcomeOfError, outcomeOfResults } from './outcome.ts';
 
 /** One destination of the library, loaded. */
 export type Tool = { call(method: string, payload: unknown): Promise<unknown> };
 
+/** Settings and a mapping, as a call needs them. */
+type Given = { settings: object; mapping: { partnerAction: string; mapping: object } };
+type Sending = Given & { event: object };
+/** Events for one mapping, several of which go in a request. */
+type SendingBatch = Given & { events: object[]; batch: Bounds };
 /** A person whom the destination shall forget, by one of their ids. */
 type Forgetting = { person: object; settings: object };
-
-/** An event for one mapping of the destination, with the settings that it needs for this call. */
-type Sending = { event: object; settings: object; mapping: object };
 
 type Definition = {
   name: string;
   slug?: string;
   authentication?: object;
   onDelete?: unknown;
+  actions: Record<string, Action>;
 } & Record<string, unknown>;
 type Destination = {
   responses: unknown[];
   onEvent(event: object, settings: object): Promise<unknown>;
+  onBatch(events: object[], settings: object): Promise<unknown>;
   onDelete?(person: object, settings: object): Promise<unknown>;
   testAuthentication(settings: object): Promise<void>;
   refreshAccessToken(settings: object, credentials: object): Promise<Refreshed | undefined>;
 };
 type Refreshed = { accessToken?: string };
-type Core = { Destination: new (definition: Definition) => Destination };
+type Core = {
+  Destination: new (definition: Definition) => Destination;
+  transform(mapping: object, event: object): Record<string, unknown>;
+};
 
 /**
  * Loads one destination of the package in the folder. Its name stands for its schemas, and a name
@@ -39,46 +48,120 @@ export function openTool(folder: string, directory: string, way_out: WayOut): To
   way_out.replaceFetch(require);
   const path = `./dist/destinations/${directory}`;
   const definition = (require(path) as { default: Definition }).default;
-  const { Destination } = require('@segment/actions-core') as Core;
+  const core = require('@segment/actions-core') as Core;
   const named = { ...definition, name: definition.slug ?? directory };
-  const destination = new Destination({
+  const destination = new core.Destination({
     ...named,
     ...withoutRefresh(definition),
     ...deletionOf(definition),
   });
-  const run = async (work: () => Promise<ToolOutcome>): Promise<ToolOutcome> => {
+  const sender: Sender = { definition, destination, core, way_out };
+  const methods: Record<string, (payload: never) => unknown> = {
+    describe: () => describe(definition),
+    refresh: ({ settings }: Forgetting) =>
+      runOne(sender, () => refresh(new core.Destination(named), settings)),
+    delete: ({ person, settings }: Forgetting) =>
+      runOne(sender, () => forget(destination, person, settings)),
+    test: ({ settings }: Sending) =>
+      runOne(sender, async () => {
+        await destination.testAuthentication(settings);
+        return { kind: 'sent' };
+      }),
+    send: (sending: Sending) => sendOne(sender, sending),
+    send_batch: (sending: SendingBatch) => sendBatches(sender, sending),
+  };
+  return { call: async (method, payload) => methods[method]!(payload as never) };
+}
+
+type Sender = {
+  definition: Definition;
+  destination: Destination;
+  core: Core;
+  way_out: WayOut;
+};
+
+/** Runs work with requests of its own, and gives what it ended in. */
+function run<Result>(
+  { destination, way_out }: Sender,
+  work: (seen: Seen) => Promise<Result>,
+  failed: (outcome: ToolOutcome, seen: Seen) => Result,
+): Promise<Result> {
+  return way_out.during(way_out.seen()!.instance, async () => {
     const seen = way_out.seen()!;
-    let outcome: ToolOutcome;
     try {
-      outcome = await work();
+      return await work(seen);
     } catch (error) {
-      outcome = await outcomeOfError(error, seen);
+      return failed(await outcomeOfError(error, seen), seen);
     } finally {
       // The library keeps every answer here.
       destination.responses.length = 0;
     }
-    return refusedFirst(outcome, seen);
-  };
-  return {
-    call: async (method, payload) => {
-      if (method === 'describe') return describe(definition);
-      const { event, settings, mapping } = payload as Sending;
-      if (method === 'refresh') return run(() => refresh(new Destination(named), settings));
-      if (method === 'delete')
-        return run(() => forget(destination, (payload as Forgetting).person, settings));
-      if (method === 'test')
-        return run(async () => {
-          await destination.testAuthentication(settings);
-          return { kind: 'sent' };
-        });
-      return run(async () =>
-        outcomeOfResults(
-          await destination.onEvent(event, { ...settings, subscription: mapping }),
-          way_out.seen()!,
-        ),
-      );
+  });
+}
+
+async function runOne(
+  sender: Sender,
+  work: (seen: Seen) => Promise<ToolOutcome>,
+): Promise<ToolOutcome> {
+  const { outcome, refusal } = await run(
+    sender,
+    async (seen) => judged(await work(seen), seen),
+    judged,
+  );
+  if (refusal !== undefined) throw new Error(refusal);
+  return outcome;
+}
+
+function sendOne(sender: Sender, { event, settings, mapping }: Sending): Promise<ToolOutcome> {
+  return runOne(sender, async (seen) => {
+    const given = { ...settings, subscription: mapping };
+    return outcomeOfResults(await sender.destination.onEvent(event, given), seen);
+  });
+}
+
+async function sendBatches(sender: Sender, sending: SendingBatch): Promise<ToolOutcome[]> {
+  const { events, batch, settings, mapping } = sending;
+  if (sender.definition.actions[mapping.partnerAction]?.performBatch === undefined)
+    return Promise.all(events.map((event) => sendOne(sender, { event, settings, mapping })));
+  const members = events.map((event, at) => memberOf(sender.core, event, at, sending));
+  const judgements: Judged[] = [];
+  await Promise.all(
+    batchesOf(members, batch).map(async (one) => {
+      const all = await sendBatch(sender, one, sending);
+      for (const [which, { at }] of one.entries()) judgements[at] = all[which]!;
+    }),
+  );
+  const refusals = judgements.flatMap(({ refusal }) => (refusal === undefined ? [] : [refusal]));
+  if (refusals.length === judgements.length) throw new Error(refusals[0]);
+  return judgements.map(({ outcome }) => outcome);
+}
+
+function sendBatch(
+  sender: Sender,
+  batch: Member[],
+  { settings, mapping }: SendingBatch,
+): Promise<Judged[]> {
+  const events = batch.map(({ event }) => event);
+  return run(
+    sender,
+    async (seen) => {
+      const results = await sender.destination.onBatch(events, {
+        ...settings,
+        subscription: mapping,
+      });
+      return outcomesOfBatch(results, batch.length, seen).map((one) => judged(one, seen));
     },
-  };
+    (outcome, seen) => batch.map(() => judged(togetherOf(outcome, batch.length), seen)),
+  );
+}
+
+/** Fields that cannot be made are the batch's own failure, which the library tells. */
+function memberOf({ transform }: Core, event: object, at: number, { mapping }: Given): Member {
+  try {
+    return { at, event, fields: transform(mapping.mapping, event) };
+  } catch {
+    return { at, event, fields: {} };
+  }
 }
 
 /**
@@ -110,16 +193,20 @@ async function forget(
   return { kind: 'sent' };
 }
 
+/** An outcome, and why the server refused the request. */
+type Judged = { outcome: ToolOutcome; refusal: string | undefined };
+
 /** Tells a refusal of the server as that, whatever the tool made of it. */
-function refusedFirst(outcome: ToolOutcome, { refusal }: Seen): ToolOutcome {
-  if (outcome.kind === 'sent' || refusal === undefined) return outcome;
-  throw new Error(refusal);
+function judged(outcome: ToolOutcome, { refusal }: Seen): Judged {
+  if (outcome.kind === 'sent' || refusal === undefined) return { outcome, refusal: undefined };
+  const refused = { kind: 'refused', status: null, reason: refusal, retry_after: null } as const;
+  return { outcome: refused, refusal };
 }
 
 /** The destination as data: functions fall away. */
 function describe({ authentication, audienceConfig, ...definition }: Definition): unknown {
   const { scheme, fields } = (authentication ?? {}) as { scheme?: string; fields?: object };
-  const actions = Object.entries(definition['actions'] as Record<string, Action>);
+  const actions = Object.entries(definition.actions);
   return {
     name: definition.name,
     slug: definition.slug,
@@ -149,4 +236,5 @@ type Action = {
   defaultSubscription?: string;
   syncMode?: { default?: string };
   fields: object;
+  performBatch?: unknown;
 };

@@ -101,7 +101,7 @@ export const http_description: ToolDescription = {
         'read as base64, any other one as text.',
       type: 'password',
     },
-    signature_header: {
+    sign_header: {
       label: 'Header of the signature',
       type: 'string',
       default: 'webhook-signature',

@@ -35,9 +35,11 @@ export function openHttpRequest(host_api: Omit<HostApi, 'signal'>): LoadedPlugin
   };
   return {
     capabilities: { methods: ['send'], jobs: [], scheduled_tasks: [] },
-    call: async (method, payload, signal): Promise<ToolOutcome> =>
-      // There is nothing to ask for but the request itself.
-      method === 'test' ? { kind: 'sent' } : send(payload as Sending, signal),
+    call: async (method, payload, signal): Promise<ToolOutcome> => {
+      if (method === 'send') return send(payload as Sending, signal);
+      // Nobody can be asked about settings, or for a deletion, but by a request of a mapping.
+      return { kind: method === 'test' ? 'sent' : 'skipped' };
+    },
     close: async () => {},
   };
 }

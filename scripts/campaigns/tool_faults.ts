@@ -1,0 +1,255 @@
+// Sends events by twenty tools to a receiver of ours, while API, workers, the processes of tools,
+// PostgreSQL and ClickHouse get kill -9, answers are lost, tools are out of order for seconds, and
+// one takes 750 requests a minute. Then compares what each tool took with the store: each event at
+// least once, twice only where an answer was lost or a process was killed in between, each person's
+// in order, and once by messageId. Prints what it found, the memory of the tools' processes, and
+// the seed. npm run tool_faults [-- --kills 100 --seed 7 --tools 20 --rate 20 --minutes 30].
+// --naive moves cursors as a queue does that acknowledges before it sends; it must lose events.
+import '../require_node.mjs';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import sql from 'sql-template-tag';
+import { openDeployment } from '../../test/chaos/deployment.ts';
+import { openRandom } from '../../test/chaos/random.ts';
+import { descendantsOf } from '../../test/processes/process_group.ts';
+import { until } from '../../test/processes/server_process.ts';
+import { anySeed, readOptions } from '../options.ts';
+import { openReceiver } from './tool_faults/receiver.ts';
+import type { Arrival } from './tool_faults/receiver.ts';
+
+type Stored = { uuid: string; distinct_id: string };
+type Tool = { id: number; paths: string[] };
+
+const options = readOptions({
+  kills: 100,
+  seed: anySeed(),
+  tools: 20,
+  rate: 20,
+  minutes: 30,
+  naive: false,
+});
+const victims = ['worker 1', 'worker 2', 'tool', 'api', 'PostgreSQL', 'ClickHouse'] as const;
+const persons = 40;
+const folder = mkdtempSync(join(tmpdir(), 'sluice-tool-faults-'));
+const random = openRandom(options.seed, 0);
+const receiver = await openReceiver(openRandom(options.seed, 1), '0');
+const kills: { victim: string; at: number }[] = [];
+const faults: string[] = [];
+let largest_bytes = 0;
+console.log(`${options.kills} kills, seed ${options.seed}; in ${folder}`);
+const deployment = await openDeployment(folder);
+try {
+  await deployment.up();
+  const tools = await installTools();
+  const sending = new AbortController();
+  const sent = keepSending(sending.signal);
+  while (kills.length < options.kills) {
+    await someRequests();
+    strike();
+    if (options.naive) await acknowledgeFirst();
+  }
+  sending.abort();
+  await deployment.up();
+  console.log(`${await sent} events sent, all struck; waiting for the rest`);
+  receiver.heal();
+  await compare(tools);
+} finally {
+  await deployment.close();
+  await receiver.close();
+}
+for (const fault of faults) console.log(`WRONG ${fault}`);
+console.log(`seed ${options.seed}: ${faults.length === 0 ? 'nothing wrong' : 'FAULTS, see above'}`);
+if (faults.length === 0) rmSync(folder, { recursive: true, force: true });
+process.exitCode = faults.length === 0 ? 0 : 1;
+
+/** Installs Webhook: one event a request, batches of ten, or both by two mappings. */
+async function installTools(): Promise<Tool[]> {
+  const ask = async (path: string, body: object) => {
+    const { status, body: answer } = await deployment.call('POST', path, body);
+    if (status !== 201) throw new Error(`${path}: ${status} ${JSON.stringify(answer)}`);
+    return Number(answer['id']);
+  };
+  const plugin = await ask('/api/organizations/@current/pipeline_destinations/', {
+    plugin_type: 'repository',
+    name: 'Webhook',
+  });
+  const tools: Tool[] = [];
+  for (let at = 0; at < options.tools; at += 1) {
+    const sizes = [[0], [10], [0, 10]][at % 3]!;
+    const paths = sizes.map((_, which) => (which === 0 ? `${at}` : `${at}b`));
+    const mappings = sizes.map((batch_size, which) => ({
+      name: paths[which],
+      partnerAction: 'send',
+      subscribe: 'type = "track"',
+      mapping: {
+        url: `${receiver.url}/${paths[which]}`,
+        method: 'POST',
+        data: { '@path': '$.' },
+        batch_size,
+      },
+    }));
+    const id = await ask('/api/projects/@current/plugin_configs/', {
+      plugin,
+      enabled: true,
+      config: { sharedSecret: 'secret', mappings: JSON.stringify(mappings) },
+      allowed_hosts: ['127.0.0.1'],
+    });
+    tools.push({ id, paths });
+  }
+  return tools;
+}
+
+/** Sends events of some persons, over and over; gives how many were accepted. */
+async function keepSending(signal: AbortSignal): Promise<number> {
+  let [accepted, last] = [0, 0];
+  while (!signal.aborted) {
+    const events = Array.from({ length: options.rate }, () => ({
+      uuid: randomUUID(),
+      event: 'sent',
+      distinct_id: `person-${(last += 1) % persons}`,
+      properties: { number: last },
+    }));
+    const path = '/api/projects/@current/events/';
+    const answer = await deployment.call('POST', path, { events }).catch(() => undefined);
+    if (answer?.status === 200) accepted += events.length;
+    await pause(1_000);
+  }
+  return accepted;
+}
+
+/** Waits until tools have received again, then a moment: a kill at rest strikes nothing. */
+async function someRequests(): Promise<void> {
+  const { requests } = receiver.counts;
+  const enough = () => receiver.counts.requests > requests + options.tools;
+  for (const until_ms = Date.now() + 60_000; !enough() && Date.now() < until_ms;) await pause(50);
+  await pause(random.next() * 1_000);
+}
+
+/** The processes of tools, below all workers. */
+function toolProcesses(): number[] {
+  return descendantsOf(process.pid).filter((pid) => {
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+      return words.includes('--max-semi-space-size') && words.includes('--permission');
+    } catch {
+      return false;
+    }
+  });
+}
+
+function measure(pids: number[]): void {
+  for (const pid of pids)
+    try {
+      const pages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]);
+      largest_bytes = Math.max(largest_bytes, pages * 4_096);
+    } catch {
+      // It has ended meanwhile.
+    }
+}
+
+function strike(): void {
+  const victim = random.one(victims);
+  const children = toolProcesses();
+  measure(children);
+  if (victim === 'tool') {
+    const [pid] = children;
+    if (pid === undefined) return;
+    process.kill(pid, 'SIGKILL');
+  } else if (!deployment.kill(victim)) return;
+  kills.push({ victim, at: Date.now() });
+  if (random.next() < 0.2) {
+    const path = String(random.between(0, options.tools - 1));
+    receiver.outage(path, random.between(5_000, 20_000));
+  }
+  if (kills.length % 10 === 0)
+    console.log(`${kills.length} kills, ${JSON.stringify(receiver.counts)}`);
+}
+
+async function acknowledgeFirst(): Promise<void> {
+  await deployment.db
+    .run(sql`UPDATE plugin_cursors SET inserted_at = begun_inserted_at,
+      event_uuid = begun_event_uuid WHERE begun_inserted_at IS NOT NULL`)
+    .catch(() => undefined);
+}
+
+async function compare(tools: Tool[]): Promise<void> {
+  const stored = await until('the store', 120_000, 500, () =>
+    deployment.clickhouse
+      .rows<Stored>({
+        query: `SELECT uuid, distinct_id FROM events WHERE event = 'sent' ORDER BY inserted_at, uuid`,
+      })
+      .catch(() => undefined),
+  );
+  const began = Date.now();
+  const paths = tools.flatMap((tool) => tool.paths);
+  const missing = () => paths.reduce((sum, path) => sum + stored.length - seenAt(path).size, 0);
+  for (; missing() > 0 && Date.now() - began < options.minutes * 60_000; await pause(1_000))
+    measure(toolProcesses());
+  let doubled = 0;
+  const order = new Map(stored.map(({ uuid }, at) => [uuid, at]));
+  const personOf = new Map(stored.map(({ uuid, distinct_id }) => [uuid, distinct_id]));
+  for (const path of paths) {
+    const arrivals = receiver.arrivals.get(path) ?? [];
+    const lost = stored.length - seenAt(path).size;
+    if (lost > 0) faults.push(`${path}: ${lost} of ${stored.length} events did not come`);
+    doubled += checkDoubles(path, arrivals);
+    checkOrder(path, arrivals, order, personOf);
+  }
+  const { count: told } = await until('the log', 60_000, 500, () =>
+    deployment.db
+      .row<{ count: number }>(
+        sql`SELECT count(*)::integer AS count FROM plugin_logs
+          WHERE message LIKE 'Sent the event % again at %'`,
+      )
+      .catch(() => undefined),
+  );
+  const by = Object.groupBy(kills, ({ victim }) => victim);
+  console.log(
+    `${stored.length} events at ${paths.length} mappings of ${tools.length} tools; kills ` +
+      `${JSON.stringify(Object.fromEntries(Object.entries(by).map(([name, all]) => [name, all!.length])))}; ` +
+      `receiver ${JSON.stringify(receiver.counts)}; ${doubled} came again, ${told} lines say so; ` +
+      `${missing()} missing; caught up ${Math.round((Date.now() - began) / 1_000)} s after the last ` +
+      `kill; largest process of tools ${Math.round(largest_bytes / 1_048_576)} MB`,
+  );
+}
+
+function seenAt(path: string): Set<string> {
+  return new Set((receiver.arrivals.get(path) ?? []).map(({ uuid }) => uuid));
+}
+
+/** An event comes again only after a lost answer, or a kill since it came. */
+function checkDoubles(path: string, arrivals: Arrival[]): number {
+  const before = new Map<string, Arrival>();
+  let doubled = 0;
+  for (const arrival of arrivals) {
+    const earlier = before.get(arrival.uuid);
+    before.set(arrival.uuid, arrival);
+    if (earlier === undefined) continue;
+    doubled += 1;
+    const isExplained =
+      earlier.is_lost || kills.some(({ at }) => at >= earlier.at - 1_000 && at <= arrival.at);
+    if (!isExplained) faults.push(`${path}: ${arrival.uuid} came again, and no answer was lost`);
+  }
+  return doubled;
+}
+
+/** Each person's events come for the first time in the order of the store. */
+function checkOrder(
+  path: string,
+  arrivals: Arrival[],
+  order: Map<string, number>,
+  personOf: Map<string, string>,
+): void {
+  const last = new Map<string, number>();
+  const seen = new Set<string>();
+  for (const { uuid } of arrivals) {
+    if (seen.has(uuid)) continue;
+    seen.add(uuid);
+    const [at, person] = [order.get(uuid)!, personOf.get(uuid)!];
+    if (at < (last.get(person) ?? -1)) faults.push(`${path}: ${uuid} of ${person} came too late`);
+    last.set(person, at);
+  }
+}

@@ -1,0 +1,84 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text as textOf } from 'node:stream/consumers';
+import { listenLocally } from '../../../test/servers/loopback.ts';
+import type { Random } from '../../../test/chaos/random.ts';
+
+/** The arrival of an event at a path; `is_lost`: it was taken, and the answer was not given. */
+export type Arrival = { uuid: string; at: number; is_lost: boolean };
+
+/** A receiver that takes notes of all, and fails as vendors do until it is told to be kind. */
+export type Receiver = {
+  url: string;
+  /** What was taken, by path, in order. */
+  arrivals: Map<string, Arrival[]>;
+  counts: { requests: number; lost: number; failed: number; limited: number };
+  /** Answers 503 at a path for so long. */
+  outage(path: string, milliseconds: number): void;
+  heal(): void;
+  close(): Promise<void>;
+};
+
+const limit_per_minute = 750;
+
+/** Opens the receiver; the path `limited` takes 750 requests a minute. */
+export async function openReceiver(random: Random, limited: string): Promise<Receiver> {
+  const arrivals = new Map<string, Arrival[]>();
+  const counts = { requests: 0, lost: 0, failed: 0, limited: 0 };
+  const down = new Map<string, number>();
+  let [minute, used, isKind] = [0, 0, false];
+  const isOverLimit = (path: string): boolean => {
+    if (path !== limited) return false;
+    const present = Math.floor(Date.now() / 60_000);
+    if (present !== minute) [minute, used] = [present, 0];
+    used += 1;
+    return used > limit_per_minute;
+  };
+  const answer = (response: ServerResponse, path: string, uuids: string[]): void => {
+    counts.requests += 1;
+    if (isOverLimit(path)) {
+      counts.limited += 1;
+      const seconds = 60 - (Math.floor(Date.now() / 1_000) % 60);
+      return void response.writeHead(429, { 'retry-after': String(seconds) }).end();
+    }
+    const chance = isKind ? 1 : random.next();
+    if ((down.get(path) ?? 0) > Date.now() || chance < 0.02) {
+      counts.failed += 1;
+      return void response.writeHead(503).end();
+    }
+    // Lost on the way there, or on the way back.
+    if (chance < 0.025) return void response.destroy();
+    const is_lost = chance < 0.035;
+    const own = arrivals.get(path) ?? [];
+    arrivals.set(path, own);
+    for (const uuid of uuids) own.push({ uuid, at: Date.now(), is_lost });
+    if (!is_lost) return void response.writeHead(200).end();
+    counts.lost += 1;
+    response.destroy();
+  };
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = JSON.parse(await textOf(request)) as
+      | { messageId: string }
+      | { messageId: string }[];
+    answer(
+      response,
+      request.url!.slice(1),
+      [body].flat().map(({ messageId }) => messageId),
+    );
+  };
+  const server = createServer(
+    (request, response) => void serve(request, response).catch(() => response.destroy()),
+  );
+  const { port, close } = await listenLocally(server);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    arrivals,
+    counts,
+    outage: (path, milliseconds) => void down.set(path, Date.now() + milliseconds),
+    heal: () => {
+      isKind = true;
+      down.clear();
+    },
+    close,
+  };
+}

@@ -1,0 +1,127 @@
+import { mappingName } from '../../tools/mappings.ts';
+import type { LoadedTool } from '../loaded_tool.ts';
+import type { PluginEvent } from '../read_events.ts';
+import type { Item, Lane } from './lanes.ts';
+import { lineOf, ofEvent, personsOf } from './waiting_room.ts';
+import type { Waiting } from './waiting.ts';
+
+/** A turn of a tool: the new events, those that wait and are due, and failures in a row so far. */
+export type TurnWork = {
+  events: PluginEvent[];
+  /** The events of rows that are due, by uuid. */
+  waiting: Map<string, PluginEvent>;
+  due: Waiting[][];
+  failures: number;
+};
+
+const due_lines_max = 200;
+const due_rows_max = 400;
+const per_line_max = 20;
+
+/** The lines whose first event is due, the longest due first, each cut to what one turn may send. */
+export function dueLines(tool: LoadedTool): Waiting[][] {
+  const lines = tool.room.lines(personsOf([]));
+  const now = performance.now();
+  const dueAt = ([first]: Waiting[]) => first!.due_at ?? now;
+  const due = [...lines.values()]
+    .filter((line) => dueAt(line) <= now)
+    .toSorted((one, other) => dueAt(one) - dueAt(other))
+    .slice(0, due_lines_max);
+  const each = Math.max(Math.floor(due_rows_max / Math.max(due.length, 1)), 1);
+  return due.map((line) => line.slice(0, Math.min(each, per_line_max)));
+}
+
+/**
+ * Plans a turn. New events of persons who wait go to the end of their lines, as far as there is
+ * room. An event whose row has nothing stored any more was erased: the row goes.
+ */
+export function planTurn(tool: LoadedTool, work: TurnWork): Lane[] {
+  const { events, failures } = work;
+  tool.recall(events);
+  const persons = personsOf(events);
+  const lines = tool.room.lines(persons);
+  const fresh = new Map<string, Lane>();
+  for (const event of events)
+    for (const mapping of tool.mappings) {
+      const name = mappingName(mapping);
+      if (tool.isDone(event, name)) continue;
+      if (!tool.wants(event, mapping)) {
+        tool.setDone(event, name, 'not sent');
+        continue;
+      }
+      const line = lineOf(name, persons, ofEvent(event));
+      if (lines.has(line)) parkBehind(tool, event, name);
+      else addTo(fresh, line, name, newItem(tool, event, name, failures));
+    }
+  const lanes = [...dueLanes(tool, work), ...fresh.values()];
+  return turned(lanes, failures);
+}
+
+/** Whoever failed first does not come first again: a few bad events must not pass for an outage. */
+function turned(lanes: Lane[], failures: number): Lane[] {
+  const first = lanes.length === 0 ? 0 : (failures * misses_max) % lanes.length;
+  return [...lanes.slice(first), ...lanes.slice(0, first)];
+}
+
+/** So many failed requests in a row, each of other persons, are an outage. */
+export const misses_max = 3;
+
+function addTo(lanes: Map<string, Lane>, line: string, mapping: string, item: Item): void {
+  const lane = lanes.get(line);
+  if (lane === undefined) lanes.set(line, { mapping, items: [item] });
+  else lane.items.push(item);
+}
+
+function newItem(tool: LoadedTool, event: PluginEvent, name: string, failures: number): Item {
+  const together_max = togetherMax(tool, name, failures);
+  const is_again = tool.mayHaveBeenSent(event, name);
+  return { event, row: undefined, tries: 0, together_max, limited: 0, is_again };
+}
+
+/** The largest batch after so many failures: a quarter with each. */
+export function togetherMax(tool: LoadedTool, name: string, failures: number): number {
+  const size = tool.batching.get(name)?.size ?? 1;
+  return Math.max(Math.ceil(size / 4 ** Math.min(failures, 5)), 1);
+}
+
+function dueLanes(tool: LoadedTool, { due, waiting }: TurnWork): Lane[] {
+  return due.flatMap((line): Lane[] => {
+    const items = line.flatMap((row): Item[] => {
+      const event = waiting.get(row.event_uuid);
+      const { mapping, tries, is_lost: is_again } = row;
+      const isWanted = tool.mappings.some((one) => mappingName(one) === mapping);
+      if (event === undefined || !isWanted) {
+        tool.room.remove(row);
+        return [];
+      }
+      const together_max = togetherMax(tool, mapping, tries);
+      return [{ event, row, tries, together_max, limited: 0, is_again }];
+    });
+    const [first, ...rest] = items;
+    return first === undefined ? [] : [{ mapping: line[0]!.mapping, items: [first, ...rest] }];
+  });
+}
+
+/** Keeps an event behind the earlier ones of its person, if there is room. */
+export function parkBehind(tool: LoadedTool, event: PluginEvent, mapping: string): boolean {
+  const isKept = tool.room.has({ mapping, event_uuid: event.uuid });
+  if (!isKept && tool.room.room <= 0) return false;
+  if (!isKept) tool.room.keep(waitingOf(event, mapping));
+  tool.setDone(event, mapping, 'not sent');
+  return true;
+}
+
+/** A row for an event that waits for an earlier one. */
+export function waitingOf(event: PluginEvent, mapping: string): Waiting {
+  return {
+    ...ofEvent(event),
+    mapping,
+    event_uuid: event.uuid,
+    inserted_at: event.inserted_at,
+    tries: 0,
+    tried_at: null,
+    due_at: null,
+    is_lost: false,
+    reason: '',
+  };
+}

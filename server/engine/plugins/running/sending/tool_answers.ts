@@ -1,0 +1,62 @@
+import { PluginCallError } from '../../sandbox/fault.ts';
+import type { ToolOutcome } from '../../sandbox/tool_outcome.ts';
+import type { Pace } from './pace.ts';
+
+type Failed = Extract<ToolOutcome, { reason: string }>;
+
+const retry_seconds_max = 86_400;
+/** Failures before anything was sent. */
+const unsent = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT/;
+
+/** The answers of one request for so many events; the pace learns from them. */
+export async function answersOf(
+  count: number,
+  pace: Pace,
+  signal: AbortSignal,
+  call: () => Promise<unknown>,
+): Promise<ToolOutcome[]> {
+  const began_at = pace.begin();
+  const outcomes = await outcomesOf(count, signal, call);
+  const limited = outcomes.find((one): one is Failed => 'status' in one && one.status === 429);
+  if (limited !== undefined) pace.limited(began_at, retrySecondsOf(limited, Date.now()));
+  else if (outcomes.some(isAnswer)) pace.taken(began_at);
+  return outcomes;
+}
+
+/** As the tool's own answer: what its process said or failed to say. */
+async function outcomesOf(
+  count: number,
+  signal: AbortSignal,
+  call: () => Promise<unknown>,
+): Promise<ToolOutcome[]> {
+  try {
+    return (await call()) as ToolOutcome[];
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof PluginCallError)) throw error;
+    const isPassing = error.is_retry || error.code === 'timeout' || error.code === 'memory';
+    const kind = isPassing ? 'retry' : 'refused';
+    const outcome: ToolOutcome = { kind, status: null, reason: error.message, retry_after: null };
+    return Array.from({ length: count }, () => ({ ...outcome, together: count }));
+  }
+}
+
+/** True if the tool has shown that it works, by an answer other than a failure of its own. */
+export function isAnswer(outcome: ToolOutcome): boolean {
+  return outcome.kind === 'sent' || (outcome.kind === 'refused' && outcome.status !== null);
+}
+
+/** True if the event may have arrived although no answer came. */
+export function isLost(outcome: ToolOutcome): boolean {
+  return outcome.kind === 'retry' && outcome.status === null && !unsent.test(outcome.reason);
+}
+
+/** Reads a Retry-After: seconds, or a date. */
+export function retrySecondsOf({ retry_after }: Failed, now_ms: number): number | undefined {
+  if (retry_after === null) return undefined;
+  const text = retry_after.trim();
+  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - now_ms) / 1_000;
+  return Number.isFinite(seconds)
+    ? Math.min(Math.max(Math.ceil(seconds), 1), retry_seconds_max)
+    : undefined;
+}

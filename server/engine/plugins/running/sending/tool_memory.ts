@@ -1,0 +1,53 @@
+import sql from 'sql-template-tag';
+import type { Database } from '../../../../platform/postgres/database.ts';
+import { LeaseLostError, isHeld } from '../leases.ts';
+import type { Lease, Position } from '../leases.ts';
+import { milliseconds, onOurClock, secondsFromNow } from './waiting.ts';
+import { openWaitingRoom } from './waiting_room.ts';
+import type { WaitingRoom } from './waiting_room.ts';
+
+/**
+ * The knowledge about a tool that outlives its worker: the events that wait, the pace (requests a
+ * second), how far sending had begun, and when the tool last took an event (`performance.now()`).
+ */
+export type ToolMemory = {
+  room: WaitingRoom;
+  pace: number | null;
+  begun: Position | null;
+  taken_at: number | null;
+};
+
+/** Reads what is known about the tool of a config. */
+export async function readMemory(db: Database, config_id: number): Promise<ToolMemory> {
+  const row = await db.row<Omit<ToolMemory, 'room'>>(sql`
+    SELECT pace, ${milliseconds(sql`taken_at`)} AS taken_at,
+      CASE WHEN begun_inserted_at IS NOT NULL THEN json_build_object('inserted_at',
+        wire_instant(begun_inserted_at), 'event_uuid', begun_event_uuid) END AS begun
+    FROM plugin_cursors WHERE plugin_config_id = ${config_id}`);
+  if (row === undefined) throw new LeaseLostError();
+  const taken_at = onOurClock(row.taken_at);
+  return { ...row, taken_at, room: await openWaitingRoom(db, config_id) };
+}
+
+/**
+ * Stores what has changed, with the place of the cursor: all of it or nothing. Throws
+ * LeaseLostError.
+ */
+export async function saveMemory(
+  db: Database,
+  lease: Lease,
+  { room, pace, begun, taken_at }: ToolMemory,
+  position: Position,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const saved = await tx.run(sql`
+      UPDATE plugin_cursors SET inserted_at = ${position.inserted_at},
+        event_uuid = ${position.event_uuid}, pace = ${pace}::real,
+        begun_inserted_at = ${begun?.inserted_at ?? null},
+        begun_event_uuid = ${begun?.event_uuid ?? null},
+        taken_at = now() + make_interval(secs => ${secondsFromNow(taken_at)}::float8)
+      WHERE ${isHeld(lease)}`);
+    if (saved === 0) throw new LeaseLostError();
+    await room.save(tx, lease);
+  });
+}

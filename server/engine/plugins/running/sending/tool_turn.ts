@@ -1,0 +1,183 @@
+import { retrySeconds } from '../failures.ts';
+import { HoldError } from '../hold.ts';
+import type { ToolOutcome } from '../../sandbox/tool_outcome.ts';
+import type { Delivery } from '../delivery.ts';
+import type { LoadedTool } from '../loaded_tool.ts';
+import { ToolRetryError } from '../tool_retry.ts';
+import { recordAttempts } from '../tool_attempts.ts';
+import type { ToolAttempt } from '../tool_attempts.ts';
+import type { Item, Lane, Lanes } from './lanes.ts';
+import { misses_max, parkBehind, waitingOf } from './plan_turn.ts';
+import { isAnswer, isLost, retrySecondsOf } from './tool_answers.ts';
+import type { Waiting } from './waiting.ts';
+
+type Failed = Extract<ToolOutcome, { reason: string }>;
+
+/** A mapping in a turn. */
+type AtMapping = {
+  /** Requests that failed since the last one that did not. */
+  misses: number;
+  works: boolean;
+  /** The last failure. */
+  last: Failed | undefined;
+  /** New events that failed, while nothing shows yet whether the tool works. */
+  undecided: { lane: Lane; outcome: Failed }[];
+};
+
+/** A turn of a tool: it takes the outcomes, and says how the turn ends. */
+export type ToolTurn = {
+  /** Takes the outcomes of a request, one for the first event of each lane. */
+  take(lanes: Lane[], outcomes: ToolOutcome[]): Promise<void>;
+  /** True where nothing further is to be sent: the tool is out of order. */
+  isHalted(): boolean;
+  /** True as soon as the tool has taken something in this turn. */
+  works(): boolean;
+  /** The failure after which the cursor waits; undefined: there is none. */
+  failure(): Error | undefined;
+  /** True if failed events wait for room. */
+  isFull(): boolean;
+};
+
+/** Tries before an event is set aside: hours. It holds back its own person alone. */
+const tries_max = 12;
+/** Tries while there is no room: then it holds back all. */
+const tries_max_full = 5;
+const limited_max = 3;
+
+/**
+ * Opens a turn. An event that fails while the tool takes others waits, and with it the later ones
+ * of its person. While the tool takes nothing, nobody knows whose fault it is: nothing is decided,
+ * and after three failures in a row the turn is over.
+ */
+export function openToolTurn(delivery: Delivery, lanes: Lanes): ToolTurn {
+  const tool = delivery.plugin.tool!;
+  const mappings = new Map<string, AtMapping>();
+  const atOf = (mapping: string): AtMapping => {
+    const at = mappings.get(mapping) ?? { misses: 0, works: false, last: undefined, undecided: [] };
+    mappings.set(mapping, at);
+    return at;
+  };
+  const ended = (lane: Lane, where: 'front' | 'end'): void => {
+    if (where === 'front') return lanes.back(lane, 'front');
+    const [{ row, event }, next, ...rest] = lane.items;
+    if (row === undefined) tool.setDone(event, lane.mapping, 'sent');
+    else tool.room.remove(row);
+    if (next !== undefined) lanes.back({ ...lane, items: [next, ...rest] }, 'end');
+  };
+  const failed = (lane: Lane, outcome: Failed): void => {
+    const [item] = lane.items;
+    const { row, event } = item;
+    const at = atOf(lane.mapping);
+    at.last = outcome;
+    if (row !== undefined) return tool.room.keep(tried(delivery, item, row, outcome));
+    if (isLost(outcome)) tool.setLost(event, lane.mapping);
+    at.undecided.push({ lane, outcome });
+  };
+  const settle = (at: AtMapping): void => {
+    if (at.works) at.undecided = at.undecided.filter((one) => !park(delivery, one));
+  };
+  return {
+    take: async (taken, outcomes) => {
+      const { mapping } = taken[0]!;
+      const at = atOf(mapping);
+      if (outcomes.some(isAnswer)) {
+        [at.works, at.misses, tool.taken_at] = [true, 0, performance.now()];
+      } else if (outcomes.some(isMiss)) at.misses += 1;
+      const ends = taken.map((lane, which) => endOf(tool, lane.items[0], outcomes[which]!));
+      const attempts = taken.map(({ items: [item] }, which): ToolAttempt => {
+        const { event, tries, is_again } = item;
+        const end = ends[which]!;
+        const next = end === 'failed' || end === 'at once' ? 'again' : end;
+        return { event, mapping, outcome: outcomes[which]!, tries: tries + 1, next, is_again };
+      });
+      await recordAttempts(delivery, attempts);
+      for (const [which, lane] of taken.entries())
+        if (ends[which] === 'failed') failed(lane, outcomes[which] as Failed);
+        else ended(lane, ends[which] === 'at once' ? 'front' : 'end');
+      settle(at);
+    },
+    isHalted: () => [...mappings.values()].some(({ misses }) => misses >= misses_max),
+    works: () => [...mappings.values()].some(({ works }) => works),
+    failure: () => {
+      // What has shown itself to work can take what still failed later.
+      for (const at of mappings.values()) settle(at);
+      const isDown = ({ misses, works, undecided }: AtMapping) =>
+        misses >= misses_max || (undecided.length > 0 && !works);
+      const down = [...mappings.values()].findLast(isDown);
+      return down?.last && laterError(down.last, delivery.running.clock.now());
+    },
+    isFull: () => [...mappings.values()].some(({ undecided }) => undecided.length > 0),
+  };
+}
+
+/** The end of an event at a request: `at once` it goes out again. */
+type End = 'done' | 'set aside' | 'failed' | 'at once';
+
+function endOf(tool: LoadedTool, item: Item, outcome: ToolOutcome): End {
+  if (!('reason' in outcome)) return 'done';
+  if (outcome.kind === 'refused') {
+    const { together = 1 } = outcome;
+    if (together === 1) return 'set aside';
+    // One of them may be the reason: the others go on without it.
+    item.together_max = Math.ceil(together / 4);
+    return 'at once';
+  }
+  if (outcome.status === 429) {
+    // A wrong pace is no fault of the event.
+    item.limited += 1;
+    return item.limited < limited_max ? 'at once' : 'failed';
+  }
+  return isGivenUp(tool, item) ? 'set aside' : 'failed';
+}
+
+/** True if the tool has taken others since the last try, and tries enough were made. */
+function isGivenUp({ room, taken_at }: LoadedTool, { row, tries }: Item): boolean {
+  const isEnough = tries + 1 >= (room.room > 0 ? tries_max : tries_max_full);
+  return row !== undefined && isEnough && (taken_at ?? 0) > (row.tried_at ?? 0);
+}
+
+function isMiss(outcome: ToolOutcome): boolean {
+  return 'reason' in outcome && outcome.kind !== 'refused' && outcome.status !== 429;
+}
+
+/** Keeps an event that failed, and the later ones of its person; false: there is no room. */
+function park(delivery: Delivery, { lane, outcome }: AtMapping['undecided'][number]): boolean {
+  const tool = delivery.plugin.tool!;
+  const [first, ...rest] = lane.items;
+  if (!parkBehind(tool, first.event, lane.mapping)) return false;
+  tool.room.keep(tried(delivery, first, waitingOf(first.event, lane.mapping), outcome));
+  for (const { event } of rest) if (!parkBehind(tool, event, lane.mapping)) break;
+  return true;
+}
+
+/** The row after a try that failed. */
+function tried(
+  { log, running: { retry_seconds, clock } }: Delivery,
+  { tries, is_again }: Item,
+  row: Waiting,
+  outcome: Failed,
+): Waiting {
+  const tried_at = performance.now();
+  // Those that failed together do not all come together again.
+  const spread = 0.8 + 0.4 * Math.random();
+  const seconds =
+    retrySecondsOf(outcome, clock.now()) ?? spread * retrySeconds(retry_seconds, tries + 1);
+  return Object.assign(row, {
+    tries: tries + 1,
+    tried_at,
+    due_at: tried_at + seconds * 1_000,
+    is_lost: is_again || isLost(outcome),
+    reason: log.mask(outcome.reason),
+  });
+}
+
+/** The error that lets the events wait. */
+function laterError(outcome: Failed, now_ms: number): Error {
+  const { kind, reason } = outcome;
+  return kind === 'denied'
+    ? new HoldError(
+        `The tool does not accept the settings: ${reason} Check the keys in the settings. Until ` +
+          'then events wait, and none is lost.',
+      )
+    : new ToolRetryError(reason, retrySecondsOf(outcome, now_ms));
+}

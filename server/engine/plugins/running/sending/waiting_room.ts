@@ -1,0 +1,72 @@
+import type { Database, Queryable } from '../../../../platform/postgres/database.ts';
+import type { Lease } from '../leases.ts';
+import type { PluginEvent } from '../read_events.ts';
+import { openPersons } from './persons.ts';
+import type { OfPerson, Persons } from './persons.ts';
+import { listWaiting, saveWaiting, waiting_max } from './waiting.ts';
+import type { Waiting } from './waiting.ts';
+
+/** An event at a mapping. */
+type Place = Pick<Waiting, 'mapping' | 'event_uuid'>;
+
+/** The events that wait at one config, as its worker has them; `save` stores what has changed. */
+export type WaitingRoom = {
+  /** Number of events that it can still take. */
+  readonly room: number;
+  /** The lines of those who wait, by mapping and person; `persons` knows all of them. */
+  lines(persons: Persons): Map<string, Waiting[]>;
+  has(place: Place): boolean;
+  /** Adds a row, or takes its new state. */
+  keep(row: Waiting): void;
+  remove(row: Waiting): void;
+  save(tx: Queryable, lease: Lease): Promise<void>;
+};
+
+/** Reads the events that wait. */
+export async function openWaitingRoom(db: Database, config_id: number): Promise<WaitingRoom> {
+  const keyOf = ({ mapping, event_uuid }: Place) => `${event_uuid} ${mapping}`;
+  const rows = new Map((await listWaiting(db, config_id)).map((row) => [keyOf(row), row]));
+  const kept = new Map<string, Waiting>();
+  const gone = new Map<string, Waiting>();
+  return {
+    get room() {
+      return waiting_max - rows.size;
+    },
+    lines: (persons) => {
+      for (const row of rows.values()) persons.join(row);
+      return Map.groupBy(rows.values(), (row) => lineOf(row.mapping, persons, row));
+    },
+    has: (place) => rows.has(keyOf(place)),
+    keep: (row) => {
+      rows.set(keyOf(row), row);
+      kept.set(keyOf(row), row);
+    },
+    remove: (row) => {
+      rows.delete(keyOf(row));
+      kept.delete(keyOf(row));
+      gone.set(keyOf(row), row);
+    },
+    save: async (tx, lease) => {
+      await saveWaiting(tx, lease, [...kept.values()], [...gone.values()]);
+      kept.clear();
+      gone.clear();
+    },
+  };
+}
+
+/** The line in which an event stands: its mapping and its person. */
+export function lineOf(mapping: string, persons: Persons, event: OfPerson): string {
+  return `${persons.of(event)} ${mapping}`;
+}
+
+/** Persons with those of the events in the table. */
+export function personsOf(events: PluginEvent[]): Persons {
+  const persons = openPersons();
+  for (const event of events) persons.join(ofEvent(event));
+  return persons;
+}
+
+/** The two ids of an event's person. */
+export function ofEvent({ distinct_id, person }: PluginEvent): OfPerson {
+  return { distinct_id, person_id: person.id };
+}

@@ -1,0 +1,48 @@
+import type { ToolOutcome } from '../tool_outcome.ts';
+import { outcomeOfMember } from './outcome.ts';
+import type { Seen } from './way_out.ts';
+
+/** The bounds of a batch, as they are read from a mapping: events, bytes, and shared fields. */
+export type Bounds = { size: number; bytes: number; keys: string[] };
+
+/** An event of a batch: its place in the call, and its fields as the mapping makes them. */
+export type Member = { at: number; event: object; fields: Record<string, unknown> };
+
+/** Parts events into batches: each of events that share the keys, within the bounds. */
+export function batchesOf(members: Member[], { size, bytes, keys }: Bounds): Member[][] {
+  const groups = Map.groupBy(members, ({ fields }) =>
+    JSON.stringify(keys.map((key) => fields[key])),
+  );
+  return [...groups.values()].flatMap((group) => {
+    const batches: Member[][] = [];
+    let [batch, length]: [Member[], number] = [[], 0];
+    for (const member of group) {
+      const own = Buffer.byteLength(JSON.stringify(member.fields));
+      if (batch.length === 0 || batch.length >= size || length + own > bytes) {
+        batches.push((batch = []));
+        length = 0;
+      }
+      batch.push(member);
+      length += own;
+    }
+    return batches;
+  });
+}
+
+/**
+ * Judges the results of a batch of so many events. If all were refused for one reason, nobody knows
+ * which of them is the reason: the answer is for all together.
+ */
+export function outcomesOfBatch(results: unknown, count: number, seen: Seen): ToolOutcome[] {
+  const [first] = (Array.isArray(results) ? results : []) as Record<string, unknown>[];
+  const listed = first?.['multistatus'];
+  const list = (Array.isArray(listed) ? listed : []) as (Record<string, unknown> | undefined)[];
+  const outcomes = Array.from({ length: count }, (_, at) => outcomeOfMember(list[at], seen));
+  const reasons = new Set(outcomes.map((one) => ('reason' in one ? one.reason : undefined)));
+  return reasons.size === 1 ? outcomes.map((one) => togetherOf(one, count)) : outcomes;
+}
+
+/** The outcome as one of so many events. */
+export function togetherOf(outcome: ToolOutcome, together: number): ToolOutcome {
+  return 'reason' in outcome ? { ...outcome, together } : outcome;
+}
