@@ -30,7 +30,10 @@ async function outcomesOf(
   call: () => Promise<unknown>,
 ): Promise<ToolOutcome[]> {
   try {
-    return (await call()) as ToolOutcome[];
+    const outcomes = (await call()) as ToolOutcome[];
+    return outcomes.map(({ exchanges_at, ...one }) =>
+      exchanges_at === undefined ? one : { ...one, exchanges: outcomes[exchanges_at]!.exchanges! },
+    );
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof PluginCallError)) throw error;

@@ -1,6 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createRequire } from 'node:module';
 import { Socket } from 'node:net';
+import type { ToolExchange } from '../tool_outcome.ts';
+import { bodyOf, headerFieldsOf, noteRequest } from './exchanges.ts';
 
 /** An answer of the server to a request: of the other side, or why there is none. */
 type Answer =
@@ -16,6 +18,8 @@ export type Seen = {
   text: string;
   /** The server refused a request, and why. */
   refusal: string | undefined;
+  /** The requests and their answers. */
+  exchanges: ToolExchange[];
 };
 
 /** The only way out of the process: requests that the server makes. */
@@ -65,9 +69,16 @@ export function openWayOut(
   const fetchBytes = async (sent: SentRequest) => {
     const seen = calls.getStore();
     if (seen === undefined) throw new Error('A tool may send nothing outside of a call.');
-    const answer = await ask(seen, requestOf(sent));
-    if ('error' in answer) throw noAnswer(seen, answer.error);
+    const request = requestOf(sent);
+    const noted = noteRequest(seen.exchanges, { ...request, body: sent.body });
+    const answer = await ask(seen, request);
+    if ('error' in answer) {
+      noted.error = answer.error.message;
+      throw noAnswer(seen, answer.error);
+    }
     const body = Buffer.from(answer.body, 'base64');
+    const { status, headers } = answer;
+    noted.answer = { status, header_fields: headerFieldsOf(headers), body: bodyOf(body) };
     seen.status = answer.status;
     seen.text = body.subarray(0, text_length_max).toString('utf8');
     seen.retry_after = answer.headers.find(([name]) => /^retry-after$/i.test(name))?.[1];
@@ -76,7 +87,14 @@ export function openWayOut(
   return {
     during: (instance, work) =>
       calls.run(
-        { instance, status: undefined, retry_after: undefined, text: '', refusal: undefined },
+        {
+          instance,
+          status: undefined,
+          retry_after: undefined,
+          text: '',
+          refusal: undefined,
+          exchanges: [],
+        },
         work,
       ),
     seen: () => calls.getStore(),
