@@ -40,7 +40,8 @@ export function listSends(
     // An insert without an answer was repeated: its rows stand there twice.
     query: `SELECT DISTINCT event_uuid, plugin_config_id, ${columns} FROM tool_sends
       WHERE team_id = {team_id:Int64}
-      AND toUnixTimestamp64Micro(event_inserted_at) IN {places:Array(Int64)}
+      AND event_inserted_at IN (
+        SELECT fromUnixTimestamp64Micro(arrayJoin({places:Array(Int64)}), 'UTC'))
       AND event_inserted_at >= fromUnixTimestamp64Micro({first:Int64}, 'UTC')
       AND event_inserted_at <= fromUnixTimestamp64Micro({last:Int64}, 'UTC')
       AND event_uuid IN {uuids:Array(UUID)}
