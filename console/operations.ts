@@ -43,9 +43,10 @@ import type { OauthApplication, OauthApplicationCreate, OauthApplicationPatch } 
 import type { Organization, OrganizationCreate, OrganizationPatch } from '../server/api/organizations/schema.ts';
 import type { CreateOptions, NewPasskey, Passkey, PasskeyCreate, PasskeyPatch, PasskeyPut, PasskeySignIn, ShowOptions } from '../server/api/passkeys/schema.ts';
 import type { ImportedPlan, PlanImport, PlannedEvent, PlannedEventCreate, PlannedEventPatch } from '../server/api/planned_events/schema.ts';
+import type { DeliveryMetrics, DeliveryMetricsQuery, Discarded, NewReplay, PluginDelivery, PluginSends, Replay, SendsQuery, SetAsideEvent, SetAsideFilterBody, SetAsideQuery, SetAsideRecord } from '../server/api/plugin_configs/deliveries/schema.ts';
 import type { OauthConnect, OauthDisconnect, PluginOauth } from '../server/api/plugin_configs/oauth/schema.ts';
 import type { MappingPreviewBody, MappingPreviews } from '../server/api/plugin_configs/preview/schema.ts';
-import type { PluginConfig, PluginConfigCreate, PluginConfigPatch, PluginDelivery, PluginJob, PluginJobStart, PluginLogEntry, PluginLogQuery, PluginMetric, SetAsideEvent } from '../server/api/plugin_configs/schema.ts';
+import type { PluginConfig, PluginConfigCreate, PluginConfigPatch, PluginJob, PluginJobStart, PluginLogEntry, PluginLogQuery, PluginMetric } from '../server/api/plugin_configs/schema.ts';
 import type { PluginTryOut, PluginTryOutResult } from '../server/api/plugin_configs/try_out/schema.ts';
 import type { CatalogueItem, CatalogueQuery, Plugin, PluginWithDifferences, PluginWithSource } from '../server/api/plugins/schema.ts';
 import type { Project, ProjectCreate, ProjectPatch, ProjectPut } from '../server/api/projects/schema.ts';
@@ -238,10 +239,15 @@ export type Operations = {
   'GET /api/projects/:project_id/plugin_configs/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof PluginConfig>>];
   'GET /api/projects/:project_id/plugin_configs/:id/': [undefined, undefined, Static<typeof PluginConfig>];
   'GET /api/projects/:project_id/plugin_configs/:id/delivery/': [undefined, undefined, Static<typeof PluginDelivery>];
+  'GET /api/projects/:project_id/plugin_configs/:id/delivery/metrics/': [Static<typeof DeliveryMetricsQuery>, undefined, Static<typeof DeliveryMetrics>];
   'GET /api/projects/:project_id/plugin_configs/:id/logs/': [Static<typeof PluginLogQuery>, undefined, Listed<Static<typeof PluginLogEntry>>];
   'GET /api/projects/:project_id/plugin_configs/:id/metrics/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof PluginMetric>>];
   'GET /api/projects/:project_id/plugin_configs/:id/oauth/': [undefined, undefined, Static<typeof PluginOauth>];
-  'GET /api/projects/:project_id/plugin_configs/:id/set_aside/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof SetAsideEvent>>];
+  'GET /api/projects/:project_id/plugin_configs/:id/replays/': [{ limit?: number; offset?: number }, undefined, Listed<Static<typeof Replay>>];
+  'GET /api/projects/:project_id/plugin_configs/:id/replays/:replay_id/': [undefined, undefined, Static<typeof Replay>];
+  'GET /api/projects/:project_id/plugin_configs/:id/sends/': [Static<typeof SendsQuery>, undefined, Static<typeof PluginSends>];
+  'GET /api/projects/:project_id/plugin_configs/:id/set_aside/': [Static<typeof SetAsideQuery>, undefined, Listed<Static<typeof SetAsideEvent>>];
+  'GET /api/projects/:project_id/plugin_configs/:id/set_aside/:set_aside_id/': [undefined, undefined, Static<typeof SetAsideRecord>];
   'GET /api/projects/:project_id/query/language/': [undefined, undefined, Static<typeof QueryLanguage>];
   'GET /api/projects/:project_id/refused_events/': [Static<typeof RefusedEventsQuery>, undefined, Listed<Static<typeof RefusedEvent>>];
   'GET /api/projects/:project_id/refused_events/:id/': [undefined, undefined, Static<typeof RefusedEventContent>];
@@ -391,6 +397,9 @@ export type Operations = {
   'POST /api/projects/:project_id/plugin_configs/:id/jobs/': [{ validate_only?: boolean }, Static<typeof PluginJobStart>, Static<typeof PluginJob>];
   'POST /api/projects/:project_id/plugin_configs/:id/oauth/connect/': [{ validate_only?: boolean }, undefined, Static<typeof OauthConnect>];
   'POST /api/projects/:project_id/plugin_configs/:id/oauth/disconnect/': [{ validate_only?: boolean }, undefined, Static<typeof OauthDisconnect>];
+  'POST /api/projects/:project_id/plugin_configs/:id/replays/': [{ validate_only?: boolean }, Static<typeof NewReplay>, Static<typeof Replay>];
+  'POST /api/projects/:project_id/plugin_configs/:id/replays/:replay_id/cancel/': [{ validate_only?: boolean }, undefined, Static<typeof Replay>];
+  'POST /api/projects/:project_id/plugin_configs/:id/set_aside/discard/': [{ validate_only?: boolean }, Static<typeof SetAsideFilterBody>, Static<typeof Discarded>];
   'POST /api/projects/:project_id/plugin_configs/preview/': [{ validate_only?: boolean }, Static<typeof MappingPreviewBody>, Static<typeof MappingPreviews>];
   'POST /api/projects/:project_id/plugin_configs/try_out/': [{ validate_only?: boolean }, Static<typeof PluginTryOut>, Static<typeof PluginTryOutResult>];
   'POST /api/projects/:project_id/query/validate/': [{ validate_only?: boolean }, Static<typeof QueryToValidate>, Static<typeof QueryValidation>];
