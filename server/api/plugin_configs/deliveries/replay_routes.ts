@@ -55,22 +55,23 @@ function startRoute(app: FastifyInstance, deps: Deps): void {
         response: { 200: Replay },
       },
     },
-    async (request, reply) => {
-      const config = await getConfig(deps.db, request);
-      const sent = body(request, NewReplay);
-      const wanted = await wantedOf(deps, request, config, sent);
-      if (sent.dry_run === true) return dryRunOf(wanted);
-      return write(request, reply, 200, async (tx, record) => {
-        const locked = await getLockedConfig(tx, request);
-        if ((await countOpenReplays(tx, locked.id)) >= open_max)
+    (request, reply) =>
+      write(request, reply, 200, async (tx, record) => {
+        const config = await getLockedConfig(tx, request);
+        const sent = body(request, NewReplay);
+        const wanted = await wantedOf(deps, request, config, sent);
+        if (sent.dry_run === true) {
+          record('nothing');
+          return dryRunOf(wanted);
+        }
+        if ((await countOpenReplays(tx, config.id)) >= open_max)
           throw conflict(
             `The plugin has ${open_max} of these in progress: cancel one, or wait for its end.`,
           );
         await insertReplay(tx, wanted);
-        record(entryOf('replay_started', locked, { id: wanted.id, ...sent, total: wanted.total }));
-        return findReplay(tx, locked.id, wanted.id);
-      });
-    },
+        record(entryOf('replay_started', config, { id: wanted.id, ...sent, total: wanted.total }));
+        return findReplay(tx, config.id, wanted.id);
+      }),
   );
 }
 
