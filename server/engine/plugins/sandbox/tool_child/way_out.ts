@@ -19,6 +19,8 @@ type Answer = {
 /** The other side, as one call of a tool has seen it. */
 export type Seen = {
   instance: number;
+  /** It has asked somebody for something. */
+  has_asked: boolean;
   /** The last answer. */
   status: number | undefined;
   retry_after: string | undefined;
@@ -65,6 +67,7 @@ export function openWayOut(
   };
   const ask = async (seen: Seen, name: string, parameters: unknown[]): Promise<unknown> => {
     const number = (last += 1);
+    seen.has_asked = true;
     const replied = new Promise<Reply>((resolve) => waiting.set(number, resolve));
     send(seen.instance, number, name, JSON.stringify(parameters));
     const reply = await replied;
@@ -96,6 +99,7 @@ export function openWayOut(
       calls.run(
         {
           instance,
+          has_asked: false,
           status: undefined,
           retry_after: undefined,
           text: '',
