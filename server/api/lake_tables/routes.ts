@@ -78,8 +78,8 @@ function maintainRoute(app: FastifyInstance, { db }: Deps): void {
         summary: 'Maintain a table now',
         description:
           'The next round begins within a minute. It merges small files at once and removes what ' +
-          'nothing names; `maintenance.finished_at` tells when it has ended. 409 for a table that ' +
-          'Sluice does not maintain.',
+          'nothing names; `maintenance.finished_at` tells when it has ended. 409 for a table ' +
+          'that Sluice does not maintain.',
         response: { 202: LakeTableDetails },
       },
     },
