@@ -74,8 +74,8 @@ async function numberOf(client: ClickHouseClient, query: string): Promise<number
 }
 
 function insertLines(access: Record<'url' | 'database' | 'username' | 'password', string>): ByHand {
-  const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
   return async (_rows, lines) => {
+    const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
     const ask = new URL(access.url);
     ask.searchParams.set('database', access.database);
     ask.searchParams.set('query', `INSERT INTO own (${list}) FORMAT TabSeparatedWithNames`);
@@ -90,6 +90,7 @@ function insertLines(access: Record<'url' | 'database' | 'username' | 'password'
       body: Readable.from([zstdCompressSync(`${names}\n${lines}`)]),
     });
     const text = await answer.body.text();
+    await dispatcher.close();
     if (answer.statusCode !== 200) throw new Error(text);
   };
 }

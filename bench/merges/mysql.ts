@@ -23,8 +23,20 @@ export async function openMySqlPlace(): Promise<MergedPlace> {
     password: password!,
     database: database!,
   };
-  const session = await mysql.createConnection({ ...access, charset: 'utf8mb4', timezone: 'Z' });
-  await session.query("SET sql_mode = 'STRICT_ALL_TABLES', time_zone = '+00:00'");
+  const open = async () => {
+    const opened = await mysql.createConnection({ ...access, charset: 'utf8mb4', timezone: 'Z' });
+    await opened.query("SET sql_mode = 'STRICT_ALL_TABLES', time_zone = '+00:00'");
+    return opened;
+  };
+  const session = await open();
+  // Each way opens its session, as a job does that runs now and then.
+  const inSession =
+    (way: (session: Connection, table: string) => ByHand): ByHand =>
+    async (...given) => {
+      const own = await open();
+      await way(own, table_name)(...given);
+      await own.end();
+    };
   const rows = async (statement: string) => (await session.query<RowDataPacket[]>(statement))[0];
   return {
     place,
@@ -37,8 +49,8 @@ export async function openMySqlPlace(): Promise<MergedPlace> {
         );
     },
     own: {
-      'INSERT ... ON DUPLICATE KEY': insertMany(session, table_name),
-      'LOAD DATA, UPDATE and INSERT': loadAndUpdate(session, table_name),
+      'INSERT ... ON DUPLICATE KEY': inSession(insertMany),
+      'LOAD DATA, UPDATE and INSERT': inSession(loadAndUpdate),
     },
     settle: async () => undefined,
     written: async () => {

@@ -13,8 +13,11 @@ export async function openPostgresPlace(): Promise<MergedPlace> {
   const table = String(place.config['table_name']);
   const { user, password, host, port, database } = place.config as pg.ClientConfig;
   const ssl = { rejectUnauthorized: false };
-  const access = { host: host!, port: port!, database: database!, user: user!, ssl };
-  const client = new pg.Client({ ...access, password: String(password) });
+  const access = {
+    ...{ host: host!, port: port!, database: database!, user: user! },
+    ...{ password: String(password), ssl },
+  };
+  const client = new pg.Client(access);
   await client.connect();
   const number = async (statement: string) =>
     Number((await client.query<{ n: string }>(statement)).rows[0]!.n);
@@ -28,7 +31,7 @@ export async function openPostgresPlace(): Promise<MergedPlace> {
       );
       await client.query(`ANALYZE ${table}`);
     },
-    own: ownWays(client, table),
+    own: ownWays(access, table),
     settle: async () => {
       await client.query(`VACUUM ${table}`);
       await client.query('CHECKPOINT');
@@ -57,12 +60,15 @@ async function countWritten(
   );
 }
 
-function ownWays(client: pg.Client, table: string): Record<string, ByHand> {
+/** Each opens its session, as a job does that runs now and then. */
+function ownWays(access: pg.ClientConfig, table: string): Record<string, ByHand> {
   const set = (value: (name: string) => string) =>
     others.map((name) => `${name} = ${value(name)}`).join(', ');
   const staged =
     (...statements: string[]): ByHand =>
     async (_rows, lines) => {
+      const client = new pg.Client(access);
+      await client.connect();
       await client.query('BEGIN');
       await client.query(
         `CREATE TEMP TABLE stage ON COMMIT DROP AS SELECT ${list} FROM ${table} LIMIT 0`,
@@ -70,17 +76,19 @@ function ownWays(client: pg.Client, table: string): Record<string, ByHand> {
       await pipeline(Readable.from([lines]), client.query(copyFrom('COPY stage FROM STDIN')));
       for (const statement of statements) await client.query(statement);
       await client.query('COMMIT');
+      await client.end();
     };
+  const newest = `(SELECT DISTINCT ON (id) ${list} FROM stage ORDER BY id, changed DESC) AS s`;
   return {
     'INSERT ... ON CONFLICT': staged(
-      `INSERT INTO ${table} AS t (${list}) SELECT ${list} FROM stage ORDER BY id
+      `INSERT INTO ${table} AS t (${list}) SELECT ${list} FROM ${newest}
         ON CONFLICT (id) DO UPDATE SET ${set((name) => `EXCLUDED.${name}`)}
         WHERE EXCLUDED.changed > t.changed`,
     ),
     'UPDATE and INSERT': staged(
-      `UPDATE ${table} AS t SET ${set((name) => `s.${name}`)} FROM stage AS s
+      `UPDATE ${table} AS t SET ${set((name) => `s.${name}`)} FROM ${newest}
         WHERE t.id = s.id AND s.changed > t.changed`,
-      `INSERT INTO ${table} (${list}) SELECT ${list} FROM stage AS s
+      `INSERT INTO ${table} (${list}) SELECT ${list} FROM ${newest}
         WHERE NOT EXISTS (SELECT 1 FROM ${table} AS t WHERE t.id = s.id)`,
     ),
   };

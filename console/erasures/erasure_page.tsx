@@ -188,7 +188,11 @@ function Tools({ project_id, erasure }: { project_id: string; erasure: ErasureRo
   );
 }
 
-function Tool({ tool: { name, state, detail, ids, told, told_at, next_try_at } }: { tool: ToolRow }) {
+function Tool({
+  tool: { name, state, detail, ids, told, told_at, next_try_at },
+}: {
+  tool: ToolRow;
+}) {
   const { word, shape, tone } = tool_states[state];
   return (
     <Table.Tr>

@@ -1,6 +1,11 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { Static } from 'typebox';
-import type { Erasure, ErasureAsked, ErasureCopy, ErasureTool } from '../../server/api/erasures/schema.ts';
+import type {
+  Erasure,
+  ErasureAsked,
+  ErasureCopy,
+  ErasureTool,
+} from '../../server/api/erasures/schema.ts';
 import { counted } from '../page/quantities.ts';
 import { ask } from '../http/ask.ts';
 import { pageQuery } from '../http/page_number.ts';

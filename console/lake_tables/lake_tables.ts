@@ -40,3 +40,21 @@ export function nameOf({ namespace, name }: Pick<LakeTable, 'namespace' | 'name'
 export function told(number: number | null): string {
   return number === null ? '–' : number.toLocaleString('en');
 }
+
+const change_names: Record<string, string> = {
+  files_compacted: 'Files merged',
+  files_written: 'Into files',
+  manifests_merged: 'Manifests merged',
+  snapshots_expired: 'Snapshots expired',
+  data_files_removed: 'Data files removed',
+  metadata_files_removed: 'Metadata files removed',
+  orphans_removed: 'Orphans removed',
+};
+
+/** Names the changes of a round of maintenance; a kind without any is left out. */
+export function changesOf(changes: Record<string, number>): [string, string][] {
+  return Object.entries(change_names).flatMap(([key, name]): [string, string][] => {
+    const count = changes[key] ?? 0;
+    return count === 0 ? [] : [[name, told(count)]];
+  });
+}

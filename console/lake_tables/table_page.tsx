@@ -12,6 +12,7 @@ import { NoSuch, Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { Writer } from './lake_page.tsx';
 import { filesOf, lakeTable, nameOf, told } from './lake_tables.ts';
+import { Maintenance } from './maintenance.tsx';
 import { Properties, Schema } from './schema.tsx';
 import { Snapshots } from './snapshots.tsx';
 import { Ways } from './ways.tsx';
@@ -52,6 +53,11 @@ export function TablePage() {
                 go={(to) => void navigate({ search: to === 1 ? {} : { page: to } })}
               />
             </Section>
+            {table.maintenance !== null && (
+              <Section title="Maintenance" is_wide>
+                <Maintenance maintenance={table.maintenance} />
+              </Section>
+            )}
             <Section title="Schema" is_wide>
               <Schema table={table} />
             </Section>

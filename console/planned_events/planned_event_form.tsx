@@ -45,7 +45,10 @@ export function PlannedEventForm({
       <LongField
         name="properties"
         label="Properties"
-        hint="One a line: name, type (any, text, number, integer, boolean, list, object), required."
+        hint={
+          'One a line: name, type (any, text, number, integer, boolean, list, object), required, ' +
+          'allowed values. For example: plan text required ["free", "pro"]'
+        }
         defaultValue={linesOf(stored?.properties ?? [])}
       />
       <Fates stored={stored} />

@@ -54,6 +54,12 @@ export function Catalogue({ organization_id, collection, installed }: Given) {
               ))}
             </ul>
             {count > 0 && found.length === 0 && <p className="muted">No entry has these words.</p>}
+            {count > 0 && collection !== 'pipeline_destinations' && (
+              <p className="muted">
+                The catalogue has no other apps of this kind. Install one from an address, or write
+                your own code.
+              </p>
+            )}
             {found.length > shown_max && (
               <p className="muted">{found.length - shown_max} more: search for a name.</p>
             )}
@@ -88,7 +94,8 @@ function Entry({
         <p>{description}</p>
         {wants_application && (
           <p className="muted">
-            After you install it, its page says how to register an OAuth application with the vendor.
+            After you install it, its page says how to register an OAuth application with the
+            vendor.
           </p>
         )}
         <p className="muted">{url}</p>

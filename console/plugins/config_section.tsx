@@ -14,7 +14,7 @@ import { OnlyFor, useIsAdministrator } from '../signed_in/only_for.tsx';
 import { Section, Seldom, useBegun, useDone } from '../page/section.tsx';
 import { AttachmentInput } from './attachment_input.tsx';
 import { settingFields, settingsOf } from './config_fields.ts';
-import type { Attachment } from './config_fields.ts';
+import type { Attachment, SettingField } from './config_fields.ts';
 import { configPath, pluginConfigOf, pluginConfigs, runIn } from './plugins.ts';
 import type { Place } from './plugins.ts';
 import { SettingInput, useAsked } from './setting_input.tsx';
@@ -82,9 +82,16 @@ function Fields({
   const done = useDone();
   const { config_schema } = runIn(plugin, config);
   const fields = settingFields(config_schema);
-  const { asked, typed } = useAsked(fields, config);
+  const { asked, typed, valueOf } = useAsked(fields, config);
+  const [reached, reaches] = useState<string[]>([]);
   const [files, setFiles] = useState<Record<string, Attachment | null | undefined>>({});
   const [saves, setSaves] = useState(0);
+  const of_tool = tool && {
+    tool,
+    place: { project_id, plugin_id: plugin.id },
+    sends_dollar: valueOf('dollar_properties') === 'send',
+    reaches,
+  };
   const changed = config === undefined ? [] : [pluginConfigOf(project_id, config.id)];
   return (
     <Form
@@ -113,22 +120,45 @@ function Fields({
       button="Save the settings"
     >
       <div className="together" onChange={typed}>
-        {asked.map((field) =>
-          field.type === 'attachment' ? (
-            <AttachmentInput
-              // A chosen file is stored now: the choice ends.
-              key={`${field.key} ${saves}`}
-              field={field}
-              stored={config?.config[field.key]}
-              choose={(file) => setFiles((before) => ({ ...before, [field.key]: file }))}
-            />
-          ) : (
-            <SettingInput key={field.key} {...{ field, config, tool }} />
-          ),
-        )}
+        <Settings
+          {...{ asked, config, saves, tool: of_tool }}
+          choose={(key, file) => setFiles((before) => ({ ...before, [key]: file }))}
+        />
       </div>
-      <CommonFields config={config} hosts={tool?.hosts ?? []} />
+      <CommonFields
+        config={config}
+        hosts={[...new Set([...(config?.allowed_hosts ?? tool?.hosts ?? []), ...reached])]}
+      />
     </Form>
+  );
+}
+
+function Settings({
+  asked,
+  config,
+  tool,
+  saves,
+  choose,
+}: {
+  asked: SettingField[];
+  config: PluginConfigRow | undefined;
+  tool: Parameters<typeof SettingInput>[0]['tool'];
+  /** Number of times that the form was saved. */
+  saves: number;
+  choose: (key: string, file: Attachment | null | undefined) => void;
+}) {
+  return asked.map((field) =>
+    field.type === 'attachment' ? (
+      <AttachmentInput
+        // A chosen file is stored now: the choice ends.
+        key={`${field.key} ${saves}`}
+        field={field}
+        stored={config?.config[field.key]}
+        choose={(file) => choose(field.key, file)}
+      />
+    ) : (
+      <SettingInput key={field.key} {...{ field, config, tool }} />
+    ),
   );
 }
 
@@ -138,9 +168,10 @@ function CommonFields({
   hosts,
 }: {
   config: PluginConfigRow | undefined;
-  /** Proposed for a new config. */
+  /** The stored ones, or those proposed for a new config, and those that the mappings name. */
   hosts: string[];
 }) {
+  const [typed, setTyped] = useState<string>();
   return (
     <>
       <LongField
@@ -148,7 +179,8 @@ function CommonFields({
         label="Hosts that it may reach"
         hint="One per line. The plugin reaches only these hosts."
         rows={2}
-        defaultValue={(config?.allowed_hosts ?? hosts).join('\n')}
+        value={typed ?? hosts.join('\n')}
+        onChange={setTyped}
       />
       <TextField
         name="order"

@@ -1,7 +1,6 @@
 import { useState } from 'react';
 import type { SyntheticEvent } from 'react';
 import type { PluginConfigRow } from '../../server/api/plugin_configs/schema.ts';
-import type { ToolFile } from '../../server/api/plugins/schema.ts';
 import { ChoiceField, SecretField, TextField } from '../form/fields.tsx';
 import { LongField } from '../form/long_field.tsx';
 import { readValues } from '../form/values.ts';
@@ -23,7 +22,7 @@ export function useAsked(fields: SettingField[], config: PluginConfigRow | undef
     const form = currentTarget.closest('form');
     if (form !== null) setValues((before) => ({ ...before, ...readValues(form) }));
   };
-  return { asked: askedFields(fields, valueOf), typed };
+  return { asked: askedFields(fields, valueOf), typed, valueOf };
 }
 
 /** The input of one setting. */
@@ -34,8 +33,8 @@ export function SettingInput({
 }: {
   field: SettingField;
   config: PluginConfigRow | undefined;
-  /** The tool that the plugin is, if it is one. */
-  tool?: ToolFile | undefined;
+  /** The tool that the plugin is, if it is one, and what its mappings need. */
+  tool?: Omit<Parameters<typeof MappingField>[0], 'name' | 'stored'> | undefined;
 }) {
   const isStored = config?.secret_keys.includes(key) === true;
   const hints = [is_required && 'Required.', hint, is_secret && isStored && 'Empty: it stays.'];
@@ -46,7 +45,7 @@ export function SettingInput({
   };
   const value = config === undefined ? initial : shownSetting(config.config[key]);
   if (tool !== undefined && key === 'mappings')
-    return <MappingField name={common.name} tool={tool} stored={config && value} />;
+    return <MappingField name={common.name} stored={config && value} {...tool} />;
   if (is_secret) return <SecretField {...common} />;
   if (type === 'choice')
     return (

@@ -14,8 +14,8 @@ import { openQueryHarness } from '../../test/factories/batch_exports/query_expor
 import type { TestOrganization } from '../../test/harness.ts';
 import { drawsOf } from '../../test/factories/events/generated_json.ts';
 import { anySeed, readOptions } from '../options.ts';
-import { faultyEngine, settleLate } from './lake_faults/faulty_worker.ts';
-import type { Answer } from './lake_faults/faulty_worker.ts';
+import { faultyEngine, settleLate } from '../../test/factories/batch_exports/faulty_worker.ts';
+import type { Answer } from '../../test/factories/batch_exports/faulty_worker.ts';
 import { startWriter } from './lake_faults/writer.ts';
 import type { WrittenTable } from './lake_faults/writer.ts';
 

@@ -10,6 +10,7 @@ const exports_of = () => import('./exports/list.ts');
 const control = () => import('./exports/control.ts');
 const backfills = () => import('./exports/backfill.ts');
 const runs = () => import('./runs/runs.ts');
+const lake = () => import('./lake/lake.ts');
 
 /**
  * The commands that ask a server: with an address and a key, from any machine. `sluice api` has two
@@ -23,6 +24,7 @@ export function addClientCommands(
   program.commandsGroup(client_group);
   addExports(program, wrap);
   addRuns(program, wrap);
+  addLake(program, wrap);
   targetOptions(
     program
       .command('api')
@@ -239,3 +241,33 @@ function addRuns(program: Command, wrap: Wrap<Output>): void {
       .action(wrap(async () => (await runs()).retryRun)),
   );
 }
+
+function addLake(program: Command, wrap: Wrap<Output>): void {
+  const group = program
+    .command('lake')
+    .description('tables of the Iceberg catalog: list, show, maintain')
+    .exitOverride();
+  asking(
+    group
+      .command('tables')
+      .description('list the tables of a project by name')
+      .option('--limit <n>', 'most tables that are listed', '100')
+      .action(wrap(async () => (await lake()).listTables)),
+  );
+  asking(
+    group
+      .command('show')
+      .description('show a table with its columns and its latest maintenance')
+      .argument('<table>', table_text)
+      .action(wrap(async () => (await lake()).showTable)),
+  );
+  asking(
+    group
+      .command('maintain')
+      .description('merge small files and remove old ones now, not at the next round')
+      .argument('<table>', table_text)
+      .action(wrap(async () => (await lake()).maintainTable)),
+  );
+}
+
+const table_text = 'id of the table, or its name such as sluice.events';

@@ -30,7 +30,7 @@ export function sparkSees(others: string[]) {
     written: [
       [1, 'a', '1.50', 1],
       [2, 'ä', '2.25', 0],
-      ['9007199254740993', null, null, -1],
+      ['9007199254740993', null, null, null],
     ],
     merged: evolved.filter(([id]) => id !== 4).map(([id, name]) => [id, name]),
     evolved,

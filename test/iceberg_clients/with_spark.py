@@ -28,6 +28,13 @@ spark = (
     .config("spark.sql.catalog.lake.credential", f"any:{key}")
     .config("spark.sql.catalog.lake.oauth2-server-uri", f"{uri}/v1/oauth/tokens")
     .config("spark.sql.catalog.lake.cache-enabled", "false")
+    .config(
+        "spark.sql.catalog.lake.header.X-Iceberg-Access-Delegation",
+        "vended-credentials,remote-signing",
+    )
+    # The stand-in for S3 trips over two objects of one folder that go at the same time.
+    .config("spark.sql.catalog.lake.s3.delete.batch-size", "1")
+    .config("spark.sql.catalog.lake.s3.delete.num-threads", "1")
     .getOrCreate()
 )
 spark.sparkContext.setLogLevel("ERROR")

@@ -155,4 +155,5 @@ async function erasures({ ask, project }: StoryWorld): Promise<void> {
   await ask('GET', base);
   await ask('GET', `${base}${id}/`);
   await ask('GET', `${base}${id}/copies/`);
+  await ask('GET', `${base}${id}/tools/`);
 }

@@ -92,8 +92,29 @@ async function pluginConfigs({ ask, organization, project }: StoryWorld): Promis
   await ask('GET', `${one}delivery/`);
   await ask('GET', `${one}set_aside/`);
   await ask('DELETE', one);
+  await oauthOfTool({ ask, organization, project } as StoryWorld);
   await ask('GET', `${project}site_apps/`);
   await ask('POST', `${project}site_apps/rotate/`);
+}
+
+/** A tool that is connected by OAuth, and the application for it. */
+async function oauthOfTool({ ask, organization, project }: StoryWorld): Promise<void> {
+  const applications = `${organization}oauth_applications/`;
+  const { id } = await ask('POST', applications, {
+    tool: 'hubspot',
+    client_id: '1c5e3a77',
+    client_secret: 'correct horse',
+  });
+  await ask('GET', applications);
+  await ask('GET', `${applications}${id}/`);
+  await ask('PATCH', `${applications}${id}/`, { scopes: 'oauth crm.objects.contacts.write' });
+  const name = 'HubSpot Cloud Mode';
+  const plugins = `${organization}pipeline_destinations/`;
+  const tool = await ask('POST', plugins, { plugin_type: 'repository', name });
+  const config = await ask('POST', `${project}plugin_configs/`, { plugin: tool.id });
+  await ask('GET', `${project}plugin_configs/${config.id}/oauth/`);
+  await ask('DELETE', `${project}plugin_configs/${config.id}/`);
+  await ask('DELETE', `${applications}${id}/`);
 }
 
 /** New code of another organization's plugin waits until somebody of this one accepts it. */

@@ -36,6 +36,7 @@ export const not_recorded: Record<string, string> = {
   'POST /api/projects/:project_id/notice_targets/:id/test/': 'Sends one notice and stores nothing.',
   'POST /api/organizations/:organization_id/notice_targets/:id/test/':
     'Sends one notice and stores nothing.',
+  'POST /api/projects/:project_id/plugin_configs/preview/': reads,
   'POST /api/projects/:project_id/plugin_configs/try_out/': 'Runs code once and keeps nothing.',
   'POST /api/projects/:project_id/query/validate/': 'Looks at a text and stores nothing.',
   'POST /api/sessions/passkey/begin/': 'Gives a challenge and stores nothing.',
@@ -43,6 +44,8 @@ export const not_recorded: Record<string, string> = {
   'POST /iceberg/v1/:project_id/namespaces/:namespace/tables/:table/sign':
     'Signs a request and stores nothing.',
   'POST /iceberg/v1/:project_id/transactions/commit': commits,
+  'POST /api/projects/:project_id/lake_tables/:id/maintain/':
+    'No row changes; the snapshots of the table tell of the files.',
   'POST /mcp': 'Hands on what a tool asks to the routes, which record it.',
   'POST /api/organizations/:organization_id/batch_exports/test/': tries,
   'POST /api/organizations/:organization_id/batch_exports/:id/test/': tries,
@@ -75,6 +78,8 @@ const may_record_nothing: Record<string, string> = {
     'The version is installed already.',
   'POST /api/organizations/:organization_id/pipeline_import_apps/:id/upgrade/':
     'The version is installed already.',
+  'POST /api/projects/:project_id/plugin_configs/:id/replays/': 'A dry run.',
+  'POST /api/projects/:project_id/plugin_configs/:id/set_aside/discard/': 'A dry run.',
   'POST /api/projects/:project_id/plugin_configs/:id/oauth/connect/':
     'The entry comes when the vendor leads the browser back.',
   'POST /api/projects/:project_id/planned_events/import/': 'The plan has it all already.',

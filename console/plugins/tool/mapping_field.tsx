@@ -1,27 +1,34 @@
-import { Button, NativeSelect, TextInput } from '@mantine/core';
-import { useState } from 'react';
+import { NativeSelect } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useContext, useId, useState } from 'react';
 import type { ToolFile, ToolMapping } from '../../../server/api/plugins/schema.ts';
+import { newestEvents } from '../../events/events.ts';
 import { LongField } from '../../form/long_field.tsx';
-import { Panel } from '../../page/panel.tsx';
 import { Seldom } from '../../page/section.tsx';
-import { mappingsText, readMappings, readValue, shownValue, withOwnName } from './mapping_text.ts';
+import { ZoneContext } from '../../time/instant.tsx';
+import { dated } from '../../time/words.ts';
+import { pathsOf } from './event_paths.ts';
+import { mappedHosts } from './mapping_hosts.ts';
+import { mappingsText, readMappings, withOwnName } from './mapping_text.ts';
+import { OneMapping } from './one_mapping.tsx';
+import { usePreview } from './use_preview.ts';
+import type { ToolPlace } from './use_preview.ts';
 
-/** The mappings of a tool: presets to begin with, a form for each, and the same as JSON. */
-export function MappingField({
-  name,
-  tool,
-  stored,
-}: {
-  name: string;
+type Given = {
   tool: ToolFile;
   stored: string | undefined;
-}) {
-  const { presets, templates } = tool;
-  const first = presets.length === 0 ? templates.slice(0, 1) : presets;
-  const [text, setText] = useState(stored ?? mappingsText(first));
-  const offered = [...presets, ...templates];
-  const mappings = readMappings(text);
-  const change = (next: ToolMapping[]) => setText(mappingsText(next));
+  place: ToolPlace;
+  sends_dollar: boolean;
+  /** Hears of the hosts to which the mappings send. */
+  reaches: (hosts: string[]) => void;
+};
+
+/** The mappings of a tool: presets to begin with, a form for each, and the same as JSON. */
+export function MappingField({ name, ...given }: Given & { name: string }) {
+  const { tool } = given;
+  const { text, mappings, put, change, resultOf, event, preview_with } = useMappings(given);
+  const id = useId();
+  const lists = { paths: `${id}paths`, values: `${id}values` };
   return (
     <div role="group" aria-label="Mappings" className="together">
       <h3>Mappings</h3>
@@ -30,147 +37,146 @@ export function MappingField({
         as <code>$.properties.price</code>, a text with <code>{'{{properties.price}}'}</code>, or
         JSON.
       </p>
+      <Paths lists={lists} event={event} />
+      {mappings !== undefined && <PreviewedEvent {...preview_with} />}
       {mappings?.map((mapping, at) => (
         <OneMapping
           key={at}
           mapping={mapping}
           tool={tool}
+          result={resultOf(at)}
+          lists={lists}
           change={(next) =>
             change(next === undefined ? mappings.toSpliced(at, 1) : mappings.toSpliced(at, 1, next))
           }
         />
       ))}
       {mappings !== undefined && (
-        <NativeSelect
-          label="Add a mapping"
-          value=""
-          maw={400}
-          data={[
-            { value: '', label: 'Choose a preset or an action' },
-            ...offered.map(({ name: title, partnerAction }, at) => ({
-              value: String(at),
-              label: title ?? partnerAction,
-            })),
-          ]}
-          onChange={({ currentTarget: { value } }) => {
-            const preset = offered[Number(value)];
-            if (value !== '' && preset !== undefined)
-              change([...mappings, withOwnName(preset, mappings)]);
-          }}
+        <AddMapping
+          offered={[...tool.presets, ...tool.templates]}
+          add={(one) => change([...mappings, withOwnName(one, mappings)])}
         />
       )}
       <Seldom summary="Edit the mappings as JSON" is_open={mappings === undefined}>
-        <LongField name={name} label="Mappings as JSON" rows={16} value={text} onChange={setText} />
+        <LongField name={name} label="Mappings as JSON" rows={16} value={text} onChange={put} />
       </Seldom>
     </div>
   );
 }
 
-function OneMapping({
-  mapping,
-  tool,
-  change,
-}: {
-  mapping: ToolMapping;
-  tool: ToolFile;
-  change: (next: ToolMapping | undefined) => void;
-}) {
-  const action = tool.actions[mapping.partnerAction];
-  const fields = Object.entries(action?.fields ?? {}).filter(
-    ([, { unsafe_hidden }]) => unsafe_hidden !== true,
+/** The text of the mappings, as it is typed, with the preview of an event. */
+function useMappings({ tool, stored, place, sends_dollar, reaches }: Given) {
+  const { presets, templates } = tool;
+  const first = presets.length === 0 ? templates.slice(0, 1) : presets;
+  const [text, setText] = useState(stored ?? mappingsText(first));
+  const [chosen, choose] = useState<string>();
+  const newest = useQuery(newestEvents(place.project_id)).data?.results ?? [];
+  const event_uuid = chosen ?? newest[0]?.uuid;
+  const mappings = readMappings(text);
+  const { previewed, fault } = usePreview(
+    place,
+    mappings ?? [],
+    sends_dollar,
+    event_uuid === '' ? undefined : event_uuid,
   );
-  const isShown = ([key, { required }]: (typeof fields)[number]) =>
-    required === true || key in mapping.mapping;
-  const put = (key: string, text: string) => {
-    const { [key]: _before, ...others } = mapping.mapping;
-    const value = readValue(text);
-    change({ ...mapping, mapping: value === undefined ? others : { ...others, [key]: value } });
+  const put = (next: string) => {
+    setText(next);
+    reaches(mappedHosts(readMappings(next) ?? []));
   };
-  const row = ([key, { label, description, required }]: (typeof fields)[number]) => (
-    <ValueInput
-      key={key}
-      label={`${label ?? key}${required === true ? ' (required)' : ''}`}
-      hint={description}
-      value={mapping.mapping[key]}
-      change={(text) => put(key, text)}
-    />
-  );
-  const others = fields.filter((field) => !isShown(field));
-  const title = mapping.name ?? mapping.partnerAction;
-  return (
-    <Panel>
-      <h4>
-        <bdi>{title}</bdi>
-      </h4>
-      <p className="muted">
-        {action?.description ?? `There is no action ${mapping.partnerAction}.`}
-      </p>
-      <div className="together">
-        <NameAndFilter mapping={mapping} change={change} />
-        {fields.filter(isShown).map(row)}
-        {others.length > 0 && (
-          <Seldom summary={`${others.length} more fields`}>{others.map(row)}</Seldom>
-        )}
-      </div>
-      <Button
-        variant="default"
-        size="compact-sm"
-        aria-label={`Remove this mapping: ${title}`}
-        onClick={() => change(undefined)}
-      >
-        Remove this mapping
-      </Button>
-    </Panel>
-  );
+  return {
+    text,
+    mappings,
+    put,
+    change: (next: ToolMapping[]) => put(mappingsText(next)),
+    resultOf: (at: number) => {
+      const [of, is] = [previewed?.of[at], previewed?.results[at]];
+      return of === undefined || is === undefined ? undefined : { of, is };
+    },
+    event: previewed?.event,
+    preview_with: { newest, event_uuid, choose, fault },
+  };
 }
 
-function NameAndFilter({
-  mapping,
-  change,
+/** What browsers offer while a path is typed, with the value that the event has there. */
+function Paths({
+  lists,
+  event,
 }: {
-  mapping: ToolMapping;
-  change: (next: ToolMapping) => void;
+  lists: { paths: string; values: string };
+  event: string | undefined;
 }) {
+  const paths = event === undefined ? [] : pathsOf(JSON.parse(event));
   return (
     <>
-      <TextInput
-        label="Name of the mapping"
-        value={mapping.name ?? mapping.partnerAction}
-        onChange={({ currentTarget }) => change({ ...mapping, name: currentTarget.value })}
-      />
-      <TextInput
-        label="Events"
-        description={'A filter, such as type = "track" and event = "Order Completed"'}
-        value={mapping.subscribe}
-        onChange={({ currentTarget }) => change({ ...mapping, subscribe: currentTarget.value })}
-      />
+      <datalist id={lists.paths}>
+        {paths.map(({ path, shown }) => (
+          <option key={path} value={path}>
+            {shown}
+          </option>
+        ))}
+      </datalist>
+      <datalist id={lists.values}>
+        {paths.map(({ path, shown }) => (
+          <option key={path} value={`$.${path}`}>
+            {shown}
+          </option>
+        ))}
+      </datalist>
     </>
   );
 }
 
-/** Holds what is typed: half a JSON is no value yet. */
-function ValueInput({
-  label,
-  hint,
-  value,
-  change,
+function PreviewedEvent({
+  newest,
+  event_uuid,
+  choose,
+  fault,
 }: {
-  label: string;
-  hint: string | undefined;
-  value: unknown;
-  change: (text: string) => void;
+  newest: { uuid: string; event: string; distinct_id: string; timestamp: string }[];
+  event_uuid: string | undefined;
+  choose: (uuid: string) => void;
+  fault: string | undefined;
 }) {
-  const shown = shownValue(value);
-  const [typed, setTyped] = useState(shown);
-  const text = shownValue(readValue(typed)) === shown ? typed : shown;
+  const zone = useContext(ZoneContext);
   return (
-    <TextInput
-      label={label}
-      description={hint}
-      value={text}
-      onChange={({ currentTarget }) => {
-        setTyped(currentTarget.value);
-        change(currentTarget.value);
+    <NativeSelect
+      label="Preview with"
+      error={fault}
+      value={event_uuid ?? ''}
+      onChange={({ currentTarget }) => choose(currentTarget.value)}
+      data={[
+        ...newest.map(({ uuid, event, distinct_id, timestamp }) => ({
+          value: uuid,
+          label: `${event}, ${distinct_id}, ${dated(timestamp, zone)}`,
+        })),
+        { value: '', label: 'A sample event' },
+      ]}
+    />
+  );
+}
+
+function AddMapping({
+  offered,
+  add,
+}: {
+  offered: ToolMapping[];
+  add: (mapping: ToolMapping) => void;
+}) {
+  return (
+    <NativeSelect
+      label="Add a mapping"
+      value=""
+      maw={400}
+      data={[
+        { value: '', label: 'Choose a preset or an action' },
+        ...offered.map(({ name: title, partnerAction }, at) => ({
+          value: String(at),
+          label: title ?? partnerAction,
+        })),
+      ]}
+      onChange={({ currentTarget: { value } }) => {
+        const preset = offered[Number(value)];
+        if (value !== '' && preset !== undefined) add(preset);
       }}
     />
   );

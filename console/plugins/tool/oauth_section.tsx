@@ -142,7 +142,10 @@ function Register({ place, config_id, may_change, oauth }: Known) {
           scopes: values.scopes,
         })}
         done={() =>
-          done('The application was registered. Connect an account now.', oauthOf(project_id, config_id))
+          done(
+            'The application was registered. Connect an account now.',
+            oauthOf(project_id, config_id),
+          )
         }
         button="Register application"
       >
@@ -154,12 +157,7 @@ function Register({ place, config_id, may_change, oauth }: Known) {
   );
 }
 
-function AddressFields({
-  authorize_url,
-  token_url,
-  revoke_url,
-  scopes,
-}: PluginOauth['proposal']) {
+function AddressFields({ authorize_url, token_url, revoke_url, scopes }: PluginOauth['proposal']) {
   return (
     <>
       <TextField
@@ -168,7 +166,12 @@ function AddressFields({
         value={authorize_url ?? ''}
         autoComplete="off"
       />
-      <TextField name="token_url" label="Token address" value={token_url ?? ''} autoComplete="off" />
+      <TextField
+        name="token_url"
+        label="Token address"
+        value={token_url ?? ''}
+        autoComplete="off"
+      />
       <TextField
         name="revoke_url"
         label="Revocation address (optional)"

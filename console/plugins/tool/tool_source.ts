@@ -3,9 +3,9 @@ import type { PluginRow, ToolFile } from '../../../server/api/plugins/schema.ts'
 import { sourceOf } from '../plugins.ts';
 import type { Place } from '../plugins.ts';
 
-/** True for a destination of the library of tools. */
+/** True for a destination of the library of tools, and for the one that comes with the server. */
 export function isTool({ url }: Pick<PluginRow, 'url'>): boolean {
-  return url?.startsWith('npm:') === true;
+  return url !== null && /^(?:npm|sluice):/.test(url);
 }
 
 /**

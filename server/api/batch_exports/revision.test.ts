@@ -13,7 +13,6 @@ const placing: Record<string, string[]> = {
     'catalog_warehouse',
     'namespace',
     'table',
-    'prefix',
     'bucket_name',
     'region',
     'endpoint_url',

@@ -10,7 +10,6 @@ import type { LakeTable, TableName } from '../../engine/model/lake_catalog/table
 import type { Fields } from '../../platform/fields.ts';
 import { exactBody, tableOf } from './asked.ts';
 import { lakeDoor, table_path } from './door.ts';
-import { tableLocation } from './locations.ts';
 import { rightsOn } from './table_answer.ts';
 
 /**
@@ -24,7 +23,7 @@ export function signingRoute(app: FastifyInstance, deps: Deps): void {
     // A table that is not there is a 404 before the body is read.
     const table =
       (await findTable(deps.db, request.access.team_id!, name)) ??
-      (await preparedTable(deps, request, name, sent['uri']));
+      (await freeFolder(deps, request, name, sent));
     const asked = signableOf(sent);
     const place = await openLakePlace(deps.engine, deps.db, table.team_id, table.storage_id);
     if (place.sign === undefined)
@@ -37,21 +36,24 @@ export function signingRoute(app: FastifyInstance, deps: Deps): void {
 }
 
 /**
- * The place of a table whose first commit is still to come (`stage-create`): its writer stores data
- * before. It is the folder that the catalog has chosen, which no table has yet. Throws 404 for a
- * request to another place, or without the right to create tables.
+ * A folder that the catalog has chosen and that no table has: that of a table whose first commit is
+ * still to come (`stage-create`), because its writer stores data before, or that of one which was
+ * dropped, whose files Spark then removes. Throws 404 for a request to another place, or without
+ * the right to create tables.
  */
-async function preparedTable(
+async function freeFolder(
   { db }: Deps,
   request: FastifyRequest,
   name: TableName,
-  uri: unknown,
+  { uri, body }: Fields,
 ): Promise<Pick<LakeTable, 'team_id' | 'location' | 'storage_id' | 'takes_commits'>> {
   const team_id = request.access.team_id!;
   const namespace = await findNamespace(db, team_id, name.levels);
-  const uuid = own_folder.exec(typeof uri === 'string' ? uri : '')?.[1];
-  if (namespace === undefined || uuid === undefined) throw noTable(name);
-  const location = tableLocation(namespace.location, name.name, uuid);
+  const named = [uri, body].map((text) => (typeof text === 'string' ? text : '')).join(' ');
+  const folder = own_folder.exec(named)?.[1];
+  if (namespace === undefined || folder === undefined) throw noTable(name);
+  // A table that was renamed has the folder of its first name.
+  const location = `${namespace.location}/${folder}`;
   const prepared = {
     team_id,
     location,
@@ -63,7 +65,7 @@ async function preparedTable(
   return prepared;
 }
 
-const own_folder = /-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\//;
+const own_folder = /\/([\w.-]+-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\//;
 
 function signableOf(sent: Fields): Signable {
   const headers = Object.entries(objectAt(sent['headers'] ?? {}, 'headers')).map(
@@ -74,5 +76,6 @@ function signableOf(sent: Fields): Signable {
     uri: textOf(sent, 'uri'),
     region: textOf(sent, 'region'),
     headers: Object.fromEntries(headers),
+    ...(sent['body'] === undefined || sent['body'] === null ? {} : { body: textOf(sent, 'body') }),
   };
 }

@@ -1,9 +1,14 @@
 import type { LakeTable as StoredTable } from '../../engine/model/lake_catalog/tables.ts';
 import type { TableMetadata } from '../../engine/model/lake_catalog/metadata.ts';
-import type { LakeTable, LakeTableDetails } from './schema.ts';
+import { rulesOf } from '../../engine/exports/lake_maintenance/rules.ts';
+import type { LakeTable, LakeTableDetails, Maintenance } from './schema.ts';
 
 /** The table with the parts of its metadata that people read: as they are for new files. */
-export function detailsOf(shown: LakeTable, table: StoredTable): LakeTableDetails {
+export function detailsOf(
+  shown: LakeTable,
+  table: StoredTable,
+  maintenance: Omit<Maintenance, 'is_on'> | undefined,
+): LakeTableDetails {
   const { metadata, metadata_location, takes_commits } = table;
   const { fields: columns } = metadata.schemas.find(
     (one) => one['schema-id'] === metadata['current-schema-id'],
@@ -45,7 +50,14 @@ export function detailsOf(shown: LakeTable, table: StoredTable): LakeTableDetail
       type: ref.type,
       snapshot: String(ref['snapshot-id']),
     })),
+    maintenance: maintenance === undefined ? null : { is_on: isMaintained(table), ...maintenance },
   };
+}
+
+/** Does Sluice maintain a table that an export writes? */
+export function isMaintained({ metadata, batch_export_id }: StoredTable): boolean {
+  const { is_on } = rulesOf(metadata.properties);
+  return batch_export_id !== null && is_on && metadata['format-version'] === 2;
 }
 
 function textOf(id: number | bigint | undefined): string | null {

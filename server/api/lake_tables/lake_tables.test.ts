@@ -4,6 +4,7 @@ import { aroundTests } from '../../../test/around_tests.ts';
 import { openQueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
 import { maintainTable } from '../../engine/exports/lake_maintenance/maintain.ts';
 import { openMaintainedTable } from '../../engine/exports/lake_maintenance/maintained_table.ts';
+import { maintainTables } from '../../engine/exports/lake_maintenance/work.ts';
 import { newLakeTable } from '../../../test/factories/lake_tables.ts';
 
 const exporting = aroundTests(openQueryHarness);
@@ -102,11 +103,31 @@ test('a table shows its rows, its schema, and the run behind each snapshot', asy
   );
   assert.equal(snapshots[0].maintenance, null);
 
+  const asked = await home.ask('POST', `${tables}${written.id}/maintain/`);
+  assert.equal(asked.status, 202, asked.text);
+  assert.deepEqual(
+    [asked.body.maintenance.is_on, asked.body.maintenance.finished_at],
+    [true, null],
+  );
+  await maintainTables(engine, new AbortController().signal);
+  const { maintenance } = await get(`${written.id}/`);
+  assert.match(maintenance.finished_at, /^20/);
+  assert.ok(maintenance.due_at > maintenance.finished_at);
+  assert.equal(maintenance.detail, null);
+  const none = await home.ask('POST', `${tables}${unwritten.id}/maintain/`);
+  assert.deepEqual(
+    [none.status, none.body.detail],
+    [409, 'No export writes this table, so Sluice does not maintain it.'],
+  );
+
   const empty = await get(`${unwritten.id}/files/`);
   assert.deepEqual([empty.snapshot, empty.data_files, empty.smallest_bytes], [null, 0, null]);
   const shown = await get(`${unwritten.id}/`);
   assert.equal(shown.metadata_location, other['metadata-location']);
-  assert.deepEqual([shown.takes_commits, shown.current_snapshot], [true, null]);
+  assert.deepEqual(
+    [shown.takes_commits, shown.current_snapshot, shown.maintenance],
+    [true, null, null],
+  );
 });
 
 type Shown = {

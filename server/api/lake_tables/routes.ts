@@ -3,15 +3,25 @@ import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { countFiles } from '../../engine/exports/lake_places/count_files.ts';
 import { findTableById } from '../../engine/model/lake_catalog/tables.ts';
-import { missing } from '../../platform/http/errors.ts';
+import { conflict, missing } from '../../platform/http/errors.ts';
 import { PageQuery, answerPage } from '../../platform/http/lists/pagination.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { uuid } from '../../platform/http/schemas.ts';
 import { isUuid } from '../../platform/uuid.ts';
-import { detailsOf } from './details.ts';
+import { detailsOf, isMaintained } from './details.ts';
 import { LakeFiles, LakeSnapshots, LakeTableDetails, LakeTables } from './schema.ts';
-import type { LakeSnapshot, LakeTable } from './schema.ts';
-import { findLakeTable, listLakeTables, listSnapshots } from './store.ts';
+import type {
+  LakeSnapshot,
+  LakeTable,
+  LakeTableDetails as LakeTableDetailsType,
+} from './schema.ts';
+import {
+  findLakeTable,
+  findMaintenance,
+  listLakeTables,
+  listSnapshots,
+  maintainNow,
+} from './store.ts';
 
 const base = '/api/projects/:project_id/lake_tables/';
 const reading = { scope: 'lake:read', within: 'project' } as const;
@@ -53,16 +63,40 @@ export function lakeTableRoutes(app: FastifyInstance, deps: Deps): void {
         response: { 200: LakeTableDetails },
       },
     },
-    async (request) => {
+    (request) => tableOf(db, request),
+  );
+  maintainRoute(app, deps);
+  partRoutes(app, deps);
+}
+
+function maintainRoute(app: FastifyInstance, { db }: Deps): void {
+  app.post(
+    `${base}:id/maintain/`,
+    {
+      config: { scope: 'lake:write', within: 'project' },
+      schema: {
+        summary: 'Maintain a table now',
+        description:
+          'The next round begins within a minute. It merges small files at once and removes what ' +
+          'nothing names; `maintenance.finished_at` tells when it has ended. 409 for a table ' +
+          'that Sluice does not maintain.',
+        response: { 202: LakeTableDetails },
+      },
+    },
+    async (request, reply) => {
       const { team_id, id } = asked(request);
-      const [shown, table] = await Promise.all([
-        findLakeTable(db, team_id, id),
-        findTableById(db, team_id, id),
-      ]);
-      return shown === undefined || table === undefined ? missing() : detailsOf(shown, table);
+      const table = (await findTableById(db, team_id, id)) ?? missing();
+      if (!isMaintained(table))
+        throw conflict(
+          table.batch_export_id === null
+            ? 'No export writes this table, so Sluice does not maintain it.'
+            : 'The maintenance of this table is off: it has `sluice.maintenance` = `false` ' +
+                'or another format version than 2.',
+        );
+      await maintainNow(db, id);
+      return reply.code(202).send(await tableOf(db, request));
     },
   );
-  partRoutes(app, deps);
 }
 
 function partRoutes(app: FastifyInstance, { db, engine }: Deps): void {
@@ -100,6 +134,18 @@ function partRoutes(app: FastifyInstance, { db, engine }: Deps): void {
       return table === undefined ? missing() : countFiles(engine, db, table);
     },
   );
+}
+
+async function tableOf(db: Deps['db'], request: FastifyRequest): Promise<LakeTableDetailsType> {
+  const { team_id, id } = asked(request);
+  const [shown, table, maintenance] = await Promise.all([
+    findLakeTable(db, team_id, id),
+    findTableById(db, team_id, id),
+    findMaintenance(db, id),
+  ]);
+  return shown === undefined || table === undefined
+    ? missing()
+    : detailsOf(shown, table, maintenance);
 }
 
 /** The table in the path. Throws 404 for an id that none can have. */

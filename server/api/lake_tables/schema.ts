@@ -36,6 +36,25 @@ export const LakeTable = Type.Object(shared, { title: 'LakeTable' });
 /** A table as SELECT gives it. */
 export type LakeTable = Static<typeof LakeTable>;
 
+const Maintenance = Type.Object(
+  {
+    is_on: Type.Boolean({
+      description:
+        'False: `sluice.maintenance` is `false`, or the table has another version than 2.',
+    }),
+    due_at: instant('The next round begins after this.'),
+    finished_at: nullable(instant('End of the latest round. Null: none has ended yet.')),
+    changed_at: nullable(instant('End of the latest round that changed something.')),
+    changes: Type.Record(Type.String(), Type.Integer(), {
+      description: 'Numbers of what that round changed, such as `files_compacted`.',
+    }),
+    detail: nullable(Type.String({ description: 'What the latest round left alone, and why.' })),
+  },
+  { description: 'The maintenance of the table. Null: no export writes it, so there is none.' },
+);
+/** The maintenance of a table as SELECT gives it. */
+export type Maintenance = Static<typeof Maintenance>;
+
 const column = Type.String({ description: 'Name of the column.' });
 const transform = Type.String({ description: '`identity`, `day`, `bucket[16]` and so on.' });
 
@@ -78,6 +97,7 @@ export const LakeTableDetails = Type.Object(
       }),
       { description: 'Branches and tags.' },
     ),
+    maintenance: nullable(Maintenance),
   },
   { title: 'LakeTableDetails' },
 );

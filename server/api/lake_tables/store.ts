@@ -3,7 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import { delivery_key } from '../../engine/destinations/iceberg/catalogs/catalog.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import type { LakeTable } from './schema.ts';
+import type { LakeTable, Maintenance } from './schema.ts';
 
 /** A number of a snapshot's summary, which writers may leave out or misspell. */
 const told = (summary: Sql, key: string) =>
@@ -53,6 +53,23 @@ export function findLakeTable(
   id: string,
 ): Promise<LakeTable | undefined> {
   return db.row<LakeTable>(sql`SELECT ${columns} ${from(team_id)} AND t.id = ${id}::uuid`);
+}
+
+/** The maintenance of a table that an export writes; `is_on` is said by its properties. */
+export function findMaintenance(
+  db: Queryable,
+  table_id: string,
+): Promise<Omit<Maintenance, 'is_on'> | undefined> {
+  return db.row(sql`SELECT coalesce(m.due_at, now()) AS due_at, m.finished_at, m.changed_at,
+      coalesce(m.result, '{}') AS changes, m.detail
+    FROM lake_tables t LEFT JOIN lake_maintenance m ON m.table_id = t.id
+    WHERE t.id = ${table_id}::uuid AND t.batch_export_id IS NOT NULL`);
+}
+
+/** Lets the next round of a table begin now, and clean it too. */
+export async function maintainNow(db: Queryable, table_id: string): Promise<void> {
+  await db.run(sql`INSERT INTO lake_maintenance (table_id) VALUES (${table_id}::uuid)
+    ON CONFLICT (table_id) DO UPDATE SET due_at = now(), cleaned_at = NULL`);
 }
 
 const uuid_form = '^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$';

@@ -58,6 +58,14 @@ test('the plan warns or refuses; a refused event is kept unless rules hide value
   assert.equal((await home.ask('POST', url, planned)).body.code, 'unique');
   const twice = [...planned.properties, ...planned.properties];
   assert.equal((await home.ask('POST', url, { event: 'b', properties: twice })).status, 400);
+  const valued = (values: unknown[]) => ({
+    event: 'b',
+    properties: [{ name: 'plan', type: 'text', required: false, values }],
+  });
+  for (const values of [[], [null], ['x'.repeat(201)], Array.from({ length: 101 }, (_, at) => at)])
+    assert.equal((await home.ask('POST', url, valued(values))).status, 400);
+  const made = await home.ask('POST', url, valued(['free', 2.5, true]));
+  assert.deepEqual(made.body.properties, valued(['free', 2.5, true]).properties);
   await home.ask('PATCH', urlOf(home), { unplanned_events: 'warn' });
   const send = (events: [event: string, total: unknown][]) =>
     harness.request('POST', '/batch/', {

@@ -3,12 +3,23 @@ import type { Static } from 'typebox';
 import {
   plan_modes,
   planned_properties_max,
+  planned_text_length_max,
+  planned_values_max,
   property_types,
 } from '../../engine/ingest/rules/tracking_plan.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../managed/schema.ts';
+
+const plannedValues = (text: { maxLength?: number } = {}) =>
+  Type.Optional(
+    Type.Array(Type.Union([Type.String(text), Type.Number(), Type.Boolean()]), {
+      minItems: 1,
+      maxItems: planned_values_max,
+      description: 'The values that it may have; left out: every value of its type.',
+    }),
+  );
 
 const fields = {
   event: lineOfText({ minLength: 1, maxLength: 200, description: 'Name of the event.' }),
@@ -29,6 +40,7 @@ const fields = {
         description: 'The type of its value; `10.0` is an integer. Null is no value.',
       }),
       required: Type.Boolean({ description: 'The event must have a value for it.' }),
+      values: plannedValues({ maxLength: planned_text_length_max }),
     }),
     { maxItems: planned_properties_max, description: 'The properties that it may have.' },
   ),
@@ -50,6 +62,7 @@ export const PlannedEvent = Type.Object(
         name: Type.String(),
         type: Type.Enum([...property_types]),
         required: Type.Boolean(),
+        values: plannedValues(),
       }),
     ),
     created_at: instant(),

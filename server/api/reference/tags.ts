@@ -208,6 +208,11 @@ export const groups: ApiReference['groups'] = [
         description: 'Plugins that fetch events on a schedule.',
       },
       {
+        name: 'oauth_applications',
+        label: 'OAuth applications',
+        description: 'What you registered with the vendors of tools that use OAuth.',
+      },
+      {
         name: 'plugin_configs',
         label: 'Plugin configs',
         description: 'A plugin in a project: its settings, logs, metrics and jobs.',

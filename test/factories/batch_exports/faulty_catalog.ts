@@ -31,6 +31,15 @@ export function withCommits(
   return { ...engine, outbound: { ...engine.outbound, fetch } };
 }
 
+/** The engine, whose requests are told before they are sent. */
+export function withRequests(engine: Engine, tell: (method: string, path: string) => void): Engine {
+  const fetch: Send = (url, init) => {
+    tell(init?.method ?? 'GET', new URL(String(url)).pathname);
+    return engine.outbound.fetch(url, init);
+  };
+  return { ...engine, outbound: { ...engine.outbound, fetch } };
+}
+
 /** Reads an answer whole, and loses it: the connection seems to break. */
 export async function lose(answer: ReturnType<Send>): Promise<never> {
   await (await answer).text();

@@ -46,14 +46,16 @@ export async function newLakeTable(
     hours,
     events = 2,
     distinct_id,
-    partition_by,
-    sort_by,
+    config: given,
+    body,
   }: {
     hours: number;
     events?: number;
     distinct_id?: (n: number) => string;
-    partition_by?: string[];
-    sort_by?: string[];
+    /** Keys of the destination beside the usual ones. */
+    config?: Record<string, unknown>;
+    /** Fields of the export. */
+    body?: Record<string, unknown>;
   },
 ): Promise<TestTable & { home: Awaited<ReturnType<QueryHarness['harness']['newOrganization']>> }> {
   const { harness } = exporting;
@@ -67,15 +69,10 @@ export async function newLakeTable(
       properties: { number: n, half: n / 2, '"': 'ü\n' },
     })),
   );
-  const config = {
-    storage: 'File',
-    table: 'events',
-    ...(partition_by && { partition_by }),
-    ...(sort_by && { sort_by }),
-  };
+  const config = { storage: 'File', table: 'events', ...given };
   const { id: export_id } = await exporting.scheduled(
     home,
-    { destination: { type: 'Iceberg', config } },
+    { destination: { type: 'Iceberg', config }, ...body },
     hours,
   );
   const runs = await exporting.runAll(export_id);

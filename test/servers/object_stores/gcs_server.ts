@@ -140,6 +140,7 @@ function putObject(bucket: Bucket, url: URL, request: http.IncomingMessage, byte
     bytes,
     content_type: String(request.headers['content-type']),
     metadata: {},
+    updated: new Date().toISOString(),
   });
   return {
     status: 200,
@@ -185,6 +186,10 @@ function answerObject(bucket: Bucket, name: string, method: string, url: URL): A
   return {
     status: 200,
     type: 'application/json',
-    body: JSON.stringify({ size: String(found.bytes.length), metadata: found.metadata }),
+    body: JSON.stringify({
+      size: String(found.bytes.length),
+      metadata: found.metadata,
+      updated: found.updated,
+    }),
   };
 }

@@ -5,6 +5,7 @@ export type StoredObject = {
   bytes: Buffer;
   content_type: string;
   metadata: Record<string, string>;
+  updated: string;
 };
 
 /** An upload in parts that nobody has ended. */

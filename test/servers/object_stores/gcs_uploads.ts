@@ -89,6 +89,7 @@ function completeUpload(bucket: Bucket, id: string, upload: Upload, body: string
     bytes: Buffer.concat(parts),
     content_type: upload.content_type,
     metadata: upload.metadata,
+    updated: new Date().toISOString(),
   });
 }
 

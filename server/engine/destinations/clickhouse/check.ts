@@ -123,7 +123,6 @@ async function writeRow(
   await insertSlice(
     { connection, delivery: { columns } },
     scratch,
-    { number: 0, records: 1 },
     Readable.from([zstdCompressSync(textOf(row))]),
   );
 }

@@ -163,6 +163,40 @@ test('a server killed in a commit comes back, and the next attempt ends it', asy
   }
 });
 
+test('merged rows of a broken commit are not announced, come again and stay one a key', async () => {
+  for (const shown of ['nothing', 'a part', 'all'] as const) {
+    const orders = await oneSlice();
+    const table = orders.config.table_name;
+    await run(`DROP TABLE ${table} SYNC`);
+    await run(
+      `CREATE TABLE ${table} (n Int64, sluice_stage_id UUID, sluice_version UInt256)
+        ENGINE = ReplacingMergeTree(sluice_version) PARTITION BY n % 2 ORDER BY n`,
+    );
+    orders.delivery.merge = { key: ['n'], versions: [] };
+    const { delivery_id } = orders.delivery;
+    const receipts = () =>
+      rows<{ manifest: string }>(
+        `SELECT manifest FROM sluice_receipts WHERE delivery_id = '${delivery_id}'`,
+      );
+    const sink = await clickhouse.open(orders.config, orders.delivery, deps);
+    const outcomes = await writeSlices(sink, orders);
+    await breakOff(sink, outcomes, shown);
+    assert.deepEqual(await receipts(), [], shown);
+    const next = await clickhouse.open(orders.config, { ...orders.delivery, attempt: 2 }, deps);
+    assert.deepEqual(await next.recover(outcomes), outcomes, shown);
+    await next.commit(outcomes, manifest);
+    await next.close();
+    const found = await rows<{ n: string }>(`SELECT n FROM ${table} FINAL ORDER BY n`);
+    assert.deepEqual(
+      found.map(({ n }) => Number(n)),
+      [0, 1],
+      shown,
+    );
+    assert.deepEqual(await receipts(), [{ manifest: manifest.text }], shown);
+    assert.deepEqual(await stages(), [], shown);
+  }
+});
+
 test('a part that a killed server has shown is removed by abort', async () => {
   const orders = await oneSlice();
   const sink = await clickhouse.open(orders.config, orders.delivery, deps);

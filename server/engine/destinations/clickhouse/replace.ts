@@ -14,7 +14,8 @@ import { inDatabase } from './config.ts';
 import type { Connection } from './connection.ts';
 import { clickHouseDialect } from './dialect.ts';
 import type { Session } from './session.ts';
-import { attachAll, countRows } from './slices.ts';
+import { attach, countRows, sumOf } from './slices.ts';
+import type { Partition } from './slices.ts';
 import { findTable, listTables } from './table.ts';
 
 const note = /Sluice: generation (\S+) of delivery ([0-9a-f-]{36})/;
@@ -60,7 +61,7 @@ async function findStanding(
  * `superseded` where the table has a later generation, `table_shared` where rows of others are in
  * it, and `slice_lost` where another attempt has taken the delivery over.
  */
-export async function replaceTable(session: Session, records: number): Promise<void> {
+export async function replaceTable(session: Session, partitions: Partition[]): Promise<void> {
   const { connection, delivery, stage } = session;
   await requireExchange(connection);
   await openReplacing(clickHouseDialect(connection), delivery).find();
@@ -71,8 +72,8 @@ export async function replaceTable(session: Session, records: number): Promise<v
   await connection.command(`CREATE TABLE ${next} AS ${target}`);
   await connection.command(`ALTER TABLE ${next} MODIFY COMMENT ${literal(noteOf(delivery))}`);
   if ((await findTable(connection, stage.table)) === undefined) throw stageLost();
-  await attachAll(connection, next, stage.table);
-  requireMoved(records, await countRows(connection, next));
+  await attach(connection, next, stage.table, partitions);
+  requireMoved(sumOf(partitions), await countRows(connection, next));
   await requireLatest(connection, delivery, table);
   try {
     await connection.command(`EXCHANGE TABLES ${target} AND ${next}`);

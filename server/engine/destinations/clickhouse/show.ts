@@ -3,7 +3,8 @@ import { identifier } from '../formats/expression.ts';
 import { isMerged } from '../sql_tables/layout.ts';
 import { listIntendedStages, writeReceipt } from './receipts.ts';
 import type { Session } from './session.ts';
-import { attachAll } from './slices.ts';
+import { attach } from './slices.ts';
+import type { Partition } from './slices.ts';
 import { findTable, stage_column } from './table.ts';
 
 /** The stage by which the rows of a delivery come into the target; are they there? */
@@ -11,10 +12,12 @@ export type ShownStage = { stage_id: string; is_shown: boolean };
 
 /**
  * Finds the stage of an earlier attempt whose rows are there and whose answer was lost, or
- * announces this attempt's own. To be called when no other stage is left.
+ * announces this attempt's own. To be called when no other stage is left. Merged rows need neither:
+ * that they come twice changes nothing.
  */
 export async function announceStage(session: Session, records: number): Promise<ShownStage> {
   const { connection, delivery, stage } = session;
+  if (isMerged(delivery)) return { stage_id: stage.id, is_shown: false };
   const intended = await listIntendedStages(connection, delivery);
   // Asked after the list was read: while our stage stands, no later attempt has begun, so the list
   // holds none of its stages.
@@ -36,8 +39,8 @@ export async function announceStage(session: Session, records: number): Promise<
  * Shows the rows of this attempt's stage. Nothing is copied: the server links the files of the
  * stage's parts, and shows those of one partition at once.
  */
-export function showStage({ connection, stage }: Session): Promise<void> {
-  return attachAll(connection, connection.target.quoted, stage.table);
+export function showStage({ connection, stage }: Session, partitions: Partition[]): Promise<void> {
+  return attach(connection, connection.target.quoted, stage.table, partitions);
 }
 
 /** Removes what `showStage` has shown of this attempt's stage. */
@@ -57,8 +60,8 @@ export async function takeBack(session: Session): Promise<void> {
 
 /**
  * Finds an earlier stage that has all `records`, and removes the rows of the others: a killed
- * server may have left a part of them. Merged rows stay: the server may have removed the rows whose
- * place they took, and the same rows come once more.
+ * server may have left a part of them. Merged rows, which earlier releases announced as well, stay:
+ * the server may have removed the rows whose place they took, and the same rows come once more.
  */
 async function settle(
   { connection, delivery }: Session,

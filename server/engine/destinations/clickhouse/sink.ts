@@ -13,6 +13,7 @@ import type {
 import { commitKnowingly } from '../sql_tables/commit.ts';
 import type { CommitAnswer } from '../sql_tables/commit.ts';
 import { isGeneration } from '../sql_tables/generations.ts';
+import type { Dialect } from '../sql_tables/dialect.ts';
 import { prepareTables } from '../sql_tables/prepare.ts';
 import { newStanding, openStagedSink, recordsIn } from '../sql_tables/staged_sink.ts';
 import type { StagedDelivery, Standing } from '../sql_tables/staged_sink.ts';
@@ -27,8 +28,17 @@ import { eraseRows } from './erase.ts';
 import { dropNext, isStanding, removeReplaced, replaceTable } from './replace.ts';
 import { announceStage, showStage, takeBack, takeStageBack } from './show.ts';
 import type { ShownStage } from './show.ts';
-import { dropStages, insertSlice, joinSlices, takeSlicesOver, writeSlice } from './slices.ts';
-import { findTable, createStage, getTable } from './table.ts';
+import {
+  dropStages,
+  dropTable,
+  insertSlice,
+  joinSlices,
+  takeSlicesOver,
+  wholeStage,
+  writeSlice,
+} from './slices.ts';
+import type { Partition } from './slices.ts';
+import { checkTable, createStage } from './table.ts';
 import type { Session } from './session.ts';
 
 /** Opens an attempt; nothing is changed yet, but that what is there already is tidied up. */
@@ -52,15 +62,12 @@ export async function openClickHouseSink(
     delivery,
     standing,
     begin: () => isDelivered(session),
-    prepare: async () => void (await prepareTables(clickHouseDialect(connection), delivery, deps)),
+    prepare: () => prepare(session, deps),
     recover: (outcomes) => recover(session, outcomes),
     write: (slice, bytes) => write(session, slice, bytes),
     commit: (outcomes, manifest) => commit(session, standing, outcomes, manifest),
     abort: () => abort(session),
-    tidyUp: async () => {
-      await dropStages(session, []);
-      await dropNext(session);
-    },
+    tidyUp: () => tidyUp(session),
     close: () => connection.close(),
   };
   return openStagedSink(work, clickHouseError, deps.log);
@@ -68,29 +75,42 @@ export async function openClickHouseSink(
 
 async function isDelivered(session: Session): Promise<boolean> {
   const { connection, delivery } = session;
-  if ((await findTable(connection, 'sluice_receipts')) === undefined) return false;
-  session.delivered_stage_id = (await findReceipt(connection, delivery))?.stage_id;
+  const receipt = await findReceipt(connection, delivery).catch((error: unknown) => {
+    if ((error as { type?: unknown }).type === 'UNKNOWN_TABLE') return undefined;
+    throw error;
+  });
+  session.delivered_stage_id = receipt?.stage_id;
   return session.delivered_stage_id !== undefined;
+}
+
+async function prepare(session: Session, deps: DestinationDeps): Promise<void> {
+  const { connection, delivery } = session;
+  const dialect = clickHouseDialect(connection);
+  const checking: Dialect = {
+    ...dialect,
+    checkTable: async (layout, found) => {
+      session.target = await checkTable(connection, layout, found);
+      return undefined;
+    },
+  };
+  await prepareTables(checking, delivery, deps);
 }
 
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
   const { connection, delivery } = session;
-  const target = await getTable(connection);
   const taken = await takeSlicesOver(session, outcomes);
-  await createStage(connection, target, delivery, session.stage);
-  session.target = target;
+  await createStage(connection, session.target!, delivery, session.stage);
   session.has_slices = taken.length > 0;
   return taken;
 }
 
 async function write(session: Session, slice: Slice, bytes: Readable): Promise<Json> {
-  const target = session.target!;
   if (!isOnly(slice)) {
     session.has_slices = true;
-    return writeSlice(session, target, slice, bytes);
+    return writeSlice(session, slice, bytes);
   }
   // A lone slice is repeated after a crash in any case, so it needs no table beside the stage.
-  await insertSlice(session, session.stage.table, slice, bytes);
+  await insertSlice(session, session.stage.table, bytes);
   return null;
 }
 
@@ -104,10 +124,10 @@ async function commit(
   const { connection, delivery } = session;
   const records = recordsIn(outcomes);
   const isReplacing = isGeneration(delivery);
-  const { stage_id, is_shown } = await stageToShow(session, outcomes);
+  const { stage_id, is_shown, partitions } = await stageToShow(session, outcomes);
   await commitKnowingly(standing, manifest, {
     commit: async () => {
-      if (!is_shown) await (isReplacing ? replaceTable(session, records) : showStage(session));
+      if (!is_shown) await (isReplacing ? replaceTable : showStage)(session, partitions);
       await writeReceipt(connection, delivery, { stage_id, records, manifest: manifest.text });
       if (isReplacing) await removeReplaced(session);
     },
@@ -123,17 +143,21 @@ async function commit(
   session.delivered_stage_id = stage_id;
 }
 
-/** Brings the rows of a delivery that is not there into one stage. */
-async function stageToShow(session: Session, outcomes: SliceOutcome[]): Promise<ShownStage> {
+/** Brings the rows of a delivery that is not there into one stage, and gives its partitions. */
+async function stageToShow(
+  session: Session,
+  outcomes: SliceOutcome[],
+): Promise<ShownStage & { partitions: Partition[] }> {
   const { delivered_stage_id: stage_id, delivery } = session;
   if (stage_id === undefined) {
     if (session.has_slices) await joinSlices(session, outcomes);
+    const partitions = await wholeStage(session, outcomes);
     if (isGeneration(delivery))
-      return { stage_id: session.stage.id, is_shown: await isStanding(session) };
-    return announceStage(session, recordsIn(outcomes));
+      return { stage_id: session.stage.id, is_shown: await isStanding(session), partitions };
+    return { ...(await announceStage(session, recordsIn(outcomes))), partitions };
   }
   if (delivery.erased !== undefined) await eraseRows(session, delivery.erased);
-  return { stage_id, is_shown: true };
+  return { stage_id, is_shown: true, partitions: [] };
 }
 
 /** Errors after which the server, or another one of its cluster, may go on with the statement. */
@@ -154,6 +178,14 @@ const unknown_ends = new Set([
 function answerOfCommit(error: unknown): CommitAnswer {
   const { type } = error as { type?: unknown };
   return typeof type === 'string' && !unknown_ends.has(type) ? 'ended' : 'nothing';
+}
+
+/** Removes what the delivery waited in: this attempt's stage, or that of one that was killed. */
+async function tidyUp(session: Session): Promise<void> {
+  await (session.target === undefined || session.has_slices
+    ? dropStages(session, [])
+    : dropTable(session.connection, session.stage.table));
+  await dropNext(session);
 }
 
 async function abort(session: Session): Promise<void> {

@@ -8,8 +8,8 @@ import { stageLost, stagePrefix } from '../sql_tables/stages.ts';
 import { inDatabase } from './config.ts';
 import type { Connection } from './connection.ts';
 import { listIntendedStages } from './receipts.ts';
+import type { Session } from './session.ts';
 import { findTable, listTables, createStage, stage_column } from './table.ts';
-import type { Table } from './table.ts';
 import { counted } from '../../../platform/counted.ts';
 
 /**
@@ -22,11 +22,10 @@ type SliceState = { stage_id: string; slice_bytes: number };
  * The place of an attempt; `stage.table` is its own table, from which rows are shown, and the
  * tables of its slices have its name with their number behind.
  */
-type Place = {
-  connection: Connection;
-  delivery: Delivery;
-  stage: { table: string; id: string };
-};
+type Place = Pick<Session, 'connection' | 'delivery' | 'stage'>;
+
+/** Rows of one partition of a table. */
+export type Partition = { id: string; records: number };
 
 /**
  * Writes a slice into a table of its own, which outlives the attempt, and gives what finds it
@@ -34,32 +33,29 @@ type Place = {
  * would remove the table.
  */
 export async function writeSlice(
-  place: Place,
-  target: Table,
+  place: Session,
   slice: Slice,
   bytes: Readable,
 ): Promise<SliceState> {
   const { connection, delivery, stage } = place;
   const table = `${stage.table}_${slice.number}`;
-  await createStage(connection, target, delivery, { table, id: stage.id });
+  await createStage(connection, place.target!, delivery, { table, id: stage.id });
   let slice_bytes = 0;
   const counted = measured(bytes, (size) => (slice_bytes += size));
-  await insertSlice(place, table, slice, counted);
+  await insertSlice(place, table, counted);
+  const held = await countRows(connection, inDatabase(connection.config, table));
+  requireCame(slice, held, `its table holds ${held}`);
   if ((await findTable(connection, stage.table)) === undefined) {
-    await connection.command(`DROP TABLE IF EXISTS ${inDatabase(connection.config, table)} SYNC`);
+    await dropTable(connection, table);
     throw stageLost();
   }
   return { stage_id: stage.id, slice_bytes };
 }
 
-/**
- * Inserts a slice into an empty table of the attempt. Throws `count_mismatch` when the table holds
- * more or less then.
- */
+/** Inserts a slice into an empty table of the attempt. */
 export async function insertSlice(
   { connection, delivery }: Pick<Place, 'connection'> & { delivery: Pick<Delivery, 'columns'> },
   table: string,
-  slice: Slice,
   bytes: Readable,
 ): Promise<void> {
   const columns = delivery.columns.map((column) => identifier(column.name)).join(', ');
@@ -68,8 +64,6 @@ export async function insertSlice(
     bytes,
     { encoding: 'zstd' },
   );
-  const held = await countRows(connection, inDatabase(connection.config, table));
-  requireCame(slice, held, `its table holds ${held}`);
 }
 
 /**
@@ -116,17 +110,30 @@ export async function takeSlicesOver(
 
 /**
  * Joins the slices in the attempt's own stage, from where they can be shown at once; nothing is
- * copied. Throws `slice_lost` when another attempt has taken one over, and `count_mismatch` when
- * the stage does not hold all rows then.
+ * copied. Throws `slice_lost` when another attempt has taken one over.
  */
 export async function joinSlices(
   { connection, stage }: Place,
   outcomes: SliceOutcome[],
 ): Promise<void> {
   const name = inDatabase(connection.config, stage.table);
-  for (const { number } of outcomes) await attachAll(connection, name, `${stage.table}_${number}`);
-  const held = await countRows(connection, name);
-  if (held === recordsIn(outcomes)) return;
+  for (const { number } of outcomes) {
+    const table = `${stage.table}_${number}`;
+    await attach(connection, name, table, await partitionsOf(connection, table));
+  }
+}
+
+/**
+ * Gives the partitions of the attempt's own stage. Throws `count_mismatch` when it does not hold
+ * all rows.
+ */
+export async function wholeStage(
+  { connection, stage }: Place,
+  outcomes: SliceOutcome[],
+): Promise<Partition[]> {
+  const partitions = await partitionsOf(connection, stage.table);
+  const held = sumOf(partitions);
+  if (held === recordsIn(outcomes)) return partitions;
   throw new RetryableError(
     'count_mismatch',
     `The slices have ${counted(recordsIn(outcomes), 'row')}, but their tables hold ${held}; ` +
@@ -134,19 +141,24 @@ export async function joinSlices(
   );
 }
 
+function partitionsOf(connection: Connection, table: string): Promise<Partition[]> {
+  return connection.rows<Partition>(
+    `SELECT _partition_id AS id, count() AS records FROM ${inDatabase(connection.config, table)}
+      GROUP BY id ORDER BY id`,
+  );
+}
+
 /**
  * Links the parts of a table of the attempt into another one; those of one partition appear at
  * once. `target` is quoted.
  */
-export async function attachAll(
+export async function attach(
   connection: Connection,
   target: string,
   table: string,
+  partitions: Partition[],
 ): Promise<void> {
   const source = inDatabase(connection.config, table);
-  const partitions = await connection.rows<{ id: string }>(
-    `SELECT DISTINCT _partition_id AS id FROM ${source} ORDER BY id`,
-  );
   const attachments = partitions.map(
     ({ id }) => `ATTACH PARTITION ID ${literal(id)} FROM ${source}`,
   );
@@ -166,8 +178,17 @@ export async function dropStages(
 ): Promise<void> {
   const names = new Set(kept.map(({ number }) => `${stage.table}_${number}`));
   for (const table of await listTables(connection, stagePrefix(delivery)))
-    if (!names.has(table))
-      await connection.command(`DROP TABLE IF EXISTS ${inDatabase(connection.config, table)} SYNC`);
+    if (!names.has(table)) await dropTable(connection, table);
+}
+
+/** Counts the rows of partitions. */
+export function sumOf(partitions: Partition[]): number {
+  return partitions.reduce((sum, { records }) => sum + records, 0);
+}
+
+/** Removes a table of an attempt, and waits until nothing uses it. */
+export function dropTable(connection: Connection, table: string): Promise<void> {
+  return connection.command(`DROP TABLE IF EXISTS ${inDatabase(connection.config, table)} SYNC`);
 }
 
 /** Counts the rows of a table, a quoted name. */

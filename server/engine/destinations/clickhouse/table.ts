@@ -187,13 +187,13 @@ export async function getTable(connection: Connection): Promise<Table> {
 
 /**
  * Refuses a table that cannot take the export: engine, sorting key of persons, and columns, of
- * which all that are missing are named.
+ * which all that are missing are named. Gives the table.
  */
 export async function checkTable(
   connection: Connection,
   layout: Layout,
   found: FoundColumn[],
-): Promise<void> {
+): Promise<Table> {
   const { name } = connection.target;
   const table = await getTable(connection);
   if (!table.engine.endsWith('MergeTree')) {
@@ -205,6 +205,7 @@ export async function checkTable(
   }
   checkMerging(name, table, layout);
   checkColumns(name, layout, found);
+  return table;
 }
 
 /**
@@ -268,14 +269,14 @@ export async function createStage(
     `CREATE TABLE ${name} AS ${connection.target.quoted} ENGINE = MergeTree
       ${keyClauses(target.engine_full)}${policy}`,
   );
-  await connection.command(
-    `ALTER TABLE ${name} MODIFY COLUMN ${identifier(stage_column)} UUID DEFAULT
-      toUUID(${literal(stage.id)})`,
-  );
   const merge = mergeOf(layout);
-  if (merge !== undefined && target.engine_full.includes(version_column))
-    await connection.command(
-      `ALTER TABLE ${name} MODIFY COLUMN ${identifier(version_column)} UInt256 MATERIALIZED
-        ${versionExpression(layout, merge)}`,
-    );
+  const columns = [
+    `${identifier(stage_column)} UUID DEFAULT toUUID(${literal(stage.id)})`,
+    ...(merge !== undefined && target.engine_full.includes(version_column)
+      ? [`${identifier(version_column)} UInt256 MATERIALIZED ${versionExpression(layout, merge)}`]
+      : []),
+  ];
+  await connection.command(
+    `ALTER TABLE ${name} ${columns.map((column) => `MODIFY COLUMN ${column}`).join(', ')}`,
+  );
 }

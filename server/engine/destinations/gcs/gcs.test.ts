@@ -98,6 +98,7 @@ testDestination({
         bytes: Buffer.from('x'),
         content_type: 'text/plain',
         metadata: {},
+        updated: new Date().toISOString(),
       });
     },
   },

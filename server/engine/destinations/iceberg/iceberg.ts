@@ -46,8 +46,9 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
     where: [...catalog_meaning.where, ...shared.where],
     connection: [...Object.keys(catalog_keys), ...shared.connection],
     only_with: [...catalog_meaning.only_with, ...(shared.only_with ?? [])],
-    // The layout of files says not where rows are either: they stay in their table.
-    ways: [...catalog_meaning.ways, ...Object.keys(layout_keys)],
+    // Rows stay in their table: the layout of new files moves none, and the prefix only places new
+    // tables.
+    ways: [...catalog_meaning.ways, ...Object.keys(layout_keys), 'prefix'],
     columnFaults: (columns) => nestedFaults(columns, 'An Iceberg table'),
     // The table changes with the end of the run, and whoever looks waits for a change in progress.
     is_settled_by_abort: (config) => !isForeign(config as CatalogConfig),
@@ -91,8 +92,8 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
       if (team_id === undefined) return;
       yield* shownReceipts(await openWorld(placeOf(places, config), config, team_id, deps), wanted);
     },
-    openTableFiles: (config, team_id, deps) =>
-      openTableFiles(placeOf(places, config), config, team_id, deps),
+    openTableFiles: (config, table, deps) =>
+      openTableFiles(placeOf(places, config), config, table, deps),
   };
 }
 

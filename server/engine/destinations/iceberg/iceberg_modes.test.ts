@@ -70,6 +70,7 @@ async function newHome(config: Record<string, unknown> = {}) {
         }
       return found;
     },
+    paths: async () => [...(await liveFiles(await world())).keys()],
     snapshot: async () => (await (await world()).catalog.load())!,
     differences: async (id: string) =>
       (await verifyExports(engine, id)).flatMap((one) => one.differences),
@@ -253,5 +254,22 @@ test('files have one partition each, and their rows the order of the table', asy
       ['asc', 'nulls-last'],
     ],
   );
+  assert.deepEqual(await one.differences(id), []);
+});
+
+test('another prefix moves no table and delivers nothing again', async () => {
+  const one = await newHome();
+  await one.insert(sent('a', 'x', 0, 1), sent('b', 'y', 1, 1));
+  const { id, send } = await exporting.scheduled(one.home, one.body, 1);
+  await one.deliver(id, 1);
+  const { location } = (await one.snapshot()).metadata;
+  const change = { destination: { type: 'Iceberg', config: { prefix: 'elsewhere' } } };
+  const { body: effect } = await send('POST', 'effect/', change);
+  assert.equal(effect.starts_anew, false);
+  assert.equal((await send('PATCH', '', change)).status, 200);
+  await one.deliver(id, 2);
+  assert.equal((await one.snapshot()).metadata.location, location);
+  assert.deepEqual(rowsOf(await one.files([value])), ['x', 'y']);
+  for (const path of await one.paths()) assert.ok(path.startsWith(`${location}/data/`), path);
   assert.deepEqual(await one.differences(id), []);
 });

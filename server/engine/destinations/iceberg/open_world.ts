@@ -1,3 +1,4 @@
+import type { Database } from '../../../platform/postgres/database.ts';
 import type { Delivery, DestinationDeps } from '../../model/destination/destination.ts';
 import { NonRetryableError } from '../../model/destination/errors.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
@@ -16,8 +17,8 @@ import { isInPlace } from './world.ts';
 import type { Storage, World } from './world.ts';
 
 /**
- * Opens the place of a table and its catalog. Our own catalog is asked nothing yet. Another one
- * says where its tables lie, so the table is loaded, and for a `delivery` created if it is missing.
+ * Opens the place of a table and its catalog, which says where the table lies. A table of another
+ * catalog is created for a `delivery` if it is missing.
  */
 export async function openWorld(
   place: LakePlace,
@@ -28,11 +29,20 @@ export async function openWorld(
 ): Promise<World> {
   if (isForeign(config as CatalogConfig))
     return openForeignWorld(place, config, team_id, deps, delivery);
-  const { db } = deps;
-  if (db === undefined) throw new Error('A table needs the control store.');
   const storage = await openStorage(place, config, team_id, deps);
-  const catalog = openOwnCatalog(storage, db);
-  return { ...storage, catalog, data: dataConfig(place, config, team_id) };
+  const catalog = openOwnCatalog(storage, storeOf(deps));
+  // A table stays where it was created, whatever prefix the config has since.
+  const location = (await catalog.load())?.metadata.location;
+  const data =
+    location === undefined || !isInPlace(storage, location)
+      ? dataConfig(place, config, team_id)
+      : placeConfig(place, config, `${folderOf(storage, location)}/data`);
+  return { ...storage, catalog, data };
+}
+
+/** The folder of a table in its place, without slashes at its ends. */
+function folderOf({ root }: Storage, location: string): string {
+  return location.slice(root.length).replace(/\/+$/, '');
 }
 
 /** Opens the catalog of a table alone; makes no request yet. */
@@ -44,7 +54,12 @@ export async function openCatalog(
 ): Promise<TableCatalog> {
   if (isForeign(config as CatalogConfig))
     return openForeignCatalog(await openPeer(place, config, team_id, deps), deps);
-  return (await openWorld(place, config, team_id, deps)).catalog;
+  return openOwnCatalog(await openStorage(place, config, team_id, deps), storeOf(deps));
+}
+
+function storeOf({ db }: DestinationDeps): Database {
+  if (db === undefined) throw new Error('A table needs the control store.');
+  return db;
 }
 
 async function openForeignWorld(
@@ -55,16 +70,16 @@ async function openForeignWorld(
   delivery: Delivery | undefined,
 ): Promise<World> {
   const peer = await openPeer(place, config, team_id, deps);
-  const catalog = openForeignCatalog(peer, deps);
   let table = await peer.load();
   if (table === undefined && delivery !== undefined) {
     await createTable(
-      catalog,
+      openForeignCatalog(peer, deps),
       { place, config, team_id, root: place.root(config, deps) },
       delivery,
     );
     table = await peer.load();
   }
+  const catalog = openForeignCatalog(peer, deps, table);
   const opened = { ...config, ...vendedKeys(config, table) };
   const storage = await openStorage(place, opened, team_id, deps);
   return { ...storage, catalog, data: foreignData(storage, table) };
@@ -126,7 +141,7 @@ export function vendedKeys(config: Config, table: Loaded | undefined): Config {
 
 /** The config of the data files of a table that another catalog has placed. */
 export function foreignData(storage: Storage, table: Loaded | undefined, below = '/data'): Config {
-  const { place, config, root, base } = storage;
+  const { place, config, base } = storage;
   if (table === undefined) return placeConfig(place, config, '');
   const { location } = table.metadata;
   const fits = isInPlace({ base }, location) && !/[{}]/.test(location);
@@ -135,9 +150,8 @@ export function foreignData(storage: Storage, table: Loaded | undefined, below =
       'table_unsuitable',
       `The files of the table lie in ${location}. Sluice writes below ${base} with these keys.`,
     );
-  const folder = location.slice(root.length).replace(/\/+$/, '');
   return {
-    ...placeConfig(place, config, folder + below),
+    ...placeConfig(place, config, folderOf(storage, location) + below),
     ...(config['aws_session_token'] === undefined
       ? {}
       : { aws_session_token: config['aws_session_token'] }),

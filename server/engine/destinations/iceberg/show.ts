@@ -49,7 +49,7 @@ export async function showFiles(
   end: EndOfRun,
 ): Promise<void> {
   const { catalog, clock } = world;
-  const table = await catalog.load();
+  const table = await catalog.loadRecent();
   const table_uuid = stored.table_uuid ?? table?.metadata['table-uuid'] ?? '';
   requireSameTable(table, table_uuid);
   const change: SnapshotChange = {

@@ -42,8 +42,10 @@ export async function prepareTable(
 ): Promise<PreparedTable> {
   for (let tries = 1; ; tries += 1)
     try {
+      const { load, loadRecent } = world.catalog;
       const { metadata } =
-        (await world.catalog.load()) ?? (await createTable(world.catalog, world, delivery));
+        (await (tries === 1 ? loadRecent() : load())) ??
+        (await createTable(world.catalog, world, delivery));
       requireWritable(world, metadata);
       const change = columnChange(metadata, delivery) ?? layoutChange(metadata, layout);
       if (change === undefined) return preparedOf(metadata, layout);

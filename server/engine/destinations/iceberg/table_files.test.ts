@@ -10,15 +10,16 @@ import { openTableFiles } from './table_files.ts';
 
 const export_dir = folderAroundTests();
 
-test('maintenance reads and removes files of its project alone', async () => {
+test('maintenance reads and removes files of its project and namespace alone', async () => {
   const deps = { export_dir, signal: new AbortController().signal } as DestinationDeps;
   const theirs = join(export_dir, 'lake/2/sluice/events/data/a.parquet');
   for (const id of [1, 2]) {
     await mkdir(join(export_dir, `lake/${id}/sluice/events/data`), { recursive: true });
     await writeFile(join(export_dir, `lake/${id}/sluice/events/data/a.parquet`), String(id));
   }
-  const files = await openTableFiles(file_place, {}, 1, deps);
   const own = `file://${export_dir}/lake/1/sluice/events`;
+  const folder = `file://${export_dir}/lake/1/sluice`;
+  const files = await openTableFiles(file_place, {}, { team_id: 1, folder }, deps);
   assert.equal(String(await files.read(`${own}/data/a.parquet`)), '1');
   assert.equal(String(await files.read(`${own}/data/a.parquet`.replace('///', '/'))), '1');
   for (const uri of [
@@ -27,6 +28,8 @@ test('maintenance reads and removes files of its project alone', async () => {
     `${own}/../../../2/sluice/events/data/a.parquet`,
     `${own}/./data/a.parquet`,
     'file:///etc/passwd',
+    `file://${export_dir}/lake/1/other/events/data/a.parquet`,
+    `file://${export_dir}/lake/1/sluice-other/data/a.parquet`,
   ]) {
     await assert.rejects(files.read(uri), /lies outside of/, uri);
     await assert.rejects(files.put(uri, 'x'), /lies outside of/, uri);

@@ -7,23 +7,26 @@ import type { Config, LakePlace } from '../lake/place.ts';
 import { isInPlace } from './world.ts';
 
 /**
- * Opens the files of a project's tables in a place; makes no request yet. Guarantee: a file of
- * another project is not read, written or removed, whatever a manifest of a client names.
+ * Opens the files of a table in a place, which lie below `folder`; makes no request yet. Guarantee:
+ * a file elsewhere, or of another project, is not read, written or removed, whatever a manifest of
+ * a client names.
  */
 export async function openTableFiles(
   place: LakePlace,
   config: Config,
-  team_id: number,
+  { team_id, folder: within }: { team_id: number; folder: string },
   deps: DestinationDeps,
 ): Promise<TableFiles> {
   const root = place.root(config, deps);
   const files = await place.openFiles(config, deps);
   const folder = place.folder?.(team_id);
   const base = folder === undefined ? root : `${root}${folder}/`;
+  const own = `${within}/`;
   const nameOf = (given: string) => {
     const uri = sameUri(given);
-    if (!isInPlace({ base }, uri))
-      throw new UnreadableFileError(`The file ${uri} lies outside of ${base}.`);
+    const outside = [base, own].find((one) => !isInPlace({ base: one }, `${uri}/`));
+    if (outside !== undefined)
+      throw new UnreadableFileError(`The file ${uri} lies outside of ${outside}.`);
     return uri.slice(root.length);
   };
   return {

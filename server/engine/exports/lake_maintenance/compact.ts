@@ -15,7 +15,8 @@ import { chooseFiles } from './choose_files.ts';
 import { commitHeld, metaFiles, stateOf } from './maintained_table.ts';
 import type { MaintainedTable } from './maintained_table.ts';
 import { readList, readManifest } from './read_table.ts';
-import { UnfitFilesError, rewriteRows, whyUnfit } from './rewrite_rows.ts';
+import { rewriteRows, whyUnfit } from './rewrite_rows.ts';
+import { UnfitFilesError } from './rows_inputs.ts';
 import type { RewrittenRows } from './rewrite_rows.ts';
 
 /** A data file that readers see, and the spec of its partition. */
@@ -44,9 +45,9 @@ export async function listLive(
 
 /**
  * Merges small data files into large ones, partition by partition, each group in a commit of its
- * own. Guarantees: the same rows, compared before the commit, in the order of the table, else in that
- * of history; a commit of another writer in between is kept, and one that has replaced a file of the
- * group comes first.
+ * own. Guarantees: the same rows, compared before the commit, in the order of the table, else in
+ * that of history; a commit of another writer in between is kept, and one that has replaced a file
+ * of the group comes first.
  */
 export async function compact(one: MaintainedTable, is_daily: boolean): Promise<Compacted> {
   const done: Compacted = { files: 0, into: 0, bytes: 0, detail: null };

@@ -51,7 +51,11 @@ export async function openMaintainedTable(
   const definition = row && findDestination(row.destination_type);
   if (definition?.openTableFiles === undefined) return undefined;
   const config = loadConfig(engine.secrets, table.storage_id, row!);
-  const files = await definition.openTableFiles(config, team_id, destinationDeps(engine, signal));
+  // Clients may keep files of a table beside it, below the place of its namespace.
+  const { location, namespace_location } = table;
+  const folder = location.startsWith(`${namespace_location}/`) ? namespace_location : location;
+  const deps = destinationDeps(engine, signal);
+  const files = await definition.openTableFiles(config, { team_id, folder }, deps);
   if (!table.location.startsWith(files.root)) return undefined;
   return { engine, table, files, rules: rulesOf(table.metadata.properties), job, signal };
 }

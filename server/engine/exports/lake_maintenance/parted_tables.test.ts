@@ -19,7 +19,7 @@ test('the files of each partition become one, and stay in their partition', asyn
   const table = await newLakeTable(exporting, {
     hours: 4,
     events: 6,
-    partition_by: ['day(timestamp)', 'bucket(2, event)'],
+    config: { partition_by: ['day(timestamp)', 'bucket(2, event)'] },
   });
   const before = (await table.rows(columns)).toSorted();
   const parted = new Set((await table.live()).map(({ partition }) => String(partition)));
@@ -38,7 +38,7 @@ test('files that became one have the order of the table, and tell it', async () 
   const table = await newLakeTable(exporting, {
     hours: 3,
     events: 4,
-    sort_by: ['event desc', 'timestamp'],
+    config: { sort_by: ['event desc', 'timestamp'] },
   });
   const before = (await table.rows(columns)).toSorted();
   const { result, detail } = await maintainTable(await table.open(), everything);

@@ -12,6 +12,8 @@ export type Signable = {
   uri: string;
   region: string;
   headers: Record<string, string[]>;
+  /** Only of a request that deletes several objects, which it names. */
+  body?: string;
 };
 
 /** A place for the files of tables, and who may reach them. */

@@ -1,6 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { S3Place } from '../../destinations/object_store/s3_place.ts';
 import { LakeRefused, badRequest } from '../../model/lake_catalog/refusal.ts';
+import { deletedKeys } from './deleted_keys.ts';
 import type { Rights, Signable } from './lake_place.ts';
 
 const algorithm = 'AWS4-HMAC-SHA256';
@@ -41,9 +42,14 @@ export function signedHeaders(
     .map((name) => name.toLowerCase())
     .find((name) => name.startsWith('x-amz-') && !unsigned.has(name) && !taken.test(name));
   if (foreign !== undefined) throw refused(`The header ${foreign} is not signed.`);
-  if (!isOfTable(path, url, method, key))
+  const is_deleting = method === 'POST' && path === '' && isDeletion(url);
+  if (!(is_deleting ? deletesOfTable(asked, key) : isOfTable(path, url, method, key)))
     throw refused('The request is not for a file of the table.');
-  return sign(place, { ...asked, method }, url, now);
+  // The signature is for this body alone.
+  const headers = is_deleting
+    ? { ...withoutHash(asked.headers), 'x-amz-content-sha256': [sha256(asked.body!)] }
+    : asked.headers;
+  return sign(place, { ...asked, headers, method }, url, now);
 }
 
 /** The key in the bucket, for a URL of either style. Throws 403 for another host or bucket. */
@@ -59,8 +65,30 @@ function pathInBucket(place: S3Place, url: URL): string {
   throw refused('The request is not for the bucket of the table.');
 }
 
+/** Is the request one that deletes the objects which its body names? */
+function isDeletion({ searchParams }: URL): boolean {
+  return [...searchParams.keys()].join() === 'delete' && searchParams.get('delete') === '';
+}
+
+function deletesOfTable({ body }: Signable, key: string): boolean {
+  return (
+    body !== undefined &&
+    deletedKeys(body).every((one) => one.startsWith(`${key}/`) && !hasDots(one))
+  );
+}
+
+function withoutHash(headers: Signable['headers']): Signable['headers'] {
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'x-amz-content-sha256'),
+  );
+}
+
+function hasDots(path: string): boolean {
+  return path.split('/').some((part) => part === '..' || part === '.');
+}
+
 function isOfTable(path: string, { searchParams }: URL, method: string, key: string): boolean {
-  if (path.split('/').some((part) => part === '..' || part === '.')) return false;
+  if (hasDots(path)) return false;
   if (path.startsWith(`${key}/`)) return ![...searchParams.keys()].some((one) => one === 'acl');
   // A list of names; everything else on the bucket as a whole is not of the table.
   const prefix = searchParams.get('prefix') ?? '';

@@ -20,7 +20,7 @@ const event = {
   description: 'Paid',
   properties: [
     { name: 'total', type: 'number', required: true },
-    { name: 'coupon', type: 'text', required: false },
+    { name: 'coupon', type: 'text', required: false, values: ['SPRING'] },
     { name: 'items', type: 'list', required: false },
     { name: 'count', type: 'number', required: false },
     { name: 'note', type: 'any', required: false },
@@ -31,7 +31,6 @@ const event = {
 const told = [
   'total: `minimum` is not compared.',
   'coupon: It may be null, so it is not required here.',
-  'coupon: `enum` is not compared.',
 ];
 const rule = { name: 'order paid', description: 'Paid' };
 
@@ -78,7 +77,9 @@ test('what a plan cannot compare is told by name', () => {
           rules: {
             properties: {
               context: { required: ['ip'] },
-              properties: { properties: { ' x': {}, y: { $ref: '#/definitions/y' } } },
+              properties: {
+                properties: { ' x': {}, y: { $ref: '#/definitions/y' }, z: { enum: [[1], 'b'] } },
+              },
             },
           },
         },
@@ -90,7 +91,7 @@ test('what a plan cannot compare is told by name', () => {
     [
       ['a', 1, 'allow'],
       ['b', 3, 'report'],
-      ['d', 1, 'allow'],
+      ['d', 2, 'allow'],
     ],
   );
   assert.deepEqual(
@@ -104,6 +105,7 @@ test('what a plan cannot compare is told by name', () => {
       ['d', null, 'Rules of `context` are not compared.'],
       ['d', ' x', 'Its name begins or ends with a space.'],
       ['d', 'y', '`$ref` is not compared.'],
+      ['d', 'z', '`enum` is not compared.'],
       [null, null, 'Rules of the call `identify` are no event.'],
     ],
   );

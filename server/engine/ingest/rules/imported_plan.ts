@@ -1,6 +1,10 @@
 import { isFields } from '../../../platform/fields.ts';
 import type { Fields } from '../../../platform/fields.ts';
-import { planned_properties_max } from './tracking_plan.ts';
+import {
+  planned_properties_max,
+  planned_text_length_max,
+  planned_values_max,
+} from './tracking_plan.ts';
 import type { PlannedEvent } from './tracking_plan.ts';
 
 /** An event as another tool plans it, as far as a plan of ours has its rules. */
@@ -176,9 +180,28 @@ function readProperty(name: string, given: unknown, required: boolean, tell: Tel
   if (type === undefined) tell(name, `The types ${codes([...kinds], '')} become any value.`);
   const is_nullable = types.includes('null');
   if (required && is_nullable) tell(name, 'It may be null, so it is not required here.');
-  const keywords = keywordsOf(rule);
+  const values = valuesOf(rule['enum']);
+  const keywords = keywordsOf(rule).filter((one) => one !== 'enum' || values === undefined);
   if (keywords.length > 0) tell(name, `${codes(keywords)} not compared.`);
-  return { name, type: type ?? 'any', required: required && !is_nullable };
+  return {
+    name,
+    type: type ?? 'any',
+    required: required && !is_nullable,
+    ...(values === undefined ? {} : { values }),
+  };
+}
+
+/** The values of an `enum` but for null, which is no value; undefined where one is not simple. */
+function valuesOf(given: unknown): Property['values'] {
+  if (!Array.isArray(given)) return undefined;
+  const values = [...new Set(given)].filter((value) => value !== null);
+  const isPlain = values.length > 0 && values.length <= planned_values_max;
+  return isPlain && values.every(isPlannedValue) ? values : undefined;
+}
+
+function isPlannedValue(value: unknown): value is string | number | boolean {
+  if (typeof value === 'string') return value.length <= planned_text_length_max;
+  return typeof value === 'number' || typeof value === 'boolean';
 }
 
 /** Keywords that only describe, and values that hold nothing to anything. */

@@ -231,6 +231,7 @@ const plan: Wishes['plan'] = {
         { name: 'total', type: 'number', required: true },
         { name: 'items', type: 'integer', required: false },
         { name: 'tags', type: 'list', required: false },
+        { name: 'kind', type: 'any', required: false, values: ['new', 10, true] },
       ],
     },
   ],
@@ -244,6 +245,16 @@ const plan_cases: [event: string, properties: string, says: string | undefined][
   ['bought', '{"total":1,"items":1.5}', 'Not as planned: `items` is a number, not an integer.'],
   ['bought', '{"total":1,"tags":{}}', 'Not as planned: `tags` is an object, not a list.'],
   ['bought', '{"total":1,"other":1}', 'Not as planned: `other` is not in the plan.'],
+  ...['"new"', '10', '10.0', '1e1', 'true', 'null'].map((kind): [string, string, undefined] => [
+    'bought',
+    `{"total":1,"kind":${kind}}`,
+    undefined,
+  ]),
+  ...['"old"', '"10"', '11', 'false', '[10]', '{}'].map((kind): [string, string, string] => [
+    'bought',
+    `{"total":1,"kind":${kind}}`,
+    'Not as planned: `kind` has a value that is not in the plan.',
+  ]),
   ['$pageview', '{}', undefined],
   ['sold', '{}', 'The tracking plan has no such event.'],
 ];

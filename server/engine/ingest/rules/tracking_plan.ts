@@ -16,11 +16,19 @@ export const plan_modes = ['warn', 'refuse'] as const;
 /** The fates of an event that the plan does not name. */
 export const unplanned_fates = ['allow', 'warn', 'refuse'] as const;
 
+/** A property of a planned event; without `values` it may have every value of its type. */
+type PlannedProperty = {
+  name: string;
+  type: (typeof property_types)[number];
+  required: boolean;
+  values?: (string | number | boolean)[];
+};
+
 /** An event of the tracking plan, as ingestion needs it. */
 export type PlannedEvent = {
   event: string;
   mode: (typeof plan_modes)[number];
-  properties: { name: string; type: (typeof property_types)[number]; required: boolean }[];
+  properties: PlannedProperty[];
   other_properties: 'allow' | 'report';
 };
 
@@ -34,6 +42,10 @@ export type TrackingPlan = {
 export const planned_events_max = 1_000;
 /** Most properties of a planned event. */
 export const planned_properties_max = 100;
+
+/** Most values of a planned property, and the longest text among them. */
+export const planned_values_max = 100;
+export const planned_text_length_max = 200;
 
 /** The difference of an event from the plan; `attr` is the place of the first one. */
 export type Difference = { mode: PlannedEvent['mode']; attr: string; detail: string };
@@ -63,12 +75,14 @@ export function openPlanCheck({ events, unplanned_events }: TrackingPlan): PlanC
       };
     }
     const found: { name: string; is: string }[] = [];
-    for (const { name, type, required } of plan.properties) {
+    for (const { name, type, required, values } of plan.properties) {
       const value = Object.hasOwn(properties, name) ? properties[name] : undefined;
       if (value === undefined || value === null) {
         if (required) found.push({ name, is: 'is missing' });
       } else if (!isOf(type, value))
         found.push({ name, is: `is ${words[kindOf(value)]}, not ${words[type]}` });
+      else if (values?.includes(plainOf(value)) === false)
+        found.push({ name, is: 'has a value that is not in the plan' });
     }
     if (plan.other_properties === 'report')
       for (const name of Object.keys(properties))
@@ -99,6 +113,11 @@ function kindOf(value: unknown): Exclude<(typeof property_types)[number], 'any' 
   if (typeof value === 'boolean') return 'boolean';
   if (typeof value === 'number' || isNumberText(value)) return 'number';
   return Array.isArray(value) ? 'list' : 'object';
+}
+
+/** A number of whatever form as the plan has it; the rest is no number, and equal to itself. */
+function plainOf(value: unknown): string | number | boolean {
+  return isNumberText(value) ? Number(JSON.stringify(value)) : (value as string);
 }
 
 function isOf(type: (typeof property_types)[number], value: unknown): boolean {

@@ -370,10 +370,13 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
     deps: DestinationDeps,
     wanted: WantedReceipts,
   ): AsyncIterable<HeldReceipt>;
-  /** Opens the files of tables in our own catalog; left out where exports have no such table. */
+  /**
+   * Opens the files of a table in our own catalog, which lie below the URI `folder`; left out where
+   * exports have no such table.
+   */
   openTableFiles?(
     config: Static<Schema>,
-    team_id: number,
+    table: { team_id: number; folder: string },
     deps: DestinationDeps,
   ): Promise<TableFiles>;
 };

@@ -55,9 +55,11 @@ const statesOf = (found: { name: string; state: string }[]) =>
 test('an erasure tells each tool that can delete, and says of the others that they cannot', async () => {
   const { url } = await xtremepush();
   await tool('Webhook', {});
-  const off = await tool('Actable Predictive', { client_id: 'x', client_secret: 'y' });
+  const off = await tool('Accoil Analytics', { api_key: 'x' });
   assert.equal((await home.ask('PATCH', off.url, { enabled: false })).status, 200);
-  await enabledPlugin(harness, home, 'pipeline_destinations', 'export function onEvent() {}');
+  await enabledPlugin(harness, home, 'pipeline_destinations', 'export function onEvent() {}', {
+    fields: [],
+  });
   await send(home, [
     { event: 'seen', distinct_id: 'visitor-1' },
     {

@@ -12,7 +12,6 @@ import {
   refreshTokenGrant,
   tokenRevocation,
 } from 'openid-client';
-import type { CustomFetch } from 'openid-client';
 import { isFields } from '../../../platform/fields.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { isSayable } from '../../../platform/outbound/outbound_faults.ts';
@@ -138,7 +137,7 @@ function open({ outbound }: Out, application: OauthApplication) {
     const answer = await outbound.fetch(url, options);
     return plainAnswer(answer.status, await textOf(answer.body ?? []), last);
   };
-  configuration[customFetch] = fetch as unknown as CustomFetch;
+  configuration[customFetch] = fetch;
   return { configuration, last };
 }
 

@@ -93,11 +93,15 @@ async function readConnection(
 /** A refresh that this process may make. */
 type Claim = { id: string; was_interrupted: boolean };
 
-/** Claims the refresh of these tokens; undefined: another process is at it, or has done it. */
+/**
+ * Claims the refresh of these tokens; undefined: another process is at it, or has done it. Of tokens
+ * that the vendor has refused only for their end.
+ */
 export async function claimRefresh(
   db: Database,
   config_id: number,
   generation: number,
+  their_end = false,
 ): Promise<Claim | undefined> {
   const id = uuidv7();
   const row = await db.row<{ was_interrupted: boolean }>(sql`
@@ -105,7 +109,8 @@ export async function claimRefresh(
       refresh_until = now() + make_interval(secs => ${claim_seconds}), updated_at = now()
     FROM (SELECT plugin_config_id, refresh_claim FROM plugin_oauth_connections
       WHERE plugin_config_id = ${config_id} AND generation = ${generation}
-        AND (refresh_until IS NULL OR refresh_until < now()) FOR UPDATE) before
+        AND (refresh_until IS NULL OR refresh_until < now())
+        AND (refused_reason IS NULL OR ${their_end}) FOR UPDATE) before
     WHERE n.plugin_config_id = before.plugin_config_id
     RETURNING before.refresh_claim IS NOT NULL AS was_interrupted`);
   return row === undefined ? undefined : { id, ...row };

@@ -19,7 +19,8 @@ export async function revokeConnection(
   for (;;) {
     const connection = await findConnection(parts.db, parts.secrets, config_id);
     if (connection === undefined) return 'The tool is not connected.';
-    if ((await claimRefresh(parts.db, config_id, connection.generation)) === undefined) {
+    const claim = await claimRefresh(parts.db, config_id, connection.generation, true);
+    if (claim === undefined) {
       await pause(look_pause_ms);
       continue;
     }

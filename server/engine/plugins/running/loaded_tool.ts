@@ -1,8 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { readOutcome } from '../sandbox/tool_outcome.ts';
 import type { ToolOutcome } from '../sandbox/tool_outcome.ts';
 import type { ToolCall } from '../oauth/tokens.ts';
 import { toolProgram } from '../sandbox/tool_program.ts';
 import type { PluginInstance, Sandbox } from '../sandbox/sandbox.ts';
+import { findTool, toolUrl } from '../tools/catalogue.ts';
 import { toolEvent } from '../tools/event.ts';
 import { isHttpRequest } from '../tools/http_request/definition.ts';
 import { openHttpRequest } from '../tools/http_request/open.ts';
@@ -21,6 +23,7 @@ import type { Sent } from './sending/sent.ts';
 import { answersOf } from './sending/tool_answers.ts';
 import type { ToolMemory } from './sending/tool_memory.ts';
 import type { WaitingRoom } from './sending/waiting_room.ts';
+import type { SetAsideRoom } from './set_aside.ts';
 
 /** The part of a loaded config that only tools have. */
 export type LoadedTool = Sent & {
@@ -41,7 +44,10 @@ export type LoadedTool = Sent & {
   send(event: PluginEvent, mapping: ToolMapping, signal: AbortSignal): Promise<ToolOutcome>;
   /** Tells the tool to forget the person who has the distinct id. */
   forget(distinct_id: string, signal: AbortSignal): Promise<ToolOutcome>;
-  count(metric: ToolMetric): void;
+  /** Counts an attempt; `delay_ms` is how long after its storing an event was delivered. */
+  count(metric: ToolMetric, delay_ms?: number): void;
+  /** Number of events that may still be set aside, as far as this worker knows. */
+  aside: SetAsideRoom;
 };
 
 /** The counts that every tool keeps. */
@@ -53,7 +59,7 @@ export function openLoadedTool(
   config: Record<string, unknown>,
   memory: ToolMemory & { now(): number },
   call: ToolCall,
-  count: (values: Record<string, number>) => void,
+  count: LoadedTool['count'],
 ): LoadedTool {
   const mappings = readMappings(config[mappings_key], definition);
   if (typeof mappings === 'string') throw new HoldError(`The mappings are wrong. ${mappings}`);
@@ -94,13 +100,14 @@ export function openLoadedTool(
         await pause(ms, undefined, { signal });
       return (await sendAll([event], mapping, signal))[0]!;
     },
-    forget: (distinct_id, signal) => {
+    forget: async (distinct_id, signal) => {
       // Whether the tool got it as the one or as the other: it is nobody else's.
       const person = { userId: distinct_id, anonymousId: distinct_id };
       const settings = toolSettings(definition.settings, config);
-      return call('delete', { person, settings }, signal) as Promise<ToolOutcome>;
+      return readOutcome(await call('delete', { person, settings }, signal));
     },
-    count: (metric) => count({ [metric]: 1 }),
+    count,
+    aside: { left: 0 },
   };
 }
 
@@ -131,7 +138,7 @@ export function toolPlace(
   name: string,
 ): Pick<PluginInstance, 'process' | 'own'> {
   if (isHttpRequest(definition)) return { own: openHttpRequest };
-  const { version } = definition;
+  const { version, directory } = definition;
   const library = sandbox.toolLibrary();
   if (library === undefined)
     throw new HoldError(
@@ -143,5 +150,16 @@ export function toolPlace(
       `This server has version ${library.version} of the package of tools now, not ${version}. ` +
         'Upgrade this plugin. Until then events wait, and none is lost.',
     );
-  return { process: { name, program: () => toolProgram(library) } };
+  // As the catalogue says, and not the files of a plugin.
+  const { variables = [], opens_sockets = false } = findTool(toolUrl(directory)) ?? {};
+  const [needed] = variables;
+  if (needed !== undefined && !Object.hasOwn(library.variables, needed))
+    throw new HoldError(
+      `This server does not have what the tool needs. The operator writes ${needed} into ` +
+        'tools/variables.env of the data folder. Until then events wait, and none is lost.',
+    );
+  // One that gets variables of the operator is alone in its process.
+  const process = variables.length === 0 ? name : `${name} ${directory}`;
+  const program = () => toolProgram(library, variables);
+  return { process: { name: process, program, opens_sockets } };
 }

@@ -49,6 +49,11 @@ export type FileCommit = {
 export type TableCatalog = {
   /** Returns the table as it is now; undefined if there is none. */
   load(): Promise<TableState | undefined>;
+  /**
+   * As `load`, but maybe as it was at the latest look of this delivery, for a change that the
+   * catalog refuses if another came first.
+   */
+  loadRecent(): Promise<TableState | undefined>;
   /** Creates the table, and its namespace if that is missing. */
   create(table: AskedTable, delivery: Delivery): Promise<TableState>;
   /** Changes the table without a snapshot. */

@@ -8,6 +8,7 @@ import {
   listenAsCatalog,
   lose,
   withCommits,
+  withRequests,
 } from '../../../../../test/factories/batch_exports/faulty_catalog.ts';
 import { openQueryHarness } from '../../../../../test/factories/batch_exports/query_exports.ts';
 import { claimRun } from '../../../exports/workers/claims.ts';
@@ -101,6 +102,18 @@ test('each hour is a snapshot of the other catalog, signed in by client credenti
   );
   assert.equal(row?.batch_export_id, null);
   assert.match(row.last, /^[0-9a-f-]{36}$/);
+});
+
+test('a delivery loads the table four times, and its commit once', async () => {
+  const table = await newTable(2);
+  await table.run(engineOf());
+  const asked: string[] = [];
+  const engine = withRequests(engineOf(), (method, path) => asked.push(`${method} ${path}`));
+  assert.equal((await table.run(engine)).status, 'Completed');
+  const own = asked.filter((one) => one.endsWith('/tables/events')).map((one) => one.split(' ')[0]);
+  // For the partitions, for the place, and to look for the delivery before and behind its slices.
+  assert.deepEqual(own, ['GET', 'GET', 'GET', 'GET', 'POST']);
+  assert.deepEqual(await table.seen(), { files: 2, rows: 4 });
 });
 
 test('an answer that is lost after the commit doubles nothing', async () => {

@@ -20,40 +20,66 @@ const pause_ms_max = 5_000;
  * that is there is done; while `main` stands still the same request is sent again; once it has
  * moved without us, the lost request can no longer land, and the commit is prepared again.
  */
-export function openForeignCatalog(peer: Peer, deps: DestinationDeps): TableCatalog {
+export function openForeignCatalog(
+  peer: Peer,
+  deps: DestinationDeps,
+  opened?: Loaded,
+): TableCatalog {
+  const seen = remembering(peer, opened);
   const look: TableCatalog['look'] = async (delivery) => {
-    const table = await peer.load();
+    const table = await seen.load();
     return table === undefined ? 'absent' : foundIn(table.metadata, delivery);
   };
+  const stateBy = async (load: () => Promise<Loaded | undefined>) => {
+    const table = await load();
+    return table && stateOf(table);
+  };
   return {
-    load: async () => {
-      const table = await peer.load();
-      return table && stateOf(table);
-    },
-    create: async (table) => stateOf(await peer.create(table)),
-    change: (commit) => change(peer, commit),
+    load: () => stateBy(seen.load),
+    loadRecent: () => stateBy(seen.loadRecent),
+    create: async (table) => stateOf(await seen.create(table)),
+    change: (commit) => change(seen, commit),
     look,
     whileHeld: async (delivery, work) => work(await look(delivery)),
     snapshotId: async (delivery) => {
-      const table = await peer.load();
+      const table = await seen.loadRecent();
       const earlier = table === undefined ? 0 : snapshotsOf(table.metadata, delivery).length;
       return snapshotIdOf(delivery.delivery_id, earlier);
     },
-    commit: (commit) => showFiles(peer, deps, commit),
+    commit: (commit) => showFiles(seen, deps, commit),
+  };
+}
+
+type SeenPeer = Peer & { loadRecent: Peer['load'] };
+
+/** The table whose latest look is remembered until something is sent that may change it. */
+function remembering(peer: Peer, opened: Loaded | undefined): SeenPeer {
+  let latest = opened;
+  const load = async () => (latest = await peer.load());
+  return {
+    ...peer,
+    load,
+    loadRecent: async () => latest ?? load(),
+    create: async (table) => (latest = await peer.create(table)),
+    send: (commit, from, key) => {
+      latest = undefined;
+      return peer.send(commit, from, key);
+    },
   };
 }
 
 /** A commit that was sent without a telling answer. */
 type Doubt = { parent: string; sent: { commit: Commit; key: string }; error: KnownError };
 
-async function showFiles(peer: Peer, deps: DestinationDeps, asked: FileCommit): Promise<void> {
+async function showFiles(peer: SeenPeer, deps: DestinationDeps, asked: FileCommit): Promise<void> {
   const { delivery } = asked;
   let doubt: Doubt | undefined;
   let is_doubtful = false;
   for (let tries = 1; ; tries += 1)
     try {
       throwIfStopped(deps.signal);
-      const table = await peer.load();
+      // A commit on an older state is refused, and the next try reads the table.
+      const table = await (tries === 1 ? peer.loadRecent() : peer.load());
       requireSameTable(table && stateOf(table), asked.table_uuid);
       const found = foundIn(table!.metadata, delivery);
       if (found === 'shown') return;
@@ -140,8 +166,8 @@ function warnOfRollback(
 }
 
 /** Changes the table without rows. A change in doubt is made again: the table is read first. */
-async function change(peer: Peer, commit: Commit): Promise<void> {
-  const table = await peer.load();
+async function change(peer: SeenPeer, commit: Commit): Promise<void> {
+  const table = await peer.loadRecent();
   const answer = table === undefined ? 'conflict' : await peer.send(commit, table, uuidv7());
   if (answer === 'applied') return;
   throw answer === 'conflict'

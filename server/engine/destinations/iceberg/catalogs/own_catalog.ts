@@ -25,12 +25,14 @@ export function openOwnCatalog(storage: Storage, db: Database): TableCatalog {
   const { team_id } = storage;
   const name = tableName(storage.config);
   const held = (tx: Transaction) => holdTable(tx, team_id, name);
+  const load = () =>
+    explained(async () => {
+      const table = await findTable(db, team_id, name);
+      return table && stateOf(db, table);
+    });
   return {
-    load: () =>
-      explained(async () => {
-        const table = await findTable(db, team_id, name);
-        return table && stateOf(db, table);
-      }),
+    load,
+    loadRecent: load,
     create: ({ location, schema, properties }, delivery) =>
       explained(() =>
         db.transaction(async (tx) => {

@@ -9,10 +9,12 @@ import { openPersons } from './persons.ts';
 
 const seen: Seen = {
   instance: 1,
+  has_asked: true,
   status: 200,
   retry_after: '7',
   text: '',
   refusal: undefined,
+  exchanges: [],
 };
 const mapping = (fields: Record<string, unknown>) => ({
   partnerAction: 'send',

@@ -1,4 +1,5 @@
 import { PluginCallError } from '../../sandbox/fault.ts';
+import { readOutcome } from '../../sandbox/tool_outcome.ts';
 import type { ToolOutcome } from '../../sandbox/tool_outcome.ts';
 import type { Pace } from './pace.ts';
 
@@ -30,7 +31,13 @@ async function outcomesOf(
   call: () => Promise<unknown>,
 ): Promise<ToolOutcome[]> {
   try {
-    return (await call()) as ToolOutcome[];
+    const given = await call();
+    const list: unknown[] = Array.isArray(given) ? given : [];
+    const outcomes = Array.from({ length: count }, (_, at) => readOutcome(list[at]));
+    return outcomes.map(({ exchanges_at, ...one }) => {
+      const exchanges = exchanges_at === undefined ? undefined : outcomes[exchanges_at]?.exchanges;
+      return exchanges === undefined ? one : { ...one, exchanges };
+    });
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof PluginCallError)) throw error;

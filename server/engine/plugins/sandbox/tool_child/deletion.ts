@@ -25,6 +25,8 @@ export function deletionOf({ onDelete }: { onDelete?: unknown }): { onDelete?: O
         ownKeys: (ids) => noted(() => Reflect.ownKeys(ids)),
       });
       const guarded: Request = (...sent) => {
+        // Some send both ids as they are, and read neither before.
+        if (!is_read) JSON.stringify(sent);
         if (!is_read) throw new NotForgotten('It does not ask for the person.');
         is_sent = true;
         return request(...sent);

@@ -90,7 +90,7 @@ test('A signature is over id, time and body, in the header of its name', () => {
   assert.equal(headers.get('webhook-id'), event.messageId);
   assert.equal(headers.get('webhook-timestamp'), '1796032800');
   assert.equal(headers.get('webhook-signature'), expected(readWebhookSecret(signing_secret)!));
-  const other = signed({ signing_secret: 'plain text', signature_header: 'X-Signature' });
+  const other = signed({ signing_secret: 'plain text', sign_header: 'X-Signature' });
   assert.equal(other.get('x-signature'), expected('plain text'));
   assert.equal(signed({}).has('webhook-id'), false);
 });

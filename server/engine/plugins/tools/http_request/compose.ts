@@ -14,7 +14,7 @@ export type ComposedRequest = {
   body: string | null;
 };
 
-type Settings = { secret?: string; signing_secret?: string; signature_header?: string };
+type Settings = { secret?: string; signing_secret?: string; sign_header?: string };
 
 const methods_without_body = ['GET', 'HEAD'];
 
@@ -82,7 +82,7 @@ function textOf(what: string, value: unknown): string {
 
 /** Returns the headers of Standard Webhooks; the signature's may have another name. */
 function signatureOf(
-  { signing_secret = '', signature_header = 'webhook-signature' }: Settings,
+  { signing_secret = '', sign_header = 'webhook-signature' }: Settings,
   id: string,
   now_ms: number,
   body: string,
@@ -90,8 +90,5 @@ function signatureOf(
   if (signing_secret === '') return [];
   const key = readWebhookSecret(signing_secret) ?? Buffer.from(signing_secret);
   const headers = Object.entries(webhookHeaders(key, id, now_ms, body));
-  return headers.map(([name, value]) => [
-    name === 'webhook-signature' ? signature_header : name,
-    value,
-  ]);
+  return headers.map(([name, value]) => [name === 'webhook-signature' ? sign_header : name, value]);
 }

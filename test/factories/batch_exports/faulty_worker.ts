@@ -3,7 +3,7 @@ import type { Engine } from '../../../server/engine/exports/engine.ts';
 import { parseExactJson, writeExactJson } from '../../../server/platform/exact_json.ts';
 import type { Transaction } from '../../../server/platform/postgres/database.ts';
 import { newSnapshotId } from '../../../server/engine/destinations/lake/snapshot_change.ts';
-import { brokenConnection, lose } from '../../../test/factories/batch_exports/faulty_catalog.ts';
+import { brokenConnection, lose } from './faulty_catalog.ts';
 
 type Fetch = Engine['outbound']['fetch'];
 
@@ -24,8 +24,8 @@ export type AttemptFaults = {
   is_naive: boolean;
 };
 
-/** The faults that struck an attempt. */
-export type Struck = { killed: boolean; answers: number };
+/** The faults that struck an attempt, and how many boundaries it came to. */
+export type Struck = { killed: boolean; answers: number; boundaries: number };
 
 class Killed extends Error {}
 
@@ -39,11 +39,10 @@ export function faultyEngine(
   faults: AttemptFaults,
   kill: () => void,
 ): { engine: Engine; struck: Struck } {
-  const struck: Struck = { killed: false, answers: 0 };
-  let calls = 0;
+  const struck: Struck = { killed: false, answers: 0, boundaries: 0 };
   const boundary = () => {
-    calls += 1;
-    if (calls === faults.kill_at) {
+    struck.boundaries += 1;
+    if (struck.boundaries === faults.kill_at) {
       struck.killed = true;
       kill();
     }

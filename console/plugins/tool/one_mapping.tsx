@@ -1,0 +1,174 @@
+import { Button, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import type { MappingPreviews } from '../../../server/api/plugin_configs/preview/schema.ts';
+import type { ToolFile, ToolMapping } from '../../../server/api/plugins/schema.ts';
+import { Panel } from '../../page/panel.tsx';
+import { Seldom } from '../../page/section.tsx';
+import { isAsked } from './field_rules.ts';
+import { FilterInput } from './filter_input.tsx';
+import { previewState, previewText } from './use_preview.ts';
+import { ValueInput } from './value_input.tsx';
+
+type Result = MappingPreviews['results'][number];
+type Change = (next: ToolMapping | undefined) => void;
+
+/** A mapping: the events that it takes, the fields that it sends, and what comes of an event. */
+export function OneMapping({
+  mapping,
+  tool,
+  result,
+  lists,
+  change,
+}: {
+  mapping: ToolMapping;
+  tool: ToolFile;
+  /** Of this very mapping, or of what it was before it was typed on. */
+  result: { of: ToolMapping; is: Result } | undefined;
+  lists: { paths: string; values: string };
+  change: Change;
+}) {
+  const action = tool.actions[mapping.partnerAction];
+  const title = mapping.name ?? mapping.partnerAction;
+  const isOfText = result?.of.subscribe === mapping.subscribe;
+  return (
+    <Panel>
+      <h4>
+        <bdi>{title}</bdi>
+      </h4>
+      <p className="muted">
+        {action?.description ?? `There is no action ${mapping.partnerAction}.`}
+      </p>
+      <div className="together">
+        <TextInput
+          label="Name of the mapping"
+          value={title}
+          onChange={({ currentTarget }) => change({ ...mapping, name: currentTarget.value })}
+        />
+        <FilterInput
+          text={mapping.subscribe}
+          filter={isOfText ? result.is.filter : undefined}
+          fault={isOfText ? result.is.filter_fault : null}
+          paths_id={lists.paths}
+          change={(subscribe) => change({ ...mapping, subscribe })}
+        />
+        <Fields {...{ mapping, tool, change }} values_id={lists.values} />
+        <Choice mapping={mapping} change={change} />
+        {result !== undefined && <Preview result={result.is} />}
+      </div>
+      <Button
+        variant="default"
+        size="compact-sm"
+        mt="sm"
+        aria-label={`Remove this mapping: ${title}`}
+        onClick={() => change(undefined)}
+      >
+        Remove this mapping
+      </Button>
+    </Panel>
+  );
+}
+
+function Fields({
+  mapping,
+  tool,
+  values_id,
+  change,
+}: {
+  mapping: ToolMapping;
+  tool: ToolFile;
+  values_id: string;
+  change: Change;
+}) {
+  const values = mapping.mapping;
+  // A field that was just emptied stays where it is.
+  const [begun] = useState(() => new Set(Object.keys(values)));
+  const fields = Object.entries(tool.actions[mapping.partnerAction]?.fields ?? {}).filter(
+    ([, field]) => field.unsafe_hidden !== true && isAsked(field, values),
+  );
+  const isFirst = ([key, { required }]: (typeof fields)[number]) =>
+    required === true || begun.has(key);
+  const put = (key: string, value: unknown) => {
+    const { [key]: _before, ...others } = values;
+    change({ ...mapping, mapping: value === undefined ? others : { ...others, [key]: value } });
+  };
+  const input = ([key, field]: (typeof fields)[number]) => (
+    <ValueInput
+      key={key}
+      label={`${field.label ?? key}${field.required === true ? ' (required)' : ''}`}
+      field={field}
+      value={values[key]}
+      paths_id={values_id}
+      change={(value) => put(key, value)}
+    />
+  );
+  const more = fields.filter((field) => !isFirst(field));
+  return (
+    <>
+      {fields.filter(isFirst).map(input)}
+      {more.length > 0 && <Seldom summary={`${more.length} more fields`}>{more.map(input)}</Seldom>}
+    </>
+  );
+}
+
+/** The choice of persons: a share of them, and those who consented. */
+function Choice({ mapping, change }: { mapping: ToolMapping; change: Change }) {
+  const { consent, sample_percent, ...others } = mapping;
+  const [typed, setTyped] = useState(String(sample_percent ?? ''));
+  const put = (percent: number | undefined, category: string | undefined) =>
+    change({
+      ...others,
+      ...(percent === undefined ? {} : { sample_percent: percent }),
+      ...(category === undefined ? {} : { consent: category }),
+    });
+  return (
+    <Seldom
+      summary="Consent and sample"
+      is_open={consent !== undefined || sample_percent !== undefined}
+    >
+      <div className="together">
+        <TextInput
+          label="Category of consent"
+          description={
+            'If set, an event is sent if context.consent.categoryPreferences has true under ' +
+            'this name. Empty: consent is not asked for.'
+          }
+          value={consent ?? ''}
+          onChange={({ currentTarget: { value } }) =>
+            put(sample_percent, value === '' ? undefined : value)
+          }
+        />
+        <TextInput
+          label="Share of persons in percent"
+          description="Always the same persons. Empty: all."
+          inputMode="decimal"
+          value={typed}
+          onChange={({ currentTarget: { value } }) => {
+            setTyped(value);
+            const percent = Number(value);
+            put(value.trim() === '' || Number.isNaN(percent) ? undefined : percent, consent);
+          }}
+        />
+      </div>
+    </Seldom>
+  );
+}
+
+function Preview({ result }: { result: Result }) {
+  const { shape, word, tone } = previewState(result);
+  const text = previewText(result);
+  return (
+    <div role="group" aria-label="Preview">
+      <p role="status">
+        <span className={tone}>
+          <span aria-hidden="true">{shape}</span> {word}
+        </span>
+        {result.reason !== null && `: ${result.reason}`}
+      </p>
+      {text !== '' && (
+        <pre className="source" tabIndex={0} role="region" aria-label="What would be sent">
+          {text}
+        </pre>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,85 @@
+import { useEffect, useState } from 'react';
+import type { MappingPreviews } from '../../../server/api/plugin_configs/preview/schema.ts';
+import type { ToolMapping } from '../../../server/api/plugins/schema.ts';
+import { ask } from '../../http/ask.ts';
+import { pathTo } from '../../http/path.ts';
+import { sample_event } from '../editor/templates.ts';
+
+/** The tool that mappings are for, in the project whose events it gets. */
+export type ToolPlace = { project_id: string; plugin_id: number };
+
+/** What the server says of mappings: of each its filter, and what becomes of the event. */
+export type Previewed = MappingPreviews & { of: readonly ToolMapping[] };
+
+/** A person who pauses for so long has typed a word to its end. */
+const pause_ms = 400;
+
+/**
+ * Has the server map an event whenever a person pauses; without `event_uuid` a sample. Gives the
+ * last answer; undefined before the first one. Why there is none is `fault`.
+ */
+export function usePreview(
+  { project_id, plugin_id }: ToolPlace,
+  mappings: readonly ToolMapping[],
+  sends_dollar: boolean,
+  event_uuid: string | undefined,
+): { previewed: Previewed | undefined; fault: string | undefined } {
+  const [previewed, setPreviewed] = useState<Previewed>();
+  const [fault, setFault] = useState<string>();
+  const text = JSON.stringify(mappings);
+  useEffect(() => {
+    const ending = new AbortController();
+    const preview = async () => {
+      const of = JSON.parse(text) as ToolMapping[];
+      const outcome = await ask(
+        'POST',
+        pathTo('/api/projects/:project_id/plugin_configs/preview/', { project_id }),
+        {
+          body: {
+            plugin: plugin_id,
+            mappings: of,
+            sends_dollar,
+            ...(event_uuid === undefined ? { event: sample_event } : { event_uuid }),
+          },
+          signal: ending.signal,
+        },
+      );
+      setFault(outcome.ok ? undefined : outcome.problem.message);
+      if (outcome.ok) setPreviewed({ ...outcome.body, of });
+    };
+    // It throws nothing but its own end.
+    const timer = setTimeout(() => void preview().catch(() => undefined), pause_ms);
+    return () => {
+      clearTimeout(timer);
+      ending.abort();
+    };
+  }, [project_id, plugin_id, text, sends_dollar, event_uuid]);
+  return { previewed, fault };
+}
+
+type Result = MappingPreviews['results'][number];
+
+/** The outcome of a mapping for an event, as a state is shown. */
+export function previewState({ outcome }: Pick<Result, 'outcome'>) {
+  if (outcome === 'sent') return { shape: '●', word: 'Would be sent', tone: 'good' } as const;
+  return outcome === 'filtered'
+    ? ({ shape: '○', word: 'Not sent', tone: 'muted' } as const)
+    : ({ shape: '▲', word: 'Incomplete', tone: 'warn' } as const);
+}
+
+/** The request, or the fields, as a text. */
+export function previewText({ request, fields }: Pick<Result, 'request' | 'fields'>): string {
+  if (request === null) return fields === null ? '' : laidOut(fields);
+  const { method, url, headers, body } = request;
+  const lines = headers.map(([name, value]) => `${name}: ${value}`);
+  return [`${method} ${url}`, ...lines, ...(body === null ? [] : ['', laidOut(body)])].join('\n');
+}
+
+/** JSON on several lines; any other text as it is. */
+function laidOut(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), undefined, 2);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,53 @@
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { listenLocally } from '../../servers/loopback.ts';
+
+/** A token address in front of Keycloak's, which can keep an answer back. */
+export type TokenDoor = {
+  url: string;
+  /** The refresh tokens that were shown, in order, and what Keycloak answered. */
+  refreshes: { token: string; status: number }[];
+  /** Keeps answers to refreshes back from now on; gives what lets them go. */
+  hold(): () => void;
+  close(): Promise<void>;
+};
+
+/** Opens the door to the token address of a realm. */
+export async function openTokenDoor(token_url: string): Promise<TokenDoor> {
+  let held = Promise.resolve();
+  const server = createServer((request, response) => {
+    const hand = async () => {
+      const body = await text(request);
+      const { authorization } = request.headers;
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+      const answer = await fetch(token_url, {
+        method: 'POST',
+        body,
+        headers: authorization === undefined ? headers : { ...headers, authorization },
+      });
+      const answered = await answer.text();
+      const asked = new URLSearchParams(body);
+      if (asked.get('grant_type') === 'refresh_token') {
+        door.refreshes.push({ token: asked.get('refresh_token') ?? '', status: answer.status });
+        await held;
+      }
+      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answered);
+    };
+    hand().catch(() => response.destroy());
+  });
+  const { port, close } = await listenLocally(server);
+  const door: TokenDoor = {
+    url: `http://127.0.0.1:${port}/token`,
+    refreshes: [],
+    hold: () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held = promise;
+      return () => {
+        held = Promise.resolve();
+        resolve();
+      };
+    },
+    close,
+  };
+  return door;
+}
