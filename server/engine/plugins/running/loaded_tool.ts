@@ -57,7 +57,7 @@ export type ToolMetric = 'delivered' | 'retried' | 'set_aside' | 'sent_again';
 export function openLoadedTool(
   definition: ToolDefinition,
   config: Record<string, unknown>,
-  memory: ToolMemory,
+  memory: ToolMemory & { now(): number },
   call: ToolCall,
   count: LoadedTool['count'],
 ): LoadedTool {
@@ -75,7 +75,7 @@ export function openLoadedTool(
     const batch = batching.get(mappingName(mapping));
     const sendings = events.map((event) => sendingOf(definition, config, event, mapping));
     const [first] = sendings;
-    return answersOf(events.length, pace, signal, async () =>
+    return answersOf(events.length, { pace, now: memory.now }, signal, async () =>
       batch === undefined
         ? [await call('send', first, signal)]
         : call(
