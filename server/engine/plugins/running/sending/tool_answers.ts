@@ -1,4 +1,5 @@
 import { PluginCallError } from '../../sandbox/fault.ts';
+import { readOutcome } from '../../sandbox/tool_outcome.ts';
 import type { ToolOutcome } from '../../sandbox/tool_outcome.ts';
 import type { Pace } from './pace.ts';
 
@@ -30,7 +31,9 @@ async function outcomesOf(
   call: () => Promise<unknown>,
 ): Promise<ToolOutcome[]> {
   try {
-    return (await call()) as ToolOutcome[];
+    const given = await call();
+    const list: unknown[] = Array.isArray(given) ? given : [];
+    return Array.from({ length: count }, (_, at) => readOutcome(list[at]));
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof PluginCallError)) throw error;
