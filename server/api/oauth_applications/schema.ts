@@ -40,6 +40,8 @@ export const OauthApplication = Type.Object(
       description: 'The redirect address that the vendor has to know, character by character.',
     }),
     ...fields,
+    client_id: Type.String({ description: fields.client_id.description ?? '' }),
+    scopes: Type.String({ description: fields.scopes.description ?? '' }),
     connections: Type.Integer({ description: 'Number of configs that are connected by it.' }),
     created_at: instant(),
     updated_at: instant(),
