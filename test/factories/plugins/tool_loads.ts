@@ -88,7 +88,8 @@ export const exhausting_attempts: ToolAttempt[] = [
   [
     'a flood of requests',
     `${frame} 
-        const line = frame('{"type":"request","instance":1,"request":9000002,"name":"own","text":"[]"}');
+        const line =
+          frame('{"type":"request","instance":1,"request":9000002,"name":"own","text":"[]"}');
         const lines = Buffer.concat(Array(500).fill(line));
         for (let n = 0; n < 40; n += 1) say(lines); return 'went on';`,
     /^gave went on$|^ended/,
