@@ -28,16 +28,17 @@ export function Deliveries({ project_id, target_id }: Given) {
       {({ count, results }) =>
         count === 0 ? (
           <Empty title="No notice in the last 30 days">
-            A notice is sent when the state of an export changes. Send a test to see one now.
+            A notice is sent when the state of an export or a tool changes. Send a test to see one
+            now.
           </Empty>
         ) : (
           <>
-            <Rows columns={['Notice', 'Export', 'Written', 'State', 'Answer', 'Change']}>
+            <Rows columns={['Notice', 'About', 'Written', 'State', 'Answer', 'Change']}>
               {results.map((delivery) => (
                 <Row
                   key={delivery.id}
                   delivery={delivery}
-                  name={names.get(delivery.batch_export)}
+                  name={names.get(delivery.batch_export ?? '')}
                   list={list}
                 />
               ))}
@@ -73,10 +74,16 @@ function Row({
   return (
     <Table.Tr>
       <Table.Th scope="row">{event_words[event]}</Table.Th>
-      <Table.Td data-label="Export" className="long">
-        <Link to="/projects/$project_id/exports/$export_id" params={{ project_id, export_id }}>
-          {name ?? export_id}
-        </Link>
+      <Table.Td data-label="About" className="long">
+        {export_id === null ? (
+          <Link to="/projects/$project_id/plugins" params={{ project_id }}>
+            A tool
+          </Link>
+        ) : (
+          <Link to="/projects/$project_id/exports/$export_id" params={{ project_id, export_id }}>
+            {name ?? export_id}
+          </Link>
+        )}
       </Table.Td>
       <Table.Td data-label="Written">
         <Instant at={created_at} />

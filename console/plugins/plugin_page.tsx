@@ -130,7 +130,12 @@ function InProject({
             is_enabled={config.enabled}
           />
           {isTool(plugin) ? (
-            <DeliverySection {...of} is_enabled={config.enabled} may_change={may_change} />
+            <DeliverySection
+              {...of}
+              is_enabled={config.enabled}
+              may_change={may_change}
+              error={config.error?.message}
+            />
           ) : (
             <MetricSection {...of} />
           )}

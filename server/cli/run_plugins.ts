@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { openIngestion } from '../engine/ingest/batcher.ts';
+import { openTrace } from '../engine/plugins/trace/trace.ts';
 import { startPluginRunner } from '../engine/plugins/running/runner.ts';
 
 /** Time for which an idle plugin stays loaded. */
@@ -20,6 +21,7 @@ export function runPlugins(
   const running = {
     ...deps,
     ingestion,
+    trace: openTrace(deps.clickhouse, deps.clock, deps.log),
     failures_max: config.plugin_failures_max,
     retry_seconds: options.retry_seconds ?? retry_seconds,
   };
@@ -30,6 +32,7 @@ export function runPlugins(
   return {
     stop: async () => {
       await runner.stop();
+      await running.trace.flush();
       await ingestion.drain();
     },
   };

@@ -8,6 +8,8 @@ export type Metrics = {
   records_exported: Counter<'destination'>;
   bytes_exported: Counter<'destination'>;
   values_unfit: Counter<'destination'>;
+  tool_events: Counter<'tool' | 'outcome'>;
+  tool_delay_seconds: Histogram<'tool'>;
   lake_maintenance: Counter<'change'>;
   runs_active: Gauge;
   planner_lag_seconds: Gauge;
@@ -49,6 +51,7 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
       registers,
     }),
     ...deliveryCounters(registers),
+    ...toolInstruments(registers),
     runs_active: new Gauge({
       name: 'sluice_runs_active',
       help: 'Export runs that this process is working on.',
@@ -98,6 +101,24 @@ function deliveryCounters(registers: Registry[]) {
       name: 'sluice_lake_maintenance_total',
       help: 'Files, manifests, snapshots and bytes that the maintenance of Iceberg tables changed.',
       labelNames: ['change'],
+      registers,
+    }),
+  };
+}
+
+function toolInstruments(registers: Registry[]) {
+  return {
+    tool_events: new Counter({
+      name: 'sluice_tool_events_total',
+      help: 'Attempts of tools at events, by outcome: delivered, retried or set aside.',
+      labelNames: ['tool', 'outcome'],
+      registers,
+    }),
+    tool_delay_seconds: new Histogram({
+      name: 'sluice_tool_delay_seconds',
+      help: 'Time from the storing of an event to its delivery by a tool.',
+      labelNames: ['tool'],
+      buckets: [0.5, 1, 2, 5, 15, 60, 300, 3_600, 86_400],
       registers,
     }),
   };

@@ -61,6 +61,7 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
   for (const name of collection_names)
     plugins[name] = String((await post(collectionUrl(home, name), { name: 'One' })).id);
   const written = await writtenPlugin(harness, home);
+  const config = await post(`${project}plugin_configs/`, { plugin: written.id });
   const domain = `${home.project.uuid}.example.com`;
   const { id: domain_id } = await post(`${organization}domains/`, { domain });
   const [current] = (
@@ -109,12 +110,25 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
     ).id,
     planned_events: (await post(`${project}planned_events/`, { event: 'one' })).id,
     write_keys: (await post(`${project}write_keys/`, { name: 'One' })).id,
-    plugin_configs: String((await post(`${project}plugin_configs/`, { plugin: written.id })).id),
+    plugin_configs: String(config.id),
+    ...(await newReplayAndAside(config.id)),
     personal_api_keys: (await post('/api/personal_api_keys/', { label: 'One', scopes: ['*'] })).id,
     sessions: current.id,
     passkeys: await insertPasskey(harness, home.user),
     plan: (await post(`${organization}configuration/plan/`, { configuration: {} })).hash,
   };
+}
+
+/** A replay of the config, and an event that it set aside. */
+async function newReplayAndAside(config_id: number): Promise<Ids> {
+  const { db } = harness.deps;
+  const replay = await db.row<{ id: string }>(sql`
+    INSERT INTO plugin_replays (id, plugin_config_id, source, end_at, rate, total, inserted_at)
+    VALUES (gen_random_uuid(), ${config_id}, 'events', now(), 1, 0, now()) RETURNING id`);
+  const aside = await db.row<{ id: number }>(sql`
+    INSERT INTO plugin_set_aside (plugin_config_id, event_uuid, event, distinct_id, mapping, reason)
+    VALUES (${config_id}, gen_random_uuid(), 'e', 'd', 'Send', 'No.') RETURNING id`);
+  return { replays: replay!.id, set_aside: String(aside!.id) };
 }
 
 /** A table of the Iceberg catalog. */

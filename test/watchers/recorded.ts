@@ -78,6 +78,8 @@ const may_record_nothing: Record<string, string> = {
     'The version is installed already.',
   'POST /api/organizations/:organization_id/pipeline_import_apps/:id/upgrade/':
     'The version is installed already.',
+  'POST /api/projects/:project_id/plugin_configs/:id/replays/': 'A dry run.',
+  'POST /api/projects/:project_id/plugin_configs/:id/set_aside/discard/': 'A dry run.',
   'POST /api/projects/:project_id/plugin_configs/:id/oauth/connect/':
     'The entry comes when the vendor leads the browser back.',
   'POST /api/projects/:project_id/planned_events/import/': 'The plan has it all already.',

@@ -14,6 +14,7 @@ import { StateMark } from '../state_mark.tsx';
 import { foundRecords } from './find.ts';
 import type { FindSearch } from './find.ts';
 import { found_states, groupsOf, isUuid } from './found_groups.ts';
+import { InTools } from './in_tools.tsx';
 import { WaysToFind } from './ways_to_find.tsx';
 import '../one_export.css';
 
@@ -75,7 +76,7 @@ function Results({ search }: { search: FindSearch }) {
 
 function Record({ record }: { record: FoundRecord }) {
   const { uuid, event, distinct_id, session_id, group_id, person_version } = record;
-  const { timestamp, inserted_at, exports } = record;
+  const { timestamp, inserted_at, exports, tools } = record;
   const [name = `Person ${distinct_id}`] = [
     ...(session_id === null ? [] : [`Session ${session_id}`]),
     ...(group_id === null ? [] : [`Group ${group_id}`]),
@@ -115,6 +116,7 @@ function Record({ record }: { record: FoundRecord }) {
           ),
         )
       )}
+      {uuid !== null && tools.length > 0 && <InTools {...{ tools, uuid }} />}
     </section>
   );
 }

@@ -72,14 +72,24 @@ test(
     const delivery = page.getByRole('region', { name: 'Delivery' });
     await delivery.getByText(`Refused of ${hostile}`).waitFor();
     await delivery.getByText('Delivered all events stored before').waitFor();
+    await delivery.getByText('Request and answer').click();
+    await delivery.getByText('422').first().waitFor();
     await checkEverywhere(page, 'tool_delivery');
     target.answer = () => undefined;
-    await delivery.getByRole('button', { name: 'Send all again' }).click();
+    await delivery.getByRole('button', { name: 'Send 1 event again' }).click();
     await page.getByText('Events that were set aside').waitFor({ state: 'detached' });
     assert.deepEqual(
       target.taken.map(({ event }) => event),
       ['Order completed', 'Refused'],
     );
+    await delivery.getByText('1 of 1 event.').waitFor();
+    await delivery.getByText('Send events of the past, from the beginning or from a time').click();
+    await delivery.getByLabel(/^Names of events/).fill('Order completed');
+    await delivery.getByRole('button', { name: 'Count the events' }).click();
+    await delivery.getByRole('button', { name: 'Send 2 events' }).click();
+    await delivery.getByText('2 of 2 events.').waitFor();
+    assert.equal(target.taken.length, 4);
+    await checkEverywhere(page, 'tool_replays');
     await visitor.leave();
   },
 );

@@ -33,7 +33,8 @@ const fields = {
   team_id: Type.Integer({ description: 'The project of the export.' }),
   notice: uuid('The notice; webhooks have it as `webhook-id`.'),
   event: Type.Enum([...notice_events]),
-  batch_export: uuid('The export that the notice is about.'),
+  batch_export: nullable(uuid('The export that the notice is about; null: it is about a tool.')),
+  plugin_config: nullable(Type.Integer({ description: 'The tool that the notice is about.' })),
   target: nullable(uuid('The target; null where an administrator gets it by mail.')),
   address: nullable(
     Type.String({ description: 'The administrator; null where it goes to a target.' }),

@@ -10,8 +10,8 @@ import type { NoticeDeliveryRecord } from './schema.ts';
 export type DeliveriesWanted = { target?: string; batch_export?: string; outcome?: string };
 
 const columns = sql`d.id, d.team_id, d.notice_id AS notice, n.event,
-  d.batch_export_id AS batch_export, d.target_id AS target, d.address, d.outcome, d.attempts,
-  d.next_attempt_at, n.created_at,
+  d.batch_export_id AS batch_export, d.plugin_config_id AS plugin_config, d.target_id AS target,
+  d.address, d.outcome, d.attempts, d.next_attempt_at, n.created_at,
   (SELECT json_build_object('at', wire_instant(a.at), 'outcome', a.outcome, 'status', a.status,
     'detail', a.detail) FROM notice_attempts a WHERE a.delivery_id = d.id
     ORDER BY a.number DESC LIMIT 1) AS last_try`;

@@ -83,7 +83,7 @@ const LastAttempt = Type.Object(
     at: instant('When it was made.'),
     notice: uuid('The id of the notice; webhooks have it as `webhook-id`.'),
     event: Type.Enum([...notice_events]),
-    batch_export: uuid(),
+    batch_export: nullable(uuid('Null: the notice was about a tool.')),
     outcome: Type.Enum(['delivered', 'failed', 'given_up'], {
       description: '`failed`: it is tried again at `next_attempt_at`.',
     }),

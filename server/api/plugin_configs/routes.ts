@@ -7,7 +7,7 @@ import { query } from '../../platform/http/lists/query.ts';
 import { write } from '../../platform/http/write.ts';
 import { acceptRoute } from './accept_route.ts';
 import { createConfig, changeConfig, secretChanges } from './change.ts';
-import { deliveryRoutes } from './delivery_routes.ts';
+import { deliveryRoutes } from './deliveries/routes.ts';
 import { configEntry } from './entry.ts';
 import { exportingRoutes } from './exporting_routes.ts';
 import { runningRoutes } from './job_routes.ts';

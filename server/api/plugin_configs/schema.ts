@@ -168,36 +168,6 @@ export const PluginMetric = Type.Object(
 /** A metric's row as SELECT gives it. */
 export type PluginMetricRow = Static<typeof PluginMetric>;
 
-/** The progress of a plugin's delivery. */
-export const PluginDelivery = Type.Object(
-  {
-    delivered_until: nullable(instant('Everything that was stored before is done.')),
-    failures: nullable(Type.Integer({ description: 'Failures in a row.' })),
-    retry_at: nullable(instant('When it tries again; null: it does not wait.')),
-    set_aside: Type.Integer({ description: 'Number of events that were set aside.' }),
-  },
-  { title: 'PluginDelivery' },
-);
-/** The state of a delivery as SELECT gives it. */
-export type PluginDeliveryRow = Static<typeof PluginDelivery>;
-
-/** An event that a tool did not take at one mapping. */
-export const SetAsideEvent = Type.Object(
-  {
-    event_uuid: uuid('The event.'),
-    event: Type.String({ description: 'Its name.' }),
-    distinct_id: Type.String(),
-    mapping: Type.String({ description: 'The name of the mapping.' }),
-    status: nullable(Type.Integer({ description: "Of the tool's answer; null: there is none." })),
-    reason: Type.String(),
-    attempts: Type.Integer({ description: 'How often it was set aside.' }),
-    set_aside_at: instant(),
-  },
-  { title: 'PluginSetAsideEvent' },
-);
-/** A row of the events that were set aside. */
-export type SetAsideRow = Static<typeof SetAsideEvent>;
-
 const payload = Type.Unsafe<Record<string, unknown>>({
   type: 'object',
   additionalProperties: true,

@@ -8,7 +8,7 @@ import type { Queryable, Transaction } from '../../platform/postgres/database.ts
 import { locking } from '../../platform/postgres/locking.ts';
 import { managedBy } from '../managed/store.ts';
 import { configuredPluginJson } from '../plugins/store.ts';
-import type { PluginConfigRow, PluginDeliveryRow, PluginJobRow, PluginLogQuery } from './schema.ts';
+import type { PluginConfigRow, PluginJobRow, PluginLogQuery } from './schema.ts';
 
 /** It waits for something, and nothing that it may wait for has changed since. */
 const isHeld = sql`c.enabled AND k.held_reason IS NOT NULL
@@ -231,26 +231,5 @@ export function listPluginLogs(config_id: number, wanted: PluginLogQuery): List 
       WHERE ${isLogged(config_id, wanted)} ORDER BY l.id DESC
       LIMIT ${page.limit} OFFSET ${page.offset}`,
     count: sql`SELECT count(*) AS count FROM plugin_logs l WHERE ${isLogged(config_id, wanted)}`,
-  };
-}
-
-/** The progress of a config, with the number of events that were set aside. */
-export async function findDelivery(db: Queryable, id: number): Promise<PluginDeliveryRow> {
-  return (await db.row<PluginDeliveryRow>(sql`
-    SELECT wire_instant(k.inserted_at) AS delivered_until, k.failures,
-      wire_instant(CASE WHEN k.retry_at > now() THEN k.retry_at END) AS retry_at,
-      (SELECT count(*)::integer FROM plugin_set_aside s
-        WHERE s.plugin_config_id = c.id) AS set_aside
-    FROM plugin_configs c LEFT JOIN plugin_cursors k ON k.plugin_config_id = c.id
-    WHERE c.id = ${id}`))!;
-}
-
-/** The events that were set aside, newest first. Leans on plugin_set_aside_by_config. */
-export function listSetAside(id: number): List {
-  return {
-    rows: (page) => sql`SELECT s.event_uuid, s.event, s.distinct_id, s.mapping, s.status, s.reason,
-        s.attempts, s.set_aside_at FROM plugin_set_aside s WHERE s.plugin_config_id = ${id}
-      ORDER BY s.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM plugin_set_aside s WHERE s.plugin_config_id = ${id}`,
   };
 }

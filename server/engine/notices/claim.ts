@@ -18,7 +18,8 @@ export type DueDelivery = {
   notice_id: string;
   event: NoticeEvent;
   body: string;
-  batch_export_id: string;
+  /** null: it is about a tool */
+  batch_export_id: string | null;
 };
 
 /**
@@ -125,7 +126,7 @@ export async function claimBeside(
         AND (d.attempts = 0 OR d.next_attempt_at <= ${at}::timestamptz)
         AND NOT EXISTS (
           SELECT 1 FROM notice_deliveries earlier
-          WHERE earlier.batch_export_id = d.batch_export_id AND earlier.recipient = d.recipient
+          WHERE earlier.subject = d.subject AND earlier.recipient = d.recipient
             AND earlier.outcome = 'pending' AND earlier.id < d.id AND earlier.id <> own.id
             AND earlier.attempts > 0 AND earlier.next_attempt_at > ${at}::timestamptz)
       ORDER BY d.id LIMIT ${mail_notices_max - 1} FOR UPDATE OF d SKIP LOCKED
@@ -150,7 +151,7 @@ const hears = sql`AND coalesce(t.last_attempt ->> 'outcome', 'delivered') = 'del
 /**
  * Finds the delivery of `project` that is allowed and has been due longest, among those that
  * `which` leaves: the index notice_deliveries_waiting has them in this order, and
- * notice_deliveries_in_order finds an earlier notice of the same export.
+ * notice_deliveries_of_subject finds an earlier notice of the same export or tool.
  */
 function longestDue(at: string, which: Sql): Sql {
   return sql`
@@ -161,7 +162,7 @@ function longestDue(at: string, which: Sql): Sql {
       AND (t.held_until IS NULL OR t.held_until <= ${at}::timestamptz) ${which}
       AND NOT EXISTS (
         SELECT 1 FROM notice_deliveries earlier
-        WHERE earlier.batch_export_id = d.batch_export_id AND earlier.recipient = d.recipient
+        WHERE earlier.subject = d.subject AND earlier.recipient = d.recipient
           AND earlier.outcome = 'pending' AND earlier.id < d.id)
     ORDER BY d.next_attempt_at, d.id LIMIT 1`;
 }

@@ -45,12 +45,18 @@ export type Notice = {
   facts: Record<string, unknown>;
 };
 
-/** The content of a notice: JSON for webhooks, and the source of mails. */
+/** The tool that a notice is about. */
+export type NoticeTool = { id: number; team_id: number; name: string; plugin: number };
+
+/**
+ * The content of a notice: JSON for webhooks, and the source of mails. It is about an export or a
+ * tool.
+ */
 export type NoticeBody = {
-  type: `batch_export.${NoticeEvent}`;
+  type: `${'batch_export' | 'plugin_config'}.${NoticeEvent}`;
   timestamp: string;
   data: {
-    batch_export: {
+    batch_export?: {
       id: string;
       team_id: number;
       name: string;
@@ -58,9 +64,26 @@ export type NoticeBody = {
       interval: string;
       destination_type: string;
     };
+    plugin_config?: NoticeTool;
     /** not, or not whole, in bodies that an earlier version wrote */
     project?: { id: number; name: string; timezone?: string };
     detail: string;
     run: NoticeRun | null;
   } & Record<string, unknown>;
 };
+
+/** The export or tool that a notice is about, with its address below the console's. */
+export function subjectOf({ data: { batch_export, plugin_config } }: Pick<NoticeBody, 'data'>) {
+  if (batch_export !== undefined) {
+    const { id, team_id, name } = batch_export;
+    return { kind: 'export', id, team_id, name, path: `/projects/${team_id}/exports/${id}` };
+  }
+  const { id, team_id, name, plugin } = plugin_config!;
+  const path = `/projects/${team_id}/plugins/pipeline_destinations/${plugin}`;
+  return { kind: 'tool', id: `plugin_config/${id}`, team_id, name, path };
+}
+
+/** The event of a notice. */
+export function eventOf({ type }: Pick<NoticeBody, 'type'>): NoticeEvent {
+  return type.slice(type.indexOf('.') + 1) as NoticeEvent;
+}

@@ -2,6 +2,7 @@ import { compose } from '../../platform/mail/compose.ts';
 import type { MailContent } from '../../platform/mail/compose.ts';
 import { oneLine, withoutLinks } from '../../platform/mail/plain_text.ts';
 import type { MailMessage } from '../../platform/mail/mail.ts';
+import { eventOf, subjectOf } from './notice.ts';
 import type { NoticeBody, NoticeEvent } from './notice.ts';
 import { inZone, noticeText } from './notice_text.ts';
 
@@ -58,14 +59,14 @@ function contentOfOne(public_url: string, body: NoticeBody): MailContent {
   return {
     heading,
     paragraphs: [sentence, lines.join('\n')],
-    action: { label: 'See the export', url },
+    action: { label: `See the ${subjectOf(body).kind}`, url },
   };
 }
 
 /** Counts the notices by kind in the subject; each export has a paragraph with its address. */
 function contentOfMany(public_url: string, bodies: NoticeBody[]): MailContent {
   const counts = Object.entries(words).flatMap(([event, word]) => {
-    const count = bodies.filter(({ type }) => type === `batch_export.${event}`).length;
+    const count = bodies.filter((body) => eventOf(body) === event).length;
     return count === 0 ? [] : [`${count} ${word}`];
   });
   const { project } = bodies[0]!.data;
@@ -80,11 +81,18 @@ function contentOfMany(public_url: string, bodies: NoticeBody[]): MailContent {
       const at = inZone(body.timestamp, project?.timezone);
       return `${heading} (${at})\n${short}\n${url}`;
     }),
-    action: {
-      label: 'See the exports',
-      url: `${public_url}/projects/${bodies[0]!.data.batch_export.team_id}/exports`,
-    },
+    action: listOf(public_url, bodies),
   };
+}
+
+/** Leads to the exports, unless all notices are about tools. */
+function listOf(public_url: string, bodies: NoticeBody[]): MailContent['action'] {
+  const subjects = bodies.map(subjectOf);
+  const isOfTools = subjects.every(({ kind }) => kind === 'tool');
+  const of = `${public_url}/projects/${subjects[0]!.team_id}`;
+  return isOfTools
+    ? { label: 'See the tools', url: `${of}/plugins` }
+    : { label: 'See the exports', url: `${of}/exports` };
 }
 
 /** The mail with which a target is tried out. */

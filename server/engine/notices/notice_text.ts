@@ -1,13 +1,14 @@
 import { Temporal } from 'temporal-polyfill';
 import { withoutLinks } from '../../platform/mail/plain_text.ts';
-import type { NoticeBody } from './notice.ts';
+import { eventOf, subjectOf } from './notice.ts';
+import type { NoticeBody, NoticeEvent } from './notice.ts';
 
 /** A notice in words: each kind of target puts them into its own form. */
 export type NoticeText = {
   heading: string;
   sentence: string;
   facts: { label: string; value: string }[];
-  /** the address of the export in the console */
+  /** the address of the export or tool in the console */
   url: string;
   /** that of the run; undefined if the notice is about none */
   run_url: string | undefined;
@@ -18,14 +19,18 @@ export type NoticeText = {
  * project are anyone's words, and so may the sentence be: they hold no links of their own, but the
  * caller keeps them from being read as a markup.
  */
-export function noticeText(
-  public_url: string,
-  { type, timestamp, data: { batch_export, project, detail, run } }: NoticeBody,
-): NoticeText {
+export function noticeText(public_url: string, notice: NoticeBody): NoticeText {
+  const {
+    timestamp,
+    data: { project, detail, run },
+  } = notice;
+  const { kind, name, path } = subjectOf(notice);
   const at = (instant: string) => inZone(instant, project?.timezone);
-  const url = exportUrl(public_url, batch_export);
+  const url = `${public_url}${path}`;
+  const shown = withoutLinks(name);
+  const event = eventOf(notice);
   return {
-    heading: headingOf(type, withoutLinks(batch_export.name)),
+    heading: kind === 'export' ? headingOf(event, shown) : toolHeadingOf(event, shown),
     sentence: withTimesIn(withoutState(detail), project?.timezone),
     facts: [
       ...(project === undefined ? [] : [{ label: 'Project', value: withoutLinks(project.name) }]),
@@ -70,33 +75,32 @@ function withTimesIn(sentence: string, zone = 'UTC'): string {
   });
 }
 
-/** Returns the address of the export in the console. */
-function exportUrl(
-  public_url: string,
-  { team_id, id }: NoticeBody['data']['batch_export'],
-): string {
-  return `${public_url}/projects/${team_id}/exports/${id}`;
-}
-
-function headingOf(type: NoticeBody['type'], name: string): string {
-  switch (type) {
-    case 'batch_export.failing':
+function headingOf(event: NoticeEvent, name: string): string {
+  switch (event) {
+    case 'failing':
       return `The export ${name} is failing`;
-    case 'batch_export.recovered':
+    case 'recovered':
       return `The export ${name} has recovered`;
-    case 'batch_export.late':
+    case 'late':
       return `The export ${name} is late`;
-    case 'batch_export.unusual_volume':
+    case 'unusual_volume':
       return `The export ${name} has delivered an unusual number of rows`;
-    case 'batch_export.rejecting':
+    case 'rejecting':
       return `The destination refuses rows of the export ${name}`;
-    case 'batch_export.table_gone':
+    case 'table_gone':
       return `The table of the export ${name} is gone`;
-    case 'batch_export.schema_drift':
+    case 'schema_drift':
       return `The columns of the export ${name} differ from its events`;
-    case 'batch_export.table_unreadable':
+    case 'table_unreadable':
       return `Files of the table of the export ${name} cannot be read`;
-    case 'batch_export.paused_automatically':
+    case 'paused_automatically':
       return `The export ${name} was paused`;
   }
+}
+
+function toolHeadingOf(event: NoticeEvent, name: string): string {
+  if (event === 'recovered') return `The tool ${name} has recovered`;
+  return event === 'rejecting'
+    ? `The tool ${name} does not take some events`
+    : `The tool ${name} is failing`;
 }

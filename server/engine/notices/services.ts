@@ -1,4 +1,5 @@
 import { cleanText } from '../../platform/mail/plain_text.ts';
+import { eventOf, subjectOf } from './notice.ts';
 import type { NoticeBody, NoticeEvent, NoticeService } from './notice.ts';
 import { noticeText } from './notice_text.ts';
 import type { NoticeText } from './notice_text.ts';
@@ -40,13 +41,13 @@ export function serviceBody(
   notice: NoticeBody,
   key: string | undefined,
 ): string {
-  const { batch_export, recovered_from } = notice.data;
-  const event = notice.type.slice('batch_export.'.length) as NoticeEvent;
+  const { recovered_from } = notice.data;
+  const event = eventOf(notice);
   const state = event === 'recovered' ? (recovered_from as keyof typeof severities) : event;
   // The server pauses after failures: the run that completes afterwards ends both.
   const name = state === 'paused_automatically' ? 'failing' : state;
   const incident = {
-    key: `sluice/${batch_export.id}/${name}`,
+    key: `sluice/${subjectOf(notice).id}/${name}`,
     severity: severities[state],
     is_over: event === 'recovered',
     at: notice.timestamp,

@@ -118,6 +118,7 @@ function hasUrl(secrets: Secrets, { id, url_sealed }: LockedTarget, url: string)
 }
 
 async function logGivenUp(tx: Transaction, due: DueDelivery, detail: string | null): Promise<void> {
+  if (due.batch_export_id === null) return;
   const recipient =
     due.target_id === null ? 'an administrator of the organization' : `the target ${due.target_id}`;
   const message =

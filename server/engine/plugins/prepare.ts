@@ -100,7 +100,7 @@ function preparedTool(
     content_sha256,
     manifest,
     code: { server: toolCode(directory), site: null, frontend: null },
-    capabilities: { methods: ['onEvent'], jobs: ['Resend'], scheduled_tasks: [] },
+    capabilities: { methods: ['onEvent'], jobs: [], scheduled_tasks: [] },
     metrics: { delivered: 'sum', retried: 'sum', sent_again: 'sum', set_aside: 'sum' },
     public_jobs,
   };

@@ -6,12 +6,14 @@ import { row_tables } from '../../../engine/model/removals/delete_rows.ts';
 import { caughtUpForAnswer } from '../../../platform/clickhouse/topology/caught_up.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { counted } from '../../../platform/counted.ts';
+import { satisfying } from '../../../platform/http/caller/scopes.ts';
 import { invalid, missing } from '../../../platform/http/errors.ts';
 import { query } from '../../../platform/http/lists/query.ts';
 import { absentSentence } from './absent.ts';
 import { judge } from './judge.ts';
 import { FindQuery, Found, records_max } from './schema.ts';
 import type { FoundRecord } from './schema.ts';
+import { findTools } from './tools.ts';
 import { findEvent, listChanges, listEvents, listSearched, listVersions } from './store.ts';
 import type { StoredRecord } from './store.ts';
 
@@ -25,7 +27,7 @@ export function findRoutes(app: FastifyInstance, engine: Engine): void {
     description:
       'Either `uuid`, `session_id`, `group_id`, or `distinct_id` and `day`. For each export of ' +
       'the project: the run, the file, object or table with its rows, and the receipt; or why it ' +
-      'is not there.',
+      'is not there. For each tool: when an event was sent to it, with which outcome.',
     querystring: FindQuery,
     response: { 200: Found },
     tags: ['batch_exports'],
@@ -55,13 +57,20 @@ async function answerFound(engine: Engine, request: FastifyRequest) {
   const found = await recordsOf(engine, team_id, timezone, asked);
   const { exports, count } = await listSearched(engine.db, team_id, asked.batch_export);
   if (asked.batch_export !== undefined && count === 0) missing();
+  const isForTools = request.caller.scopes.some((one) => satisfying('plugin:read').has(one));
+  const told = found.slice(0, records_max);
+  const tools = await findTools(engine, team_id, isForTools ? told : []);
   const records: FoundRecord[] = [];
-  for (const record of found.slice(0, records_max)) {
+  for (const record of told) {
     const judged = await inTurns(exports, async (searched) => {
       const { has_receipt, ...told } = await judge(engine, organization_id, searched, record);
       return has_receipt ? { ...told, receipt: receiptUrl(request, told) } : told;
     });
-    records.push({ ...shown(record), exports: judged });
+    records.push({
+      ...shown(record),
+      exports: judged,
+      tools: tools.get(record.uuid ?? '') ?? [],
+    });
   }
   return {
     detail:
@@ -122,7 +131,7 @@ async function inTurns<Item, Result>(
   return results;
 }
 
-function shown(record: StoredRecord): Omit<FoundRecord, 'exports'> {
+function shown(record: StoredRecord): Omit<FoundRecord, 'exports' | 'tools'> {
   const { happened_us, inserted_us, ...names } = record;
   return {
     ...names,

@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { model_names } from '../../../engine/model/models/model.ts';
+import { send_outcomes } from '../../../engine/plugins/trace/send_outcomes.ts';
 import { slot_reasons, slot_states } from '../slots/schema.ts';
 
 /** States of a record in an export: the state of its slot, or the reason why it has none. */
@@ -19,6 +20,8 @@ const found_states = [
 export const records_max = 100;
 /** Number of exports per record in an answer. */
 export const exports_max = 100;
+/** Number of tools per record in an answer. */
+export const tools_max = 100;
 
 /** The query of `find/`. */
 export const FindQuery = Type.Object({
@@ -94,6 +97,31 @@ const FoundExport = Type.Object({
 /** The state of a record in one export. */
 export type FoundExport = Static<typeof FoundExport>;
 
+const FoundTool = Type.Object({
+  plugin_config: Type.Integer({ description: 'The tool as the project uses it.' }),
+  name: Type.String(),
+  state: Type.Enum(['sent', 'set_aside', 'discarded', 'waiting', 'not_sent'], {
+    description: '`discarded`: it was set aside, and a person discarded it.',
+  }),
+  detail: Type.String({ description: 'The state in a sentence, for people.' }),
+  sends: Type.Array(
+    Type.Object({
+      mapping: Type.String({ description: 'The name of the mapping.' }),
+      outcome: Type.Enum([...send_outcomes]),
+      status: nullable(Type.Integer({ description: "Of the tool's answer." })),
+      reason: nullable(Type.String()),
+      at: instant(),
+      is_replay: Type.Boolean({ description: 'A replay sent it.' }),
+    }),
+    {
+      description:
+        'The attempts, oldest first. `plugin_configs/:id/sends/` has their requests and answers.',
+    },
+  ),
+});
+/** The attempts of a tool at an event. */
+export type FoundTool = Static<typeof FoundTool>;
+
 const FoundRecord = Type.Object({
   model: Type.Enum([...model_names]),
   uuid: nullable(uuid('The uuid of the event; null for a person.')),
@@ -112,6 +140,11 @@ const FoundRecord = Type.Object({
   inserted_at: instant('When the server stored it.'),
   exports: Type.Array(FoundExport, {
     description: `The exports of the project, newest first, at most ${exports_max}.`,
+  }),
+  tools: Type.Array(FoundTool, {
+    description:
+      `What tools of the catalogue made of an event, at most ${tools_max}. Empty for other ` +
+      'records, and for a key without `plugin:read`.',
   }),
 });
 /** A stored event, or a version of a person or distinct id, and what became of it. */

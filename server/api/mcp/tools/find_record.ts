@@ -29,13 +29,15 @@ const export_fields = [
   'receipt',
 ] as const;
 
+const tool_fields = ['plugin_config', 'name', 'state', 'detail', 'sends'] as const;
+
 /** Finds the place of an event or a person, or the reason for its absence. */
 export const find_record = defineTool({
   name: 'find_record',
   title: 'Find a record',
   description:
     'Where an event or person was delivered (run, file or table), or why not, in each export of ' +
-    'the project. Give uuid, or distinct_id and day.',
+    'the project, and which tools got an event. Give uuid, or distinct_id and day.',
   input: Type.Object({
     project,
     uuid: Type.Optional(uuid('uuid of an event.')),
@@ -62,5 +64,6 @@ export const find_record = defineTool({
 
 function shownRecord(record: ApiRecord): ApiRecord {
   const exports = entriesOf(record, 'exports').map((found) => pick(found, export_fields));
-  return { ...pick(record, record_fields), exports };
+  const tools = entriesOf(record, 'tools').map((found) => pick(found, tool_fields));
+  return { ...pick(record, record_fields), exports, tools };
 }

@@ -3,7 +3,14 @@ import { onEachReplica } from '../../../platform/clickhouse/topology/caught_up.t
 import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
 
 /** The tables of the analytics store that have rows of projects. */
-export const row_tables = ['events', 'persons', 'session_removals', 'group_removals'] as const;
+export const row_tables = [
+  'events',
+  'persons',
+  'session_removals',
+  'group_removals',
+  'tool_sends',
+  'tool_exchanges',
+] as const;
 
 /** One of them. */
 export type RowTable = (typeof row_tables)[number];

@@ -35,6 +35,7 @@ export async function deliverEvents(delivery: Delivery, state: ConfigState): Pro
     team_id: lease.team_id,
     after: state.position,
     until,
+    names: null,
     rows_max: exporting ? batch_rows_max : single_rows_max,
   };
   const bytes_max = exporting?.bytes_max ?? single_bytes_max;
@@ -50,11 +51,21 @@ export async function deliverEvents(delivery: Delivery, state: ConfigState): Pro
   if (is_end && isYoung) return { kind: 'waiting' };
   const progress = openProgress(state);
   const end = await handOver(delivery, progress, { events, isErased }, exporting);
+  // An event that had its turn is in the trace, whatever becomes of this process.
+  await running.trace.flush();
   // Nothing can appear before `until` any more.
   if (end.kind === 'done' && is_end) progress.position = { inserted_at: until, event_uuid: null };
   if (end.kind === 'done' || end.kind === 'stopping')
     await saveProgress(running.db, lease, progress);
   return end;
+}
+
+/** Hands events to a plugin of code once more. Throws what the plugin throws. */
+export async function handOverAgain(delivery: Delivery, batch: DeliveryBatch): Promise<void> {
+  const { methods } = delivery.plugin.capabilities;
+  if (methods.includes('exportEvents') && !(await exportBatch(delivery, batch))) return;
+  if (!methods.includes('onEvent') && !methods.includes('composeWebhook')) return;
+  for (const event of batch.events) if (!(await batch.isErased())) await handOne(delivery, event);
 }
 
 type BatchBounds = { bytes_max: number; seconds: number; ignored: Set<string> };

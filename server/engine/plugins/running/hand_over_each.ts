@@ -67,6 +67,7 @@ export async function handOverEach(
     signal.throwIfAborted();
     batch.advance();
     if (performance.now() - saved_at < save_ms) continue;
+    await running.trace.flush();
     await saveProgress(running.db, lease, progress);
     saved_at = performance.now();
   }

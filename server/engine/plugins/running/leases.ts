@@ -34,6 +34,7 @@ export type ConfigState = {
   is_waiting: boolean;
   has_events: boolean;
   has_jobs: boolean;
+  has_replays: boolean;
   /** Its tool has to be told of an erasure. */
   has_deletions: boolean;
   /** Scheduled tasks that are due, each with the start of its present period (ISO 8601). */
@@ -71,6 +72,9 @@ const has_events = sql`(p.collection = 'pipeline_destinations' AND (EXISTS (
 // Leans on plugin_jobs_by_config.
 const has_jobs = sql`EXISTS (SELECT 1 FROM plugin_jobs j WHERE j.plugin_config_id = c.id
   AND j.run_at <= now())`;
+// Leans on plugin_replays_open.
+const has_replays = sql`EXISTS (SELECT 1 FROM plugin_replays r WHERE r.plugin_config_id = c.id
+  AND r.finished_at IS NULL AND r.next_at <= now())`;
 /**
  * Scheduled tasks that have not run in their present period, by the clock of the control store, in
  * UTC.
@@ -98,7 +102,8 @@ export async function claimConfigs(db: Database, count: number): Promise<Lease[]
     WITH free AS (
       SELECT k.plugin_config_id, c.team_id FROM ${runnable} AND (k.leased_until IS NULL
         OR k.leased_until < now()) AND NOT ${is_waiting}
-        AND (${has_events} OR ${has_jobs} OR ${has_deletions} OR EXISTS (${due_tasks}))
+        AND (${has_events} OR ${has_jobs} OR ${has_deletions} OR ${has_replays}
+          OR EXISTS (${due_tasks}))
       ORDER BY k.served_at, k.plugin_config_id LIMIT ${count} FOR UPDATE OF k SKIP LOCKED)
     UPDATE plugin_cursors k SET leased_by = ${lease_id},
       leased_until = now() + make_interval(secs => ${lease_seconds}), served_at = now()
@@ -141,6 +146,7 @@ export async function getState(db: Database, lease: Lease): Promise<ConfigState>
       v.id || ' ' || ${run_changed_at} AS fingerprint, k.failures, k.held_reason,
       ${is_waiting} AS is_waiting,
       ${has_events} AS has_events, ${has_jobs} AS has_jobs, ${has_deletions} AS has_deletions,
+      ${has_replays} AS has_replays,
       json_build_object('inserted_at', wire_instant(k.inserted_at), 'event_uuid',
         k.event_uuid) AS "position",
       CASE WHEN k.series_inserted_at IS NOT NULL THEN json_build_object('inserted_at',

@@ -8,6 +8,7 @@ import { calls_max } from '../sandbox/limits.ts';
 import type { LoadedPlugin, PluginAttachment } from '../sandbox/sandbox.ts';
 import { withTokens } from '../oauth/tokens.ts';
 import { toolOf } from '../tools/tool.ts';
+import { openDeliveryPoints } from '../trace/delivery_points.ts';
 import { run_config_schema } from '../run_version.ts';
 import { loadPluginConfig } from '../stored_config.ts';
 import type { StoredPluginConfig } from '../stored_config.ts';
@@ -17,8 +18,7 @@ import { captureEvent, sourcesOf } from './capture.ts';
 import type { Call } from './capture.ts';
 import { addJob } from './jobs.ts';
 import { openLoadedTool, toolPlace } from './loaded_tool.ts';
-import type { LoadedTool } from './loaded_tool.ts';
-import { resendSetAside } from './resend.ts';
+import type { LoadedTool, ToolMetric } from './loaded_tool.ts';
 import type { ConfigState, Lease } from './leases.ts';
 import { LeaseLostError } from './leases.ts';
 import { HostNeededError, openNeededHosts } from './needed_hosts.ts';
@@ -107,11 +107,17 @@ export async function loadConfig(
   });
   const refusals = openRefusals(needsHost, log);
   const metrics = await openPluginMetrics(db, running.log, lease.config_id, version.metrics);
+  const points = openDeliveryPoints(db, running.log, lease.config_id);
   const call: LoadedConfig['call'] = (key, method, payload, signal, about) => {
     present.call = beginCall(key, about && sourcesOf(about));
     return refusals.during(() => plugin.call(method, payload, signal));
   };
   const memory = definition && (await readMemory(db, lease.config_id));
+  const count = (metric: ToolMetric, delay_ms?: number): void => {
+    metrics.count({ [metric]: 1 });
+    if (metric !== 'sent_again') points.count(metric, running.clock.now(), delay_ms);
+    countForTool(running.metrics, definition!.directory, metric, delay_ms);
+  };
   const tool =
     definition &&
     openLoadedTool(
@@ -123,7 +129,7 @@ export async function loadConfig(
         { config_id: lease.config_id, tool: definition.directory },
         (...given) => call('tool', ...given),
       ),
-      metrics.count,
+      count,
     );
   const plugin: LoadedPlugin = await refusals.during(() =>
     sandbox.load({
@@ -151,10 +157,23 @@ export async function loadConfig(
     handed: new Set(),
     needsHost,
     tool,
-    call: tool === undefined ? call : jobsOfTool(running, lease, tool, log),
-    saveMetrics: metrics.flush,
+    call,
+    saveMetrics: async () => {
+      await Promise.all([metrics.flush(), points.flush()]);
+    },
     close: () => plugin.close(),
   };
+}
+
+/** Counts an attempt for all configs of a tool in this process. */
+function countForTool(
+  metrics: Running['metrics'],
+  tool: string,
+  outcome: ToolMetric,
+  delay_ms: number | undefined,
+): void {
+  metrics.tool_events.inc({ tool, outcome });
+  if (delay_ms !== undefined) metrics.tool_delay_seconds.observe({ tool }, delay_ms / 1_000);
 }
 
 /** Reads what a config runs, and with which settings; the log hides the secret ones. */
@@ -172,19 +191,6 @@ async function readConfig({ db, secrets }: Running, { config_id }: Lease, log: P
   await log.hide(row.secret_keys.map((key) => stored[key]));
   const settings = settingsOf(fieldsOf(row.config_schema), stored);
   return { version, definition: toolOf(version.files), code, row, settings };
-}
-
-/** A tool is called by `send`, and has one job. */
-function jobsOfTool(
-  { db, clickhouse }: Running,
-  { config_id, team_id }: Lease,
-  tool: LoadedTool,
-  log: PluginLog,
-): LoadedConfig['call'] {
-  return (_key, _method, payload, signal) => {
-    const { event_uuid } = payload as { event_uuid?: string };
-    return resendSetAside({ db, clickhouse, config_id, team_id, tool, log }, event_uuid, signal);
-  };
 }
 
 // The name on its own; not as a part of an address, such as /capture/.

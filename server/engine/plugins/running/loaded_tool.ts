@@ -23,6 +23,7 @@ import type { Sent } from './sending/sent.ts';
 import { answersOf } from './sending/tool_answers.ts';
 import type { ToolMemory } from './sending/tool_memory.ts';
 import type { WaitingRoom } from './sending/waiting_room.ts';
+import type { SetAsideRoom } from './set_aside.ts';
 
 /** The part of a loaded config that only tools have. */
 export type LoadedTool = Sent & {
@@ -43,7 +44,10 @@ export type LoadedTool = Sent & {
   send(event: PluginEvent, mapping: ToolMapping, signal: AbortSignal): Promise<ToolOutcome>;
   /** Tells the tool to forget the person who has the distinct id. */
   forget(distinct_id: string, signal: AbortSignal): Promise<ToolOutcome>;
-  count(metric: ToolMetric): void;
+  /** Counts an attempt; `delay_ms` is how long after its storing an event was delivered. */
+  count(metric: ToolMetric, delay_ms?: number): void;
+  /** Number of events that may still be set aside, as far as this worker knows. */
+  aside: SetAsideRoom;
 };
 
 /** The counts that every tool keeps. */
@@ -55,7 +59,7 @@ export function openLoadedTool(
   config: Record<string, unknown>,
   memory: ToolMemory,
   call: ToolCall,
-  count: (values: Record<string, number>) => void,
+  count: LoadedTool['count'],
 ): LoadedTool {
   const mappings = readMappings(config[mappings_key], definition);
   if (typeof mappings === 'string') throw new HoldError(`The mappings are wrong. ${mappings}`);
@@ -102,7 +106,8 @@ export function openLoadedTool(
       const settings = toolSettings(definition.settings, config);
       return readOutcome(await call('delete', { person, settings }, signal));
     },
-    count: (metric) => count({ [metric]: 1 }),
+    count,
+    aside: { left: 0 },
   };
 }
 

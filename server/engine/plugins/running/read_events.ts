@@ -20,13 +20,14 @@ export type PluginEvent = {
 };
 
 /**
- * Events of a project after a place and inserted before `until` (ISO 8601), at most so many and,
- * but for the first one, so many bytes.
+ * Events of a project after a place and inserted before `until` (ISO 8601), of these names if there
+ * are some, at most so many and, but for the first one, so many bytes.
  */
 type Wanted = {
   team_id: number;
   after: Position;
   until: string;
+  names: string[] | null;
   rows_max: number;
   bytes_max: number;
 };
@@ -49,6 +50,24 @@ type Row = {
 const columns = `uuid, event, distinct_id, person_id, properties, person_properties,
       elements_chain, timestamp, inserted_at`;
 
+/** The stored events of a project among these, by uuid. Leans on the projection `uuids`. */
+export async function readEventsOf(
+  clickhouse: ClickHouse,
+  team_id: number,
+  uuids: string[],
+  signal: AbortSignal,
+): Promise<Map<string, PluginEvent>> {
+  if (uuids.length === 0) return new Map();
+  const rows = await clickhouse.rows<Row>({
+    query: `SELECT ${columns} FROM events WHERE team_id = {team_id:Int64}
+      AND toUInt128(uuid) IN (
+        SELECT toUInt128(toUUID(arrayJoin({uuids:Array(String)}))))`,
+    query_params: { team_id, uuids },
+    abort_signal: signal,
+  });
+  return new Map(rows.map((row) => [row.uuid, eventOf(team_id, row)]));
+}
+
 /** The event of a project with this uuid; undefined: it is not stored. */
 export async function readEvent(
   clickhouse: ClickHouse,
@@ -56,13 +75,8 @@ export async function readEvent(
   uuid: string,
   signal: AbortSignal,
 ): Promise<PluginEvent | undefined> {
-  const [row] = await clickhouse.rows<Row>({
-    query: `SELECT ${columns} FROM events WHERE team_id = {team_id:Int64}
-      AND toUInt128(uuid) = toUInt128(toUUID({uuid:String})) LIMIT 1`,
-    query_params: { team_id, uuid },
-    abort_signal: signal,
-  });
-  return row === undefined ? undefined : eventOf(team_id, row);
+  const events = await readEventsOf(clickhouse, team_id, [uuid], signal);
+  return [...events.values()][0];
 }
 
 /** The events at these places, by uuid; those that were erased are missing. */
@@ -92,7 +106,7 @@ export async function readEventsAt(
  */
 export async function readEvents(
   clickhouse: ClickHouse,
-  { team_id, after, until, rows_max, bytes_max }: Wanted,
+  { team_id, after, until, names, rows_max, bytes_max }: Wanted,
   signal: AbortSignal,
 ): Promise<EventBatch> {
   const isAfter =
@@ -105,12 +119,14 @@ export async function readEvents(
     query: `SELECT ${columns} FROM events
       WHERE team_id = {team_id:Int64} AND inserted_at >= {from:DateTime64(6, 'UTC')} AND ${isAfter}
         AND inserted_at < {until:DateTime64(6, 'UTC')}
+        ${names === null ? '' : 'AND event IN {names:Array(String)}'}
       ORDER BY inserted_at, uuid LIMIT {rows:UInt32}`,
     query_params: {
       team_id,
       from: plain(after.inserted_at),
       uuid: after.event_uuid ?? undefined,
       until: plain(until),
+      names: names ?? undefined,
       rows: rows_max,
     },
     format: 'JSONEachRow',
@@ -157,4 +173,29 @@ export function withProperties(event: Omit<PluginEvent, '$set' | '$set_once' | '
 /** ISO 8601 as a query parameter has it, whose type says that it is UTC. */
 function plain(instant: string): string {
   return instant.replace('Z', '');
+}
+
+/** Counts the events of a project that were stored in a range, of these names if there are some. */
+export async function countEvents(
+  clickhouse: ClickHouse,
+  team_id: number,
+  {
+    start_at,
+    end_at,
+    events,
+  }: { start_at: string | null; end_at: string; events: string[] | null },
+): Promise<number> {
+  const [row] = await clickhouse.rows<{ count: number | string }>({
+    query: `SELECT count() AS count FROM events WHERE team_id = {team_id:Int64}
+      AND inserted_at >= {from:DateTime64(6, 'UTC')} AND inserted_at < {until:DateTime64(6, 'UTC')}
+      ${events === null ? '' : 'AND event IN {names:Array(String)}'}`,
+    query_params: {
+      team_id,
+      from: plain(start_at ?? '1970-01-01T00:00:00Z'),
+      until: plain(end_at),
+      names: events ?? undefined,
+    },
+    clickhouse_settings: { max_execution_time: 15 },
+  });
+  return Number(row?.count ?? 0);
 }

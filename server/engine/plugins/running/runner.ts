@@ -7,7 +7,10 @@ import { loadConfig } from './loaded_config.ts';
 import type { LoadedConfig } from './loaded_config.ts';
 import { openPluginLog } from './plugin_log.ts';
 import type { PluginLog } from './plugin_log.ts';
+import { takeReplayTurn } from './replay_turn.ts';
 import type { Running } from './running.ts';
+import { sweepPoints } from '../trace/delivery_points.ts';
+import { tellOfTools } from './tell_of_tools.ts';
 import { countFailure, takeTurn } from './take_turn.ts';
 import type { TurnEnd } from './take_turn.ts';
 
@@ -29,6 +32,7 @@ const claim_pause_ms = 500;
 const turn_pause_ms = 500;
 const renew_pause_ms = 2_000;
 const sweep_pause_ms = 60_000;
+const tell_pause_ms = 5_000;
 const stop_ms_max = 5_000;
 /** Time limit of `teardownPlugin`. */
 const close_ms_max = 5_000;
@@ -66,6 +70,9 @@ export function startPluginRunner(running: Running, limits: RunnerLimits): Plugi
     if (free <= 0) return;
     for (const lease of await claimConfigs(running.db, free)) hold(lease);
   });
+  const tell = startLoop('telling of tools', tell_pause_ms, running.log, async () => {
+    await tellOfTools(running);
+  });
   const renew = startLoop(
     'renewing the leases of plugins',
     renew_pause_ms,
@@ -73,16 +80,17 @@ export function startPluginRunner(running: Running, limits: RunnerLimits): Plugi
     renewing(running, held),
   );
   const sweep = startLoop(
-    'removing expired values from the caches of plugins',
+    'removing what plugins keep no longer',
     sweep_pause_ms,
     running.log,
     async () => {
       await sweepCache(running.db);
+      await sweepPoints(running.db);
     },
   );
   return {
     stop: async () => {
-      await Promise.all([claim.stop(), sweep.stop()]);
+      await Promise.all([claim.stop(), sweep.stop(), tell.stop()]);
       stopping.abort();
       const cut = setTimeout(
         () => held.forEach(({ lost }) => lost.abort(new LeaseLostError())),
@@ -180,7 +188,11 @@ async function takeTurns(
     }
     const isDue =
       !state.is_waiting &&
-      (state.has_events || state.has_jobs || state.has_deletions || state.tasks.length > 0);
+      (state.has_events ||
+        state.has_jobs ||
+        state.has_deletions ||
+        state.has_replays ||
+        state.tasks.length > 0);
     let end: TurnEnd = 'idle';
     if (isDue) {
       loaded.plugin ??= await loadConfig(running, lease, state, log).catch(
@@ -190,11 +202,12 @@ async function takeTurns(
           return undefined;
         },
       );
-      if (loaded.plugin !== undefined)
-        end = await takeTurn(
-          { running, lease, plugin: loaded.plugin, log, signal, stopping },
-          state,
-        );
+      if (loaded.plugin !== undefined) {
+        const delivery = { running, lease, plugin: loaded.plugin, log, signal, stopping };
+        end = await takeTurn(delivery, state);
+        const isFree = state.has_replays && end !== 'stopped';
+        if (isFree && (await takeReplayTurn(delivery))) end = 'worked';
+      }
     }
     await Promise.all([log.flush(), loaded.plugin?.saveMetrics()]);
     if (end === 'stopped') return;

@@ -1,11 +1,13 @@
 import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Logger } from '../../../platform/log.ts';
+import type { Metrics } from '../../../platform/metrics.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { Ingestion } from '../../ingest/batcher.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { Trace } from '../trace/trace.ts';
 
 /** The outside parts that running plugins use. */
 export type Running = {
@@ -16,6 +18,9 @@ export type Running = {
   secrets: Secrets;
   outbound: Pick<Outbound, 'fetch'>;
   sandbox: Sandbox;
+  metrics: Pick<Metrics, 'tool_events' | 'tool_delay_seconds'>;
+  /** Keeps what tools were sent. */
+  trace: Trace;
   /** The way of captured events into the store. */
   ingestion: Ingestion;
   /** After so many failures in a row a config is stopped. */

@@ -26,11 +26,21 @@ const cut_part_min = 6;
 /** Secrets are looked for in parts of this length, so that their number makes no line costly. */
 const part_length = 32;
 
+const pairs_count = 65_536;
+
+/** The place of two characters in a table of all pairs; several pairs share one. */
+function pairAt(text: string, at: number): number {
+  return (text.charCodeAt(at) * 257 + (text.charCodeAt(at + 1) || 0)) % pairs_count;
+}
+
 /** Opens a mask that hides nothing yet. */
 export function openSecretMask(): SecretMask {
   const parts = new Map<number, Set<string>>();
   const beginnings = new Set<string>();
+  // Most places of a text are no beginning of a secret, which two characters tell.
+  const pairs = new Uint8Array(pairs_count);
   const know = (part: string) => {
+    pairs[pairAt(part, 0)] = 1;
     const known = parts.get(part.length) ?? new Set();
     parts.set(part.length, known.add(part));
     beginnings.add(part.slice(0, cut_part_min));
@@ -52,6 +62,7 @@ export function openSecretMask(): SecretMask {
       let masked = '';
       let [from, until] = [0, -1];
       for (let at = 0; at < text.length; at += 1) {
+        if (pairs[pairAt(text, at)] === 0) continue;
         const found = endOfSecret(text, at, parts) ?? cutEnd(text, at, beginnings);
         if (found === undefined) continue;
         if (at > until) masked += text.slice(from, at) + shown;

@@ -72,6 +72,7 @@ async function readWork(
     team_id,
     after: position,
     until,
+    names: null,
     rows_max: tool.batching.size > 0 ? batch_rows_max : single_rows_max,
     bytes_max: read_bytes_max,
   };
@@ -200,6 +201,8 @@ function openCursor(
         : null;
     const { room, taken_at } = tool;
     const pace = tool.pace.rate;
+    // An event that had its turn is in the trace, whatever becomes of this process.
+    await running.trace.flush();
     await saveMemory(running.db, lease, { room, pace, begun, taken_at }, progress.position);
   };
   return {

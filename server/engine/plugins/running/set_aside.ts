@@ -1,47 +1,103 @@
 import sql from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 import type { Database } from '../../../platform/postgres/database.ts';
+import type { ToolExchange } from '../sandbox/tool_outcome.ts';
+import { HoldError } from './hold.ts';
 import type { PluginEvent } from './read_events.ts';
 
-/** An event that a tool did not take at one mapping. */
+/** An event that a tool did not take at one mapping; reason and exchanges are masked. */
 export type SetAside = {
   event: Pick<PluginEvent, 'uuid' | 'event' | 'distinct_id'>;
   mapping: string;
   status: number | null;
   reason: string;
+  exchanges: ToolExchange[];
 };
 
 /** One that is stored, in the order in which they were set aside. */
-export type StoredSetAside = { id: string; event_uuid: string; mapping: string };
+export type StoredSetAside = {
+  id: string;
+  event_uuid: string;
+  distinct_id: string;
+  mapping: string;
+};
 
-/** Sets an event aside, or notes another attempt. Once per event and mapping. */
+/** Those that are meant; a null leaves all in. */
+export type SetAsideFilter = {
+  start_at: string | null;
+  end_at: string | null;
+  events: string[] | null;
+  mapping: string | null;
+  status: number | null;
+  of_event: string | null;
+  reason: string | null;
+};
+
+/** Number of events that may still be set aside before they are counted again. */
+export type SetAsideRoom = { left: number };
+
+/** Number of events that a config may have set aside, once for each mapping. */
+const set_aside_max = 100_000;
+
+/**
+ * Sets an event aside, or notes another attempt. Once per event and mapping. Throws a HoldError
+ * where so many are set aside that the next events wait.
+ */
 export async function setAside(
   db: Database,
   config_id: number,
-  { event, mapping, status, reason }: SetAside,
+  room: SetAsideRoom,
+  { event, mapping, status, reason, exchanges }: SetAside,
 ): Promise<void> {
+  if (room.left <= 0) room.left = set_aside_max - (await countSetAside(db, config_id));
+  if (room.left <= 0)
+    throw new HoldError(
+      `${set_aside_max.toLocaleString('en')} events are set aside, and no further one fits. Send ` +
+        'them again or discard them. Until then events wait, and none is lost.',
+    );
+  room.left -= 1;
   // A config that was deleted meanwhile has nothing set aside.
   await db.run(sql`
     INSERT INTO plugin_set_aside AS s (plugin_config_id, event_uuid, event, distinct_id, mapping,
-      status, reason)
+      status, reason, exchanges)
     SELECT c.id, ${event.uuid}::uuid, ${event.event}::text, ${event.distinct_id}::text,
-      ${mapping}::text, ${status}::integer, ${reason}::text
+      ${mapping}::text, ${status}::integer, ${reason}::text, ${JSON.stringify(exchanges)}::json
     FROM plugin_configs c WHERE c.id = ${config_id}
     ON CONFLICT (plugin_config_id, event_uuid, mapping) DO UPDATE SET status = excluded.status,
-      reason = excluded.reason, attempts = s.attempts + 1, set_aside_at = now()`);
+      reason = excluded.reason, exchanges = excluded.exchanges, attempts = s.attempts + 1,
+      set_aside_at = now()`);
 }
 
-/** The oldest ones of a config after `id`; of one event, if its uuid is given. */
+async function countSetAside(db: Database, config_id: number): Promise<number> {
+  const row = await db.row<{ count: number }>(sql`SELECT count(*)::integer AS count
+    FROM plugin_set_aside WHERE plugin_config_id = ${config_id}`);
+  return row!.count;
+}
+
+/** Returns the condition of the events `s` that are meant. Leans on plugin_set_aside_by_config. */
+export function isMeant(config_id: number, filter: SetAsideFilter): Sql {
+  const { start_at, end_at, events, mapping, status, of_event, reason } = filter;
+  return sql`s.plugin_config_id = ${config_id}
+    AND (${start_at}::timestamptz IS NULL OR s.set_aside_at >= ${start_at}::timestamptz)
+    AND (${end_at}::timestamptz IS NULL OR s.set_aside_at < ${end_at}::timestamptz)
+    AND (${events}::text[] IS NULL OR s.event = ANY (${events}::text[]))
+    AND (${mapping}::text IS NULL OR s.mapping = ${mapping}::text)
+    AND (${status}::integer IS NULL OR s.status = ${status}::integer)
+    AND (${of_event}::uuid IS NULL OR s.event_uuid = ${of_event}::uuid)
+    AND (${reason}::text IS NULL OR strpos(lower(s.reason), lower(${reason}::text)) > 0)`;
+}
+
+/** The oldest ones after `after_id` that are meant. */
 export function listSetAside(
   db: Database,
   config_id: number,
-  after: { id: string; event_uuid: string | undefined },
+  filter: SetAsideFilter,
+  { after_id, count }: { after_id: string; count: number },
 ): Promise<StoredSetAside[]> {
   return db.rows<StoredSetAside>(sql`
-    SELECT id::text AS id, event_uuid, mapping FROM plugin_set_aside
-    WHERE plugin_config_id = ${config_id} AND id > ${after.id}::bigint
-      AND (${after.event_uuid ?? null}::uuid IS NULL
-        OR event_uuid = ${after.event_uuid ?? null}::uuid)
-    ORDER BY id LIMIT 100`);
+    SELECT s.id::text AS id, s.event_uuid, s.distinct_id, s.mapping FROM plugin_set_aside s
+    WHERE s.id > ${after_id}::bigint AND ${isMeant(config_id, filter)}
+    ORDER BY s.id LIMIT ${count}`);
 }
 
 /** Removes one that was sent, or whose event is gone. */

@@ -1,4 +1,7 @@
 import type { ToolOutcome } from '../sandbox/tool_outcome.ts';
+import { maskedExchanges, withoutBodies } from '../trace/masked_exchanges.ts';
+import type { SendOutcome } from '../trace/send_outcomes.ts';
+import type { Send } from '../trace/trace.ts';
 import type { Delivery } from './delivery.ts';
 import type { PluginEvent } from './read_events.ts';
 import { setAside } from './set_aside.ts';
@@ -15,33 +18,74 @@ export type ToolAttempt = {
   next: 'done' | 'set aside' | 'again';
   /** The answer to an earlier sending was lost: the tool may have the event already. */
   is_again: boolean;
+  /** A person ordered that the event is sent again. */
+  is_replay?: boolean;
 };
+
+type Recording = Pick<Delivery, 'running' | 'lease' | 'plugin' | 'log'>;
 
 /**
  * Records attempts: every delivery to a tool passes here. Resolves when what was set aside is
- * stored, so that the cursor may pass it.
+ * stored, so that the cursor may pass it. Events of one request have the same `exchanges`.
  */
-export async function recordAttempts(
-  { running, lease, plugin, log }: Pick<Delivery, 'running' | 'lease' | 'plugin' | 'log'>,
+export async function recordAttempts(recording: Recording, attempts: ToolAttempt[]): Promise<void> {
+  const made = attempts.filter(({ outcome }) => outcome.kind !== 'skipped');
+  const requests = Map.groupBy<unknown, ToolAttempt>(
+    made,
+    ({ outcome, event }) => outcome.exchanges ?? event,
+  );
+  for (const together of requests.values()) await recordRequest(recording, together);
+}
+
+/** Records the attempts of one request. */
+async function recordRequest(
+  { running, lease, plugin, log }: Recording,
   attempts: ToolAttempt[],
 ): Promise<void> {
-  const { count } = plugin.tool!;
-  for (const { event, mapping, outcome, next, is_again } of attempts) {
-    if (is_again && outcome.kind !== 'skipped') {
-      count('sent_again');
+  const tool = plugin.tool!;
+  const [{ mapping, outcome: first }] = attempts as [ToolAttempt];
+  const exchanges = maskedExchanges(first.exchanges, log.mask);
+  for (const { event, outcome, next, is_again, is_replay = false } of attempts) {
+    if (is_again) {
+      tool.count('sent_again');
       log.write(
         'WARNING',
-        `Sent the event ${event.uuid} again at "${mapping}": the answer to an earlier sending was ` +
-          'lost.',
+        `Sent the event ${event.uuid} again at "${mapping}": the answer to an earlier sending ` +
+          'was lost.',
       );
     }
-    if (outcome.kind === 'retry' && next === 'again') count('retried');
-    else if (outcome.kind === 'sent') count('delivered');
+    if (outcome.kind === 'sent')
+      tool.count('delivered', is_replay ? undefined : delayOf(event, running.clock.now()));
+    else if (outcome.kind === 'retry' && next === 'again') tool.count('retried');
     if (next !== 'set aside' || !('reason' in outcome)) continue;
     const reason = log.mask(outcome.reason);
     const { status } = outcome;
-    await setAside(running.db, lease.config_id, { event, mapping, status, reason });
-    count('set_aside');
+    const own = attempts.length === 1 ? exchanges : withoutBodies(exchanges, attempts.length);
+    const aside = { event, mapping, status, reason, exchanges: own };
+    await setAside(running.db, lease.config_id, tool.aside, aside);
+    tool.count('set_aside');
     log.write('ERROR', `Set aside the event ${event.uuid} at "${mapping}": ${reason}`);
   }
+  const { team_id, config_id } = lease;
+  const sends = attempts.map((attempt) => sendOf(attempt, log.mask));
+  running.trace.note({ team_id, config_id, mapping, sends, exchanges });
+}
+
+function sendOf(
+  { event, outcome, next, is_again, is_replay = false }: ToolAttempt,
+  mask: (text: string) => string,
+): Send {
+  const isFailed = 'reason' in outcome;
+  return {
+    event,
+    outcome: next === 'set aside' ? 'set_aside' : (outcome.kind as SendOutcome),
+    status: isFailed ? outcome.status : (outcome.exchanges?.at(-1)?.answer?.status ?? null),
+    reason: isFailed ? mask(outcome.reason) : '',
+    is_again,
+    is_replay,
+  };
+}
+
+function delayOf({ inserted_at }: PluginEvent, now_ms: number): number {
+  return Math.max(0, now_ms - Date.parse(inserted_at));
 }

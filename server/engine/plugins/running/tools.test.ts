@@ -7,6 +7,7 @@ import {
   sendEvents,
   storedEvents,
 } from '../../../../test/factories/plugins/running_plugins.ts';
+import { enabledWebhook } from '../../../../test/factories/plugins/webhook_tool.ts';
 import {
   harness,
   home,
@@ -20,34 +21,8 @@ import {
 
 openAroundTests();
 
-const collection = () => `/api/organizations/${home.organization.id}/pipeline_destinations/`;
-
-/** Installs the Webhook of the catalogue and switches it on; gives the config's address. */
-async function webhook(
-  more: { mappings?: object[]; allowed_hosts?: string[]; subscribe?: string } = {},
-): Promise<string> {
-  const installed = await home.ask('POST', collection(), {
-    plugin_type: 'repository',
-    name: 'Webhook',
-  });
-  assert.equal(installed.status, 201, installed.text);
-  const { subscribe = 'type = "track"' } = more;
-  const mapping = { url: target.url, method: 'POST', data: { '@path': '$.' } };
-  const list = `/api/projects/${home.project.id}/plugin_configs/`;
-  const created = await home.ask('POST', list, {
-    plugin: installed.body.id,
-    enabled: true,
-    config: {
-      sharedSecret: 'hidden-from-all',
-      mappings: JSON.stringify(
-        more.mappings ?? [{ name: 'Send', partnerAction: 'send', subscribe, mapping }],
-      ),
-    },
-    allowed_hosts: more.allowed_hosts ?? ['127.0.0.1'],
-  });
-  assert.equal(created.status, 201, created.text);
-  return `${list}${created.body.id}/`;
-}
+const webhook = (more: Parameters<typeof enabledWebhook>[2] = {}) =>
+  enabledWebhook(home, target.url, more);
 
 const uuids = () => target.taken.map(({ messageId }) => messageId);
 const stored = () => storedEvents(harness, home.project.id);
@@ -94,7 +69,7 @@ test('A refused event is set aside with its reason, and sent again when asked fo
     [refused.uuid, 'Send', 422, 1, refused.distinct_id],
   );
   assert.equal((await read(url)).enabled, true);
-  const resend = () => home.ask('POST', `${url}jobs/`, { name: 'Resend', payload: {} });
+  const resend = () => home.ask('POST', `${url}replays/`, { source: 'set_aside' });
   await resend();
   await soon('another attempt', async () =>
     (await read(`${url}set_aside/`)).results[0].attempts === 2 ? true : undefined,

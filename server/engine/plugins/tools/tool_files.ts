@@ -29,7 +29,6 @@ export function toolFiles(
     description: entry.description,
     version,
     config: configFields(settings),
-    publicJobs: resend_jobs,
   };
   return {
     [manifest_file]: JSON.stringify(manifest, undefined, 2),
@@ -45,10 +44,3 @@ function withoutGiven(
   const given = Object.keys(findVendor(directory)?.settings ?? {});
   return Object.fromEntries(Object.entries(settings).filter(([key]) => !given.includes(key)));
 }
-
-/** The job that sends again what was set aside; a worker has it for every tool. */
-const resend_jobs = {
-  Resend: {
-    payload: { event_uuid: { type: 'string', title: 'Uuid of one event. Empty: all of them.' } },
-  },
-};

@@ -6,6 +6,7 @@ import { vacuum } from '../../model/removals/vacuum.ts';
 import type { Engine } from '../../exports/engine.ts';
 import type { Erasure, ErasureCounts, StepEnd } from './erasure.ts';
 import { openNames } from './names.ts';
+import { removeTraces } from './remove_traces.ts';
 import { scrubPlaces, scrubbed_tables } from './scrub_places.ts';
 import type { PlaceText, ScrubPlace } from './scrub_places.ts';
 import { scrubWarnings } from './scrub_warnings.ts';
@@ -16,7 +17,8 @@ const texts_per_page = 200;
 
 /**
  * Removes the persons from the control store's texts about the project's events: examples of
- * warnings, refused events, lines of logs, errors, the waiting work and memory of plugins.
+ * warnings, refused events, lines of logs, errors, the waiting work and memory of plugins; and the
+ * traces of tools from the analytics store.
  * Permanent storage of plugins is only counted. Dead rows are cleared, so that the store's files
  * lose them too. Before that, sessions and groups that lost events are exported again: not earlier,
  * because the rewriting takes their rows out of tables. May be repeated.
@@ -29,6 +31,7 @@ export async function scrub(
   const { db } = engine;
   if (!(await remakeNoted(engine, erasure.team_id, erasure.id)))
     return { step: 'scrub', detail: 'Waiting for a batch of events to settle.', wait_seconds: 2 };
+  await removeTraces(engine.clickhouse, erasure, signal);
   const counts: ErasureCounts = {
     warning_examples: await scrubWarnings(engine, erasure, signal),
     refused_events: await removeRefusedEvents(db, erasure),

@@ -134,6 +134,12 @@ function ofPlugins(team_id: number): ScrubPlace[] {
         WHERE id = ANY (${idsOf(named)}::bigint[])`,
     },
     {
+      texts: sql`SELECT id, '' AS key, exchanges::text AS text
+        FROM plugin_set_aside WHERE ${ofProject}`,
+      scrub: (named) => sql`UPDATE plugin_set_aside SET exchanges = '[]'
+        WHERE id = ANY (${idsOf(named)}::bigint[])`,
+    },
+    {
       texts: sql`SELECT plugin_config_id AS id, concat_ws(' ', event_uuid, mapping) AS key,
           concat_ws(' ', distinct_id, person_id, reason) AS text
         FROM plugin_waiting WHERE ${ofProject}`,

@@ -5,10 +5,10 @@ import { isoInstant } from '../../../platform/clock.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
-import { deleteRows, row_tables } from '../../model/removals/delete_rows.ts';
+import { countWhere, deleteRows, row_tables } from '../../model/removals/delete_rows.ts';
 import { retained_tables } from './retained_tables.ts';
 import type { RetainedTable } from './retained_tables.ts';
-import { anyOf, conditionOf, countBoth, countRows } from './rows.ts';
+import { anyOf, conditionOf, countBoth, countRows, traceConditionOf } from './rows.ts';
 import type { Condition, RowCount, StoredAreas } from './rows.ts';
 
 /** A process that has said nothing for so long was killed. */
@@ -40,6 +40,7 @@ export async function removeDecided(removing: Removing, signal: AbortSignal): Pr
   }
   for (const table of retained_tables)
     await removeRows(removing, claimed, table, found[table], signal);
+  await removeTraces(removing, claimed, signal);
   let done = 0;
   for (const { id, team_id, areas } of claimed) {
     const left = await onEachReplica(clickhouse, row_tables, () =>
@@ -104,6 +105,25 @@ async function removeRows(
     const wanted = { table, condition: text, query_params: parameters };
     // The table itself is asked which versions of persons go.
     await deleteRows(clickhouse, wanted, signal, () => stayClaimed(removing, claimed), [table]);
+  }
+}
+
+/** Removes what the traces of tools have of the removed events, requests and answers first. */
+async function removeTraces(
+  removing: Removing,
+  claimed: Claimed[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { text, parameters } = anyOf(
+    claimed.map(({ team_id, areas }) => traceConditionOf(team_id, areas)),
+  );
+  if (text === '0') return;
+  for (const table of ['tool_exchanges', 'tool_sends'] as const) {
+    const wanted = { table, condition: text, query_params: parameters };
+    if ((await countWhere(removing.clickhouse, wanted, signal)) > 0)
+      await deleteRows(removing.clickhouse, wanted, signal, () => stayClaimed(removing, claimed), [
+        table,
+      ]);
   }
 }
 

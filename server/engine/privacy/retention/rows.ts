@@ -55,6 +55,23 @@ export function conditionOf(
 ): Condition {
   if (table === 'persons')
     return areas.persons.length === 0 ? none : superseded(team_id, areas, part);
+  const { text: wanted, parameters } = conditionOfEvents(team_id, areas, own_columns);
+  if (wanted === '') return none;
+  const free = neededByNoGroup(team_id, areas);
+  const text = `(team_id = ${team_id} AND ${wanted} AND ${free})`;
+  return { text, from: `SELECT inserted_at FROM events WHERE ${text}`, parameters };
+}
+
+/** The columns with the times of an event. */
+type TimeColumns = { event: string; inserted: string };
+const own_columns = { event: 'timestamp', inserted: 'inserted_at' };
+const traced_columns = { event: 'event_timestamp', inserted: 'event_inserted_at' };
+
+function conditionOfEvents(
+  team_id: number,
+  areas: StoredAreas,
+  { event, inserted }: TimeColumns,
+): Pick<Condition, 'text' | 'parameters'> {
   const parameters: Condition['parameters'] = {};
   const parts = areas.events.map(({ filter, area }, index) => {
     const named = (['include', 'exclude'] as const).flatMap((way) => {
@@ -64,12 +81,9 @@ export function conditionOf(
       const operator = way === 'include' ? 'IN' : 'NOT IN';
       return [`event ${operator} {${way}_${team_id}_${index}:Array(String)}`];
     });
-    return [inAreas(fromStored(area), 'timestamp'), ...named].join(' AND ');
+    return [inAreas(fromStored(area), event, inserted), ...named].join(' AND ');
   });
-  if (parts.length === 0) return none;
-  const free = neededByNoGroup(team_id, areas);
-  const text = `(team_id = ${team_id} AND (${either(parts)}) AND ${free})`;
-  return { text, from: `SELECT inserted_at FROM events WHERE ${text}`, parameters };
+  return { text: parts.length === 0 ? '' : `(${either(parts)})`, parameters };
 }
 
 /**
@@ -117,7 +131,16 @@ function superseded(
   };
 }
 
-function inAreas(areas: Rectangle[], event?: 'timestamp', inserted = 'inserted_at'): string {
+/**
+ * Returns the condition of what the traces of tools have of the events that a removal removes, by
+ * the times and names of these.
+ */
+export function traceConditionOf(team_id: number, areas: StoredAreas): Condition {
+  const { text, parameters } = conditionOfEvents(team_id, areas, traced_columns);
+  return text === '' ? none : { text: `(team_id = ${team_id} AND ${text})`, from: '', parameters };
+}
+
+function inAreas(areas: Rectangle[], event?: string, inserted = 'inserted_at'): string {
   return `(${selectionCondition(areas, { event, inserted })})`;
 }
 

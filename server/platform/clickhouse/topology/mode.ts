@@ -17,6 +17,8 @@ export const stored_tables = [
   'persons',
   'session_removals',
   'group_removals',
+  'tool_sends',
+  'tool_exchanges',
   'erasing_ids',
   'erasing_rows',
   'migrations',

@@ -161,15 +161,18 @@ function integerId(text: string): number | undefined {
  */
 export function uuidParameter(
   request: FastifyRequest,
-  name: 'id' | 'batch_export_id' | 'group_id' | 'token_id' | 'link_id',
+  name: 'id' | 'batch_export_id' | 'group_id' | 'token_id' | 'link_id' | 'replay_id',
 ): string {
   const text = parameterOf(request, name);
   return isUuid(text) ? text : missing();
 }
 
-/** As `uuidParameter`, for an `id` that is a positive 32-bit integer. */
-export function integerParameter(request: FastifyRequest): number {
-  return integerId(parameterOf(request, 'id')) ?? missing();
+/** As `uuidParameter`, for one that is a positive 32-bit integer. */
+export function integerParameter(
+  request: FastifyRequest,
+  name: 'id' | 'set_aside_id' = 'id',
+): number {
+  return integerId(parameterOf(request, name)) ?? missing();
 }
 
 function parameterOf(request: FastifyRequest, name: string): string {

@@ -14,6 +14,7 @@ const seen: Seen = {
   retry_after: '7',
   text: '',
   refusal: undefined,
+  exchanges: [],
 };
 const mapping = (fields: Record<string, unknown>) => ({
   partnerAction: 'send',

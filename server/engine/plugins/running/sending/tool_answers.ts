@@ -33,7 +33,11 @@ async function outcomesOf(
   try {
     const given = await call();
     const list: unknown[] = Array.isArray(given) ? given : [];
-    return Array.from({ length: count }, (_, at) => readOutcome(list[at]));
+    const outcomes = Array.from({ length: count }, (_, at) => readOutcome(list[at]));
+    return outcomes.map(({ exchanges_at, ...one }) => {
+      const exchanges = exchanges_at === undefined ? undefined : outcomes[exchanges_at]?.exchanges;
+      return exchanges === undefined ? one : { ...one, exchanges };
+    });
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof PluginCallError)) throw error;

@@ -172,7 +172,7 @@ function tried(
 }
 
 /** The error that lets the events wait. */
-function laterError(outcome: Failed, now_ms: number): Error {
+export function laterError(outcome: Failed, now_ms: number): Error {
   const { kind, reason } = outcome;
   return kind === 'denied'
     ? new HoldError(

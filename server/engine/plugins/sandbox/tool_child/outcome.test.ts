@@ -9,6 +9,7 @@ const seen = {
   retry_after: undefined,
   text: '',
   refusal: undefined,
+  exchanges: [],
 };
 
 const answered = (value: object) => ({ getAllResponses: () => [{ value: () => value }] });

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Seen, WayOut } from './way_out.ts';
-import type { ToolOutcome } from '../tool_outcome.ts';
+import type { ToolExchange, ToolOutcome } from '../tool_outcome.ts';
 import { deletionOf } from './deletion.ts';
 import { batchesOf, outcomesOfBatch, togetherOf } from './batch.ts';
 import type { Bounds, Member } from './batch.ts';
@@ -103,13 +103,13 @@ async function runOne(
   sender: Sender,
   work: (seen: Seen) => Promise<ToolOutcome>,
 ): Promise<ToolOutcome> {
-  const { outcome, refusal } = await run(
+  const { outcome, refusal, exchanges } = await run(
     sender,
     async (seen) => judged(await work(seen), seen),
     judged,
   );
   if (refusal !== undefined) throw new Error(refusal);
-  return outcome;
+  return { ...outcome, exchanges };
 }
 
 function sendOne(sender: Sender, { event, settings, mapping }: Sending): Promise<ToolOutcome> {
@@ -133,7 +133,13 @@ async function sendBatches(sender: Sender, sending: SendingBatch): Promise<ToolO
   );
   const refusals = judgements.flatMap(({ refusal }) => (refusal === undefined ? [] : [refusal]));
   if (refusals.length === judgements.length) throw new Error(refusals[0]);
-  return judgements.map(({ outcome }) => outcome);
+  const places = new Map<ToolExchange[], number>();
+  return judgements.map(({ outcome, exchanges }, at) => {
+    const exchanges_at = places.get(exchanges);
+    if (exchanges_at !== undefined) return { ...outcome, exchanges_at };
+    places.set(exchanges, at);
+    return { ...outcome, exchanges };
+  });
 }
 
 function sendBatch(
@@ -193,14 +199,19 @@ async function forget(
   return { kind: 'sent' };
 }
 
-/** An outcome, and why the server refused the request. */
-type Judged = { outcome: ToolOutcome; refusal: string | undefined };
+/** An outcome with its requests, and why the server refused one. */
+type Judged = {
+  outcome: ToolOutcome;
+  refusal: string | undefined;
+  exchanges: ToolExchange[];
+};
 
 /** Tells a refusal of the server as that, whatever the tool made of it. */
-function judged(outcome: ToolOutcome, { refusal }: Seen): Judged {
-  if (outcome.kind === 'sent' || refusal === undefined) return { outcome, refusal: undefined };
+function judged(outcome: ToolOutcome, { refusal, exchanges }: Seen): Judged {
+  if (outcome.kind === 'sent' || refusal === undefined)
+    return { outcome, refusal: undefined, exchanges };
   const refused = { kind: 'refused', status: null, reason: refusal, retry_after: null } as const;
-  return { outcome: refused, refusal };
+  return { outcome: refused, refusal, exchanges };
 }
 
 /** The destination as data: functions fall away. */

@@ -1,5 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createRequire } from 'node:module';
+import type { ToolExchange } from '../tool_outcome.ts';
+import { bodyOf, headerFieldsOf, noteRequest } from './exchanges.ts';
 import { guardSockets } from './guarded_socket.ts';
 
 /** A reply of the server: what it gives, or why it gives nothing. */
@@ -25,6 +27,8 @@ export type Seen = {
   text: string;
   /** The server refused a request, and why. */
   refusal: string | undefined;
+  /** The requests and their answers. */
+  exchanges: ToolExchange[];
 };
 
 /** The only way out of the process: requests and connections that the server makes. */
@@ -76,8 +80,15 @@ export function openWayOut(
   });
   const fetchBytes = async (sent: SentRequest) => {
     const seen = seenNow();
-    const answer = (await ask(seen, 'fetch', [requestOf(sent)])) as Answer;
+    const request = requestOf(sent);
+    const noted = noteRequest(seen.exchanges, { ...request, body: sent.body });
+    const answer = (await ask(seen, 'fetch', [request]).catch((error: Error) => {
+      noted.error = error.message.slice(0, text_length_max);
+      throw error;
+    })) as Answer;
     const body = Buffer.from(answer.body, 'base64');
+    const { status, headers } = answer;
+    noted.answer = { status, header_fields: headerFieldsOf(headers), body: bodyOf(body) };
     seen.status = answer.status;
     seen.text = body.subarray(0, text_length_max).toString('utf8');
     seen.retry_after = answer.headers.find(([name]) => /^retry-after$/i.test(name))?.[1];
@@ -93,6 +104,7 @@ export function openWayOut(
           retry_after: undefined,
           text: '',
           refusal: undefined,
+          exchanges: [],
         },
         work,
       ),

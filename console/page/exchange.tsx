@@ -1,0 +1,42 @@
+import { inBytes } from './quantities.ts';
+
+type Body = { text: string | null; size_bytes: number };
+type Field = { name: string; value: string };
+
+/** A request and its answer; without one, `error` says why. */
+type Exchange = {
+  request: { method: string; url: string; header_fields: Field[]; body: Body | null };
+  answer: { status: number; header_fields: Field[]; body: Body } | null;
+  error: string | null;
+};
+
+/** The requests of a tool and their answers, each with headers and body; secrets are masked. */
+export function Exchanges({ exchanges }: { exchanges: Exchange[] }) {
+  if (exchanges.length === 0) return <p className="muted">The tool made no request.</p>;
+  return exchanges.map(({ request, answer, error }, index) => (
+    // The requests of one attempt never change.
+    <div key={index}>
+      <h4>Request</h4>
+      <pre className="query">
+        {`${request.method} ${request.url}\n${headersOf(request.header_fields)}`}
+        {request.body !== null && `\n\n${textOf(request.body)}`}
+      </pre>
+      <h4>Answer</h4>
+      <pre className="query">
+        {answer === null
+          ? `None. ${error ?? ''}`
+          : `${answer.status}\n${headersOf(answer.header_fields)}\n\n${textOf(answer.body)}`}
+      </pre>
+    </div>
+  ));
+}
+
+function headersOf(fields: Field[]): string {
+  return fields.map(({ name, value }) => `${name}: ${value}`).join('\n');
+}
+
+function textOf({ text, size_bytes }: Body): string {
+  if (text === null) return `(${inBytes(size_bytes)} that are no text)`;
+  const is_cut = new TextEncoder().encode(text).length < size_bytes;
+  return is_cut ? `${text}\n... (${inBytes(size_bytes)} in all)` : text;
+}

@@ -1,0 +1,208 @@
+import { Progress } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useContext, useState } from 'react';
+import type { NewReplay, ReplayRow } from '../../../server/api/plugin_configs/deliveries/schema.ts';
+import { StateMark } from '../../batch_exports/state_mark.tsx';
+import { TextField } from '../../form/fields.tsx';
+import { Form } from '../../form/form.tsx';
+import { MomentInput } from '../../form/moment_input.tsx';
+import type { Values } from '../../form/values.ts';
+import { pathTo } from '../../http/path.ts';
+import { counted, inTime } from '../../page/quantities.ts';
+import { Seldom, useDone } from '../../page/section.tsx';
+import { Shown } from '../../page/shown.tsx';
+import { Instant, ZoneContext } from '../../time/instant.tsx';
+import { typedAt } from '../../time/zone.ts';
+import { idsOf, of, replay_states, replaysOf } from './deliveries.ts';
+import type { Given } from './deliveries.ts';
+
+/** The replays with their progress, and the form of a new one. */
+export function Replays({
+  may_change,
+  ...given
+}: Given & { is_enabled: boolean; may_change: boolean }) {
+  const query = useQuery(replaysOf(given));
+  return (
+    <>
+      <h3>Events of the past</h3>
+      <Shown query={query}>
+        {({ results }) =>
+          results.map((replay) => <Standing key={replay.id} {...{ replay, given, may_change }} />)
+        }
+      </Shown>
+      {may_change && (
+        <Seldom summary="Send events of the past, from the beginning or from a time">
+          <NewReplayForm given={given} />
+        </Seldom>
+      )}
+    </>
+  );
+}
+
+function Standing({
+  replay,
+  given,
+  may_change,
+}: {
+  replay: ReplayRow;
+  given: Given;
+  may_change: boolean;
+}) {
+  const done = useDone();
+  const { id, state, source, start_at, end_at, events, total, detail, retry_at } = replay;
+  const share = total === 0 ? 1 : replay.done / total;
+  const what = source === 'events' ? 'Events' : 'Events that were set aside';
+  return (
+    <div className="panel">
+      <p>
+        <StateMark state={replay_states[state]} /> {what}
+        {events !== null && <bdi> {events.join(', ')}</bdi>}
+        {start_at !== null && (
+          <>
+            {' '}
+            from <Instant at={start_at} is_exact />
+          </>
+        )}
+        {source === 'events' && (
+          <>
+            {' '}
+            until <Instant at={end_at} is_exact />
+          </>
+        )}
+        : {replay.done.toLocaleString('en')} of {counted(total, 'event')}.
+      </p>
+      {detail !== null && (
+        <p className="warn">
+          {detail}
+          {retry_at !== null && (
+            <>
+              {' '}
+              Next try at <Instant at={retry_at} is_exact />.
+            </>
+          )}
+        </p>
+      )}
+      {replay.finished_at === null && (
+        <>
+          <Progress value={100 * share} aria-label={`${what}: progress`} />
+          {may_change && id !== null && (
+            <Form
+              path={pathTo(`${of}replays/:replay_id/cancel/`, { ...idsOf(given), replay_id: id })}
+              body={() => ({})}
+              done={() => done('It was cancelled. What was sent stays sent.', replaysOf(given))}
+              button="Cancel it"
+              tone="plain"
+            />
+          )}
+        </>
+      )}
+    </div>
+  );
+}
+
+function NewReplayForm({ given }: { given: Given }) {
+  const zone = useContext(ZoneContext);
+  const [start, setStart] = useState('');
+  const [end, setEnd] = useState('');
+  const [plan, setPlan] = useState<{ asked: NewReplay; total: number; rate: number }>();
+  const done = useDone();
+  const path = pathTo(`${of}replays/`, idsOf(given));
+  const askedOf = (values: Values): NewReplay => ({
+    source: 'events',
+    ...momentsOf({ start_at: start, end_at: end }, zone),
+    ...restOf(values),
+  });
+  const change = (set: (text: string) => void) => (text: string) => {
+    setPlan(undefined);
+    set(text);
+  };
+  return (
+    <>
+      <Form
+        path={path}
+        part="count"
+        body={(values) => ({ ...askedOf(values), dry_run: true })}
+        done={({ total, rate, start_at, end_at, events }) =>
+          setPlan({ asked: { source: 'events', start_at, end_at, events, rate }, total, rate })
+        }
+        button="Count the events"
+        tone="plain"
+      >
+        <MomentInput
+          name="start_at"
+          label="Stored from"
+          description="Empty: from the beginning."
+          value={start}
+          set={change(setStart)}
+        />
+        <MomentInput
+          name="end_at"
+          label="Stored until"
+          description="Empty: until now."
+          value={end}
+          set={change(setEnd)}
+        />
+        <TextField
+          name="events"
+          label="Names of events, one after a comma"
+          hint="Empty: all events."
+          autoComplete="off"
+        />
+        <TextField
+          name="rate"
+          label="Events a second"
+          hint="At most. Live events go first."
+          value="50"
+          autoComplete="off"
+          inputMode="numeric"
+        />
+      </Form>
+      {plan !== undefined && (
+        <>
+          <p role="status">
+            {counted(plan.total, 'event')}, which takes at least {inTime(plan.total / plan.rate)}.
+            The tool gets events a second time that it had before. Some tools refuse old events.
+          </p>
+          {plan.total > 0 && (
+            <Form
+              path={path}
+              part="start"
+              body={() => plan.asked}
+              done={() => {
+                setPlan(undefined);
+                return done('Sluice sends them beside the live events.', replaysOf(given));
+              }}
+              button={`Send ${counted(plan.total, 'event')}`}
+            />
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+function momentsOf(typed: { start_at: string; end_at: string }, zone: string) {
+  return Object.fromEntries(
+    Object.entries(typed).flatMap(([name, text]) => {
+      if (text === '') return [];
+      const at = typedAt(text, zone);
+      // The API says what is wrong with a text that is no time.
+      return [[name, at === undefined ? text : new Date(at).toISOString()]];
+    }),
+  );
+}
+
+function restOf(values: Values): Pick<NewReplay, 'events' | 'rate'> {
+  const textOf = (name: string) => {
+    const value = values[name];
+    return typeof value === 'string' ? value.trim() : '';
+  };
+  const names = textOf('events')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  return {
+    ...(names.length === 0 ? {} : { events: names }),
+    ...(textOf('rate') === '' ? {} : { rate: Number(textOf('rate')) }),
+  };
+}

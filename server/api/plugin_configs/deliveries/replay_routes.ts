@@ -1,0 +1,218 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { v7 as uuidv7 } from 'uuid';
+import type { Deps } from '../../../deps.ts';
+import { countEvents } from '../../../engine/plugins/running/read_events.ts';
+import { toolOf } from '../../../engine/plugins/tools/tool.ts';
+import { loadConfigVersion } from '../../../engine/plugins/versions.ts';
+import { changesOf } from '../../../platform/activity/changes.ts';
+import { caughtUpForAnswer } from '../../../platform/clickhouse/topology/caught_up.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import { NoFields, body } from '../../../platform/http/bodies/body.ts';
+import { uuidParameter } from '../../../platform/http/caller/access.ts';
+import { conflict, invalid, missing } from '../../../platform/http/errors.ts';
+import { PageQuery, answerPage, pageOf } from '../../../platform/http/lists/pagination.ts';
+import { write } from '../../../platform/http/write.ts';
+import type { Entry } from '../../../platform/http/write.ts';
+import { getConfig, getLockedConfig } from '../found.ts';
+import type { PluginConfigRow } from '../schema.ts';
+import { filterOf } from './filters.ts';
+import { NewReplay, Replay, rate_default } from './schema.ts';
+import type { ReplayRow } from './schema.ts';
+import {
+  cancelReplay,
+  countOpenReplays,
+  countSetAside,
+  findReplay,
+  insertReplay,
+  listReplays,
+} from './store.ts';
+import type { ReplayWanted } from './store.ts';
+
+const base = '/api/projects/:project_id/plugin_configs/:id/replays/';
+const reading = { within: 'project', scope: 'plugin:read' } as const;
+const changing = { within: 'project', scope: 'plugin:write', level: 8 } as const;
+const open_max = 5;
+
+/** Registers the routes of events that are sent again. */
+export function replayRoutes(app: FastifyInstance, deps: Deps): void {
+  startRoute(app, deps);
+  readingRoutes(app, deps);
+  cancelRoute(app);
+}
+
+function startRoute(app: FastifyInstance, deps: Deps): void {
+  app.post(
+    base,
+    {
+      config: changing,
+      schema: {
+        summary: 'Send events of the past to a plugin, or those that it did not take',
+        description:
+          'It runs beside the events that come in, with its own cursor and rate. Events may ' +
+          'arrive a second time. `dry_run` counts them. A plugin has at most ' +
+          `${open_max} at once, and waits while it is disabled. Needs the plugins access level 3.`,
+        body: NewReplay,
+        response: { 200: Replay },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 200, async (tx, record) => {
+        const config = await getLockedConfig(tx, request);
+        const sent = body(request, NewReplay);
+        const wanted = await wantedOf(deps, request, config, sent);
+        if (sent.dry_run === true) {
+          record('nothing');
+          return dryRunOf(wanted);
+        }
+        if ((await countOpenReplays(tx, config.id)) >= open_max)
+          throw conflict(
+            `The plugin has ${open_max} of these in progress: cancel one, or wait for its end.`,
+          );
+        await insertReplay(tx, wanted);
+        record(entryOf('replay_started', config, { id: wanted.id, ...sent, total: wanted.total }));
+        return findReplay(tx, config.id, wanted.id);
+      }),
+  );
+}
+
+function readingRoutes(app: FastifyInstance, { db }: Deps): void {
+  app.get(
+    base,
+    {
+      config: reading,
+      schema: {
+        summary: 'List what was sent again to a plugin, newest first',
+        querystring: PageQuery,
+        response: { 200: pageOf(Replay) },
+      },
+    },
+    async (request) => {
+      const { id } = await getConfig(db, request);
+      return answerPage<ReplayRow>(request, db, listReplays(id));
+    },
+  );
+
+  app.get(
+    `${base}:replay_id/`,
+    {
+      config: reading,
+      schema: { summary: 'Retrieve one of them with its progress', response: { 200: Replay } },
+    },
+    async (request) => {
+      const { id } = await getConfig(db, request);
+      return (await findReplay(db, id, uuidParameter(request, 'replay_id'))) ?? missing();
+    },
+  );
+}
+
+function cancelRoute(app: FastifyInstance): void {
+  app.post(
+    `${base}:replay_id/cancel/`,
+    {
+      config: changing,
+      schema: {
+        summary: 'End it where it stands; what was sent stays sent',
+        description: 'Needs the plugins access level 3.',
+        response: { 200: Replay },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 200, async (tx, record) => {
+        const config = await getLockedConfig(tx, request);
+        const id = uuidParameter(request, 'replay_id');
+        const before = (await findReplay(tx, config.id, id)) ?? missing();
+        body(request, NoFields);
+        if (!(await cancelReplay(tx, id)))
+          throw conflict(`It is over: its state is ${before.state}.`);
+        record(entryOf('replay_cancelled', config, { id }));
+        return findReplay(tx, config.id, id);
+      }),
+  );
+}
+
+function entryOf(activity: string, config: PluginConfigRow, replay: object): Entry {
+  return {
+    activity,
+    scope: 'plugin_config',
+    item_id: String(config.id),
+    item_name: config.plugin_info.name,
+    changes: changesOf(undefined, { replay }),
+  };
+}
+
+/** Checks the body, and counts what it means. */
+async function wantedOf(
+  deps: Deps,
+  request: FastifyRequest,
+  config: PluginConfigRow,
+  sent: NewReplay,
+): Promise<ReplayWanted> {
+  const now = isoInstant(deps.clock.now());
+  const asked = filterOf(sent);
+  const filter = { ...asked, end_at: asked.end_at ?? now };
+  requireRange(filter, now);
+  await requireSource(deps, config, sent);
+  const total =
+    sent.source === 'set_aside'
+      ? await countSetAside(deps.db, config.id, filter)
+      : await caughtUpForAnswer(deps.clickhouse, ['events'], () =>
+          countEvents(deps.clickhouse, config.team_id, filter),
+        );
+  return {
+    id: uuidv7(),
+    config_id: config.id,
+    source: sent.source,
+    filter,
+    rate: sent.rate ?? rate_default,
+    total,
+    created_by: request.caller?.user_id ?? null,
+  };
+}
+
+function requireRange(
+  { start_at, end_at }: { start_at: string | null; end_at: string },
+  now: string,
+): void {
+  if (start_at !== null && Date.parse(start_at) >= Date.parse(end_at))
+    throw invalid('start_at', 'invalid_input', 'Must be before `end_at`.');
+  if (Date.parse(end_at) > Date.parse(now))
+    throw invalid('end_at', 'invalid_input', 'Must not be in the future.');
+}
+
+/** Throws a 400 for a plugin that gets no events, or sets none aside. */
+async function requireSource(
+  { db, secrets }: Deps,
+  config: PluginConfigRow,
+  { source, mapping, status, event_uuid, reason }: NewReplay,
+): Promise<void> {
+  const version = await loadConfigVersion(db, secrets, config.id);
+  const takes = ['onEvent', 'exportEvents', 'composeWebhook'];
+  if (!takes.some((method) => version.capabilities.methods.includes(method)))
+    throw invalid('source', 'invalid_choice', 'The plugin takes no events.');
+  if (source === 'set_aside') {
+    if (toolOf(version.files) === undefined)
+      throw invalid('source', 'invalid_choice', 'Only tools of the catalogue set events aside.');
+    return;
+  }
+  for (const [attr, value] of Object.entries({ mapping, status, event_uuid, reason }))
+    if (value !== undefined)
+      throw invalid(attr, 'invalid_input', 'Only what was set aside can be chosen by this.');
+}
+
+function dryRunOf({ source, filter, rate, total }: ReplayWanted): ReplayRow {
+  const { of_event: event_uuid, ...of } = filter;
+  return {
+    id: null,
+    source,
+    state: 'DryRun',
+    ...of,
+    event_uuid,
+    rate,
+    total,
+    done: 0,
+    detail: null,
+    retry_at: null,
+    created_at: null,
+    finished_at: null,
+  };
+}

@@ -1,0 +1,102 @@
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../../../deps.ts';
+import { changesOf } from '../../../platform/activity/changes.ts';
+import { body } from '../../../platform/http/bodies/body.ts';
+import { integerParameter } from '../../../platform/http/caller/access.ts';
+import { missing } from '../../../platform/http/errors.ts';
+import { answerPage, pageOf } from '../../../platform/http/lists/pagination.ts';
+import { query } from '../../../platform/http/lists/query.ts';
+import { write } from '../../../platform/http/write.ts';
+import { getConfig, getLockedConfig } from '../found.ts';
+import { filterOf } from './filters.ts';
+import {
+  Discarded,
+  SetAsideEvent,
+  SetAsideFilterBody,
+  SetAsideQuery,
+  SetAsideRecord,
+} from './schema.ts';
+import type { SetAsideRow } from './schema.ts';
+import { countSetAside, discardSetAside, findSetAside, listSetAside } from './store.ts';
+
+const base = '/api/projects/:project_id/plugin_configs/:id/set_aside/';
+const reading = { within: 'project', scope: 'plugin:read' } as const;
+
+/** Registers the routes of the events that a tool did not take. */
+export function setAsideRoutes(app: FastifyInstance, { db }: Deps): void {
+  app.get(
+    base,
+    {
+      config: reading,
+      schema: {
+        summary: 'List the events that a tool did not take, newest first',
+        description:
+          'A tool is a destination of the catalogue whose mappings decide what it gets. An event ' +
+          'that it refuses does not stop the others: it is set aside, once for each mapping. ' +
+          '`replays/` sends these events again. A tool waits when 100,000 events are set aside.',
+        querystring: SetAsideQuery,
+        response: { 200: pageOf(SetAsideEvent) },
+      },
+    },
+    async (request) => {
+      const { id } = await getConfig(db, request);
+      const { after, before, event, ...wanted } = query(request, SetAsideQuery);
+      const filter = filterOf({
+        ...wanted,
+        start_at: after ?? null,
+        end_at: before ?? null,
+        events: event === undefined ? null : [event],
+      });
+      return answerPage<SetAsideRow>(request, db, listSetAside(id, filter));
+    },
+  );
+
+  app.get(
+    `${base}:set_aside_id/`,
+    {
+      config: reading,
+      schema: {
+        summary: 'Retrieve an event that was set aside, with requests and answers',
+        response: { 200: SetAsideRecord },
+      },
+    },
+    async (request) => {
+      const { id } = await getConfig(db, request);
+      return (await findSetAside(db, id, integerParameter(request, 'set_aside_id'))) ?? missing();
+    },
+  );
+
+  app.post(
+    `${base}discard/`,
+    {
+      config: { within: 'project', scope: 'plugin:write', level: 8 },
+      schema: {
+        summary: 'Remove events that were set aside; they cannot be listed again',
+        description:
+          'The events themselves stay in the project. Without a filter all are removed; ' +
+          '`dry_run` counts them. Needs the plugins access level 3.',
+        body: SetAsideFilterBody,
+        response: { 200: Discarded },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 200, async (tx, record) => {
+        const config = await getLockedConfig(tx, request);
+        const { dry_run = false, ...sent } = body(request, SetAsideFilterBody);
+        const filter = filterOf(sent);
+        if (dry_run) {
+          record('nothing');
+          return { discarded: await countSetAside(tx, config.id, filter) };
+        }
+        const discarded = await discardSetAside(tx, config.id, filter);
+        record({
+          activity: 'set_aside_discarded',
+          scope: 'plugin_config',
+          item_id: String(config.id),
+          item_name: config.plugin_info.name,
+          changes: changesOf(undefined, { discarded, ...sent }),
+        });
+        return { discarded };
+      }),
+  );
+}
