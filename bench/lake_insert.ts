@@ -45,7 +45,7 @@ async function main(): Promise<void> {
             Nullable(DateTime64(6, 'UTC')), event Nullable(String), distinct_id Nullable(String),
             properties Nullable(String))
           ENGINE = IcebergLocal('peer_${round}/', 'Parquet')`,
-        clickhouse_settings: { allow_experimental_insert_into_iceberg: 1 } as never,
+        clickhouse_settings: { allow_experimental_insert_into_iceberg: 1 },
       });
       peers.push(
         await rate(() =>
@@ -58,7 +58,7 @@ async function main(): Promise<void> {
               clickhouse_settings: {
                 allow_experimental_insert_into_iceberg: 1,
                 output_format_parquet_compression_method: 'zstd',
-              } as never,
+              },
             })
             .then(() => undefined),
         ),

@@ -71,6 +71,10 @@ const benches: Record<string, Bench> = {
     what: 'a commit to an Iceberg table that has 10,000 snapshots',
     quick: ['--rounds', '5'],
   },
+  lake_insert: {
+    what: "rows of one run into an Iceberg table, beside the store's own INSERT",
+    quick: ['--events', '200000', '--rounds', '1'],
+  },
   console: {
     what: 'the console over 10,000 exports and 1,000,000 runs, in Chromium',
     all: ['--rounds', '5'],

@@ -14,7 +14,7 @@ import { OnlyFor, useIsAdministrator } from '../signed_in/only_for.tsx';
 import { Section, Seldom, useBegun, useDone } from '../page/section.tsx';
 import { AttachmentInput } from './attachment_input.tsx';
 import { settingFields, settingsOf } from './config_fields.ts';
-import type { Attachment } from './config_fields.ts';
+import type { Attachment, SettingField } from './config_fields.ts';
 import { configPath, pluginConfigOf, pluginConfigs, runIn } from './plugins.ts';
 import type { Place } from './plugins.ts';
 import { SettingInput, useAsked } from './setting_input.tsx';
@@ -86,6 +86,12 @@ function Fields({
   const [reached, reaches] = useState<string[]>([]);
   const [files, setFiles] = useState<Record<string, Attachment | null | undefined>>({});
   const [saves, setSaves] = useState(0);
+  const of_tool = tool && {
+    tool,
+    place: { project_id, plugin_id: plugin.id },
+    sends_dollar: valueOf('dollar_properties') === 'send',
+    reaches,
+  };
   const changed = config === undefined ? [] : [pluginConfigOf(project_id, config.id)];
   return (
     <Form
@@ -114,37 +120,45 @@ function Fields({
       button="Save the settings"
     >
       <div className="together" onChange={typed}>
-        {asked.map((field) =>
-          field.type === 'attachment' ? (
-            <AttachmentInput
-              // A chosen file is stored now: the choice ends.
-              key={`${field.key} ${saves}`}
-              field={field}
-              stored={config?.config[field.key]}
-              choose={(file) => setFiles((before) => ({ ...before, [field.key]: file }))}
-            />
-          ) : (
-            <SettingInput
-              key={field.key}
-              field={field}
-              config={config}
-              tool={
-                tool && {
-                  tool,
-                  place: { project_id, plugin_id: plugin.id },
-                  sends_dollar: valueOf('dollar_properties') === 'send',
-                  reaches,
-                }
-              }
-            />
-          ),
-        )}
+        <Settings
+          {...{ asked, config, saves, tool: of_tool }}
+          choose={(key, file) => setFiles((before) => ({ ...before, [key]: file }))}
+        />
       </div>
       <CommonFields
         config={config}
         hosts={[...new Set([...(config?.allowed_hosts ?? tool?.hosts ?? []), ...reached])]}
       />
     </Form>
+  );
+}
+
+function Settings({
+  asked,
+  config,
+  tool,
+  saves,
+  choose,
+}: {
+  asked: SettingField[];
+  config: PluginConfigRow | undefined;
+  tool: Parameters<typeof SettingInput>[0]['tool'];
+  /** Number of times that the form was saved. */
+  saves: number;
+  choose: (key: string, file: Attachment | null | undefined) => void;
+}) {
+  return asked.map((field) =>
+    field.type === 'attachment' ? (
+      <AttachmentInput
+        // A chosen file is stored now: the choice ends.
+        key={`${field.key} ${saves}`}
+        field={field}
+        stored={config?.config[field.key]}
+        choose={(file) => choose(field.key, file)}
+      />
+    ) : (
+      <SettingInput key={field.key} {...{ field, config, tool }} />
+    ),
   );
 }
 

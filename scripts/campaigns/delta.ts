@@ -1,40 +1,52 @@
-// Exports generated rows of every type to a Delta table and lets delta-rs, pyarrow, DuckDB and
-// polars (PyPI) read it: npm run delta [-- --python python3 --seed 1 --hours 12 --events 200
-// --deliveries 200 --kills 50]. Each must read the rows of the source, value by value, after
-// commits, a checkpoint and an added column. Then deliveries with lost and late answers and kills
-// go to a table to which delta-rs commits: each must be there once. `--naive` tries again what was
-// not answered, and must fail. Exit code 1 if anything is wrong.
+// Exports generated rows of every type to a Delta table and lets delta-rs, pyarrow, DuckDB, polars,
+// ClickHouse (PyPI) and Spark (with jars from Maven) read it: npm run delta [-- --python python3
+// --seed 1 --hours 12 --events 200 --rounds 6 --deliveries 200 --kills 50]. Each must read the rows
+// of the source, value by value, after commits, a checkpoint and an added column. In `rounds`
+// tables are merged, replaced, parted and compacted while delta-rs changes them too, and each
+// reader must see what a model says. Then deliveries with lost and late answers and kills go to a
+// table to which delta-rs commits: each must be there once; `merges` of them go to a merged table
+// (--merges 60 --merge_kills 20). `--naive` tries again what was not answered, and must fail. Exit
+// code 1 if anything is wrong.
 import { join } from 'node:path';
 import process from 'node:process';
 import { openQueryHarness } from '../../test/factories/batch_exports/query_exports.ts';
 import { drawsOf } from '../../test/factories/events/generated_json.ts';
 import { readOptions } from '../options.ts';
 import { playFaults } from './delta/faults.ts';
+import { playModes } from './delta/modes.ts';
 import { packages, startPeer } from './delta/peer.ts';
 import type { Reading, Row } from './delta/peer.ts';
 import { columns, rowOf } from './delta/rows.ts';
 
-const { python, seed, hours, events, deliveries, kills, naive } = readOptions({
-  python: 'python3',
-  seed: 1,
-  hours: 12,
-  events: 200,
-  deliveries: 200,
-  kills: 50,
-  naive: false,
-});
+const { python, seed, hours, rounds, events, deliveries, kills, merges, merge_kills, naive } =
+  readOptions({
+    python: 'python3',
+    seed: 1,
+    hours: 12,
+    rounds: 6,
+    events: 200,
+    deliveries: 200,
+    kills: 50,
+    merges: 60,
+    merge_kills: 20,
+    naive: false,
+  });
 const peer = await startPeer(python);
 const faults: string[] = [];
 let [readings, values] = [0, 0];
 try {
   if (!naive && hours > 0) await readEverywhere();
-  const { counts, wrong } = await playFaults(peer, { seed, deliveries, kills, naive });
-  faults.push(...wrong);
-  console.log(
-    Object.entries(counts)
-      .map(([name, count]) => `${name}: ${count}`)
-      .join(', '),
-  );
+  if (!naive && rounds > 0)
+    faults.push(...(await playModes(peer, { draw: drawsOf(seed), rounds }, judgeAll)));
+  const told = async (wanted: Parameters<typeof playFaults>[1], name: string) => {
+    const { counts, wrong } = await playFaults(peer, wanted);
+    faults.push(...wrong);
+    const said = Object.entries(counts).map(([what, count]) => `${what}: ${count}`);
+    console.log(`${name}: ${said.join(', ')}`);
+  };
+  if (deliveries > 0) await told({ seed, deliveries, kills, naive }, 'appended');
+  const merging = { seed, deliveries: merges, kills: merge_kills, naive: false, merges: true };
+  if (!naive && merges > 0) await told(merging, 'merged');
 } finally {
   await peer.stop();
 }
@@ -88,6 +100,28 @@ async function readEverywhere(): Promise<void> {
   } finally {
     await exporting.close();
   }
+}
+
+/** Compares all rows of a reading, in the columns that the model has. */
+function judgeAll(
+  { reader, version = '', rows, error, skipped }: Reading,
+  table: string,
+  expected: Row[],
+): void {
+  if (skipped !== undefined) return console.log(`${reader.padEnd(12)} skipped: ${skipped}`);
+  readings += 1;
+  console.log(`${reader.padEnd(12)} ${version} ${table} ${error ?? `${rows!.length} rows`}`);
+  if (error !== undefined) return void faults.push(`${reader} of ${table}: ${error}`);
+  const names = Object.keys(expected[0] ?? {});
+  const told = (all: Row[]) =>
+    all.map((row) => JSON.stringify(names.map((name) => row[name] ?? null)));
+  const [wanted, found] = [told(expected).toSorted(), told(rows!).toSorted()];
+  values += wanted.length * names.length;
+  const at = wanted.findIndex((text, index) => text !== found[index]);
+  if (at !== -1 || wanted.length !== found.length)
+    faults.push(
+      `${reader} of ${table}: ${found.length} rows, ${found[at]} instead of ${wanted[at]}`,
+    );
 }
 
 /** Compares a reading with the source. A column that a file does not have is null. */

@@ -27,8 +27,31 @@ const require = createRequire(import.meta.url);
 const package_file = require.resolve(`${tool_package}/package.json`);
 const { manifest } = require(tool_package) as { manifest: Manifest };
 
-/** Clients that would open connections of their own, past the server's guard. */
-const other_clients = /require\("(?:kafkajs|ssh2|ssh2-sftp-client|@aws-sdk\/[^"]+)"\)/;
+/** Clients that speak over sockets: the server connects for them. */
+const other_clients = /require\("(?:kafkajs|ssh2-sftp-client|@aws-sdk\/[^"]+)"\)/;
+
+/** What the clients of AWS read, for the account with which the server's operator begins. */
+const aws = [
+  'AWS_ACCESS_KEY_ID',
+  'AWS_SECRET_ACCESS_KEY',
+  'AWS_SESSION_TOKEN',
+  'AWS_REGION',
+  'AWS_ENDPOINT_URL',
+];
+
+/** Destinations that work with variables of the operator, the first of which must be there. */
+const variables: Record<string, string[]> = {
+  'amazon-eventbridge': aws,
+  'aws-kinesis': [
+    ...aws,
+    'AMAZON_KINESIS_ACTIONS_ROLE_ADDRESS',
+    'AMAZON_KINESIS_ACTIONS_EXTERNAL_ID',
+  ],
+  'facebook-conversions-api': ['ACTIONS_FB_CAPI_SYSTEM_USER_TOKEN'],
+  s3: [...aws, 'AMAZON_S3_ACTIONS_ROLE_ADDRESS', 'AMAZON_S3_ACTIONS_EXTERNAL_ID'],
+};
+/** Destinations that only their makers can sign in to. */
+const secret = ['apolloio', 'braze-cohorts'];
 
 /** The text of all files of a destination. */
 function codeOf(directory: string): string {
@@ -41,6 +64,9 @@ function codeOf(directory: string): string {
 }
 
 const internal = /^(?:noop|.*-internal|.*-dev|engage-messaging-.*)$/;
+/** Destinations that take events beside audiences; one takes nothing else and does not say so. */
+const mixed = ['klaviyo', 's3'];
+const audiences = ['liveramp-audiences'];
 
 /** True for an action that wants what only an audience of its makers has. */
 function needsAudience({ fields }: Action): boolean {
@@ -54,18 +80,18 @@ function needsAudience({ fields }: Action): boolean {
 function reasonOf(
   directory: string,
   { authentication, audienceConfig, mode, actions }: Definition,
-  code: string,
 ) {
   if (mode !== 'cloud') return 'runs in browsers';
-  const isAudience = audienceConfig !== undefined || Object.values(actions).every(needsAudience);
-  if (isAudience) return 'synchronizes audiences';
   const usesOauth = authentication?.scheme.startsWith('oauth') === true;
   const isKnown = findVendor(directory) !== undefined;
-  if (usesOauth && !internal.test(directory) && !isKnown) return 'is not in oauth/vendors.json';
-  // What OAuth needs of the environment comes from the application.
-  if (!isKnown && /process\.env\b/.test(code)) return 'needs a secret of its makers';
   if (internal.test(directory)) return 'is for its makers alone';
-  return other_clients.test(code) ? 'opens connections of its own' : undefined;
+  if (secret.includes(directory)) return 'needs a secret of its makers';
+  const isAudience =
+    audienceConfig !== undefined ||
+    audiences.includes(directory) ||
+    Object.values(actions).every(needsAudience);
+  if (isAudience && !mixed.includes(directory)) return 'synchronizes audiences';
+  return usesOauth && !isKnown ? 'is not in oauth/vendors.json' : undefined;
 }
 
 /** Pages that code only points to, and names of examples. */
@@ -85,7 +111,11 @@ function hostsOf(code: string): string[] {
 }
 
 /** Names that their makers write otherwise. */
-const names: Record<string, string> = { customerio: 'Customer.io' };
+const names: Record<string, string> = {
+  'amazon-eventbridge': 'Amazon EventBridge',
+  'aws-kinesis': 'AWS Kinesis',
+  customerio: 'Customer.io',
+};
 
 function plainName(name: string): string {
   return name.replace(/^Actions /, '').replace(/ \(Actions\)$/, '');
@@ -94,7 +124,7 @@ function plainName(name: string): string {
 const skipped = new Map<string, string[]>();
 const entries = Object.entries(manifest).flatMap(([id, { definition, directory }]): ToolEntry[] => {
   const code = codeOf(directory);
-  const reason = reasonOf(directory, definition, code);
+  const reason = reasonOf(directory, definition);
   if (reason !== undefined) {
     skipped.set(reason, [...(skipped.get(reason) ?? []), directory]);
     return [];
@@ -111,7 +141,9 @@ const entries = Object.entries(manifest).flatMap(([id, { definition, directory }
         0,
         300,
       ),
-      hosts: hostsOf(code),
+      hosts: code.includes('@aws-sdk/') ? ['*.amazonaws.com'] : hostsOf(code),
+      ...(Object.hasOwn(variables, directory) ? { variables: variables[directory]! } : {}),
+      ...(other_clients.test(code) ? { opens_sockets: true } : {}),
     },
   ];
 });

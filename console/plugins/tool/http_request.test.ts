@@ -70,7 +70,10 @@ test(
     await here.getByRole('button', { name: 'Save the settings' }).click();
     await page.getByText('The settings were saved.').waitFor();
     const arrived = new Promise((resolve) => {
-      target.answer = (body) => void resolve(body);
+      target.answer = (body) => {
+        resolve(body);
+        return undefined;
+      };
     });
     runner = runPlugins(world.harness.deps, { retry_seconds: 0.05, idle_seconds: 1 });
     await send('Left');

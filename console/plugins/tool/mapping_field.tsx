@@ -14,47 +14,21 @@ import { OneMapping } from './one_mapping.tsx';
 import { usePreview } from './use_preview.ts';
 import type { ToolPlace } from './use_preview.ts';
 
-/** The mappings of a tool: presets to begin with, a form for each, and the same as JSON. */
-export function MappingField({
-  name,
-  tool,
-  stored,
-  place,
-  sends_dollar,
-  reaches,
-}: {
-  name: string;
+type Given = {
   tool: ToolFile;
   stored: string | undefined;
   place: ToolPlace;
   sends_dollar: boolean;
   /** Hears of the hosts to which the mappings send. */
   reaches: (hosts: string[]) => void;
-}) {
-  const { presets, templates } = tool;
-  const first = presets.length === 0 ? templates.slice(0, 1) : presets;
-  const [text, setText] = useState(stored ?? mappingsText(first));
-  const [chosen, choose] = useState<string>();
-  const newest = useQuery(newestEvents(place.project_id)).data?.results ?? [];
-  const event_uuid = chosen ?? newest[0]?.uuid;
-  const mappings = readMappings(text);
-  const { previewed, fault } = usePreview(
-    place,
-    mappings ?? [],
-    sends_dollar,
-    event_uuid === '' ? undefined : event_uuid,
-  );
+};
+
+/** The mappings of a tool: presets to begin with, a form for each, and the same as JSON. */
+export function MappingField({ name, ...given }: Given & { name: string }) {
+  const { tool } = given;
+  const { text, mappings, put, change, resultOf, event, preview_with } = useMappings(given);
   const id = useId();
   const lists = { paths: `${id}paths`, values: `${id}values` };
-  const put = (next: string) => {
-    setText(next);
-    reaches(mappedHosts(readMappings(next) ?? []));
-  };
-  const change = (next: ToolMapping[]) => put(mappingsText(next));
-  const resultOf = (at: number) => {
-    const [of, is] = [previewed?.of[at], previewed?.results[at]];
-    return of === undefined || is === undefined ? undefined : { of, is };
-  };
   return (
     <div role="group" aria-label="Mappings" className="together">
       <h3>Mappings</h3>
@@ -63,8 +37,8 @@ export function MappingField({
         as <code>$.properties.price</code>, a text with <code>{'{{properties.price}}'}</code>, or
         JSON.
       </p>
-      <Paths lists={lists} event={previewed?.event} />
-      {mappings !== undefined && <PreviewedEvent {...{ newest, event_uuid, choose, fault }} />}
+      <Paths lists={lists} event={event} />
+      {mappings !== undefined && <PreviewedEvent {...preview_with} />}
       {mappings?.map((mapping, at) => (
         <OneMapping
           key={at}
@@ -79,7 +53,7 @@ export function MappingField({
       ))}
       {mappings !== undefined && (
         <AddMapping
-          offered={[...presets, ...templates]}
+          offered={[...tool.presets, ...tool.templates]}
           add={(one) => change([...mappings, withOwnName(one, mappings)])}
         />
       )}
@@ -88,6 +62,39 @@ export function MappingField({
       </Seldom>
     </div>
   );
+}
+
+/** The text of the mappings, as it is typed, with the preview of an event. */
+function useMappings({ tool, stored, place, sends_dollar, reaches }: Given) {
+  const { presets, templates } = tool;
+  const first = presets.length === 0 ? templates.slice(0, 1) : presets;
+  const [text, setText] = useState(stored ?? mappingsText(first));
+  const [chosen, choose] = useState<string>();
+  const newest = useQuery(newestEvents(place.project_id)).data?.results ?? [];
+  const event_uuid = chosen ?? newest[0]?.uuid;
+  const mappings = readMappings(text);
+  const { previewed, fault } = usePreview(
+    place,
+    mappings ?? [],
+    sends_dollar,
+    event_uuid === '' ? undefined : event_uuid,
+  );
+  const put = (next: string) => {
+    setText(next);
+    reaches(mappedHosts(readMappings(next) ?? []));
+  };
+  return {
+    text,
+    mappings,
+    put,
+    change: (next: ToolMapping[]) => put(mappingsText(next)),
+    resultOf: (at: number) => {
+      const [of, is] = [previewed?.of[at], previewed?.results[at]];
+      return of === undefined || is === undefined ? undefined : { of, is };
+    },
+    event: previewed?.event,
+    preview_with: { newest, event_uuid, choose, fault },
+  };
 }
 
 /** What browsers offer while a path is typed, with the value that the event has there. */
@@ -103,12 +110,16 @@ function Paths({
     <>
       <datalist id={lists.paths}>
         {paths.map(({ path, shown }) => (
-          <option key={path} value={path} label={shown} />
+          <option key={path} value={path}>
+            {shown}
+          </option>
         ))}
       </datalist>
       <datalist id={lists.values}>
         {paths.map(({ path, shown }) => (
-          <option key={path} value={`$.${path}`} label={shown} />
+          <option key={path} value={`$.${path}`}>
+            {shown}
+          </option>
         ))}
       </datalist>
     </>

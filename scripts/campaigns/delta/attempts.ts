@@ -21,6 +21,8 @@ export type Asked = {
   fate: Fate;
   delivery: string;
   batch_export_id: string;
+  /** For a delivery that is merged: its number, by which its rows are newer than earlier ones. */
+  number?: number;
 };
 
 /** The knowledge of a delivery afterwards, and how many entries of others were in the way. */
@@ -28,6 +30,13 @@ export type Done = { verdict: 'shown' | 'absent' | 'unknown'; conflicts: number 
 
 /** Rows of each delivery. */
 export const delivery_rows = 3;
+/** Keys of a merged table. */
+const merged_keys = 7;
+
+/** The keys of a delivery's rows in a merged table, and so what it changes. */
+export function keysOf(number: number): string[] {
+  return Array.from({ length: delivery_rows }, (_, n) => `k${(number + n * n) % merged_keys}`);
+}
 
 /** A table in an export folder, to which attempts deliver by the product's own code. */
 export function openTable(export_dir: string, table: string, is_naive: boolean) {
@@ -47,7 +56,7 @@ export function openTable(export_dir: string, table: string, is_naive: boolean) 
     if (what === 'land') for (const put of fated.late.splice(0)) await put();
     // A naive writer takes what was not answered for what did not happen.
     if (what === 'attempt')
-      await attempt(open, is_naive ? { ...delivery, delivery_id: randomUUID() } : delivery);
+      await attempt(open, is_naive ? { ...delivery, delivery_id: randomUUID() } : delivery, asked);
     return what === 'settle' && !(await settle(open, delivery)) ? 'absent' : 'shown';
   };
   return {
@@ -97,23 +106,35 @@ function faultyPlace() {
 
 type Open = (delivery: Delivery) => Promise<Sink>;
 
-async function attempt(open: Open, delivery: Delivery): Promise<void> {
+async function attempt(
+  open: Open,
+  delivery: Delivery,
+  { number }: Pick<Asked, 'number'>,
+): Promise<void> {
   const sink = await open(delivery);
   if (await sink.isCommitted()) return;
   await sink.recover([]);
   const shapes: Shape[] = [
+    ...(number === undefined ? [] : [{ name: 'id', of: 'text' } as const]),
     { name: 'delivery', of: 'text' },
     { name: 'n', of: 'long' },
   ];
-  const rows = Array.from({ length: delivery_rows }, (_, n) => ({ delivery: delivery.run_id, n }));
+  const rows = Array.from({ length: delivery_rows }, (_, n) =>
+    number === undefined
+      ? { delivery: delivery.run_id, n }
+      : { id: keysOf(number)[n], delivery: delivery.run_id, n: number },
+  );
   const slice = { number: 0, records: delivery_rows, is_last: true } as const;
   const written = await sink.write(slice, Readable.from([parquetOf(shapes, rows)]));
   const outcomes = [{ number: 0, records: delivery_rows, bytes: 0, sha256: '', ...written }];
   const { delivery_id } = delivery;
   const slices = [{ name: written.name }];
   const text = JSON.stringify({ version: 1, delivery_id, slices });
-  await sink.commit(outcomes, { name: 'manifest', text });
-  await sink.close();
+  try {
+    await sink.commit(outcomes, { name: 'manifest', text });
+  } finally {
+    await sink.close();
+  }
 }
 
 /** Looks for a delivery as the engine does. */
@@ -124,8 +145,10 @@ async function settle(open: Open, delivery: Delivery): Promise<boolean> {
   return sink.isCommitted();
 }
 
-function deliveryOf({ delivery, batch_export_id }: Omit<Asked, 'what'>): Delivery {
+function deliveryOf({ delivery, batch_export_id, number }: Omit<Asked, 'what'>): Delivery {
+  const id = { name: 'id', type: 'text', nullable: true, expression: 'id' } as const;
   return {
+    ...(number === undefined ? {} : { merge: { key: ['id'], versions: ['n'] } }),
     delivery_id: delivery,
     run_id: delivery,
     attempt: 1,
@@ -136,6 +159,7 @@ function deliveryOf({ delivery, batch_export_id }: Omit<Asked, 'what'>): Deliver
     data_interval_end: '2026-01-01T01:00:00Z',
     timezone: 'UTC',
     columns: [
+      ...(number === undefined ? [] : [id]),
       { name: 'delivery', type: 'text', nullable: true, expression: 'delivery' },
       { name: 'n', type: 'integer', nullable: true, expression: 'n' },
     ],

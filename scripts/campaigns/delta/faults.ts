@@ -8,9 +8,9 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { drawsOf } from '../../../test/factories/events/generated_json.ts';
-import { delivery_rows, openTable } from './attempts.ts';
+import { delivery_rows, keysOf, openTable } from './attempts.ts';
 import type { Asked, Done, Fate } from './attempts.ts';
-import type { startPeer } from './peer.ts';
+import type { Row, startPeer } from './peer.ts';
 
 type Peer = Awaited<ReturnType<typeof startPeer>>;
 
@@ -19,22 +19,32 @@ const fates: Fate[] = ['answered', 'never sent', 'answer lost', 'late'];
 const [foreign_commits, foreign_rows] = [10, 2];
 /** A killed process dies at most so long after it was asked. */
 const kill_within_ms = 40;
+/** A merge takes longer. */
+const merge_kill_within_ms = 4_000;
 
 /** The number of deliveries, each with faults, and how often a process is killed over one. */
-export type Wanted = { seed: number; deliveries: number; kills: number; naive: boolean };
+export type Wanted = {
+  seed: number;
+  deliveries: number;
+  kills: number;
+  naive: boolean;
+  /** Are rows merged by a key, and not added? */
+  merges?: boolean;
+};
 
 /**
  * Delivers to one table while delta-rs commits to it: answers are lost or come late, requests are
  * never sent, processes are killed. Returns what was done, and what is wrong: each delivery that
  * was shown must be there once, each that was given back not at all, all files must be there.
  */
-export async function playFaults(peer: Peer, { seed, deliveries, kills, naive }: Wanted) {
+export async function playFaults(peer: Peer, { seed, deliveries, kills, naive, merges }: Wanted) {
   const draw = drawsOf(seed);
   const folder = await mkdtemp(join(tmpdir(), 'sluice-delta-'));
   const table = openTable(folder, 'events', naive);
   const batch_export_id = randomUUID();
   const [first, shown, absent] = [randomUUID(), new Set<string>(), new Set<string>()];
   const counts = { kills: 0, conflicts: 0, foreign: 0, refused: 0 } as Record<string, number>;
+  const numbers = new Map<string, number>();
   let worker = startWorker(folder, naive);
   const ask = async (
     what: Asked['what'],
@@ -43,9 +53,15 @@ export async function playFaults(peer: Peer, { seed, deliveries, kills, naive }:
     is_killed = false,
   ): Promise<Done['verdict']> => {
     counts[fate] = (counts[fate] ?? 0) + 1;
-    const answer = worker.ask({ what, fate, delivery, batch_export_id });
+    const answer = worker.ask({
+      what,
+      fate,
+      delivery,
+      batch_export_id,
+      ...(merges ? { number: numbers.get(delivery)! } : {}),
+    });
     if (is_killed) {
-      await pause(draw(kill_within_ms));
+      await pause(draw(merges ? merge_kill_within_ms : kill_within_ms));
       worker.child.kill('SIGKILL');
     }
     const done = await answer;
@@ -57,16 +73,24 @@ export async function playFaults(peer: Peer, { seed, deliveries, kills, naive }:
     return done?.verdict ?? 'unknown';
   };
   const foreign = untilOver(async () => {
-    const { done, refused } = await peer.append(table.folder, foreign_commits, foreign_rows);
+    // A table whose partition changes all the time could never be merged into.
+    if (merges) await pause(5_000);
+    const { done, refused } = await peer.append(
+      table.folder,
+      merges ? 1 : foreign_commits,
+      foreign_rows,
+    );
     counts['foreign']! += done;
     counts['refused']! += refused;
   });
   try {
+    numbers.set(first, 0);
     await ask('attempt', first);
     shown.add(first);
     foreign.start();
     for (let count = 1; count < deliveries; count += 1) {
       const delivery = randomUUID();
+      numbers.set(delivery, count);
       let verdict: Done['verdict'] = 'unknown';
       for (let is_first = true; verdict === 'unknown'; is_first = false) {
         const is_killed = is_first && draw(deliveries) < kills;
@@ -79,7 +103,12 @@ export async function playFaults(peer: Peer, { seed, deliveries, kills, naive }:
     }
     await ask('land', first);
     await foreign.end();
-    const wrong = await judge(peer, table, { shown, absent, foreign: counts['foreign']! });
+    const wrong = await judge(peer, table, {
+      shown,
+      absent,
+      foreign: counts['foreign']!,
+      ...(merges ? { numbers } : {}),
+    });
     return { counts: { ...counts, shown: shown.size, given_back: absent.size }, wrong };
   } finally {
     worker.child.kill('SIGKILL');
@@ -127,7 +156,17 @@ function startWorker(folder: string, naive: boolean) {
 async function judge(
   peer: Peer,
   table: ReturnType<typeof openTable>,
-  { shown, absent, foreign }: { shown: Set<string>; absent: Set<string>; foreign: number },
+  {
+    shown,
+    absent,
+    foreign,
+    numbers,
+  }: {
+    shown: Set<string>;
+    absent: Set<string>;
+    foreign: number;
+    numbers?: Map<string, number>;
+  },
 ): Promise<string[]> {
   const wrong: string[] = [];
   const { adds } = await table.load();
@@ -143,13 +182,38 @@ async function judge(
       if (String(delivery).startsWith('foreign-')) others += 1;
       else seen.set(delivery, (seen.get(delivery) ?? 0) + 1);
     }
+    if (others !== foreign * foreign_rows) wrong.push(`${reader}: ${others} rows of delta-rs`);
+    if (numbers !== undefined) {
+      wrong.push(...judgeMerged(reader, rows ?? [], shown, numbers));
+      continue;
+    }
     for (const delivery of shown)
       if (seen.get(delivery) !== delivery_rows)
         wrong.push(`${reader}: ${seen.get(delivery) ?? 0} rows of ${delivery} (shown)`);
     for (const delivery of absent)
       if (seen.has(delivery)) wrong.push(`${reader}: rows of ${delivery}, which was given back`);
     if (seen.size !== shown.size) wrong.push(`${reader}: ${seen.size} deliveries`);
-    if (others !== foreign * foreign_rows) wrong.push(`${reader}: ${others} rows of delta-rs`);
   }
+  return wrong;
+}
+
+/** Each key has the row of the last delivery that was shown, and no other one. */
+function judgeMerged(
+  reader: string,
+  rows: Row[],
+  shown: Set<string>,
+  numbers: Map<string, number>,
+): string[] {
+  const expected = new Map<string, string>();
+  for (const delivery of [...shown].toSorted((a, b) => numbers.get(a)! - numbers.get(b)!))
+    for (const key of keysOf(numbers.get(delivery)!)) expected.set(key, delivery);
+  const own = rows.filter(({ delivery }) => !String(delivery).startsWith('foreign-'));
+  const found = new Map(own.map(({ id, delivery }) => [String(id), delivery]));
+  const wrong = [...expected].flatMap(([key, delivery]) =>
+    found.get(key) === delivery
+      ? []
+      : [`${reader}: ${key} is of ${String(found.get(key))} instead of ${delivery}`],
+  );
+  if (own.length !== expected.size) wrong.push(`${reader}: ${own.length} rows of ${expected.size}`);
   return wrong;
 }

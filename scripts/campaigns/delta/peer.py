@@ -1,12 +1,20 @@
-"""Reads a Delta table with delta-rs, DuckDB, polars and pyarrow, and writes to it with delta-rs. For
+"""Reads a Delta table with delta-rs, DuckDB, polars, pyarrow, Spark and ClickHouse, and writes to it with delta-rs. For
 each line on standard input, a JSON object with `table` (its folder), it prints JSON objects a line:
 with `read`, each reader's name, version and rows, or the error or the reason for which it was left
-out; with `append`, how many commits of so many rows it made, and how many were refused."""
+out; with `append`, how many commits of so many rows it made, and how many were refused; with `update`
+or `add`, that it changed the row of a key or added one."""
 
 import datetime
 import decimal
 import json
+import os
+import shutil
 import sys
+
+os.environ["TZ"] = "UTC"
+# ClickHouse reads below the working directory alone.
+os.chdir("/")
+jars = sys.argv[1] if len(sys.argv) > 1 else ""
 
 epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
@@ -60,7 +68,50 @@ def with_polars(table):
     return polars.__version__, polars.scan_delta(table).collect().to_dicts()
 
 
+spark = None
+
+
+def with_spark(table):
+    """One session for all readings; needs java and the jars of Delta in the folder of the first
+    argument."""
+    global spark
+    import pyspark
+
+    if spark is None:
+        from pyspark.sql import SparkSession
+
+        paths = ",".join(os.path.join(jars, name) for name in sorted(os.listdir(jars)))
+        if paths == "" or shutil.which("java") is None:
+            raise ImportError("there is no java, or no jar of Delta")
+        catalog = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+        builder = SparkSession.builder.master("local[1]").config("spark.jars", paths)
+        for key, value in {
+            "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+            "spark.sql.catalog.spark_catalog": catalog,
+            "spark.databricks.delta.snapshotPartitions": "1",
+            "spark.driver.memory": "1g",
+            "spark.sql.session.timeZone": "UTC",
+            "spark.sql.shuffle.partitions": "1",
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+        }.items():
+            builder = builder.config(key, value)
+        spark = builder.getOrCreate()
+        spark.sparkContext.setLogLevel("OFF")
+    rows = spark.read.format("delta").load(table).collect()
+    return pyspark.__version__, [row.asDict() for row in rows]
+
+
+def with_clickhouse(table):
+    import chdb
+
+    found = chdb.query(f"SELECT * FROM deltaLakeLocal('{table}')", "ArrowTable")
+    return chdb.engine_version, found.to_pylist()
+
+
 readers = {
+    "Spark": with_spark,
+    "ClickHouse": with_clickhouse,
     "delta-rs": with_delta_rs,
     "pyarrow": with_pyarrow,
     "DuckDB": with_duckdb,
@@ -102,9 +153,46 @@ def append(table, commits, rows):
     yield {"done": done, "refused": refused}
 
 
+def update(table, key, event):
+    """Changes the row of a key, as somebody might by hand."""
+    import deltalake
+
+    quoted = event.replace("'", "''")
+    changes = {"event": f"'{quoted}'"}
+    deltalake.DeltaTable(table).update(updates=changes, predicate=f"id = '{key}'")
+    yield {"done": 1}
+
+
+def add(table, row):
+    """Adds a row to a table that is parted by day and event, and makes small files one."""
+    import deltalake
+    import pyarrow
+
+    at = datetime.datetime.fromtimestamp(0, datetime.timezone.utc) + datetime.timedelta(
+        microseconds=int(row["micros"])
+    )
+    instant = pyarrow.timestamp("us", "UTC")
+    values = pyarrow.table(
+        {
+            "id": pyarrow.array([row["id"]], pyarrow.string()),
+            "event": pyarrow.array([row["event"]], pyarrow.string()),
+            "timestamp": pyarrow.array([at], instant),
+            "version": pyarrow.array([row["version"]], pyarrow.int64()),
+            "timestamp_hour": pyarrow.array([at.strftime("%Y-%m-%d-%H")], pyarrow.string()),
+            "timestamp_day": pyarrow.array([at.date()], pyarrow.date32()),
+        }
+    )
+    deltalake.write_deltalake(table, values, mode="append")
+    yield {"done": 1}
+
+
 for line in sys.stdin:
     asked = json.loads(line)
-    if "append" in asked:
+    if "update" in asked:
+        answers = update(asked["table"], asked["update"], asked["event"])
+    elif "add" in asked:
+        answers = add(asked["table"], asked["add"])
+    elif "append" in asked:
         answers = append(asked["table"], asked["append"], asked["rows"])
     else:
         answers = read(asked["table"])

@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { root } from '../../child.ts';
@@ -25,6 +26,15 @@ export const packages = [
   'polars==2.1.0',
   'pyarrow==26.0.1',
   'pytz==2026.6',
+  'chdb==4.4.0',
+  'pyspark==4.0.1',
+];
+
+/** The jars of Spark's Delta, which come from Maven. */
+const jars = [
+  'io/delta/delta-spark_2.13/4.0.0/delta-spark_2.13-4.0.0.jar',
+  'io/delta/delta-storage/4.0.0/delta-storage-4.0.0.jar',
+  'org/antlr/antlr4-runtime/4.13.1/antlr4-runtime-4.13.1.jar',
 ];
 
 const run = promisify(execFile);
@@ -36,8 +46,17 @@ export async function startPeer(python: string) {
   if (!existsSync(interpreter)) await run(python, ['-m', 'venv', folder]);
   const quiet = ['--quiet', '--disable-pip-version-check'];
   await run(interpreter, ['-m', 'pip', 'install', ...quiet, ...packages]);
+  const jar_folder = join(root, 'peers', 'delta', 'jars');
+  await mkdir(jar_folder, { recursive: true });
+  for (const jar of jars) {
+    const path = join(jar_folder, basename(jar));
+    if (existsSync(path)) continue;
+    const answer = await fetch(`https://repo1.maven.org/maven2/${jar}`);
+    // Without it Spark is left out.
+    if (answer.ok) await writeFile(path, await answer.bytes());
+  }
   const script = join(import.meta.dirname, 'peer.py');
-  const child = spawn(interpreter, [script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(interpreter, [script, jar_folder], { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const ask = async (asked: Record<string, unknown>) => {
     child.stdin.write(`${JSON.stringify(asked)}\n`);
@@ -55,6 +74,13 @@ export async function startPeer(python: string) {
     /** Commits as another writer does, one after the other. */
     append: async (table: string, append: number, rows: number) =>
       (await ask({ table, append, rows }))[0] as { done: number; refused: number },
+    /** Changes the event of a key. */
+    update: (table: string, update: string, event: string) => ask({ table, update, event }),
+    /** Adds a row. */
+    add: (
+      table: string,
+      { micros, ...row }: { id: string; event: string; version: number; micros: bigint },
+    ) => ask({ table, add: { ...row, micros: String(micros) } }),
     stop: async () => {
       const ended = new Promise((resolve) => child.once('exit', resolve));
       child.stdin.end();

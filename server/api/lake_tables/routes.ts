@@ -65,6 +65,11 @@ export function lakeTableRoutes(app: FastifyInstance, deps: Deps): void {
     },
     (request) => tableOf(db, request),
   );
+  maintainRoute(app, deps);
+  partRoutes(app, deps);
+}
+
+function maintainRoute(app: FastifyInstance, { db }: Deps): void {
   app.post(
     `${base}:id/maintain/`,
     {
@@ -92,7 +97,6 @@ export function lakeTableRoutes(app: FastifyInstance, deps: Deps): void {
       return reply.code(202).send(await tableOf(db, request));
     },
   );
-  partRoutes(app, deps);
 }
 
 function partRoutes(app: FastifyInstance, { db, engine }: Deps): void {

@@ -157,6 +157,14 @@ async function openVendor(home: string, keep: Keep, redirect_uri: string) {
     refreshTokenMaxReuse: 0,
   });
   await realm.setOpenidClient({ ...client, redirect_uri });
+  // Keycloak tells a client about tokens that are meant for it, and about no others.
+  const [{ id }] = await keycloak.admin('GET', `/realms/vendor/clients?clientId=${client.id}`);
+  await keycloak.admin('POST', `/realms/vendor/clients/${id}/protocol-mappers/models`, {
+    name: 'audience',
+    protocol: 'openid-connect',
+    protocolMapper: 'oidc-audience-mapper',
+    config: { 'included.client.audience': client.id, 'access.token.claim': 'true' },
+  });
   await realm.addPerson(person);
   const path = `${realm.issuer}/protocol/openid-connect`;
   const introspect = openIntrospection(realm.issuer, client);

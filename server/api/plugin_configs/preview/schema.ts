@@ -1,15 +1,17 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import type { FilterGroup } from '../../../engine/plugins/tools/filter/filter.ts';
+import type * as filters from '../../../engine/plugins/tools/filter/filter.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { PluginTryOut } from '../try_out/schema.ts';
 
-export type {
-  Filter,
-  FilterCondition,
-  FilterGroup,
-  FilterOperator,
-} from '../../../engine/plugins/tools/filter/filter.ts';
+/** A condition of a filter, or a group of them. */
+export type Filter = filters.Filter;
+/** A condition on one value of an event. */
+export type FilterCondition = filters.FilterCondition;
+/** The filter of a mapping: conditions of which all have to hold, or any. */
+export type FilterGroup = filters.FilterGroup;
+/** The comparison of a condition. */
+export type FilterOperator = filters.FilterOperator;
 
 const { event_uuid, event } = PluginTryOut.properties;
 

@@ -1,57 +1,114 @@
 import { NonRetryableError, RetryableError } from '../../model/destination/errors.ts';
 import type { Delivery } from '../../model/destination/destination.ts';
-import type { FileStatistics } from '../lake/file_statistics.ts';
+import type { TableField } from '../../model/destination/partition.ts';
+import { supersededError } from '../sql_tables/generations.ts';
 import { encodedPath, fence_key } from './actions.ts';
-import type { Action, State } from './actions.ts';
+import type { Action, Add, State } from './actions.ts';
 import { tableName } from './config.ts';
-import { appIdOf, isShown, numberOf } from './delivered.ts';
+import { appIdOf, generationIdOf, isShared, isShown, numberOf } from './delivered.ts';
+import { partitionValues } from './layout.ts';
 import { addEntry, refresh } from './log.ts';
-import { fieldsOf, fitFields, schemaText } from './schema.ts';
-import type { Field } from './schema.ts';
-import { statisticsText } from './statistics.ts';
+import { fieldsNow, tableActions, unsuitable } from './table.ts';
 import type { World } from './world.ts';
 
-/** A data file that is stored, by its name in the table. */
+/** A data file that is stored, by its name in the table; its partition as text. */
 export type StoredFile = {
   name: string;
   records: number;
   bytes: number;
-  statistics: FileStatistics;
+  /** Its statistics as the log has them. */
+  stats: string;
+  partition: readonly (string | null)[];
 };
 
 /** A table as an attempt has it, which brings it up to date, and the version that it began with. */
 export type OpenTable = { state: State; began: number };
 
+/** A delivery whose files are stored, parted by `fields`. */
+export type StoredDelivery = OpenTable & {
+  fields: readonly TableField[];
+  files: readonly StoredFile[];
+  /** Paths in the log of the files that these replace; left out: none, or all by a generation. */
+  replaced?: readonly string[];
+  /** Throws if the files were made of another state of the table. */
+  requireBase?(state: State): void;
+};
+
 /** Other writers may take so many versions in front of one commit. */
 const conflicts_max = 100;
-/** Features of writers that an append cannot break. */
-const harmless_features = ['appendOnly', 'invariants'];
 
 /**
- * Shows the files to the readers of the table, all at once. A delivery that is there already is not
- * added again. `noteSent` is called before a request may show something.
+ * Shows the files to the readers of the table, all at once, in the place of those that they
+ * replace. A delivery that is there already is not added again. `noteSent` is called before a
+ * request may show something.
  */
 export function showFiles(
   world: World,
   delivery: Delivery,
-  { files, ...table }: OpenTable & { files: StoredFile[] },
+  { fields, files, replaced = [], requireBase, ...table }: StoredDelivery,
   noteSent: () => void,
 ): Promise<void> {
-  const txn = {
-    appId: appIdOf(delivery.batch_export_id),
-    version: numberOf(delivery.delivery_id),
-    lastUpdated: world.clock.now(),
-  };
+  const removedOf = ({ adds }: State): Add[] =>
+    delivery.generation === undefined
+      ? replaced.map((path) => adds.get(path)!)
+      : [...adds.values()];
   return commitOnce(world, delivery, table, {
     isDone: (state) => isShown(state, delivery),
-    actions: (state) => [
-      told(world, delivery, files),
-      ...tableActions(world, state, delivery),
-      { txn },
-      ...files.map((file) => added(world, delivery, file)),
-    ],
+    actions: (state) => {
+      requireBase?.(state);
+      requireGeneration(world, state, delivery);
+      const removed = removedOf(state);
+      return [
+        told(world, delivery, files, removed.length),
+        ...tableActions(world, state, delivery, fields),
+        ...txnsOf(world, delivery),
+        ...removed.map((file) => removedAction(file, world.clock.now())),
+        ...files.map((file) => added(world, delivery, fields, file)),
+      ];
+    },
     noteSent,
   });
+}
+
+/**
+ * Throws `superseded` if the table has a later generation, and `table_shared` if it has rows of
+ * another export, which a generation would remove.
+ */
+function requireGeneration(
+  { config }: World,
+  state: State,
+  { batch_export_id, generation }: Delivery,
+): void {
+  if (generation === undefined) return;
+  if (isShared(state, batch_export_id))
+    throw new NonRetryableError(
+      'table_shared',
+      `The table ${tableName(config)} has rows of another export, and replacing it would remove ` +
+        'them. Export to another table.',
+    );
+  const last = state.txns.get(generationIdOf(batch_export_id));
+  if (last !== undefined && Number(last.version) > Date.parse(generation)) throw supersededError();
+}
+
+function txnsOf(
+  { clock }: World,
+  { batch_export_id, delivery_id, generation }: Delivery,
+): Action[] {
+  const lastUpdated = clock.now();
+  const last = { appId: appIdOf(batch_export_id), version: numberOf(delivery_id), lastUpdated };
+  if (generation === undefined) return [{ txn: last }];
+  const version = Date.parse(generation);
+  return [{ txn: last }, { txn: { appId: generationIdOf(batch_export_id), version, lastUpdated } }];
+}
+
+/** The action that takes a file out of the table. */
+export function removedAction(
+  { path, partitionValues: values, size }: Add,
+  deletionTimestamp: number,
+  dataChange = true,
+): Action {
+  const facts = { dataChange, extendedFileMetadata: true, partitionValues: values, size };
+  return { remove: { path, deletionTimestamp, ...facts } };
 }
 
 /** An entry to write, by the table as it is before it. */
@@ -66,7 +123,7 @@ type Entry = {
  * and is of another writer. So of all tries of an entry one at most is ever in the log, also of
  * those whose answer was lost or that are still on their way.
  */
-export async function commitOnce(
+async function commitOnce(
   world: World,
   delivery: Delivery,
   { state, began }: OpenTable,
@@ -99,15 +156,26 @@ export async function fence(world: World, delivery: Delivery, state: State): Pro
     ...factsOf(world, delivery, 'FENCE'),
     [fence_key]: delivery.delivery_id,
   };
-  const creation = state.version === -1 ? tableActions(world, state, delivery) : [];
+  const creation = state.version === -1 ? tableActions(world, state, delivery, []) : [];
   await addEntry(world.log, state, [{ commitInfo }, ...creation]);
   await refresh(world.log, state);
   return isShown(state, delivery);
 }
 
-/** Throws `table_unsuitable` unless rows of the delivery can be appended to the table. */
-export function requireSuitable(world: World, state: State, delivery: Delivery): void {
-  fittingFields(world, state, delivery);
+/** Throws `table_unsuitable` unless the delivery's rows, parted like this, fit into the table. */
+export function requireSuitable(
+  world: World,
+  state: State,
+  delivery: Delivery,
+  fields: readonly TableField[],
+): void {
+  const changes = delivery.merge || delivery.generation !== undefined;
+  if (changes && state.metaData?.configuration['delta.appendOnly'] === 'true')
+    throw unsuitable(
+      world,
+      'its property `delta.appendOnly` forbids to remove rows. Export to another table.',
+    );
+  fieldsNow(world, state, delivery, fields);
 }
 
 /** An attempt that began before the fence gives way to those after it. */
@@ -119,88 +187,46 @@ function requireUnfenced(state: State, { delivery_id }: Delivery, began: number)
     );
 }
 
-/** The actions of an entry that say what the table is. */
-function tableActions({ clock, config }: World, state: State, delivery: Delivery): Action[] {
-  const { protocol, metaData } = state;
-  const { fields, is_changed } = fittingFields({ config }, state, delivery);
-  const schema = {
-    id: crypto.randomUUID(),
-    name: tableName(config),
-    format: { provider: 'parquet', options: {} },
-    partitionColumns: [],
-    createdTime: clock.now(),
-    configuration: {},
-    ...metaData,
-    schemaString: schemaText(fields),
-  };
-  return [
-    ...(protocol === undefined ? [{ protocol: { minReaderVersion: 1, minWriterVersion: 2 } }] : []),
-    ...(is_changed ? [{ metaData: schema }] : []),
-  ];
-}
-
-function fittingFields(
-  { config }: Pick<World, 'config'>,
-  { protocol, metaData }: State,
+function added(
+  { clock }: World,
   { columns }: Delivery,
-): { fields: Field[]; is_changed: boolean } {
-  const unsuitable = (why: string) =>
-    new NonRetryableError(
-      'table_unsuitable',
-      `Sluice cannot append to the table ${tableName(config)}: ${why} Export to another table.`,
-    );
-  if (protocol !== undefined && !isWritable(protocol)) {
-    const { minReaderVersion: reader, minWriterVersion: writer, writerFeatures } = protocol;
-    const features = writerFeatures === undefined ? '' : ` (${writerFeatures.join(', ')})`;
-    throw unsuitable(
-      `it needs reader version ${reader} and writer version ${writer}${features}, and Sluice ` +
-        'writes 1 and 2.',
-    );
-  }
-  if (metaData !== undefined && metaData.partitionColumns.length > 0)
-    throw unsuitable(`it is partitioned by ${metaData.partitionColumns.join(', ')}.`);
-  const before = metaData === undefined ? [] : fieldsOf(metaData.schemaString);
-  const fitting = fitFields(before, columns);
-  if ('fault' in fitting) throw unsuitable(fitting.fault);
-  return { fields: fitting.fields, is_changed: fitting.fields !== before };
-}
-
-function isWritable({
-  minReaderVersion,
-  minWriterVersion,
-  readerFeatures = [],
-  writerFeatures = [],
-}: NonNullable<State['protocol']>): boolean {
-  const isHarmless = writerFeatures.every((feature) => harmless_features.includes(feature));
-  if (minWriterVersion === 7) return isHarmless && readerFeatures.length === 0;
-  return minReaderVersion === 1 && minWriterVersion <= 2;
-}
-
-/** The action that adds a data file. */
-export function added({ clock }: World, { columns }: Delivery, file: StoredFile): Action {
+  fields: readonly TableField[],
+  file: StoredFile,
+): Action {
   return {
     add: {
       path: encodedPath(file.name),
-      partitionValues: {},
+      partitionValues: partitionValues(fields, file.partition, columns),
       size: file.bytes,
       modificationTime: clock.now(),
       dataChange: true,
-      stats: statisticsText(columns, file.statistics, file.records),
+      stats: file.stats,
     },
   };
 }
 
-function told(world: World, delivery: Delivery, files: StoredFile[]): Action {
+function told(
+  world: World,
+  delivery: Delivery,
+  files: readonly StoredFile[],
+  removed: number,
+): Action {
   const sum = (value: (file: StoredFile) => number) =>
     String(files.reduce((total, file) => total + value(file), 0));
+  const { merge, generation } = delivery;
+  const replaces = generation !== undefined;
   return {
     commitInfo: {
-      ...factsOf(world, delivery, 'WRITE'),
+      ...factsOf(world, delivery, merge ? 'MERGE' : 'WRITE'),
       'sluice.delivery-id': delivery.delivery_id,
-      operationParameters: { mode: 'Append', partitionBy: '[]' },
-      isBlindAppend: true,
+      ...(replaces ? { 'sluice.generation': generation } : {}),
+      operationParameters: merge
+        ? { matchedPredicates: '[]' }
+        : { mode: replaces ? 'Overwrite' : 'Append', partitionBy: '[]' },
+      isBlindAppend: !merge && !replaces,
       operationMetrics: {
         numFiles: String(files.length),
+        numRemovedFiles: String(removed),
         numOutputRows: sum(({ records }) => records),
         numOutputBytes: sum(({ bytes }) => bytes),
       },
@@ -209,7 +235,7 @@ function told(world: World, delivery: Delivery, files: StoredFile[]): Action {
 }
 
 /** The facts of a commit of ours. */
-export function factsOf({ clock }: World, delivery: Delivery, operation: string) {
+function factsOf({ clock }: World, delivery: Delivery, operation: string) {
   return {
     timestamp: clock.now(),
     operation,

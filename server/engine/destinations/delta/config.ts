@@ -1,3 +1,4 @@
+import { layout_keys } from '../lake/layout.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
 import { joined, placeConfig, tableSchema } from '../lake/table_places.ts';
 
@@ -5,7 +6,7 @@ type TableConfig = { table: string; prefix?: string };
 
 /** The schema of a config: the keys of the table, and those of every place, each once. */
 export function configSchema(places: readonly LakePlace[]) {
-  return tableSchema(places, {}, '<table>/');
+  return tableSchema(places, layout_keys, '<table>/');
 }
 
 /** The name of the table. */

@@ -7,6 +7,9 @@ import type {
   DestinationDeps,
 } from '../../model/destination/destination.ts';
 import type { Difference } from '../../model/destination/difference.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
+import { layout_keys, sortedBy } from '../lake/layout.ts';
+import { isMerging } from '../lake/merge/state.ts';
 import { accountedNames } from '../formats/foreign_files.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
 import {
@@ -20,7 +23,8 @@ import {
 } from '../lake/table_places.ts';
 import { configSchema, dataConfig, top_folder } from './config.ts';
 import { requirePutIfAbsent } from './probe.ts';
-import { folderOfErasure } from './erase.ts';
+import { deltaLayoutViolations } from './layout.ts';
+import { partsOfRows } from './parts_of_rows.ts';
 import { openTableSink } from './sink.ts';
 import { compareTable, findForeign, shownReceipts } from './verify.ts';
 import { openWorld } from './world.ts';
@@ -35,19 +39,28 @@ export function defineDelta(places: readonly LakePlace[]): DestinationDefinition
     label: 'Delta Lake',
     config: configSchema(places),
     ...ofPlaces(places),
+    // The layout of files says not where rows are: they stay in their table.
+    ways: Object.keys(layout_keys),
     columnFaults: (columns) => nestedFaults(columns, 'A Delta table'),
-    erases: 'anew',
+    erases: 'in_table',
     // The version that a request on its way could write is taken.
     is_settled_by_abort: true,
+    changes_rows: true,
     validate: (config, rules) => tableViolations(places, config, rules),
+    layoutViolations: deltaLayoutViolations,
+    tableParts: async (config, delivery, { is_row_wise, deps }) =>
+      partsOfRows(
+        await inPlace(places, config).world(delivery.team_id, deps),
+        delivery,
+        is_row_wise,
+      ),
+    sortedBy: (config, delivery) => (isMerging(delivery) ? [] : sortedBy(config, delivery)),
     open: async (config, delivery, deps) => {
+      if (delivery.erased !== undefined) throw rewrittenInTable();
       const { place, world, data } = inPlace(places, config);
-      const opened = await world(delivery.team_id, deps);
-      const own =
-        delivery.erased === undefined
-          ? data(delivery.team_id)
-          : placeConfig(place, config, folderOfErasure(opened.folder, delivery));
-      return openTableSink(opened, delivery, await place.definition.open(own, delivery, deps));
+      const files = await place.definition.open(data(delivery.team_id), delivery, deps);
+      const order = sortedBy(config, delivery);
+      return openTableSink(await world(delivery.team_id, deps), delivery, { files, order });
     },
     check: (config, columns, deps) => check(placeOf(places, config), config, columns, deps),
     verify: async (config, delivered, source, deps) => {
@@ -71,6 +84,14 @@ export function defineDelta(places: readonly LakePlace[]): DestinationDefinition
       yield* shownReceipts(await world(team_id, deps), data(team_id), wanted);
     },
   };
+}
+
+/** Erasures that began before rows were erased in tables wrote deliveries once more. */
+function rewrittenInTable(): NonRetryableError {
+  return new NonRetryableError(
+    'table_unsuitable',
+    'Rows leave a Delta table as a whole, and no more delivery by delivery. Erase the person again.',
+  );
 }
 
 /** A test knows no project: it writes to the folder above those of projects. */
@@ -118,10 +139,10 @@ function inPlace(places: readonly LakePlace[], config: Config) {
       const team_id = delivered[0]?.delivery.team_id;
       if (team_id === undefined) return [];
       const { compare } = place.definition.verify_parts!;
-      return [
-        ...(await compare(dataConfig(place, config, team_id), delivered, source, deps)),
-        ...(await compareTable(await world(team_id, deps), delivered)),
-      ];
+      const data = dataConfig(place, config, team_id);
+      return compareTable(await world(team_id, deps), delivered, source, (own) =>
+        compare(data, own, source, deps),
+      );
     },
   };
 }

@@ -13,11 +13,13 @@ import type { FaultyServer } from '../../../../test/servers/faulty_server.ts';
 import { systemClock } from '../../../platform/clock.ts';
 import { azureblob_place } from '../azureblob/azureblob.ts';
 import { gcs_place } from '../gcs/gcs.ts';
-import type { DestinationDeps } from '../../model/destination/destination.ts';
+import type { Delivery, DestinationDeps } from '../../model/destination/destination.ts';
 import { findDestination } from '../index.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
 import { s3_place } from '../s3/s3.ts';
+import { rowsOf } from './live_files.ts';
 import { loadTable } from './log.ts';
+import { parquetOf } from './parquet_rows.ts';
 import { openWorld } from './world.ts';
 
 const delta = findDestination('Delta')!;
@@ -97,12 +99,16 @@ function newTable(name: string) {
   return { ...store, place, config };
 }
 
-async function deliver({ config, deps }: ReturnType<typeof newTable>) {
-  const delivery = freshDelivery({ columns: [text] });
+async function deliver(
+  { config, deps }: ReturnType<typeof newTable>,
+  more: Partial<Delivery> = {},
+  bytes: Buffer = smallParquet(pageOf(2), 2),
+) {
+  const delivery = freshDelivery({ columns: [text], ...more });
   const sink = await delta.open(config, delivery, deps);
   await sink.recover([]);
   const slice = { number: 0, records: 2, is_last: true } as const;
-  const written = await sink.write(slice, Readable.from([smallParquet(pageOf(2), 2)]));
+  const written = await sink.write(slice, Readable.from([bytes]));
   const outcomes = [{ number: 0, records: 2, bytes: 0, sha256: '', ...written }];
   const { delivery_id } = delivery;
   const slices = [{ name: written.name }];
@@ -139,6 +145,60 @@ for (const name of ['S3', 'GCS', 'AzureBlob'])
       ),
       ['missing'],
     );
+  });
+
+for (const name of ['S3', 'GCS', 'AzureBlob'])
+  test(`${name}: a table is replaced and merged into, also if an answer was lost`, async () => {
+    const table = newTable(name);
+    if (name === 'AzureBlob') await createContainer(table.config);
+    const batch_export_id = randomUUID();
+    await deliver(table, { batch_export_id });
+    const generation = '2026-01-01T02:00:00.000Z';
+    const earlier = { batch_export_id, generation: '2026-01-01T01:00:00.000Z' };
+    table.server.loseNext(table.entry);
+    await deliver(table, { batch_export_id, generation });
+    await assert.rejects(deliver(table, earlier), /later run has written/);
+    const opened = await openWorld(table.place, table.config, 7, table.deps);
+    const { version, adds, removes } = await loadTable(opened.log);
+    assert.deepEqual([version, adds.size, removes.size], [1, 1, 1]);
+
+    const merged = newTable(name);
+    const columns = [
+      text,
+      { name: 'n', type: 'integer', nullable: true, expression: 'n' } as const,
+    ];
+    const rows = (values: [string, number][]) =>
+      parquetOf(
+        [
+          { name: 'text', of: 'text' },
+          { name: 'n', of: 'long' },
+        ],
+        values.map(([key, n]) => ({ text: key, n })),
+      );
+    const merge = { key: ['text'], versions: ['n'] };
+    const given = { batch_export_id, columns, merge };
+    await deliver(
+      merged,
+      given,
+      rows([
+        ['a', 1],
+        ['b', 1],
+      ]),
+    );
+    merged.server.loseNext(merged.entry);
+    await deliver(
+      merged,
+      given,
+      rows([
+        ['a', 2],
+        ['c', 1],
+      ]),
+    );
+    const world = await openWorld(merged.place, merged.config, 7, merged.deps);
+    const found: string[] = [];
+    for await (const row of rowsOf(world, await loadTable(world.log), columns))
+      found.push(row.join(' '));
+    assert.deepEqual(found.toSorted(), ['a 2', 'b 1', 'c 1']);
   });
 
 test('a store that ignores the condition is refused, by the test and by a run', async () => {

@@ -18,7 +18,7 @@ import type { LakePlace, SmallFiles } from '../lake/place.ts';
 import { entryText } from './actions.ts';
 import { defineDelta } from './delta.ts';
 import { isShown } from './delivered.ts';
-import { addEntry, loadTable } from './log.ts';
+import { loadTable } from './log.ts';
 import { openWorld } from './world.ts';
 
 const root = folderAroundTests();
@@ -214,19 +214,4 @@ test('a table that needs more than Sluice writes is refused before a file is wri
     (await readdir(table.folder)).filter((name) => name.endsWith('.parquet')),
     [],
   );
-});
-
-test('rows are not erased where another writer has replaced their files', async () => {
-  const table = newTable(() => 'answered');
-  const delivery = freshDelivery({ columns: [text] });
-  await attempt(table, delivery);
-  const { log } = await openWorld(file_place, table.config, 7, table.deps);
-  const state = await loadTable(log);
-  const [{ path } = { path: '' }] = state.adds.values();
-  const remove = { path, dataChange: false, deletionTimestamp: 1 };
-  assert.equal(await addEntry(log, state, [{ remove }]), true);
-  const erased = { keys: () => Readable.from([['a']]) };
-  const sink = await table.open({ ...delivery, run_id: randomUUID(), erased });
-  await assert.rejects(sink.commit([], manifestOf(delivery, [])), isLasting('delivery_missing'));
-  assert.ok((await readdir(table.folder)).includes(path));
 });

@@ -1,4 +1,6 @@
+import type { TableField } from '../../model/destination/partition.ts';
 import type { Column, ColumnType } from '../../model/models/column.ts';
+import { fieldName } from '../lake/layout.ts';
 
 /** A field of a Delta table; its type may be any where another writer made it. */
 export type Field = {
@@ -20,6 +22,11 @@ const types: Record<ColumnType, string> = {
   date: 'date',
   decimal: 'decimal(38,9)',
 };
+
+/** The Delta type of a column. */
+export function typeOf(type: ColumnType): string {
+  return types[type];
+}
 
 /** Keys of a field by which a writer has to compute or check its values. */
 const duties = ['delta.invariants', 'delta.generationExpression', 'delta.identity.start'];
@@ -71,3 +78,29 @@ export function fitFields(
 function said(type: unknown): string {
   return typeof type === 'string' ? type : JSON.stringify(type);
 }
+
+/** The fields of a table's rows: without the columns that Sluice makes for partitions. */
+export function rowFields(schema: readonly Field[], fields: readonly TableField[]): Field[] {
+  const made = new Set(
+    fields.filter(({ transform }) => transform !== 'identity').map((field) => fieldName(field)),
+  );
+  return schema.filter(({ name }) => !made.has(name));
+}
+
+/** The name of a Delta type in Iceberg; undefined where Sluice copies no such values. */
+export function icebergType(type: unknown): string | undefined {
+  if (typeof type !== 'string') return undefined;
+  const decimal = /^decimal\((\d+), *(\d+)\)$/.exec(type);
+  return decimal === null ? iceberg_types[type] : `decimal(${decimal[1]}, ${decimal[2]})`;
+}
+
+const iceberg_types: Record<string, string> = {
+  string: 'string',
+  timestamp: 'timestamptz',
+  long: 'long',
+  integer: 'int',
+  double: 'double',
+  float: 'float',
+  boolean: 'boolean',
+  date: 'date',
+};

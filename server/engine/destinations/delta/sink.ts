@@ -1,4 +1,3 @@
-import { pipeline } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { withCertainty } from '../../model/destination/errors.ts';
 import type {
@@ -8,76 +7,150 @@ import type {
   Sink,
   Slice,
   SliceOutcome,
+  SortedColumn,
   WrittenSlice,
 } from '../../model/destination/destination.ts';
+import type { TableField } from '../../model/destination/partition.ts';
 import type { FileStatistics } from '../lake/file_statistics.ts';
 import { requireSame } from '../lake/listed_files.ts';
-import { stampParquet } from '../lake/stamp_parquet.ts';
+import { openMergeSink } from '../lake/merge/merge_sink.ts';
+import { isMerging } from '../lake/merge/state.ts';
+import { partitionOf, storeFile } from '../lake/stored_files.ts';
 import { receiptsOfSlice } from '../formats/foreign_files.ts';
-import { removeErased, replaceFiles } from './erase.ts';
 import { fence, requireSuitable, showFiles } from './commit.ts';
 import type { OpenTable } from './commit.ts';
 import { appIdOf, isShown } from './delivered.ts';
+import { fieldsOfTable } from './layout.ts';
 import { keepLog } from './keep_log.ts';
 import { loadTable, refresh } from './log.ts';
+import { openMergedTable } from './merged_table.ts';
 import { requirePutIfAbsent } from './probe.ts';
-import { columnIds } from './statistics.ts';
+import { columnIds, statisticsText } from './statistics.ts';
 import { filesIn } from './verify.ts';
 import { nameInTable } from './world.ts';
 import type { World } from './world.ts';
 
 /** A slice as it is stored: `file` is how its place finds it again. */
-type State = { file: Json; statistics: FileStatistics };
+type State = {
+  file: Json;
+  statistics: FileStatistics;
+  /** The fields and the values of its partition; slices of older servers have none. */
+  fields?: TableField[];
+  partition?: (string | null)[];
+};
+
+/** A delivery in the hands of one attempt. */
+type Opened = {
+  world: World;
+  delivery: Delivery;
+  files: Sink;
+  load(): Promise<OpenTable>;
+  /** Finds what would refuse the rows before they are written. */
+  prepared(fields: readonly TableField[]): Promise<void>;
+};
 
 /**
  * Opens a delivery into a Delta table. `files` is the sink of its data files in their place: nobody
  * sees them before the log names them.
  */
-export function openTableSink(world: World, delivery: Delivery, files: Sink): Sink {
+export function openTableSink(
+  world: World,
+  delivery: Delivery,
+  { files, order }: { files: Sink; order: readonly SortedColumn[] },
+): Sink {
   let loading: Promise<OpenTable> | undefined;
   let preparing: Promise<void> | undefined;
   const load = () =>
     (loading ??= loadTable(world.log).then((state) => ({ state, began: state.version })));
-  const prepared = () =>
-    (preparing ??= load().then(({ state }) => prepare(world, state, delivery)));
-  const isThere = async () => {
-    const { state } = await load();
-    await refresh(world.log, state);
-    return isShown(state, delivery);
-  };
+  const prepared = (fields: readonly TableField[]) =>
+    (preparing ??= load().then(({ state }) => prepare(world, state, delivery, fields)));
+  const opened = { world, delivery, files, load, prepared };
+  return isMerging(delivery) ? openMerge({ ...opened, delivery }, order) : openAppend(opened);
+}
+
+function openAppend(opened: Opened): Sink {
+  const { delivery, files, prepared } = opened;
   return {
-    isCommitted: isThere,
+    isCommitted: () => isThere(opened),
     recover: async (outcomes) => {
-      await prepared();
+      const [first] = outcomes;
+      if (first !== undefined) await prepared(stateOf(first).fields ?? []);
       const whole = await files.recover(outcomes.map(fileOutcome));
       const numbers = new Set(whole.map(({ number }) => number));
       return outcomes.filter(({ number }) => numbers.has(number));
     },
     write: async (slice, bytes) => {
-      await prepared();
+      await prepared(partitionOf(slice).fields);
       return writeSlice(delivery, files, slice, bytes);
     },
-    commit: (outcomes, manifest) => commit(world, delivery, files, { load, outcomes, manifest }),
-    abort: async (outcomes) => {
-      const { state } = await load();
-      const is_there = await isThere();
-      if (delivery.erased === undefined && is_there) return;
-      // The receipt is stored before the entry, so with it a request may be on its way.
-      if (await files.isCommitted()) {
-        if (delivery.erased !== undefined || (await fence(world, delivery, state))) return;
-        await removeFiles(world, outcomes);
-      }
-      await files.abort(outcomes.map(fileOutcome));
+    commit: (outcomes, manifest) => {
+      let mayShow = false;
+      return withCertainty(
+        () => commit(opened, { outcomes, manifest, noteSent: () => void (mayShow = true) }),
+        () => mayShow,
+      );
     },
+    abort: (outcomes) => abort(opened, outcomes.map(fileOutcome)),
     close: () => files.close(),
   };
 }
 
+function openMerge(
+  opened: Opened & { delivery: Parameters<typeof openMergeSink>[1]['delivery'] },
+  order: readonly SortedColumn[],
+): Sink {
+  const { world, delivery, files, load, prepared } = opened;
+  let mayShow = false;
+  const table = openMergedTable(world, delivery, {
+    files,
+    load,
+    prepared,
+    abort: (outcomes) => abort(opened, outcomes),
+    noteSent: () => void (mayShow = true),
+  });
+  const sink = openMergeSink(table, { deps: world.deps, delivery, files, order });
+  return {
+    ...sink,
+    commit: (outcomes, manifest) =>
+      withCertainty(
+        async () => {
+          // The log alone shows the rows; the run ends afterwards.
+          await sink.commit(outcomes, manifest, async () => undefined);
+          await keepLog(world, (await load()).state);
+        },
+        () => mayShow,
+      ),
+  };
+}
+
+async function isThere({ world, delivery, load }: Opened): Promise<boolean> {
+  const { state } = await load();
+  await refresh(world.log, state);
+  return isShown(state, delivery);
+}
+
+/** Removes the files of a delivery that is not there, and keeps it from being shown later. */
+async function abort(opened: Opened, outcomes: SliceOutcome[]): Promise<void> {
+  const { world, delivery, files, load } = opened;
+  const { state } = await load();
+  if (await isThere(opened)) return;
+  // The receipt is stored before the entry, so with it a request may be on its way.
+  if (await files.isCommitted()) {
+    if (await fence(world, delivery, state)) return;
+    await removeFiles(world, outcomes);
+  }
+  await files.abort(outcomes);
+}
+
 /** Finds what would refuse the rows before they are written; tries the store at the first use. */
-async function prepare(world: World, state: OpenTable['state'], delivery: Delivery): Promise<void> {
-  if (state.version === -1 && delivery.erased === undefined)
-    await world.deps.refuseLoss?.(world.folder);
-  requireSuitable(world, state, delivery);
+async function prepare(
+  world: World,
+  state: OpenTable['state'],
+  delivery: Delivery,
+  fields: readonly TableField[],
+): Promise<void> {
+  if (state.version === -1) await world.deps.refuseLoss?.(world.folder);
+  requireSuitable(world, state, delivery, fields);
   if (!state.txns.has(appIdOf(delivery.batch_export_id)))
     await requirePutIfAbsent(world.log.files, world.folder);
 }
@@ -94,47 +167,38 @@ async function writeSlice(
   slice: Slice,
   bytes: Readable,
 ): Promise<WrittenSlice> {
-  const { stage, finish } = stampParquet(columnIds(columns));
-  // The error reaches the reader of the stage, which `pipeline` destroys with it.
-  const { name, state } = await files.write(
-    slice,
-    pipeline(bytes, stage, () => undefined),
-  );
-  const { statistics, ...stored } = finish();
-  return { name, state: { file: state, statistics }, ...stored };
+  const { fields, values: partition } = partitionOf(slice);
+  const stored = await storeFile(columnIds(columns), files, slice, bytes);
+  const { name, file, statistics, bytes: size, sha256 } = stored;
+  const state = { file, statistics, fields: [...fields], partition };
+  return { name, state, bytes: size, sha256 };
 }
 
+type Committed = { outcomes: SliceOutcome[]; manifest: Manifest; noteSent: () => void };
+
 async function commit(
-  world: World,
-  delivery: Delivery,
-  files: Sink,
-  given: { load: () => Promise<OpenTable>; outcomes: SliceOutcome[]; manifest: Manifest },
+  { world, delivery, files, load, prepared }: Opened,
+  { outcomes, manifest, noteSent }: Committed,
 ): Promise<void> {
-  const { load, outcomes, manifest } = given;
-  let mayShow = false;
-  await withCertainty(
-    async () => {
-      const table = await load();
-      await refresh(world.log, table.state);
-      mayShow = isShown(table.state, delivery);
-      const is_erased = delivery.erased !== undefined;
-      if (mayShow && !is_erased)
-        requireSame(filesIn(table.state), (name) => nameInTable(world, name), outcomes);
-      await files.commit(outcomes.map(fileOutcome), manifest);
-      if (outcomes.length === 0 && !is_erased) return;
-      const stored = outcomes.map((outcome) => ({
-        name: nameInTable(world, outcome.name),
-        records: outcome.records,
-        bytes: outcome.bytes,
-        statistics: stateOf(outcome).statistics,
-      }));
-      const show = is_erased ? replaceFiles : showFiles;
-      await show(world, delivery, { ...table, files: stored }, () => void (mayShow = true));
-      if (is_erased) await removeErased(world, delivery, table.state, manifest);
-      await keepLog(world, table.state);
-    },
-    () => mayShow,
-  );
+  const table = await load();
+  await refresh(world.log, table.state);
+  if (isShown(table.state, delivery)) {
+    noteSent();
+    requireSame(filesIn(table.state), (name) => nameInTable(world, name), outcomes);
+  }
+  await files.commit(outcomes.map(fileOutcome), manifest);
+  if (outcomes.length === 0 && delivery.generation === undefined) return;
+  const own = table.state.metaData === undefined ? [] : fieldsOfTable(table.state.metaData);
+  const fields = outcomes.length === 0 ? own : (stateOf(outcomes[0]!).fields ?? []);
+  await prepared(fields);
+  const stored = outcomes.map((outcome) => {
+    const { statistics, partition = [] } = stateOf(outcome);
+    const { name, records, bytes } = outcome;
+    const stats = statisticsText(delivery.columns, statistics, records);
+    return { name: nameInTable(world, name), records, bytes, stats, partition };
+  });
+  await showFiles(world, delivery, { ...table, fields, files: stored }, noteSent);
+  await keepLog(world, table.state);
 }
 
 function stateOf({ state }: SliceOutcome): State {

@@ -2,7 +2,7 @@ import type { Column } from '../../model/models/column.ts';
 import type { FileStatistics } from '../lake/file_statistics.ts';
 
 /** Returns the ids by which the statistics of a data file name its columns. */
-export function columnIds(columns: Pick<Column, 'name'>[]): Map<string, number> {
+export function columnIds(columns: readonly Pick<Column, 'name'>[]): Map<string, number> {
   return new Map(columns.map(({ name }, index) => [name, index + 1]));
 }
 
@@ -12,7 +12,7 @@ export function columnIds(columns: Pick<Column, 'name'>[]): Map<string, number> 
  * erasure. They have milliseconds there, so the smallest is cut and the largest raised.
  */
 export function statisticsText(
-  columns: Pick<Column, 'name' | 'type'>[],
+  columns: readonly { name: string; type: string }[],
   { lower_bounds, upper_bounds, null_counts }: FileStatistics,
   records: number,
 ): string {

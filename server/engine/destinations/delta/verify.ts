@@ -1,17 +1,29 @@
+import { createHash } from 'node:crypto';
 import { parseJson } from '../../../platform/parse_json.ts';
-import type { DeliveredSlices, DestinationDeps } from '../../model/destination/destination.ts';
+import type { ContentSource } from '../../model/destination/content_source.ts';
+import type {
+  DeliveredSlices,
+  DestinationDeps,
+  SliceOutcome,
+} from '../../model/destination/destination.ts';
 import type { AccountedNames, Difference } from '../../model/destination/difference.ts';
 import type { HeldReceipt, WantedReceipts } from '../../model/destination/held_receipt.ts';
 import { parseDeliveryName } from '../formats/naming.ts';
 import { compareListed } from '../lake/listed_files.ts';
 import type { ListedFiles } from '../lake/listed_files.ts';
+import { isMerging } from '../lake/merge/state.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
 import { placeConfig } from '../lake/table_places.ts';
+import { compareContents } from '../sql_tables/compare_contents.ts';
 import { decodedPath } from './actions.ts';
 import type { State } from './actions.ts';
-import { isShown } from './delivered.ts';
+import { tableName } from './config.ts';
+import { isShared, isShown } from './delivered.ts';
 import type { ExportDelivery } from './delivered.ts';
+import { readData, rowsOf } from './live_files.ts';
 import { loadTable } from './log.ts';
+import { partOf, successorsIn } from './parts.ts';
+import type { Successor } from './parts.ts';
 import { recordsOf } from './statistics.ts';
 import { nameInTable } from './world.ts';
 import type { World } from './world.ts';
@@ -26,16 +38,93 @@ export function filesIn({ adds }: State): ListedFiles {
   );
 }
 
-/** Names the data files of deliveries that the table does not name as they are. */
+type Moved = { delivery_id: string; outcome: SliceOutcome; successor: Successor | null };
+
+/**
+ * Lists differences of the table and of the data files of deliveries, which `compare` reads: those
+ * whose rows maintenance has moved are looked for where they are now. A merge leaves no file of a
+ * delivery as it was: there the rows of the table are compared.
+ */
 export async function compareTable(
   world: World,
   delivered: DeliveredSlices[],
+  source: ContentSource,
+  compare: (own: DeliveredSlices[]) => Promise<Difference[]>,
 ): Promise<Difference[]> {
-  const live = filesIn(await loadTable(world.log));
-  return compareListed(live, (name) => nameInTable(world, name), delivered);
+  const { delivery } = delivered[0]!;
+  const state = await loadTable(world.log);
+  if (isMerging(delivery)) {
+    const place = {
+      name: tableName(world.config),
+      is_shared: isShared(state, delivery.batch_export_id),
+      rows: () => rowsOf(world, state, delivery.columns),
+    };
+    return compareContents(place, delivered, source);
+  }
+  const live = filesIn(state);
+  const { own, moved } = apartMoved(world, live, successorsIn(state), delivered);
+  return [
+    ...(await compare(own)),
+    ...compareListed(live, (name) => nameInTable(world, name), own),
+    ...(await compareMoved(world, moved)),
+  ];
 }
 
-/** Names the files beside those of deliveries, but for those that other writers have added. */
+/** Deliveries with the slices that have their own files, and the slices whose rows moved. */
+function apartMoved(
+  world: World,
+  live: ListedFiles,
+  successors: ReadonlyMap<string, Successor | null>,
+  delivered: DeliveredSlices[],
+): { own: DeliveredSlices[]; moved: Moved[] } {
+  const moved: Moved[] = [];
+  const own = delivered.map((one) => ({
+    ...one,
+    outcomes: one.outcomes.filter((outcome) => {
+      const part = partOf(outcome.name);
+      const is_moved =
+        part !== undefined && successors.has(part) && !live.has(nameInTable(world, outcome.name));
+      if (is_moved) {
+        const successor = successors.get(part) ?? null;
+        moved.push({ delivery_id: one.delivery.delivery_id, outcome, successor });
+      }
+      return !is_moved;
+    }),
+  }));
+  return { own, moved };
+}
+
+/** Compares the files with moved rows: each has the bytes that were written then. */
+async function compareMoved(world: World, moved: Moved[]): Promise<Difference[]> {
+  const hashes = new Map<string, Promise<string>>();
+  const differences: Difference[] = [];
+  for (const { delivery_id, outcome, successor } of moved) {
+    if (successor === null) continue;
+    const { path } = successor.add;
+    if (!hashes.has(path)) hashes.set(path, sha256Of(world, path));
+    const found = await hashes.get(path)!.catch(() => undefined);
+    if (found === successor.sha256) continue;
+    const name = decodedPath(path);
+    const detail = `Its rows moved to ${name}. That file ${
+      found === undefined ? 'is gone.' : 'has another SHA-256 than what was written.'
+    }`;
+    differences.push({
+      kind: found === undefined ? 'missing' : 'changed',
+      name: outcome.name,
+      detail,
+      delivery_id,
+    });
+  }
+  return differences;
+}
+
+async function sha256Of(world: World, path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of await readData(world, path)) hash.update(chunk as Buffer);
+  return hash.digest('hex');
+}
+
+/** Names the files beside those of deliveries, but for those that the log names otherwise. */
 export async function findForeign(
   place: LakePlace,
   config: Config,

@@ -24,6 +24,12 @@ export const common_settings = {
   max_query_size: 16_000_000,
 };
 
+/** A selection that is not read in its order (persons, joins) is sorted, on disk if it is large. */
+export const sort_settings: Record<string, number> = {
+  max_bytes_before_external_sort: 100_000_000,
+  max_bytes_ratio_before_external_sort: 0,
+};
+
 /** A text as a ClickHouse string literal. */
 export function literal(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;

@@ -57,7 +57,9 @@ export type TableMetadata = {
 export type TableState = { metadata: TableMetadata; parent: Snapshot | undefined };
 
 /** Returns the schema that the table has now. */
-export function currentSchema(metadata: TableMetadata): TableSchema {
+export function currentSchema(
+  metadata: Pick<TableMetadata, 'schemas' | 'current-schema-id'>,
+): TableSchema {
   const id = metadata['current-schema-id'];
   const schema = metadata.schemas.find((one) => one['schema-id'] === id);
   if (schema === undefined) throw new Error('The metadata of the table lacks its schema.');

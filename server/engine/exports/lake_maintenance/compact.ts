@@ -15,7 +15,8 @@ import { chooseFiles } from './choose_files.ts';
 import { commitHeld, metaFiles, stateOf } from './maintained_table.ts';
 import type { MaintainedTable } from './maintained_table.ts';
 import { readList, readManifest } from './read_table.ts';
-import { UnfitFilesError, rewriteRows, whyUnfit } from './rewrite_rows.ts';
+import { rewriteRows, whyUnfit } from './rewrite_rows.ts';
+import { UnfitFilesError } from './rows_inputs.ts';
 import type { RewrittenRows } from './rewrite_rows.ts';
 
 /** A data file that readers see, and the spec of its partition. */

@@ -15,7 +15,8 @@ import type { MaintainedTable } from './maintained_table.ts';
 import { readList } from './read_table.ts';
 import { removeExpiredFiles, sharesFolder } from './remove_expired_files.ts';
 import { rewriteManifests } from './rewrite_manifests.ts';
-import { inputsOf, rewriteRows, whyUnfit } from './rewrite_rows.ts';
+import { rewriteRows, whyUnfit } from './rewrite_rows.ts';
+import { inputsOf } from './rows_inputs.ts';
 import type { LeftOut, RewrittenRows } from './rewrite_rows.ts';
 import { trimFiles } from './trim_files.ts';
 

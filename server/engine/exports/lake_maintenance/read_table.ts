@@ -6,7 +6,7 @@ import { UnreadableFileError } from '../../model/destination/table_files.ts';
 import type { TableFiles } from '../../model/destination/table_files.ts';
 
 /** Reads a file that something names. Throws `UnreadableFileError` if it is gone. */
-export async function readNamed(files: TableFiles, uri: string): Promise<Buffer> {
+export async function readNamed(files: Pick<TableFiles, 'read'>, uri: string): Promise<Buffer> {
   const content = await files.read(uri);
   if (content === undefined) throw new UnreadableFileError(`The file ${uri} is gone.`);
   return content;

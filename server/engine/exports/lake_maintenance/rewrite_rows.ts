@@ -1,27 +1,24 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { parquetMetadata } from 'hyparquet';
 import { buffer } from 'node:stream/consumers';
 import { counted } from '../../../platform/counted.ts';
 import { caughtUp } from '../../../platform/clickhouse/topology/caught_up.ts';
 import { streamAnswer } from '../../../platform/clickhouse/answer.ts';
 import { readParquets } from '../../destinations/formats/read_parquet.ts';
-import type { ParquetInput } from '../../destinations/formats/read_parquet.ts';
+import { sort_settings } from '../../destinations/formats/expression.ts';
 import { selectParquet } from '../../destinations/formats/parquet.ts';
 import type { FileStatistics } from '../../destinations/lake/file_statistics.ts';
 import type { SchemaField, TableSchema } from '../../destinations/lake/schema.ts';
 import { currentSchema } from '../../destinations/lake/table_metadata.ts';
-import type { TableMetadata } from '../../destinations/lake/table_metadata.ts';
 import { stampParquet } from '../../destinations/lake/stamp_parquet.ts';
 import type { ValueRow } from '../../model/destination/content_source.ts';
 import type { TableFiles } from '../../model/destination/table_files.ts';
 import type { Column, ColumnType } from '../../model/models/column.ts';
 import type { Engine } from '../engine.ts';
-import { sort_settings } from '../source/cut_slices.ts';
 import type { MaintainedTable } from './maintained_table.ts';
 import { orderOf } from './rows_order.ts';
-import { readNamed } from './read_table.ts';
-import type { RowsOrder } from './rows_order.ts';
+import { UnfitFilesError, inputsOf } from './rows_inputs.ts';
+import type { RowsLayout, RowsOrder } from './rows_order.ts';
 import { openTeller, tellRows } from './tell_rows.ts';
 import type { ToldRows } from './tell_rows.ts';
 
@@ -60,10 +57,18 @@ export type RewrittenRows = {
   file: { bytes: Buffer; sha256: string; statistics: FileStatistics } | undefined;
 };
 
-/** Rows cannot be written again; the message is a sentence. */
-export class UnfitFilesError extends Error {
-  override readonly name = 'UnfitFilesError';
-}
+/** The table whose files are read, and where the rows are meanwhile. */
+export type RewritingWork = Pick<MaintainedTable, 'engine' | 'job' | 'signal'> & {
+  files: Pick<TableFiles, 'read'>;
+};
+
+/** The rows to write: of these files, whose columns are found by their ids or names. */
+export type WantedRows = {
+  metadata: RowsLayout;
+  sources: SourceFile[];
+  left_out?: LeftOut;
+  by_name?: boolean;
+};
 
 /** Why files of a table with this schema cannot be written by this server; undefined: they can. */
 export function whyUnfit({ fields }: TableSchema): string | undefined {
@@ -78,12 +83,8 @@ export function whyUnfit({ fields }: TableSchema): string | undefined {
  * Throws `UnfitFilesError` for a file that this server cannot read exactly.
  */
 export async function rewriteRows(
-  { engine, files, job, signal }: MaintainedTable,
-  {
-    metadata,
-    sources,
-    left_out,
-  }: { metadata: TableMetadata; sources: SourceFile[]; left_out?: LeftOut },
+  { engine, files, job, signal }: RewritingWork,
+  { metadata, sources, left_out, by_name = false }: WantedRows,
 ): Promise<RewrittenRows> {
   const schema = currentSchema(metadata);
   const why = whyUnfit(schema);
@@ -92,7 +93,7 @@ export async function rewriteRows(
     const given = await stage(
       engine,
       job,
-      readParquets(inputsOf(files, schema.fields, sources)),
+      readParquets(inputsOf(files, schema.fields, sources, by_name)),
       signal,
     );
     sources.forEach(({ path, records }, index) => {
@@ -123,12 +124,17 @@ async function dropJob({ clickhouse }: Engine, job: string): Promise<void> {
 }
 
 /** Drops the rows of work that is no more: a process that was killed leaves some. */
-export async function dropOtherJobs(engine: Engine, jobs: readonly string[]): Promise<void> {
+export async function dropOtherJobs(
+  engine: Engine,
+  listJobs: (engine: Engine) => Promise<string[]>,
+): Promise<void> {
   const rows = await engine.clickhouse.rows<{ job: string }>({
-    query: 'SELECT DISTINCT job FROM lake_rows WHERE NOT has({jobs:Array(UUID)}, job)',
-    query_params: { jobs },
+    query: 'SELECT DISTINCT job FROM lake_rows',
   });
-  for (const { job } of rows) await dropJob(engine, job);
+  if (rows.length === 0) return;
+  // Afterwards: work claims its name before it has rows.
+  const jobs = new Set(await listJobs(engine));
+  for (const { job } of rows) if (!jobs.has(job)) await dropJob(engine, job);
 }
 
 type Job = {
@@ -210,31 +216,6 @@ function columnOf({ name, type }: SchemaField, index: number): Column {
 
 function idsOf({ fields }: TableSchema): Map<string, number> {
   return new Map(fields.map(({ name, id }) => [name, id]));
-}
-
-/** Files as they are read: by the ids of the fields, because columns may have had other names. */
-export async function* inputsOf(
-  files: TableFiles,
-  fields: SchemaField[],
-  sources: readonly { path: string }[],
-): AsyncGenerator<ParquetInput> {
-  for (const { path } of sources) {
-    const bytes = await readNamed(files, path);
-    yield { bytes: Readable.from([bytes]), names: namesIn(path, bytes, fields) };
-  }
-}
-
-/** The names of the fields in a file; null for one that it lacks. */
-function namesIn(path: string, bytes: Buffer, fields: SchemaField[]): (string | null)[] {
-  const tail = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
-  const [, ...elements] = parquetMetadata(tail as ArrayBuffer).schema;
-  const by_id = new Map<number, string>();
-  for (const { name, field_id, num_children } of elements) {
-    if (field_id === undefined || num_children !== undefined)
-      throw new UnfitFilesError(`The file ${path} has columns without ids, or nested ones.`);
-    by_id.set(field_id, name);
-  }
-  return fields.map(({ id }) => by_id.get(id) ?? null);
 }
 
 /** Puts rows into the analytics store as they come, and tells them. */

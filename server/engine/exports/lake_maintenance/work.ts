@@ -68,7 +68,7 @@ async function maintainClaimed(
 ): Promise<void> {
   try {
     const round = await whileRenewed(engine, claimed, signal, async (held) => {
-      await dropOtherJobs(engine, await listJobs(engine));
+      await dropOtherJobs(engine, listJobs);
       const table = await openMaintainedTable(engine, claimed, held, claimed.claim_id);
       const { is_daily } = claimed;
       const is_wanted = table?.rules.is_on === true && table.table.metadata['format-version'] === 2;
@@ -136,9 +136,11 @@ async function whileRenewed<Result>(
   }
 }
 
-async function listJobs({ db }: Engine): Promise<string[]> {
+/** The names of all work that is in progress. */
+export async function listJobs({ db }: Engine): Promise<string[]> {
   const rows = await db.rows<{ claim_id: string }>(
-    sql`SELECT claim_id FROM lake_maintenance WHERE claim_id IS NOT NULL`,
+    sql`SELECT claim_id FROM lake_maintenance WHERE claim_id IS NOT NULL
+      UNION ALL SELECT claim_id FROM delta_maintenance WHERE claim_id IS NOT NULL`,
   );
   return rows.map(({ claim_id }) => claim_id);
 }

@@ -1,3 +1,4 @@
+import { sort_settings } from '../../destinations/formats/expression.ts';
 import { cutBySize } from './measured_cut.ts';
 import type { CutSlice, SizeBound } from './measured_cut.ts';
 import type { SourceQuery } from './source_query.ts';
@@ -64,12 +65,6 @@ export async function cutSlices(
   });
   return storedSlices(rows);
 }
-
-/** A selection that is not read in its order (persons, joins) is sorted, on disk if it is large. */
-export const sort_settings: Record<string, number> = {
-  max_bytes_before_external_sort: 100_000_000,
-  max_bytes_ratio_before_external_sort: 0,
-};
 
 type CutRow = { inserted_from: string; inserted_to: string; records: string | number };
 

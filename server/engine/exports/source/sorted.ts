@@ -1,7 +1,7 @@
 import type { SortedColumn } from '../../model/destination/destination.ts';
 import type { Column } from '../../model/models/column.ts';
+import { sort_settings } from '../../destinations/formats/expression.ts';
 import { typedValue } from '../../destinations/formats/typed_value.ts';
-import { sort_settings } from './cut_slices.ts';
 import type { SourceQuery } from './source_query.ts';
 
 /**

@@ -1,8 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { readOutcome } from '../sandbox/tool_outcome.ts';
 import type { ToolOutcome } from '../sandbox/tool_outcome.ts';
 import type { ToolCall } from '../oauth/tokens.ts';
 import { toolProgram } from '../sandbox/tool_program.ts';
 import type { PluginInstance, Sandbox } from '../sandbox/sandbox.ts';
+import { findTool, toolUrl } from '../tools/catalogue.ts';
 import { toolEvent } from '../tools/event.ts';
 import { isHttpRequest } from '../tools/http_request/definition.ts';
 import { openHttpRequest } from '../tools/http_request/open.ts';
@@ -98,11 +100,11 @@ export function openLoadedTool(
         await pause(ms, undefined, { signal });
       return (await sendAll([event], mapping, signal))[0]!;
     },
-    forget: (distinct_id, signal) => {
+    forget: async (distinct_id, signal) => {
       // Whether the tool got it as the one or as the other: it is nobody else's.
       const person = { userId: distinct_id, anonymousId: distinct_id };
       const settings = toolSettings(definition.settings, config);
-      return call('delete', { person, settings }, signal) as Promise<ToolOutcome>;
+      return readOutcome(await call('delete', { person, settings }, signal));
     },
     count,
     aside: { left: 0 },
@@ -136,7 +138,7 @@ export function toolPlace(
   name: string,
 ): Pick<PluginInstance, 'process' | 'own'> {
   if (isHttpRequest(definition)) return { own: openHttpRequest };
-  const { version } = definition;
+  const { version, directory } = definition;
   const library = sandbox.toolLibrary();
   if (library === undefined)
     throw new HoldError(
@@ -148,5 +150,16 @@ export function toolPlace(
       `This server has version ${library.version} of the package of tools now, not ${version}. ` +
         'Upgrade this plugin. Until then events wait, and none is lost.',
     );
-  return { process: { name, program: () => toolProgram(library) } };
+  // As the catalogue says, and not the files of a plugin.
+  const { variables = [], opens_sockets = false } = findTool(toolUrl(directory)) ?? {};
+  const [needed] = variables;
+  if (needed !== undefined && !Object.hasOwn(library.variables, needed))
+    throw new HoldError(
+      `This server does not have what the tool needs. The operator writes ${needed} into ` +
+        'tools/variables.env of the data folder. Until then events wait, and none is lost.',
+    );
+  // One that gets variables of the operator is alone in its process.
+  const process = variables.length === 0 ? name : `${name} ${directory}`;
+  const program = () => toolProgram(library, variables);
+  return { process: { name: process, program, opens_sockets } };
 }

@@ -16,13 +16,13 @@ export function encodeFrame(message: unknown, bytes_max: number): Buffer {
 
 /**
  * Takes a pipe's bytes as they come and gives `onMessage` each whole message, in order, as
- * `unknown`. Throws, before it has kept the bytes, when a frame announces more than `bytes_max`,
- * and when one is not JSON; after that the pipe has to be closed.
+ * `unknown`; returns their number. Throws, before it has kept the bytes, when a frame announces more
+ * than `bytes_max`, and when one is not JSON; after that the pipe has to be closed.
  */
 export function openFrameReader(
   bytes_max: number,
   onMessage: (message: unknown) => void,
-): (chunk: Buffer) => void {
+): (chunk: Buffer) => number {
   let chunks: Buffer[] = [];
   let size_bytes = 0;
   const take = (bytes: number): Buffer => {
@@ -35,16 +35,16 @@ export function openFrameReader(
   return (chunk) => {
     chunks.push(chunk);
     size_bytes += chunk.length;
-    for (;;) {
+    for (let count = 0; ; count += 1) {
       if (expected_bytes === undefined) {
-        if (size_bytes < head_bytes) return;
+        if (size_bytes < head_bytes) return count;
         expected_bytes = take(head_bytes).readUInt32BE();
         if (expected_bytes > bytes_max)
           throw new RangeError(
             `A message of ${expected_bytes} bytes was announced; the limit is ${bytes_max}.`,
           );
       }
-      if (size_bytes < expected_bytes) return;
+      if (size_bytes < expected_bytes) return count;
       const body = take(expected_bytes);
       expected_bytes = undefined;
       onMessage(JSON.parse(body.toString('utf8')));

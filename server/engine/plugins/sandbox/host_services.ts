@@ -1,11 +1,12 @@
 import { Type } from 'typebox';
 import type { Static, TSchema } from 'typebox';
 import { OutboundRefused, ProxyFault } from '../../../platform/outbound/outbound_faults.ts';
-import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { shapeOf } from '../../../platform/shape.ts';
 import type { Shape } from '../../../platform/shape.ts';
 import { PluginError } from '../plugin.ts';
 import { HostNotAllowed, HostNotFound, PluginRequest, fetchForPlugin } from './plugin_fetch.ts';
+import { SocketPlace } from './plugin_sockets.ts';
+import type { PluginOutbound, PluginSockets } from './plugin_sockets.ts';
 import { parseJson } from '../../../platform/parse_json.ts';
 
 /**
@@ -63,8 +64,10 @@ export type HostServices = {
 /** The parts that serve the requests of one plugin. `now` is in milliseconds since the epoch. */
 export type HostApi = {
   host: HostServices;
-  outbound: Pick<Outbound, 'fetch'>;
+  outbound: PluginOutbound;
   allowed_hosts: string[];
+  /** Connections beside `fetch`; undefined for code that may open none. */
+  sockets?: PluginSockets | undefined;
   now(): number;
   signal: AbortSignal;
 };
@@ -95,9 +98,26 @@ function service<Schema extends TSchema>(
   return { shape: shapeOf(schema), serve };
 }
 
+function of(sockets: PluginSockets | undefined): PluginSockets {
+  if (sockets === undefined)
+    throw new OutboundRefused('Only tools with a client of their own open connections.');
+  return sockets;
+}
+
 const services: Record<string, Service> = {
   fetch: service(Type.Tuple([PluginRequest]), ({ outbound, allowed_hosts, signal }, [request]) =>
     fetchForPlugin(outbound, allowed_hosts, request, signal),
+  ),
+  'socket.open': service(Type.Tuple([SocketPlace]), ({ sockets }, [place]) =>
+    of(sockets).open(place),
+  ),
+  'socket.write': service(Type.Tuple([Whole, Type.String()]), ({ sockets }, [socket, bytes]) =>
+    of(sockets).write(socket, bytes),
+  ),
+  'socket.read': service(Type.Tuple([Whole]), ({ sockets }, [socket]) => of(sockets).read(socket)),
+  'socket.end': service(Type.Tuple([Whole]), ({ sockets }, [socket]) => of(sockets).end(socket)),
+  'socket.close': service(Type.Tuple([Whole]), ({ sockets }, [socket]) =>
+    of(sockets).close(socket),
   ),
   capture: service(Type.Tuple([Event]), ({ host }, [event]) => host.capture(event)),
   run_job: service(
@@ -175,12 +195,18 @@ export async function serveRequest(
       return refusal('Error', `${error.message} Only what the plugin was given names it.`);
     if (error instanceof ProxyFault) return refusal('FetchError', error.message);
     if (name === 'fetch') return failedFetch(error as Error);
+    if (name.startsWith('socket.')) return failedSocket(error as Error);
     return refusal('RetryError', `The platform could not do ${name} now.`);
   }
 }
 
 function refusal(name: string, message: string): ServiceAnswer {
   return { is_ok: false, text: JSON.stringify({ name, message }) };
+}
+
+/** The code of the system's error alone: its text can name addresses of the inside. */
+function failedSocket({ code = 'UNKNOWN' }: NodeJS.ErrnoException): ServiceAnswer {
+  return refusal('FetchError', `The connection failed: ${code}.`);
 }
 
 /**

@@ -6,6 +6,7 @@ import { serveRequest } from './host_services.ts';
 import type { HostApi } from './host_services.ts';
 import { calls_max, fetches_max, requests_open_max, text_length_max } from './limits.ts';
 import type { SandboxLimits } from './limits.ts';
+import { openPluginSockets } from './plugin_sockets.ts';
 import { openPlaces } from './places.ts';
 import type { Place, Places } from './places.ts';
 import type { InstanceReport, ProcessHolder, PluginSlot } from './process_holder.ts';
@@ -23,6 +24,7 @@ export type InstanceOptions = {
   setup: string;
   limits: SandboxLimits;
   host_api: Omit<HostApi, 'signal'> | undefined;
+  opens_sockets?: boolean;
   holder: ProcessHolder;
 };
 
@@ -200,12 +202,15 @@ function receiver({
   leave,
   over,
   host_api,
+  opens_sockets,
   limits,
   places,
   slot,
 }: Receiving): (report: InstanceReport) => void {
   let served = 0;
   const fetches = openSemaphore(fetches_max);
+  const sockets =
+    opens_sockets === true ? host_api && openPluginSockets(host_api, over.signal) : undefined;
   const answer = async (request: number, name: string, text: string): Promise<void> => {
     const { instance, process } = slot();
     const reply = (is_ok: boolean, result: string) =>
@@ -221,7 +226,7 @@ function receiver({
         refusal('RetryError', 'Too many requests are being served: await some of them.'),
       );
     served += 1;
-    const serve = () => serveRequest({ ...host_api, signal: over.signal }, name, text);
+    const serve = () => serveRequest({ ...host_api, sockets, signal: over.signal }, name, text);
     const { is_ok, text: result } = await (name === 'fetch' ? fetches.run(serve) : serve());
     served -= 1;
     if (over.signal.aborted) return;
@@ -232,11 +237,7 @@ function receiver({
   const count = (text: string): void => {
     const values = parseJson(text);
     if (counted.is(values)) host_api?.host.count(values);
-    else
-      host_api?.host.log(
-        'warn',
-        'What a call counted is dropped: a number is too large, or a name.',
-      );
+    else host_api?.host.log('warn', 'A count is dropped: a number is too large, or a name.');
   };
   return (report) => {
     if (report.type === 'returned') pending.get(report.call)?.resolve(report.text);

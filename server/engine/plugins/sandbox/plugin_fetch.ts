@@ -71,7 +71,7 @@ export async function fetchForPlugin(
   signal: AbortSignal,
 ): Promise<PluginResponse> {
   const ending = AbortSignal.any([signal, AbortSignal.timeout(fetch_milliseconds_max)]);
-  let url = checkUrl(request.url, allowed_hosts);
+  let url = requireAllowed(request.url, allowed_hosts);
   let headers = checkHeaders(request.headers);
   const body =
     request.body === null || request.method === 'GET' || request.method === 'HEAD'
@@ -87,7 +87,7 @@ export async function fetchForPlugin(
     if (!isRedirect(response) || body !== null || !['GET', 'HEAD'].includes(request.method))
       return readResponse(url, response);
     await response.body?.cancel();
-    const next = checkUrl(redirectTarget(url, response).href, allowed_hosts);
+    const next = requireAllowed(redirectTarget(url, response).href, allowed_hosts);
     if (next.origin !== url.origin)
       headers = headers.filter(([name]) => !/^(authorization|cookie)$/i.test(name));
     url = next;
@@ -99,7 +99,7 @@ export async function fetchForPlugin(
  * The URL when it may be asked for by a plugin with these hosts; throws an OutboundRefused
  * otherwise.
  */
-function checkUrl(text: string, allowed_hosts: string[]): URL {
+export function requireAllowed(text: string, allowed_hosts: string[]): URL {
   const url = URL.parse(text);
   if (url === null) throw new OutboundRefused('The URL cannot be read.');
   if (url.protocol !== 'http:' && url.protocol !== 'https:')

@@ -7,15 +7,18 @@ import { moduleBeside } from '../../../platform/processes/module_beside.ts';
 
 /**
  * A sandbox process as one text for node's standard input, the text that it gets with its start,
- * the folders that it has to read (it runs in the first), and its flags for node. It is killed when
- * it does not answer for `silence_ms_max` while it is watched.
+ * the folders that it has to read (it runs in the first), its flags for node, and its environment,
+ * which is empty where nothing is said. It is killed when it does not answer for `silence_ms_max`
+ * while it is watched, and when it grows beyond `size_bytes_max`.
  */
 export type SandboxProgram = {
   child: string;
   guest: string;
   folders: string[];
   flags: string[];
+  environment?: Record<string, string>;
   silence_ms_max: number;
+  size_bytes_max: number;
 };
 
 const heap_megabytes_max = 512;
@@ -71,5 +74,6 @@ async function create(): Promise<SandboxProgram> {
     folders: [dirname(isolated_vm), loader, '/etc/alpine-release'],
     flags: ['--jitless', `--max-old-space-size=${heap_megabytes_max}`, '--allow-addons'],
     silence_ms_max: 2_000,
+    size_bytes_max: 2_000_000_000,
   };
 }

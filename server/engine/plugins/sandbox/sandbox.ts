@@ -1,6 +1,5 @@
 import type { Clock } from '../../../platform/clock.ts';
 import type { Logger } from '../../../platform/log.ts';
-import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import type { Capabilities } from '../plugin.ts';
 import { PluginCallError } from './fault.ts';
 import type { HostApi, HostServices } from './host_services.ts';
@@ -10,6 +9,8 @@ import { default_limits } from './limits.ts';
 import type { SandboxLimits } from './limits.ts';
 import { openProcessHolder } from './process_holder.ts';
 import type { ProcessHolder, ProgramMaker } from './process_holder.ts';
+import type { PluginOutbound } from './plugin_sockets.ts';
+import { openShortLived } from './short_lived.ts';
 import { findToolLibrary } from './tool_library.ts';
 import type { ToolLibrary } from './tool_library.ts';
 import { openSemaphore } from '../../../platform/pacing/semaphore.ts';
@@ -21,7 +22,7 @@ import { parseJson } from '../../../platform/parse_json.ts';
 
 /** The parts of the sandbox; `limits` apply to plugins without limits of their own. */
 export type SandboxDeps = {
-  outbound: Pick<Outbound, 'fetch'>;
+  outbound: PluginOutbound;
   log: Logger;
   clock: Clock;
   /** Address of the server's own API; plugins see it. */
@@ -46,10 +47,10 @@ export type PluginInstance = {
   allowed_hosts: string[];
   host: HostServices;
   /** The way out of its `fetch`, if it is not the sandbox's. */
-  outbound?: Pick<Outbound, 'fetch'>;
+  outbound?: PluginOutbound;
   limits?: Partial<SandboxLimits>;
-  /** The process that runs it, if it is not that of plugins: its name, and how it is made. */
-  process?: { name: string; program: ProgramMaker };
+  /** The process that runs it, if it is not that of plugins; may its code open connections? */
+  process?: { name: string; program: ProgramMaker; opens_sockets?: boolean };
   /** Code of ours, which runs in the server instead of `code`. */
   own?: (host_api: Omit<HostApi, 'signal'>) => LoadedPlugin;
 };
@@ -207,42 +208,8 @@ function optionsOf(
     setup: JSON.stringify(setup),
     limits: { ...default_limits, ...deps.limits, ...limits },
     host_api: hostApiOf(deps, instance),
+    opens_sockets: instance.process?.opens_sockets === true,
     holder,
-  };
-}
-
-/** Opens processes that end with their work, or when its signal is aborted. */
-function openShortLived(log: Logger) {
-  const holders = new Set<ProcessHolder>();
-  let is_closed = false;
-  return {
-    use: async <Result>(
-      signal: AbortSignal,
-      work: (holder: ProcessHolder) => Promise<Result>,
-      program?: ProgramMaker,
-    ): Promise<Result> => {
-      signal.throwIfAborted();
-      if (is_closed) throw new Error('The plugin sandbox is closed.');
-      const holder = openProcessHolder(log, program);
-      holders.add(holder);
-      // Not all that waits for the process hears of the signal: it hears of the end.
-      const end = () => void holder.close();
-      signal.addEventListener('abort', end);
-      try {
-        return await work(holder);
-      } catch (error) {
-        signal.throwIfAborted();
-        throw error;
-      } finally {
-        signal.removeEventListener('abort', end);
-        holders.delete(holder);
-        await holder.close();
-      }
-    },
-    close: async () => {
-      is_closed = true;
-      await Promise.all([...holders].map((holder) => holder.close()));
-    },
   };
 }
 

@@ -56,6 +56,43 @@ for (const [name, words] of breaches) {
   });
 }
 
+test('a process that reads nothing is ended before it fills the server', async () => {
+  const words = `server.pause(); setInterval(() =>
+    server.write(frame(JSON.stringify({ type: 'pong', size_bytes: 1 }))), 100);`;
+  const program = await sandboxProgram();
+  const child = startSandboxProcess(
+    { ...program, child: taken_over(words), guest: '' },
+    silentLog(),
+    () => {},
+  );
+  const text = 'x'.repeat(30_000_000);
+  for (let call = 0; child.is_alive && call < 20; call += 1)
+    child.send({ type: 'call', instance: 1, call, method: 'onEvent', text });
+  assert.equal(child.is_alive, false);
+  await child.ended;
+});
+
+test('a process that floods the server is read slowly, and loses nothing', async () => {
+  const count = 10_000;
+  const words = `const one = frame(JSON.stringify({ type: 'where', instance: 1, stack: '' }));
+    server.write(Buffer.concat(Array(${count}).fill(one)));`;
+  const program = await sandboxProgram();
+  let reports = 0;
+  const began = performance.now();
+  await new Promise<void>((resolve) => {
+    const child = startSandboxProcess(
+      { ...program, child: taken_over(words), guest: '' },
+      silentLog(),
+      () => {
+        reports += 1;
+        if (reports === count) resolve(child.kill());
+      },
+    );
+  });
+  // 2,000 in each 100 ms, and what one piece of the pipe holds beyond that.
+  assert.ok(performance.now() - began > 150);
+});
+
 test('a process may not read, write or start anything', async () => {
   const attempts = [
     "require('node:fs').readFileSync('/etc/passwd')",

@@ -25,8 +25,14 @@ export type SandboxProcess = {
   ended: Promise<void>;
 };
 
-const size_bytes_max = 2_000_000_000;
+/** Orders that wait in the pipe, because the process does not read. */
+const unread_bytes_max = 2 * frame_bytes_max;
+/** Reports that are read in a stretch of time; more of them wait in the pipe. */
+const reports_max = { count: 2_000, bytes: 8 * 1024 * 1024, milliseconds: 100 };
 const beat_milliseconds = 400;
+// Between calls nothing is expected, but work that a call has left behind.
+const idle_beat_milliseconds = 10_000;
+const idle_beats_max = 3;
 // More for the first answer, because the process has to start.
 const start_beats_max = 40;
 const output_length_max = 2_000;
@@ -36,7 +42,7 @@ const report = shapeOf(ReportMessage);
 /**
  * Starts a process without environment and with permission to read the program's folders alone; it
  * ends with this one. It is killed when it says something that is not a report, when it does not
- * answer for long while it is watched, and when it grows beyond 2 GB.
+ * answer for long, when it does not read what is said to it, and when it grows too large.
  */
 export function startSandboxProcess(
   program: SandboxProgram,
@@ -64,27 +70,27 @@ export function startSandboxProcess(
   };
   const send = (order: OrderMessage): void => {
     const frame = encodeFrame(order, frame_bytes_max);
-    if (is_alive) channel.write(frame);
+    if (!is_alive) return;
+    channel.write(frame);
+    if (channel.writableLength > unread_bytes_max) killFor('it does not read');
   };
   const ping = () => send({ type: 'ping' });
-  const silence_beats_max = program.silence_ms_max / beat_milliseconds;
-  const watchdog = openWatchdog(silence_beats_max, ping, () => killFor('it does not answer'));
+  const watchdog = openWatchdog(program, ping, () => killFor('it does not answer'));
   readReports(channel, {
     isAlive: () => is_alive,
     killFor,
     onReport: (message) => {
       if (message.type !== 'pong') return onReport(message);
       watchdog.answered();
-      if (message.size_bytes > size_bytes_max) killFor('it has grown too large');
+      if (message.size_bytes > program.size_bytes_max) killFor('it has grown too large');
     },
   });
   // A broken pipe is the end of the process, which `ended` tells.
   for (const stream of [channel, child.stdin!]) stream.on('error', () => {});
   keepLastWords(child, log);
-  void ended.then(watchdog.stop);
+  void ended.then(() => watchdog.stop());
   child.stdin!.end(program.child);
-  // The ping is answered before any plugin runs: time for the start is none for the first
-  // plugin.
+  // The ping is answered before any plugin runs: its start takes no time of the first one.
   send({ type: 'start', guest: program.guest });
   ping();
   return {
@@ -117,16 +123,24 @@ function readReports(
     if (!report.is(message)) return killFor('it said something that is not a report');
     onReport(message);
   });
+  // A process that floods the server waits: others' work goes on.
+  let [since, count, bytes] = [0, 0, 0];
   channel.on('data', (chunk: Buffer) => {
+    const now = performance.now();
+    if (now - since > reports_max.milliseconds) [since, count, bytes] = [now, 0, 0];
+    bytes += chunk.length;
     try {
-      if (isAlive()) read(chunk);
+      if (isAlive()) count += read(chunk);
     } catch (error) {
       killFor((error as Error).message);
     }
+    if (count <= reports_max.count && bytes <= reports_max.bytes) return;
+    channel.pause();
+    setTimeout(() => channel.resume(), since + reports_max.milliseconds - now);
   });
 }
 
-function start({ folders, flags }: SandboxProgram): ChildProcess {
+function start({ folders, flags, environment }: SandboxProgram): ChildProcess {
   const permission = ['--permission', ...folders.map((path) => `--allow-fs-read=${path}`)];
   const [command, ...rest] = [
     ...dieWithParent('KILL'),
@@ -137,7 +151,7 @@ function start({ folders, flags }: SandboxProgram): ChildProcess {
     '-',
   ];
   return spawn(command, rest, {
-    env: {},
+    env: environment ?? {},
     cwd: folders[0]!,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
   });
@@ -145,38 +159,45 @@ function start({ folders, flags }: SandboxProgram): ChildProcess {
 
 /**
  * Counts beats and not time, so that a server that was itself held up does not take it for the
- * silence of the process.
+ * silence of the process. Beats are fast while the process is watched.
  */
-function openWatchdog(silence_beats_max: number, ping: () => void, bark: () => void) {
+function openWatchdog(
+  { silence_ms_max }: Pick<SandboxProgram, 'silence_ms_max'>,
+  ping: () => void,
+  bark: () => void,
+) {
+  const silence_beats_max = silence_ms_max / beat_milliseconds;
   let watched = 0;
   let timer: NodeJS.Timeout | undefined;
   let beats_of_silence = 0;
-  let beats_max = start_beats_max;
-  const stop = (): void => {
-    clearInterval(timer);
-    timer = undefined;
-    beats_of_silence = 0;
-  };
+  let has_answered = false;
   const beat = (): void => {
     if (beats_of_silence === 0) ping();
     beats_of_silence += 1;
-    if (beats_of_silence > beats_max) bark();
+    const patience = has_answered ? silence_beats_max : start_beats_max;
+    if (beats_of_silence > (watched === 0 ? idle_beats_max : patience)) bark();
   };
+  const begin = (milliseconds: number): void => {
+    clearInterval(timer);
+    beats_of_silence = 0;
+    timer = setInterval(beat, milliseconds).unref();
+  };
+  begin(idle_beat_milliseconds);
   return {
     answered: () => {
       beats_of_silence = 0;
-      beats_max = silence_beats_max;
+      has_answered = true;
     },
-    stop,
+    stop: () => clearInterval(timer),
     watch: () => {
       watched += 1;
-      timer ??= setInterval(beat, beat_milliseconds);
+      if (watched === 1) begin(beat_milliseconds);
       let is_watched = true;
       return () => {
         if (!is_watched) return;
         is_watched = false;
         watched -= 1;
-        if (watched === 0) stop();
+        if (watched === 0) begin(idle_beat_milliseconds);
       };
     },
   };

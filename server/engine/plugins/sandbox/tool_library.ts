@@ -1,14 +1,25 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve, sep } from 'node:path';
+import { parseEnv } from 'node:util';
 
 /** The npm package of tools, and the version of it that this server knows. */
 export const tool_package = '@segment/action-destinations';
+/** The operator's variables for tools, as in an .env file. */
+const variables_file = 'variables.env';
 /** Installed together: the ranges between these packages would let in untried versions. */
 const tool_packages = [`${tool_package}@3.497.0`, '@segment/actions-core@3.170.0', 'xml-js@1.6.11'];
 
-/** The package of tools as it is installed: its version, its folder, and all that it may read. */
-export type ToolLibrary = { version: string; folder: string; node_modules: string };
+/**
+ * The package of tools as it is installed: its version, its folder, all that it may read, and the
+ * operator's variables for tools that need some.
+ */
+export type ToolLibrary = {
+  version: string;
+  folder: string;
+  node_modules: string;
+  variables: Partial<Record<string, string>>;
+};
 
 /** The folder into which the operator installs the package. */
 export function toolsFolder(data_dir: string): string {
@@ -29,9 +40,16 @@ export function findToolLibrary(tools_dir: string | undefined): ToolLibrary | un
     const manifest = join(folder, 'package.json');
     if (!existsSync(manifest)) continue;
     const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
-    return { version, folder, node_modules: node_modules + sep };
+    const variables = readVariables(tools_dir);
+    return { version, folder, node_modules: node_modules + sep, variables };
   }
   return undefined;
+}
+
+/** Reads the file of variables beside the package; without the file there are none. */
+function readVariables(tools_dir: string | undefined): ToolLibrary['variables'] {
+  const file = tools_dir === undefined ? undefined : join(tools_dir, variables_file);
+  return file !== undefined && existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {};
 }
 
 /** The command that installs the package into the folder. */

@@ -1,3 +1,6 @@
+import { Type } from 'typebox';
+import { shapeOf } from '../../../platform/shape.ts';
+
 /**
  * The end of one event at one mapping of a tool. `skipped`: the filter of the mapping does not
  * match. `refused`: another attempt ends in the same way. `retry`: another one may succeed, after
@@ -40,3 +43,66 @@ export type ToolExchange = {
   answer: { status: number; header_fields: HeaderField[]; body: ExchangeBody } | null;
   error: string | null;
 };
+
+const reason_length_max = 1_000;
+
+const Body = Type.Object({
+  text: Type.Union([Type.String({ maxLength: 10_000 }), Type.Null()]),
+  size_bytes: Type.Integer({ minimum: 0 }),
+});
+const header_fields = Type.Array(
+  Type.Object({ name: Type.String({ maxLength: 500 }), value: Type.String({ maxLength: 500 }) }),
+  { maxItems: 50 },
+);
+const exchanged = {
+  exchanges: Type.Optional(
+    Type.Array(
+      Type.Object({
+        request: Type.Object({
+          method: Type.String({ maxLength: 20 }),
+          url: Type.String({ maxLength: 2_000 }),
+          header_fields,
+          body: Type.Union([Body, Type.Null()]),
+        }),
+        answer: Type.Union([
+          Type.Object({ status: Type.Integer(), header_fields, body: Body }),
+          Type.Null(),
+        ]),
+        error: Type.Union([Type.String({ maxLength: 2_000 }), Type.Null()]),
+      }),
+      { maxItems: 4 },
+    ),
+  ),
+  exchanges_at: Type.Optional(Type.Integer({ minimum: 0 })),
+};
+
+const outcome = shapeOf(
+  Type.Union([
+    Type.Object({
+      kind: Type.Union([Type.Literal('sent'), Type.Literal('skipped')]),
+      ...exchanged,
+    }),
+    Type.Object({
+      kind: Type.Union([Type.Literal('refused'), Type.Literal('retry'), Type.Literal('denied')]),
+      status: Type.Union([Type.Integer({ minimum: 0, maximum: 999 }), Type.Null()]),
+      reason: Type.String(),
+      retry_after: Type.Union([Type.String({ maxLength: 200 }), Type.Null()]),
+      together: Type.Optional(Type.Integer({ minimum: 1 })),
+      ...exchanged,
+    }),
+  ]),
+);
+
+/** Reads what a tool's process says of an event, which may be anything. */
+export function readOutcome(said: unknown): ToolOutcome {
+  if (!outcome.is(said))
+    return {
+      kind: 'retry',
+      status: null,
+      reason: 'The process of the tool said something that is no outcome.',
+      retry_after: null,
+    };
+  if (!('reason' in said)) return said;
+  const reason = said.reason.slice(0, reason_length_max).toWellFormed();
+  return { ...said, reason: reason.replaceAll('\0', '\uFFFD') };
+}

@@ -6,19 +6,45 @@ import type { SandboxProgram } from './program.ts';
 import type { ToolLibrary } from './tool_library.ts';
 
 // A process of tools holds one organization's. It starts small and is bounded; a large young
-// generation would double what it takes from the machine.
-const flags = ['--max-old-space-size=256', '--max-semi-space-size=4'];
+// generation would double what it takes from the machine. What all code shares is frozen, so that
+// no event changes what the events of another project become.
+const flags = [
+  '--max-old-space-size=256',
+  '--max-semi-space-size=4',
+  '--frozen-intrinsics',
+  '--disable-proto=delete',
+  '--disable-sigusr1',
+];
+/** Without these some destinations speak to their makers' test systems. */
+const fixed = { NODE_ENV: 'production', ACTIONS_MEMORA_ENV: 'production' };
+const size_bytes_max = 700_000_000;
 
 /** While it reads the code of a tool it answers nothing, for seconds on a busy machine. */
 const silence_ms_max = 20_000;
 
 let child: Promise<string> | undefined;
 
-/** The process that runs tools of the library: it may read the library's packages alone. */
-export async function toolProgram({ folder, node_modules }: ToolLibrary): Promise<SandboxProgram> {
+/**
+ * The process that runs tools of the library: it may read the library's packages alone. Of the
+ * operator's variables it gets those with the given names.
+ */
+export async function toolProgram(
+  { folder, node_modules, variables }: ToolLibrary,
+  names: string[] = [],
+): Promise<SandboxProgram> {
   child ??= bundle();
-  const folders = [node_modules];
-  return { child: await child, guest: folder, folders, flags, silence_ms_max };
+  const given = names.flatMap((name) =>
+    Object.hasOwn(variables, name) ? [[name, variables[name]!]] : [],
+  );
+  return {
+    child: await child,
+    guest: folder,
+    folders: [node_modules],
+    flags,
+    environment: { ...fixed, ...Object.fromEntries(given) },
+    silence_ms_max,
+    size_bytes_max,
+  };
 }
 
 async function bundle(): Promise<string> {

@@ -11,6 +11,10 @@ export type ToolEntry = {
   description: string;
   /** Hosts that its code names; `*.` stands for what settings decide. */
   hosts: string[];
+  /** Variables of the operator that its code reads. */
+  variables?: string[];
+  /** Its client makes connections of its own. */
+  opens_sockets?: true;
 };
 
 let tools: ToolEntry[] | undefined;

@@ -3,7 +3,7 @@ import { sendingOf } from '../running/loaded_tool.ts';
 import type { PluginEvent } from '../running/read_events.ts';
 import { PluginCallError } from '../sandbox/fault.ts';
 import type { LoadedPlugin } from '../sandbox/sandbox.ts';
-import type { ToolOutcome } from '../sandbox/tool_outcome.ts';
+import { readOutcome } from '../sandbox/tool_outcome.ts';
 import { mappingName, soundMappings } from '../tools/mappings.ts';
 import { findVendor } from '../oauth/vendors.ts';
 import { mappings_key } from '../tools/settings.ts';
@@ -35,7 +35,7 @@ export async function runTool(
     );
   if (typeof mappings === 'string') throw invalidPackage(`The mappings are wrong. ${mappings}`);
   const run = async (method: 'test' | 'send', payload: object): Promise<unknown> => {
-    const outcome = (await plugin.call(method, payload, signal)) as ToolOutcome;
+    const outcome = readOutcome(await plugin.call(method, payload, signal));
     if (!('reason' in outcome)) return outcome.kind;
     throw new PluginCallError('runtime', outcome.reason, outcome.kind === 'retry');
   };

@@ -1,4 +1,3 @@
-import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { PluginError } from '../plugin.ts';
 import type { PreparedPlugin } from '../prepare.ts';
 import { fieldsOf } from '../config_schema.ts';
@@ -7,6 +6,7 @@ import { settingsOf } from '../running/loaded_config.ts';
 import { HoldError } from '../running/hold.ts';
 import type { PluginEvent } from '../running/read_events.ts';
 import { sendWebhook } from '../running/webhook.ts';
+import type { PluginOutbound } from '../sandbox/plugin_sockets.ts';
 import type { LoadedPlugin, Sandbox } from '../sandbox/sandbox.ts';
 import { toolPlace } from '../running/loaded_tool.ts';
 import { toolOf } from '../tools/tool.ts';
@@ -68,7 +68,7 @@ export async function tryPlugin(
   {
     sandbox,
     outbound,
-  }: { sandbox: Pick<Sandbox, 'loadAlone' | 'toolLibrary'>; outbound: Pick<Outbound, 'fetch'> },
+  }: { sandbox: Pick<Sandbox, 'loadAlone' | 'toolLibrary'>; outbound: PluginOutbound },
   { prepared, config, allowed_hosts, work, sends }: TrialInput,
 ): Promise<Trial> {
   const definition = toolOf(prepared.files);

@@ -1,6 +1,8 @@
 import { Response } from 'undici';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
+import { OutboundRefused } from '../../../platform/outbound/outbound_faults.ts';
 import { readBounded } from '../../../platform/read_bounded.ts';
+import type { PluginOutbound } from '../sandbox/plugin_sockets.ts';
 import { cutText, keepFew } from './kept.ts';
 
 /** A body as it is shown: null for one that is no text. */
@@ -24,7 +26,7 @@ const without_body = new Set([204, 205, 304]);
  * Opens a way out that notes each request. Without `sends` nothing leaves the server, and each
  * request is answered with 200 and `{}`.
  */
-export function openTrialRequests(outbound: Pick<Outbound, 'fetch'>, sends: boolean) {
+export function openTrialRequests(outbound: PluginOutbound, sends: boolean) {
   const requests = keepFew<TrialRequest>(100);
   const fetch: Outbound['fetch'] = async (url, init = {}) => {
     const noted: TrialRequest = {
@@ -58,7 +60,25 @@ export function openTrialRequests(outbound: Pick<Outbound, 'fetch'>, sends: bool
       throw error;
     }
   };
-  return { fetch, requests: requests.kept, omitted: requests.omitted };
+  const connect: Outbound['connect'] = async (host, port) => {
+    const noted: TrialRequest = {
+      method: 'CONNECT',
+      url: cutText(`${host}:${port}`),
+      headers: {},
+      body: null,
+      is_sent: sends,
+      answer: null,
+      error: null,
+    };
+    requests.add(noted);
+    if (!sends || outbound.connect === undefined)
+      throw new OutboundRefused(`A trial without sending does not connect to ${host}:${port}.`);
+    return outbound.connect(host, port).catch((error: NodeJS.ErrnoException) => {
+      noted.error = error instanceof OutboundRefused ? error.message : `${error.code}.`;
+      throw error;
+    });
+  };
+  return { fetch, connect, requests: requests.kept, omitted: requests.omitted };
 }
 
 /** Why there is no answer. A cause is told by its code alone: it may name inner addresses. */

@@ -4,6 +4,8 @@ import { mergeKey } from '../../destinations/sql_tables/layout.ts';
 import { kinds } from '../../exports/source/erased_keys.ts';
 import type { Engine } from '../../exports/engine.ts';
 import { eraseRows } from '../../exports/lake_maintenance/erase_rows.ts';
+import { whileDeltaUnmaintained } from '../../exports/lake_maintenance/delta/delta_work.ts';
+import { eraseDeltaRows } from '../../exports/lake_maintenance/delta/erase_delta.ts';
 import { whileUnmaintained } from '../../exports/lake_maintenance/work.ts';
 import type { ModelName } from '../../model/models/model.ts';
 import type { Erasure, ErasureCounts } from './erasure.ts';
@@ -11,8 +13,8 @@ import type { Erasure, ErasureCounts } from './erasure.ts';
 type WaitingExport = { id: string; destination_type: string; model: ModelName };
 
 /**
- * Removes the rows of the erasure from the tables of our own catalog that exports with listed
- * copies write, and says so of these copies. A table that cannot be searched or changed keeps its
+ * Removes the rows of the erasure from the tables of our own catalog, and from Delta tables, that
+ * exports with listed copies write, and says so of these copies. A table that cannot be searched or changed keeps its
  * rows, and its copies say why. Returns what it changed. A table in use stays listed. May be
  * repeated.
  */
@@ -51,9 +53,17 @@ export async function eraseFromTables(
 async function eraseFromTable(
   engine: Engine,
   { id: erasure_id, team_id }: Erasure,
-  { id, model }: WaitingExport,
+  { id, model, destination_type }: WaitingExport,
   signal: AbortSignal,
 ): ReturnType<typeof eraseRows> {
+  const left_out = { erasure_id, kind: kinds[model], column: mergeKey({ model }).at(-1)! };
+  const keys = () => keysOf(engine, left_out, signal);
+  if (destination_type === 'Delta')
+    return whileDeltaUnmaintained(engine, id, signal, async (opened) =>
+      opened === undefined
+        ? 'The table is gone, so nothing was changed. Remove what is left of its files yourself.'
+        : eraseDeltaRows(opened, left_out, await keys()),
+    );
   const table = await engine.db.row<{ id: string }>(sql`
     SELECT t.id FROM batch_exports export JOIN lake_tables t ON t.team_id = export.team_id
     JOIN lake_namespaces n ON n.id = t.namespace_id
@@ -64,11 +74,10 @@ async function eraseFromTable(
       AND coalesce(export.destination_config ->> 'catalog', 'sluice') = 'sluice'`);
   if (table === undefined)
     return 'This server has no such table in its catalog: remove the rows where it is.';
-  const left_out = { erasure_id, kind: kinds[model], column: mergeKey({ model }).at(-1)! };
   return whileUnmaintained(engine, { ...table, team_id }, signal, async (opened) =>
     opened === undefined
       ? 'The files of the table lie where the export does not reach.'
-      : eraseRows(opened, left_out, await keysOf(engine, left_out, signal)),
+      : eraseRows(opened, left_out, await keys()),
   );
 }
 

@@ -7,9 +7,13 @@ export type MergedColumn = { id: number; name: string; type: string };
 
 /**
  * A Parquet file of this machine, and the names that the columns of the table have in it, by their
- * ids. A column that it lacks is null.
+ * ids. A column that it lacks is null, unless all of its rows have one of `values`, as text.
  */
-export type MergedFile = { path: string; names: ReadonlyMap<number, string> };
+export type MergedFile = {
+  path: string;
+  names: ReadonlyMap<number, string>;
+  values?: ReadonlyMap<number, string | null>;
+};
 
 /** Rows that are there and rows that came, and the order in which they are to be written. */
 export type Merging = {
@@ -82,12 +86,14 @@ function ranked({ columns, there, came, merge }: Merging): string {
 
 function rowsOf(
   columns: readonly MergedColumn[],
-  { path, names }: MergedFile,
+  { path, names, values: beside }: MergedFile,
   came: 0 | 1,
 ): string {
   const values = columns.map(({ id, name, type }) => {
     const own = names.get(id);
-    const value = own === undefined ? 'NULL' : identifier(own);
+    const text = beside?.get(id);
+    const value =
+      own === undefined ? ((text ?? null) === null ? 'NULL' : literal(text!)) : identifier(own);
     return `CAST(${value}, ${literal(type)}) AS ${identifier(name)}`;
   });
   const structure = columns.flatMap(({ id, type }) => {

@@ -36,7 +36,7 @@ export type Base = { files(partition: Partition): BaseFile[] };
 export type Partition = readonly (string | null)[];
 
 /** The facts by which a slice knows the table that it was merged for. */
-export type TableFacts = Pick<MergedSlice, 'table_uuid' | 'spec_id' | 'sort_order_id'>;
+export type TableFacts = Pick<MergedSlice, 'table_uuid' | 'spec_id' | 'sort_order_id' | 'fields'>;
 
 /** A table that rows are merged into; `Found` is how its format knows a table that is prepared. */
 export type MergedTable<Found> = {
@@ -108,7 +108,8 @@ export function openMergeSink<Found>(table: MergedTable<Found>, opened: Opened):
       requirePartsOfKey(table, delivery.merge, fields);
       await (await placeOf()).save(cameName(slice), bytes);
       const found = await (preparing ??= table.prepare(fields));
-      const before = unmerged(table.factsOf(found), cameName(slice), values);
+      const facts = { ...table.factsOf(found), fields: [...fields] };
+      const before = unmerged(facts, cameName(slice), values);
       // An earlier attempt may have shown a file of the first number to its place.
       const number = slice.number + delivery.attempt * rounds_max * numbers_per_round;
       return { name: table.name, state: await merge(found, before, number) };

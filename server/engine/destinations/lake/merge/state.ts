@@ -1,4 +1,5 @@
 import type { Delivery, Json, SliceOutcome } from '../../../model/destination/destination.ts';
+import type { TableField } from '../../../model/destination/partition.ts';
 import type { MergeKeys } from '../../../model/destination/write_mode.ts';
 import type { FileStatistics } from '../file_statistics.ts';
 
@@ -7,6 +8,8 @@ export type MergedSlice = {
   table_uuid: string;
   spec_id: number;
   sort_order_id: number;
+  /** The fields of its partition; slices of older servers lack them. */
+  fields?: TableField[];
   partition: (string | null)[];
   /** The file of the rows that came, in the folder of the attempt; other attempts have none. */
   came: string;

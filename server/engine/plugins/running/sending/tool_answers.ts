@@ -1,4 +1,5 @@
 import { PluginCallError } from '../../sandbox/fault.ts';
+import { readOutcome } from '../../sandbox/tool_outcome.ts';
 import type { ToolOutcome } from '../../sandbox/tool_outcome.ts';
 import type { Pace } from './pace.ts';
 
@@ -30,10 +31,14 @@ async function outcomesOf(
   call: () => Promise<unknown>,
 ): Promise<ToolOutcome[]> {
   try {
-    const outcomes = (await call()) as ToolOutcome[];
-    return outcomes.map(({ exchanges_at, ...one }) =>
-      exchanges_at === undefined ? one : { ...one, exchanges: outcomes[exchanges_at]!.exchanges! },
-    );
+    const given = await call();
+    const list: unknown[] = Array.isArray(given) ? given : [];
+    const outcomes = Array.from({ length: count }, (_, at) => readOutcome(list[at]));
+    return outcomes.map(({ exchanges_at, ...one }): ToolOutcome => {
+      const { exchanges = one.exchanges } =
+        (exchanges_at === undefined ? undefined : outcomes[exchanges_at]) ?? {};
+      return exchanges === undefined ? one : { ...one, exchanges };
+    });
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof PluginCallError)) throw error;

@@ -2,23 +2,25 @@ import { Socket } from 'node:net';
 import { encodeFrame, openFrameReader } from '../frames.ts';
 import { frame_bytes_max } from '../limits.ts';
 import type { OrderMessage, ReportMessage } from '../protocol.ts';
-import { answerOf, closeNetwork, openWayOut } from './way_out.ts';
+import { closeProcess } from './close_process.ts';
+import { replyOf, openWayOut } from './way_out.ts';
 import { openTool } from './tool.ts';
 import type { Tool } from './tool.ts';
 
 // The process of tools. Node gets it on standard input as one text (see tool_program.ts); it speaks
 // the protocol of the plugin sandbox over descriptor 3. The code that it loads is pinned, and all
-// the same has no file but its package, no environment, and no network but the server's.
+// the same has no file but its package, no environment, and no network but the server's
+// (close_process.ts, guarded_socket.ts).
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
 const server = new Socket({ fd: 3, readable: true, writable: true });
-closeNetwork();
+closeProcess(server);
 const tools = new Map<number, Tool>();
 let folder = '';
 
 const report = (message: ReportMessage): void =>
   void server.write(encodeFrame(message, frame_bytes_max));
-const way_out = openWayOut((instance, request, text) =>
-  report({ type: 'request', instance, request, name: 'fetch', text }),
+const way_out = openWayOut((instance, request, name, text) =>
+  report({ type: 'request', instance, request, name, text }),
 );
 
 /** Reports what the work gives, as JSON, or what it throws. */
@@ -45,7 +47,7 @@ function obey(order: OrderMessage): void {
       tools.get(order.instance)?.call(order.method, JSON.parse(order.text)),
     );
   else if (order.type === 'reply')
-    way_out.answered(order.request, answerOf(order.is_ok, order.text));
+    way_out.answered(order.request, replyOf(order.is_ok, order.text));
   else if (order.type === 'where') report({ type: 'where', instance: order.instance, stack: '' });
   else tools.delete(order.instance);
 }

@@ -2,9 +2,9 @@ import type { ToolOutcome } from '../tool_outcome.ts';
 import { NotForgotten } from './deletion.ts';
 import type { Seen } from './way_out.ts';
 
-type Failed = Extract<ToolOutcome, { reason: string }>;
-
 const reason_length_max = 1_000;
+
+type Failed = Extract<ToolOutcome, { reason: string }>;
 
 /** Judges the results of one mapping. Nothing and an empty list pass for success in the library. */
 export function outcomeOfResults(results: unknown, seen: Seen): ToolOutcome {
@@ -13,11 +13,19 @@ export function outcomeOfResults(results: unknown, seen: Seen): ToolOutcome {
   if (last === undefined)
     return failed('refused', null, 'The destination has no action of this name.', seen);
   if (last['output'] === 'not subscribed') return { kind: 'skipped' };
-  const [member] = (last['multistatus'] ?? []) as Record<string, unknown>[];
+  const [member] = (last['multistatus'] ?? membersOf(last['data'])) as Record<string, unknown>[];
   if (member !== undefined) return outcomeOfMember(member, seen);
   return last['output'] === 'Action Executed'
     ? { kind: 'sent' }
     : failed('refused', null, `The destination said: ${String(last['output'])}`, seen);
+}
+
+/** Of a single event an action may return the answers of a batch of one, failed or not. */
+function membersOf(data: unknown): unknown[] {
+  const { getAllResponses } = (data ?? {}) as { getAllResponses?: unknown };
+  if (typeof getAllResponses !== 'function') return [];
+  const answers = getAllResponses.call(data) as { value(): unknown }[];
+  return answers.map((answer) => answer.value());
 }
 
 /** Judges the result of one event of a batch. */
@@ -84,6 +92,7 @@ function failed(
   reason: string,
   { retry_after }: Pick<Seen, 'retry_after'>,
 ): Failed {
-  const text = reason.slice(0, reason_length_max).toWellFormed().replaceAll('\0', '\uFFFD');
-  return { kind, status, reason: text, retry_after: retry_after ?? null };
+  const code = status !== null && Number.isInteger(status) ? status : null;
+  const later = retry_after?.slice(0, 200) ?? null;
+  return { kind, status: code, reason: reason.slice(0, reason_length_max), retry_after: later };
 }

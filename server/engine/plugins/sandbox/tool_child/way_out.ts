@@ -1,13 +1,20 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createRequire } from 'node:module';
-import { Socket } from 'node:net';
 import type { ToolExchange } from '../tool_outcome.ts';
 import { bodyOf, headerFieldsOf, noteRequest } from './exchanges.ts';
+import { guardSockets } from './guarded_socket.ts';
 
-/** An answer of the server to a request: of the other side, or why there is none. */
-type Answer =
-  | { url: string; status: number; status_text: string; headers: [string, string][]; body: string }
-  | { error: { name: string; message: string } };
+/** A reply of the server: what it gives, or why it gives nothing. */
+type Reply = { value: unknown } | { error: { name: string; message: string } };
+
+/** The answer of the other side to a request. */
+type Answer = {
+  url: string;
+  status: number;
+  status_text: string;
+  headers: [string, string][];
+  body: string;
+};
 
 /** The other side, as one call of a tool has seen it. */
 export type Seen = {
@@ -22,7 +29,7 @@ export type Seen = {
   exchanges: ToolExchange[];
 };
 
-/** The only way out of the process: requests that the server makes. */
+/** The only way out of the process: requests and connections that the server makes. */
 export type WayOut = {
   /** Runs work whose requests are those of the instance. */
   during<Result>(instance: number, work: () => Promise<Result>): Promise<Result>;
@@ -30,7 +37,7 @@ export type WayOut = {
   seen(): Seen | undefined;
   /** Puts our `fetch` in the place of the library's. */
   replaceFetch(require: NodeJS.Require): void;
-  answered(request: number, answer: Answer): void;
+  answered(request: number, reply: Reply): void;
 };
 
 const text_length_max = 2_000;
@@ -38,44 +45,47 @@ const text_length_max = 2_000;
 const reserved_headers =
   /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|keep-alive|expect|proxy-.*|sec-.*|accept-encoding)$/i;
 
-/** Lets no socket connect: whatever client the library's packages bring, it reaches nobody. */
-export function closeNetwork(): void {
-  Socket.prototype.connect = function refuse(this: Socket) {
-    const error = new Error('Tools reach the network by the server alone.');
-    process.nextTick(() => this.destroy(error));
-    return this;
-  };
-}
-
 /** Reads the text of the server's reply. */
-export function answerOf(is_ok: boolean, text: string): Answer {
+export function replyOf(is_ok: boolean, text: string): Reply {
   const value = JSON.parse(text) as never;
-  return is_ok ? value : { error: value };
+  return is_ok ? { value } : { error: value };
 }
 
 /** Opens the way out; `send` hands a request to the server. */
 export function openWayOut(
-  send: (instance: number, request: number, text: string) => void,
+  send: (instance: number, request: number, name: string, text: string) => void,
 ): WayOut {
   const calls = new AsyncLocalStorage<Seen>();
-  const waiting = new Map<number, (answer: Answer) => void>();
+  const waiting = new Map<number, (reply: Reply) => void>();
   let last = 0;
-  const ask = (seen: Seen, request: object): Promise<Answer> =>
-    new Promise((resolve) => {
-      last += 1;
-      waiting.set(last, resolve);
-      send(seen.instance, last, JSON.stringify([request]));
-    });
-  const fetchBytes = async (sent: SentRequest) => {
+  const seenNow = (): Seen => {
     const seen = calls.getStore();
     if (seen === undefined) throw new Error('A tool may send nothing outside of a call.');
+    return seen;
+  };
+  const ask = async (seen: Seen, name: string, parameters: unknown[]): Promise<unknown> => {
+    const number = (last += 1);
+    const replied = new Promise<Reply>((resolve) => waiting.set(number, resolve));
+    send(seen.instance, number, name, JSON.stringify(parameters));
+    const reply = await replied;
+    if ('error' in reply) throw noAnswer(seen, reply.error);
+    return reply.value;
+  };
+  guardSockets(() => {
+    const seen = seenNow();
+    return (name, ...parameters) => ask(seen, name, parameters);
+  });
+  const fetchBytes = async (sent: SentRequest) => {
+    const seen = seenNow();
     const request = requestOf(sent);
     const noted = noteRequest(seen.exchanges, { ...request, body: sent.body });
-    const answer = await ask(seen, request);
-    if ('error' in answer) {
-      noted.error = answer.error.message;
-      throw noAnswer(seen, answer.error);
-    }
+    const answer = await ask(seen, 'fetch', [request]).then(
+      (given) => given as Answer,
+      (error: Error) => {
+        noted.error = error.message.slice(0, text_length_max);
+        throw error;
+      },
+    );
     const body = Buffer.from(answer.body, 'base64');
     const { status, headers } = answer;
     noted.answer = { status, header_fields: headerFieldsOf(headers), body: bodyOf(body) };
@@ -99,8 +109,8 @@ export function openWayOut(
       ),
     seen: () => calls.getStore(),
     replaceFetch: (require) => replaceFetch(require, fetchBytes),
-    answered: (request, answer) => {
-      waiting.get(request)?.(answer);
+    answered: (request, reply) => {
+      waiting.get(request)?.(reply);
       waiting.delete(request);
     },
   };

@@ -1,0 +1,62 @@
+import { lastPart } from '../formats/naming.ts';
+import { decodedPath } from './actions.ts';
+import type { Add, State } from './actions.ts';
+
+/** Tags of a file that has the rows of others, and the sign of those that an erasure emptied. */
+const [parts_tag, sha256_tag, erased_tag] = ['sluice.parts', 'sluice.sha256', 'sluice.erased'];
+const emptied = 'sluice-erased/';
+
+/** A file that has the rows of others; `erased` of them are gone for good. */
+export type Successor = { add: Add; sha256: string; erased: number };
+
+/** The short name of a slice: the end of its delivery's id and its number; undefined for others. */
+export function partOf(name: string): string | undefined {
+  return /-([0-9a-f]{12}-\d{4,})\.parquet$/.exec(lastPart(name))?.[1];
+}
+
+/** The slices whose rows a file has: its own, or those that its tags name. */
+export function partsOfFile({ path, tags }: Pick<Add, 'path' | 'tags'>): string[] {
+  const tagged = tags?.[parts_tag];
+  if (tagged !== undefined) return tagged.split(' ').filter((part) => part !== '');
+  const own = partOf(decodedPath(path));
+  return own === undefined ? [] : [own];
+}
+
+/** The number of rows of these files that erasures removed. */
+export function erasedIn(files: readonly Pick<Add, 'tags'>[]): number {
+  return files.reduce((sum, { tags }) => sum + Number(tags?.[erased_tag] ?? 0), 0);
+}
+
+/** The tags of a file that has the rows of these slices. */
+export function tagsOf(parts: readonly string[], sha256: string, erased: number) {
+  return {
+    [parts_tag]: parts.join(' '),
+    [sha256_tag]: sha256,
+    ...(erased > 0 ? { [erased_tag]: String(erased) } : {}),
+  };
+}
+
+/** The application that says that no row of a slice is left. */
+export function emptiedId(part: string): string {
+  return emptied + part;
+}
+
+/** Returns true if a file has rows of this delivery that were in another one, or had them. */
+export function hasParts({ adds, txns }: State, delivery_end: string): boolean {
+  const sign = `${delivery_end}-`;
+  for (const { tags } of adds.values()) if (tags?.[parts_tag]?.includes(sign)) return true;
+  for (const id of txns.keys()) if (id.startsWith(emptied + sign)) return true;
+  return false;
+}
+
+/** The files that have the rows of slices now, by these; null: an erasure removed all rows. */
+export function successorsIn({ adds, txns }: State): Map<string, Successor | null> {
+  const found = new Map<string, Successor | null>();
+  for (const add of adds.values())
+    if (add.tags?.[parts_tag] !== undefined)
+      for (const part of partsOfFile(add))
+        found.set(part, { add, sha256: add.tags[sha256_tag] ?? '', erased: erasedIn([add]) });
+  for (const id of txns.keys())
+    if (id.startsWith(emptied)) found.set(id.slice(emptied.length), null);
+  return found;
+}

@@ -1,0 +1,54 @@
+import { Readable } from 'node:stream';
+import { parquetMetadata } from 'hyparquet';
+import type { ParquetInput } from '../../destinations/formats/read_parquet.ts';
+import type { SchemaField } from '../../destinations/lake/schema.ts';
+import type { TableFiles } from '../../model/destination/table_files.ts';
+import { readNamed } from './read_table.ts';
+
+/** Rows cannot be written again; the message is a sentence. */
+export class UnfitFilesError extends Error {
+  override readonly name = 'UnfitFilesError';
+}
+
+/**
+ * Files as they are read: by the ids of the fields, because columns may have had other names, or by
+ * their names in a format that has no ids.
+ */
+export async function* inputsOf(
+  files: Pick<TableFiles, 'read'>,
+  fields: SchemaField[],
+  sources: readonly { path: string }[],
+  by_name = false,
+): AsyncGenerator<ParquetInput> {
+  for (const { path } of sources) {
+    const bytes = await readNamed(files, path);
+    const names = (by_name ? ownNames : namesById)(path, elementsIn(bytes), fields);
+    yield { bytes: Readable.from([bytes]), names };
+  }
+}
+
+type Element = ReturnType<typeof parquetMetadata>['schema'][number];
+
+function elementsIn(bytes: Buffer): Element[] {
+  const tail = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
+  return parquetMetadata(tail as ArrayBuffer).schema.slice(1);
+}
+
+/** The names of the fields in a file; null for one that it lacks. */
+function namesById(path: string, elements: Element[], fields: SchemaField[]): (string | null)[] {
+  const by_id = new Map<number, string>();
+  for (const { name, field_id, num_children } of elements) {
+    if (field_id === undefined || num_children !== undefined)
+      throw new UnfitFilesError(`The file ${path} has columns without ids, or nested ones.`);
+    by_id.set(field_id, name);
+  }
+  return fields.map(({ id }) => by_id.get(id) ?? null);
+}
+
+/** The fields that a file has under their own names. Nanoseconds in 96 bits would be cut. */
+function ownNames(path: string, elements: Element[], fields: SchemaField[]): (string | null)[] {
+  if (elements.some(({ type, num_children }) => type === 'INT96' || num_children !== undefined))
+    throw new UnfitFilesError(`The file ${path} has nested columns, or instants of 96 bits.`);
+  const own = new Set(elements.map(({ name }) => name));
+  return fields.map(({ name }) => (own.has(name) ? name : null));
+}
