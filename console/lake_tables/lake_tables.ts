@@ -51,7 +51,7 @@ const change_names: Record<string, string> = {
   orphans_removed: 'Orphans removed',
 };
 
-/** What a round of maintenance changed, in words; what it did not change is left out. */
+/** Names the changes of a round of maintenance; a kind without any is left out. */
 export function changesOf(changes: Record<string, number>): [string, string][] {
   return Object.entries(change_names).flatMap(([key, name]): [string, string][] => {
     const count = changes[key] ?? 0;

@@ -13,7 +13,15 @@ const page = fileURLToPath(new URL('../../docs/tools.md', import.meta.url));
 const trials = await openToolTrials();
 // One stays loaded, so that the process does.
 await trials.load('slack');
+/** Tools with clients of their own, and what `npm run tool_peers` sends to by them. */
+const peers: Record<string, string> = {
+  'aws-kinesis': 'Kinesis and STS of moto',
+  kafka: 'Apache Kafka 4.1.0',
+  s3: 'S3 and STS of moto',
+  sftp: "OpenSSH's server 9.2",
+};
 const rows: string[] = [];
+const reasons = new Set<string>();
 let faults = 0;
 let [sent, all] = [0, 0];
 
@@ -25,19 +33,41 @@ for (const { directory, name } of listTools()) {
     mappings += 1;
     const { outcome, requests } = await trials.send(tool, description, mapping);
     if (outcome.kind === 'sent' && requests.length > 0) delivered += 1;
-    else console.log(`${directory} ${mapping.partnerAction}: ${JSON.stringify(outcome)}`);
+    else {
+      console.log(`${directory} ${mapping.partnerAction}: ${JSON.stringify(outcome)}`);
+      const reason = 'reason' in outcome ? outcome.reason : `The tool says: ${outcome.kind}.`;
+      if (!Object.hasOwn(peers, directory))
+        reasons.add(`| ${cell(name)} | \`${mapping.partnerAction}\` | ${cell(reason)} |`);
+    }
   }
   await tool.close();
   [sent, all] = [sent + delivered, all + mappings];
   if (delivered === 0) faults += 1;
   const actions = Object.keys(description.actions).length;
-  rows.push(`| ${name.replaceAll('|', '\\|')} | ${actions} | ${delivered} of ${mappings} |`);
+  const peer = peers[directory];
+  const reached = peer === undefined ? `${delivered} of ${mappings}` : 'see the last column';
+  rows.push(`| ${cell(name)} | ${actions} | ${reached} | ${peer ?? 'a receiver of ours'} |`);
 }
 await trials.close();
 console.log(`${rows.length} tools, ${sent} of ${all} mappings delivered, ${faults} tools none.`);
 if (process.argv.includes('--write')) {
   const [prose = ''] = readFileSync(page, 'utf8').split(`\n${heading}\n`);
   const sum = `${sent} of ${all} mappings of ${rows.length - faults} tools reached the receiver.`;
-  const head = `| Tool | Actions | Mappings that reached the receiver |\n| --- | --- | --- |`;
-  writeFileSync(page, `${prose}\n${heading}\n\n${sum}\n\n${head}\n${rows.join('\n')}\n`);
+  const head =
+    '| Tool | Actions | Mappings that reached the receiver | Verified against |\n' +
+    '| --- | --- | --- | --- |';
+  const missing =
+    '## Mappings that did not reach the receiver\n\n' +
+    'The event of this test lacks what they want, or they want a real answer first.\n\n' +
+    `| Tool | Action | Reason |\n| --- | --- | --- |\n${[...reasons].join('\n')}`;
+  writeFileSync(
+    page,
+    `${prose}\n${heading}\n\n${sum}\n\n${head}\n${rows.join('\n')}\n\n${missing}\n`,
+  );
+}
+
+/** The text in a cell of the table. */
+function cell(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|').replaceAll('<', '&lt;');
+  return line.length > 140 ? `${line.slice(0, 140)} ...` : line;
 }

@@ -52,6 +52,8 @@ const variables: Record<string, string[]> = {
 };
 /** Destinations that only their makers can sign in to. */
 const secret = ['apolloio', 'braze-cohorts'];
+/** Destinations whose events only their makers' own systems take further: they ask nobody. */
+const handing = ['segment', 'segment-profiles'];
 
 /** The text of all files of a destination. */
 function codeOf(directory: string): string {
@@ -85,6 +87,7 @@ function reasonOf(
   const usesOauth = authentication?.scheme.startsWith('oauth') === true;
   const isKnown = findVendor(directory) !== undefined;
   if (internal.test(directory)) return 'is for its makers alone';
+  if (handing.includes(directory)) return "sends nothing outside of its makers' systems";
   if (secret.includes(directory)) return 'needs a secret of its makers';
   const isAudience =
     audienceConfig !== undefined ||

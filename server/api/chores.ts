@@ -14,8 +14,7 @@ import { sweepRefusedEvents } from '../engine/ingest/warnings/refused_event_stor
 import { sweepWarnings } from '../engine/ingest/warnings/store.ts';
 import { sweepNotices } from '../engine/notices/sweep.ts';
 import { retainRows } from '../engine/privacy/retention/look.ts';
-import { maintainTables } from '../engine/exports/lake_maintenance/work.ts';
-import { maintainDeltaTables } from '../engine/exports/lake_maintenance/delta/delta_work.ts';
+import { maintainLake } from '../engine/exports/lake_maintenance/delta/delta_work.ts';
 import { notePlannerLag } from '../engine/exports/runs/plan_due_exports.ts';
 import { sweepDeleted, sweepHistory } from '../engine/exports/runs/sweep_history.ts';
 import { sweepVerifications } from '../engine/exports/verification/sweep.ts';
@@ -89,14 +88,9 @@ export function choresOf(deps: Deps): Chore[] {
       work: (signal) => deps.outbox.sendDue(signal),
     },
     {
-      name: 'maintenance of Iceberg tables',
+      name: 'maintenance of Iceberg and Delta tables',
       interval_ms: 10_000,
-      work: (signal) => maintainTables(deps.engine, signal),
-    },
-    {
-      name: 'maintenance of Delta tables',
-      interval_ms: 10_000,
-      work: (signal) => maintainDeltaTables(deps.engine, signal),
+      work: (signal) => maintainLake(deps.engine, signal),
     },
     ...catalogueOf(deps),
     ...downloadsOf(deps),

@@ -20,18 +20,20 @@ function runIn(folder: string, code: string) {
 const imported = `import { newScratchFolder, removeDeadFolders } from
   ${JSON.stringify(join(import.meta.dirname, 'scratch_folders.ts'))};`;
 
-test('the folder of a killed process is removed at the next start, that of a living one stays', async () => {
+test('the folder of a killed process goes at the next start, that of a living one stays', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'));
   try {
     const killed = runIn(
       folder,
-      `${imported} console.log(await newScratchFolder('merge')); process.kill(process.pid, 'SIGKILL');`,
+      `${imported} console.log(await newScratchFolder('merge'));
+        process.kill(process.pid, 'SIGKILL');`,
     );
     const left = (await killed.said).trim();
     assert.ok(existsSync(left), left);
     const living = runIn(
       folder,
-      `${imported} console.log(await newScratchFolder('merge')); setInterval(() => {}, 1000);`,
+      `${imported} console.log(await newScratchFolder('merge'));
+        setInterval(() => {}, 1000);`,
     );
     const [first] = await once(living.child.stdout, 'data');
     const kept = String(first).trim();

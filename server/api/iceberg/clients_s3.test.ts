@@ -107,8 +107,8 @@ test(
 );
 
 test(
-  'PyIceberg, DuckDB and Spark use keys of a token service that end within an hour',
-  { skip: no_moto || without('pyiceberg', 'duckdb_extensions') || withoutSpark(...java) },
+  'PyIceberg and Spark use keys of a token service that end within an hour',
+  { skip: no_moto || without('pyiceberg') || withoutSpark(...java) },
   async () => {
     const role = { aws_role_arn: moto.role_arn, endpoint_url: moto.endpoint };
     const own = { aws_access_key_id: moto.access_key, aws_secret_access_key: moto.secret_key };

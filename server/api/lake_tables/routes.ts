@@ -78,8 +78,8 @@ function maintainRoute(app: FastifyInstance, { db }: Deps): void {
         summary: 'Maintain a table now',
         description:
           'The next round begins within a minute. It merges small files at once and removes what ' +
-          'nothing names; `maintenance.finished_at` tells when it has ended. 409 for a table that ' +
-          'Sluice does not maintain.',
+          'nothing names; `maintenance.finished_at` tells when it has ended. 409 for a table ' +
+          'that Sluice does not maintain.',
         response: { 202: LakeTableDetails },
       },
     },
@@ -90,8 +90,8 @@ function maintainRoute(app: FastifyInstance, { db }: Deps): void {
         throw conflict(
           table.batch_export_id === null
             ? 'No export writes this table, so Sluice does not maintain it.'
-            : 'The maintenance of this table is off: it has `sluice.maintenance` = `false`, or ' +
-                'another format version than 2.',
+            : 'The maintenance of this table is off: it has `sluice.maintenance` = `false` ' +
+                'or another format version than 2.',
         );
       await maintainNow(db, id);
       return reply.code(202).send(await tableOf(db, request));

@@ -55,7 +55,7 @@ export function findLakeTable(
   return db.row<LakeTable>(sql`SELECT ${columns} ${from(team_id)} AND t.id = ${id}::uuid`);
 }
 
-/** The maintenance of a table that an export writes, as stored; `is_on` is said by its properties. */
+/** The maintenance of a table that an export writes; `is_on` is said by its properties. */
 export function findMaintenance(
   db: Queryable,
   table_id: string,

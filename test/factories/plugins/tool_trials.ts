@@ -67,22 +67,29 @@ export async function openToolTrials(): Promise<ToolTrials> {
     send: async (tool, { slug = '', settings, actions }, mapping) => {
       requests = [];
       const fields = actions[mapping.partnerAction]!.fields;
-      const payload = {
-        event: eventFor(mapping.subscribe),
-        settings: Object.fromEntries(
-          Object.entries(settings).map(([key, field]) => [key, valueFor(slug, key, field)]),
-        ),
-        mapping: { ...mapping, mapping: filled(slug, fields, mapping.mapping) },
-      };
-      const outcome = await (tool.call('send', payload, signal()) as Promise<ToolOutcome>).catch(
-        (error: Error): ToolOutcome => ({
-          kind: 'refused',
-          status: null,
-          reason: error.message,
-          retry_after: null,
-        }),
+      const settled = Object.entries(settings).map(
+        ([key, field]) => [key, valueFor(slug, key, field)] as const,
       );
-      return { outcome, requests };
+      let values = filled(slug, fields, mapping.mapping);
+      for (let round = 0; ; round += 1) {
+        requests = [];
+        const payload = {
+          event: eventFor(mapping.subscribe),
+          settings: { ...Object.fromEntries(settled), oauth },
+          mapping: { ...mapping, mapping: values },
+        };
+        const outcome = await (tool.call('send', payload, signal()) as Promise<ToolOutcome>).catch(
+          (error: Error): ToolOutcome => ({
+            kind: 'refused',
+            status: null,
+            reason: error.message,
+            retry_after: null,
+          }),
+        );
+        const more = 'reason' in outcome ? asked(slug, fields, outcome.reason) : {};
+        if (Object.keys(more).length === 0 || round === rounds_max) return { outcome, requests };
+        values = { ...values, ...more };
+      }
     },
     close: () => sandbox.close(),
   };
@@ -175,13 +182,44 @@ function eventFor(subscribe: string): object {
   };
 }
 
-/** The mapping with a value for each required field that has none. */
+/** As a connection would give them. */
+const oauth = { access_token: 'token', refresh_token: 'token', clientId: 'id', clientSecret: 'x' };
+const rounds_max = 5;
+
+/** The fields that a refusal asks for by name, as somebody fills them in who reads it. */
+function asked(
+  slug: string,
+  fields: Record<string, ToolField>,
+  reason: string,
+): ToolMapping['mapping'] {
+  const names = [...reason.matchAll(/value is missing the required field '([^']+)'/g)];
+  return Object.fromEntries(
+    names.flatMap(([, key = '']) =>
+      Object.hasOwn(fields, key) ? [[key, plainFor(slug, key, fields[key]!)] as const] : [],
+    ),
+  );
+}
+
+/** Fields by which a person is known, and where an event has them. */
+const known: Record<string, string> = {
+  user_id: '$.userId',
+  userId: '$.userId',
+  anonymous_id: '$.anonymousId',
+  anonymousId: '$.anonymousId',
+  email: '$.context.traits.email',
+};
+
+/** The mapping with a value for each required field that has none, and with the person. */
 function filled(slug: string, fields: Record<string, ToolField>, mapping: ToolMapping['mapping']) {
   const missing = Object.entries(fields).filter(
     ([key, { required }]) => required === true && (mapping[key] ?? null) === null,
   );
+  const persons = Object.entries(known).filter(
+    ([key]) => Object.hasOwn(fields, key) && (mapping[key] ?? null) === null,
+  );
   return {
     ...mapping,
+    ...Object.fromEntries(persons.map(([key, path]) => [key, { '@path': path }])),
     ...Object.fromEntries(missing.map(([key, field]) => [key, valueFor(slug, key, field)])),
   };
 }
@@ -192,6 +230,11 @@ const urls: Record<string, string> = {
   'actions-zapier': 'https://hooks.zapier.com/hooks/catch/1/x',
 };
 
+/** A value for a field whose own default is no value of the event. */
+function plainFor(slug: string, key: string, { default: _standard, ...field }: ToolField): unknown {
+  return valueFor(slug, key, field);
+}
+
 /** A value that fits the field as far as its description says. */
 function valueFor(slug: string, key: string, field: ToolField): unknown {
   const { type, choices = [], default: standard, multiple } = field;
@@ -201,10 +244,20 @@ function valueFor(slug: string, key: string, field: ToolField): unknown {
     if (type === 'boolean') return true;
     if (type === 'number' || type === 'integer') return 1;
     if (type === 'datetime') return new Date().toISOString();
-    if (type === 'object') return { id: 'x' };
+    if (type === 'object') return objectFor(slug, field);
     if (/url|endpoint|uri/i.test(key)) return urls[slug] ?? 'https://receiver.acme.com/in';
     if (/email/i.test(key)) return 'ada@acme.com';
     return /domain|host/i.test(key) ? 'receiver.acme.com' : '12345';
   };
   return standard ?? (multiple === true ? [one()] : one());
+}
+
+/** An object with its parts, as far as the field names them. */
+function objectFor(slug: string, field: ToolField): object {
+  const { properties = {} } = field as { properties?: Record<string, ToolField> };
+  const parts = Object.entries(properties).filter(
+    ([key, { required }]) => required === true || /^(email|external_?id)$/i.test(key),
+  );
+  if (parts.length === 0) return { id: 'x', name: 'Lamp' };
+  return Object.fromEntries(parts.map(([key, part]) => [key, valueFor(slug, key, part)]));
 }

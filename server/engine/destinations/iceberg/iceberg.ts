@@ -46,8 +46,8 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
     where: [...catalog_meaning.where, ...shared.where],
     connection: [...Object.keys(catalog_keys), ...shared.connection],
     only_with: [...catalog_meaning.only_with, ...(shared.only_with ?? [])],
-    // Rows stay in their table: the layout of new files moves none, and the prefix places new tables
-    // alone.
+    // Rows stay in their table: the layout of new files moves none, and the prefix only places new
+    // tables.
     ways: [...catalog_meaning.ways, ...Object.keys(layout_keys), 'prefix'],
     columnFaults: (columns) => nestedFaults(columns, 'An Iceberg table'),
     // The table changes with the end of the run, and whoever looks waits for a change in progress.

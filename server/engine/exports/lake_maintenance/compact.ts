@@ -45,9 +45,9 @@ export async function listLive(
 
 /**
  * Merges small data files into large ones, partition by partition, each group in a commit of its
- * own. Guarantees: the same rows, compared before the commit, in the order of the table, else in that
- * of history; a commit of another writer in between is kept, and one that has replaced a file of the
- * group comes first.
+ * own. Guarantees: the same rows, compared before the commit, in the order of the table, else in
+ * that of history; a commit of another writer in between is kept, and one that has replaced a file
+ * of the group comes first.
  */
 export async function compact(one: MaintainedTable, is_daily: boolean): Promise<Compacted> {
   const done: Compacted = { files: 0, into: 0, bytes: 0, detail: null };

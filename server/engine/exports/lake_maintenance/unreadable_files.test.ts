@@ -38,7 +38,8 @@ async function newSpoiledTable() {
     },
     notices: () =>
       db.rows<{ detail: string; table: string }>(sql`
-        SELECT body::jsonb -> 'data' ->> 'detail' AS detail, body::jsonb -> 'data' ->> 'table' AS "table"
+        SELECT body::jsonb -> 'data' ->> 'detail' AS detail,
+          body::jsonb -> 'data' ->> 'table' AS "table"
         FROM notices WHERE batch_export_id = ${table.export_id} AND event = 'table_unreadable'
         ORDER BY created_at`),
   };

@@ -46,7 +46,7 @@ export type ToolExchange = {
 
 const reason_length_max = 1_000;
 
-const Body = Type.Object({
+const body = Type.Object({
   text: Type.Union([Type.String({ maxLength: 10_000 }), Type.Null()]),
   size_bytes: Type.Integer({ minimum: 0 }),
 });
@@ -54,41 +54,38 @@ const header_fields = Type.Array(
   Type.Object({ name: Type.String({ maxLength: 500 }), value: Type.String({ maxLength: 500 }) }),
   { maxItems: 50 },
 );
-const exchanged = {
-  exchanges: Type.Optional(
-    Type.Array(
-      Type.Object({
-        request: Type.Object({
-          method: Type.String({ maxLength: 20 }),
-          url: Type.String({ maxLength: 2_000 }),
-          header_fields,
-          body: Type.Union([Body, Type.Null()]),
-        }),
-        answer: Type.Union([
-          Type.Object({ status: Type.Integer(), header_fields, body: Body }),
-          Type.Null(),
-        ]),
-        error: Type.Union([Type.String({ maxLength: 2_000 }), Type.Null()]),
+const exchanged = shapeOf(
+  Type.Array(
+    Type.Object({
+      request: Type.Object({
+        method: Type.String({ maxLength: 20 }),
+        url: Type.String({ maxLength: 2_000 }),
+        header_fields,
+        body: Type.Union([body, Type.Null()]),
       }),
-      { maxItems: 4 },
-    ),
+      answer: Type.Union([
+        Type.Object({
+          status: Type.Integer({ minimum: 0, maximum: 999 }),
+          header_fields,
+          body,
+        }),
+        Type.Null(),
+      ]),
+      error: Type.Union([Type.String({ maxLength: 2_000 }), Type.Null()]),
+    }),
+    { maxItems: 4 },
   ),
-  exchanges_at: Type.Optional(Type.Integer({ minimum: 0 })),
-};
+);
 
 const outcome = shapeOf(
   Type.Union([
-    Type.Object({
-      kind: Type.Union([Type.Literal('sent'), Type.Literal('skipped')]),
-      ...exchanged,
-    }),
+    Type.Object({ kind: Type.Union([Type.Literal('sent'), Type.Literal('skipped')]) }),
     Type.Object({
       kind: Type.Union([Type.Literal('refused'), Type.Literal('retry'), Type.Literal('denied')]),
       status: Type.Union([Type.Integer({ minimum: 0, maximum: 999 }), Type.Null()]),
       reason: Type.String(),
       retry_after: Type.Union([Type.String({ maxLength: 200 }), Type.Null()]),
       together: Type.Optional(Type.Integer({ minimum: 1 })),
-      ...exchanged,
     }),
   ]),
 );
@@ -102,7 +99,19 @@ export function readOutcome(said: unknown): ToolOutcome {
       reason: 'The process of the tool said something that is no outcome.',
       retry_after: null,
     };
-  if (!('reason' in said)) return said;
-  const reason = said.reason.slice(0, reason_length_max).toWellFormed();
-  return { ...said, reason: reason.replaceAll('\0', '\uFFFD') };
+  const exchanges = exchangedOf(said);
+  if (!('reason' in said)) return { kind: said.kind, ...exchanges };
+  const { kind, status, retry_after, together } = said;
+  const reason = said.reason.slice(0, reason_length_max).toWellFormed().replaceAll('\0', '\uFFFD');
+  const all = together === undefined ? {} : { together };
+  return { kind, status, reason, retry_after, ...all, ...exchanges };
+}
+
+/** The requests of an outcome, as far as they are what they should be. */
+function exchangedOf(said: object): Exchanged {
+  const { exchanges, exchanges_at } = said as Record<string, unknown>;
+  return {
+    ...(exchanged.is(exchanges) ? { exchanges } : {}),
+    ...(Number.isSafeInteger(exchanges_at) ? { exchanges_at: exchanges_at as number } : {}),
+  };
 }

@@ -39,7 +39,7 @@ export function unwantedReason(mapping: Choice, event: PluginEvent): string | un
 }
 
 /** True if the event, in the form of the tools, says that its person consented to the category. */
-export function hasConsent(event: object, category: string): boolean {
+function hasConsent(event: object, category: string): boolean {
   return valueAt(event, ['context', 'consent', 'categoryPreferences', category]) === true;
 }
 

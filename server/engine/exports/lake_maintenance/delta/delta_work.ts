@@ -5,7 +5,7 @@ import { keepLog } from '../../../destinations/delta/keep_log.ts';
 import type { Engine } from '../../engine.ts';
 import type { MaintenanceResult, Round as LakeRound } from '../maintain.ts';
 import { dropOtherJobs } from '../rewrite_rows.ts';
-import { listJobs } from '../work.ts';
+import { listJobs, maintainTables } from '../work.ts';
 import { compactDelta } from './compact_delta.ts';
 import { openDeltaTable } from './delta_table.ts';
 import type { DeltaTable } from './delta_table.ts';
@@ -21,6 +21,12 @@ const day_seconds = 24 * 3_600;
 /** A round at a table. */
 type Round = Pick<LakeRound, 'result' | 'detail' | 'has_cleaned'>;
 type Claimed = { id: string; claim_id: string; is_daily: boolean };
+
+/** Maintains the tables that are due, of our own catalog and then Delta tables; their number. */
+export async function maintainLake(engine: Engine, signal: AbortSignal): Promise<number> {
+  const done = await maintainTables(engine, signal);
+  return done + (await maintainDeltaTables(engine, signal));
+}
 
 /**
  * Maintains the Delta tables of exports that are due, one after the other, and gives their number.

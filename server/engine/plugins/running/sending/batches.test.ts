@@ -9,6 +9,7 @@ import { openPersons } from './persons.ts';
 
 const seen: Seen = {
   instance: 1,
+  has_asked: true,
   status: 200,
   retry_after: '7',
   text: '',

@@ -34,9 +34,8 @@ async function outcomesOf(
     const given = await call();
     const list: unknown[] = Array.isArray(given) ? given : [];
     const outcomes = Array.from({ length: count }, (_, at) => readOutcome(list[at]));
-    return outcomes.map(({ exchanges_at, ...one }): ToolOutcome => {
-      const { exchanges = one.exchanges } =
-        (exchanges_at === undefined ? undefined : outcomes[exchanges_at]) ?? {};
+    return outcomes.map(({ exchanges_at, ...one }) => {
+      const exchanges = exchanges_at === undefined ? undefined : outcomes[exchanges_at]?.exchanges;
       return exchanges === undefined ? one : { ...one, exchanges };
     });
   } catch (error) {

@@ -4,10 +4,12 @@ import { outcomeOfResults } from './outcome.ts';
 
 const seen = {
   instance: 1,
+  has_asked: true,
   status: undefined,
   retry_after: undefined,
   text: '',
   refusal: undefined,
+  exchanges: [],
 };
 
 const answered = (value: object) => ({ getAllResponses: () => [{ value: () => value }] });
@@ -27,4 +29,10 @@ test('An action that returns a good answer for its one event has sent it', () =>
   assert.deepEqual(outcomeOfResults([{ output: 'Action Executed', data }], seen), {
     kind: 'sent',
   });
+});
+
+test('An action that asks nobody has sent nothing', () => {
+  const results = [{ output: 'Action Executed', data: { batch: [] } }];
+  assert.deepEqual(outcomeOfResults(results, { ...seen, has_asked: false }), { kind: 'skipped' });
+  assert.deepEqual(outcomeOfResults(results, seen), { kind: 'sent' });
 });

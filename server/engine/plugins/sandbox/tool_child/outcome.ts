@@ -15,9 +15,9 @@ export function outcomeOfResults(results: unknown, seen: Seen): ToolOutcome {
   if (last['output'] === 'not subscribed') return { kind: 'skipped' };
   const [member] = (last['multistatus'] ?? membersOf(last['data'])) as Record<string, unknown>[];
   if (member !== undefined) return outcomeOfMember(member, seen);
-  return last['output'] === 'Action Executed'
-    ? { kind: 'sent' }
-    : failed('refused', null, `The destination said: ${String(last['output'])}`, seen);
+  // An action may leave an event out without a word, and then asks nobody.
+  if (last['output'] === 'Action Executed') return { kind: seen.has_asked ? 'sent' : 'skipped' };
+  return failed('refused', null, `The destination said: ${String(last['output'])}`, seen);
 }
 
 /** Of a single event an action may return the answers of a batch of one, failed or not. */

@@ -19,6 +19,8 @@ type Answer = {
 /** The other side, as one call of a tool has seen it. */
 export type Seen = {
   instance: number;
+  /** It has asked somebody for something. */
+  has_asked: boolean;
   /** The last answer. */
   status: number | undefined;
   retry_after: string | undefined;
@@ -65,6 +67,7 @@ export function openWayOut(
   };
   const ask = async (seen: Seen, name: string, parameters: unknown[]): Promise<unknown> => {
     const number = (last += 1);
+    seen.has_asked = true;
     const replied = new Promise<Reply>((resolve) => waiting.set(number, resolve));
     send(seen.instance, number, name, JSON.stringify(parameters));
     const reply = await replied;
@@ -79,13 +82,10 @@ export function openWayOut(
     const seen = seenNow();
     const request = requestOf(sent);
     const noted = noteRequest(seen.exchanges, { ...request, body: sent.body });
-    const answer = await ask(seen, 'fetch', [request]).then(
-      (given) => given as Answer,
-      (error: Error) => {
-        noted.error = error.message.slice(0, text_length_max);
-        throw error;
-      },
-    );
+    const answer = (await ask(seen, 'fetch', [request]).catch((error: Error) => {
+      noted.error = error.message.slice(0, text_length_max);
+      throw error;
+    })) as Answer;
     const body = Buffer.from(answer.body, 'base64');
     const { status, headers } = answer;
     noted.answer = { status, header_fields: headerFieldsOf(headers), body: bodyOf(body) };
@@ -99,6 +99,7 @@ export function openWayOut(
       calls.run(
         {
           instance,
+          has_asked: false,
           status: undefined,
           retry_after: undefined,
           text: '',

@@ -1,7 +1,7 @@
 import type { Filter, FilterCondition, FilterGroup, FilterOperator } from './filter.ts';
 
 /** The kinds of calls that an event can be. */
-export const call_types = ['track', 'identify', 'page', 'screen', 'group', 'alias'];
+const call_types = ['track', 'identify', 'page', 'screen', 'group', 'alias'];
 
 /** The fields of an event that are texts. */
 const text_fields =

@@ -2,7 +2,7 @@ import type { ToolEntry } from '../catalogue.ts';
 import type { ToolDefinition, ToolDescription, ToolMapping } from '../tool.ts';
 
 /** The directory that stands for the tool whose code is ours. */
-export const http_directory = 'sluice-http-request';
+const http_directory = 'sluice-http-request';
 /** The address of the tool in the catalogue; no package is behind it. */
 export const http_url = 'sluice:http-request';
 /** The version of its form: a change of settings or fields raises it. */
