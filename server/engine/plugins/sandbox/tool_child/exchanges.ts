@@ -30,9 +30,10 @@ export function noteRequest(
 
 /** Headers of a request or an answer, cut. */
 export function headerFieldsOf(headers: [string, string][]): HeaderField[] {
-  return headers
-    .slice(0, headers_max)
-    .map(([name, value]) => ({ name, value: value.slice(0, header_length_max) }));
+  return headers.slice(0, headers_max).map(([name, value]) => ({
+    name: name.slice(0, header_length_max),
+    value: value.slice(0, header_length_max),
+  }));
 }
 
 /** A body as it is kept: its first 10,000 characters. */
