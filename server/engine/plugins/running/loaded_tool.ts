@@ -57,7 +57,7 @@ export type ToolMetric = 'delivered' | 'retried' | 'set_aside' | 'sent_again';
 export function openLoadedTool(
   definition: ToolDefinition,
   config: Record<string, unknown>,
-  memory: ToolMemory & { now(): number },
+  memory: ToolMemory & { now: () => number },
   call: ToolCall,
   count: LoadedTool['count'],
 ): LoadedTool {

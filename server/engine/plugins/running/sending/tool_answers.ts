@@ -12,7 +12,7 @@ const unsent = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ER
 /** The answers of one request for so many events; the pace learns from them. */
 export async function answersOf(
   count: number,
-  { pace, now }: { pace: Pace; now(): number },
+  { pace, now }: { pace: Pace; now: () => number },
   signal: AbortSignal,
   call: () => Promise<unknown>,
 ): Promise<ToolOutcome[]> {
