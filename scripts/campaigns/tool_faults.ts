@@ -33,6 +33,8 @@ const options = readOptions({
 });
 const victims = ['worker 1', 'worker 2', 'tool', 'api', 'PostgreSQL', 'ClickHouse'] as const;
 const persons = 40;
+/** A killed process may be away for so long. */
+const restart_ms = 15_000;
 const folder = mkdtempSync(join(tmpdir(), 'sluice-tool-faults-'));
 const random = openRandom(options.seed, 0);
 const receiver = await openReceiver(openRandom(options.seed, 1), '0');
@@ -179,7 +181,9 @@ async function compare(tools: Tool[]): Promise<void> {
   const stored = await until('the store', 120_000, 500, () =>
     deployment.clickhouse
       .rows<Stored>({
-        query: `SELECT uuid, distinct_id FROM events WHERE event = 'sent' ORDER BY inserted_at, uuid`,
+        query:
+          `SELECT uuid, distinct_id FROM events WHERE event = 'sent' ` +
+          'ORDER BY inserted_at, uuid',
       })
       .catch(() => undefined),
   );
@@ -207,11 +211,13 @@ async function compare(tools: Tool[]): Promise<void> {
       .catch(() => undefined),
   );
   const by = Object.groupBy(kills, ({ victim }) => victim);
+  const counts = Object.fromEntries(Object.entries(by).map(([name, all]) => [name, all!.length]));
+  const caught_up_seconds = Math.round((Date.now() - began) / 1_000);
   console.log(
     `${stored.length} events at ${paths.length} mappings of ${tools.length} tools; kills ` +
-      `${JSON.stringify(Object.fromEntries(Object.entries(by).map(([name, all]) => [name, all!.length])))}; ` +
+      `${JSON.stringify(counts)}; ` +
       `receiver ${JSON.stringify(receiver.counts)}; ${doubled} came again, ${told} lines say so; ` +
-      `${missing()} missing; caught up ${Math.round((Date.now() - began) / 1_000)} s after the last ` +
+      `${missing()} missing; caught up ${caught_up_seconds} s after the last ` +
       `kill; largest process of tools ${Math.round(largest_bytes / 1_048_576)} MB`,
   );
 }
@@ -230,7 +236,7 @@ function checkDoubles(path: string, arrivals: Arrival[]): number {
     if (earlier === undefined) continue;
     doubled += 1;
     const isExplained =
-      earlier.is_lost || kills.some(({ at }) => at >= earlier.at - 1_000 && at <= arrival.at);
+      earlier.is_lost || kills.some(({ at }) => at >= earlier.at - restart_ms && at <= arrival.at);
     if (!isExplained) faults.push(`${path}: ${arrival.uuid} came again, and no answer was lost`);
   }
   return doubled;

@@ -30,7 +30,7 @@ const { manifest } = require(tool_package) as { manifest: Manifest };
 /** Clients that speak over sockets: the server connects for them. */
 const other_clients = /require\("(?:kafkajs|ssh2-sftp-client|@aws-sdk\/[^"]+)"\)/;
 
-/** What the clients of AWS read, for the account with which the server's operator begins. */
+/** Variables that the clients of AWS read: the account of the server's operator. */
 const aws = [
   'AWS_ACCESS_KEY_ID',
   'AWS_SECRET_ACCESS_KEY',

@@ -20,7 +20,7 @@ function runIn(folder: string, code: string) {
 const imported = `import { newScratchFolder, removeDeadFolders } from
   ${JSON.stringify(join(import.meta.dirname, 'scratch_folders.ts'))};`;
 
-test('the folder of a killed process goes at the next start, that of a living one stays', async () => {
+test('the folder of a killed process goes at the next start, and others stay', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'));
   try {
     const killed = runIn(

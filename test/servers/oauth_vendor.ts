@@ -79,10 +79,14 @@ export async function openOauthVendor(): Promise<OauthVendorServer> {
       code.challenge === createHash('sha256').update(verifier).digest('base64url');
     return isRight ? [200, issue(code.scope)] : [400, { error: 'invalid_grant' }];
   };
-  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<unknown> => {
     const body = await text(request);
     const json = (status: number, sent: object) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(sent));
+    if (request.url?.startsWith('/authorize?') === true) {
+      const location = vendor.authorize(new URL(request.url, vendor.url).href);
+      return void response.writeHead(302, { location }).end();
+    }
     if (request.url === '/token') {
       const [status, sent] = grantTokens(new URLSearchParams(body));
       await vendor.beforeAnswer?.();

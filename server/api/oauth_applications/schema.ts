@@ -40,6 +40,8 @@ export const OauthApplication = Type.Object(
       description: 'The redirect address that the vendor has to know, character by character.',
     }),
     ...fields,
+    client_id: Type.String({ description: 'The id that the vendor gave the application.' }),
+    scopes: Type.String({ description: 'The scopes that are asked for.' }),
     connections: Type.Integer({ description: 'Number of configs that are connected by it.' }),
     created_at: instant(),
     updated_at: instant(),
@@ -72,6 +74,13 @@ export const OauthApplicationCreate = Type.Object({
   }),
   client_id: fields.client_id,
   client_secret,
+  ...changeable,
+});
+
+/** Body of PUT: the id must be there; the tool stays, as does what is absent. */
+export const OauthApplicationReplacement = Type.Object({
+  client_id: fields.client_id,
+  client_secret: Type.Optional(client_secret),
   ...changeable,
 });
 

@@ -82,7 +82,7 @@ export async function updateApplication(
     version = version + ${is_other ? 1 : 0}, updated_at = now() WHERE id = ${id}::uuid`);
   await tx.run(sql`UPDATE plugin_oauth_connections SET refused_reason = NULL, refused_at = NULL,
     updated_at = now() WHERE application_id = ${id}::uuid AND refused_reason IS NOT NULL`);
-  // What waits for the application looks at it again.
+  // Configs that wait for the application look at it again.
   await tx.run(sql`UPDATE plugin_configs c SET updated_at = now()
     FROM plugin_oauth_connections n
     WHERE n.application_id = ${id}::uuid AND c.id = n.plugin_config_id`);

@@ -31,10 +31,12 @@ const destination = `
     actions: { run: { fields: {}, perform: async (code, settings) => {
       let words;
       try {
-        const given = await new Work('require', 'module', 'settings', code)(require, module, settings);
+        const work = new Work('require', 'module', 'settings', code);
+        const given = await work(require, module, settings);
         words = 'gave ' + (typeof given === 'string' ? given : JSON.stringify(given));
       } catch (error) {
-        words = 'failed: ' + (error && (error.code || error.cause && error.cause.code) || '') + ' ' +
+        words = 'failed: ' +
+          (error && (error.code || error.cause && error.cause.code) || '') + ' ' +
           (error && error.message) + ' ' + (error && error.cause && error.cause.message || '');
       }
       throw Object.assign(new Error(words), { name: 'Words' });

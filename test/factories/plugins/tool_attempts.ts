@@ -7,10 +7,13 @@ export type AttemptTargets = {
   port: number;
   udp_port: number;
   path: string;
-  /** Of a server that may be reached, by the name good.example. */
+  /** The port of a server that may be reached, by the name good.example. */
   outside_port: number;
 };
 
+// Refused by Node, or gone from the process.
+const refused =
+  /^failed: (ERR_|MODULE_NOT_FOUND| process\.\S+ is not a func| Cannot read properties of undef)/;
 const denied = /^failed: (ERR_ACCESS_DENIED|ERR_DLOPEN_DISABLED) /;
 const guarded = /not globally reachable/;
 
@@ -40,14 +43,16 @@ const machine: [string, string][] = [
   ['a program', `require('child_process').execSync('id').toString()`],
   [
     'a program by a process',
-    `require('child_process').spawnSync('id').error.code.repeat(0) || (() => { throw require('child_process').spawnSync('id').error })()`,
+    `require('child_process').spawnSync('id').error.code.repeat(0) || (() => {
+        throw require('child_process').spawnSync('id').error })()`,
   ],
   ['a program in its place', `process.execve('/bin/true', ['true'], {})`],
   ['a thread', `new (require('worker_threads').Worker)('1', { eval: true })`],
   ['a copy of itself', `require('cluster').fork()`],
   [
     'a preloaded module',
-    `process.env.NODE_OPTIONS = '--require ' + $FILE; require('child_process').fork(module.filename)`,
+    `process.env.NODE_OPTIONS = '--require ' + $FILE;
+        require('child_process').fork(module.filename)`,
   ],
   ['code of the machine', `process.dlopen({ exports: {} }, '/lib/x86_64-linux-gnu/libc.so.6')`],
   ['an inner binding', `process.binding('fs').internalModuleReadJSON($FILE)`],
@@ -79,7 +84,7 @@ export const machine_attempts: ToolAttempt[] = [
   ...machine.map(([name, code]): ToolAttempt => [
     name,
     `const given = ${code}; return 'reached ' + String(given);`,
-    /^failed: (ERR_|MODULE_NOT_FOUND| process\.\S+ is not a function| Cannot read properties of undefined)/,
+    refused,
   ]),
 ];
 
@@ -98,7 +103,8 @@ const clients: [string, string][] = [
   [
     'a socket with its own names',
     until(
-      `require('net').connect({ port: $PORT, host: 'inside.example', lookup: (h, o, done) => done(null, '127.0.0.1', 4) })`,
+      `require('net').connect({ port: $PORT, host: 'inside.example', lookup: (h, o, done) =>
+        done(null, '127.0.0.1', 4) })`,
       'connect',
     ),
   ],
@@ -140,7 +146,9 @@ const clients: [string, string][] = [
 const handles: ToolAttempt[] = [
   [
     'a web socket',
-    `const socket = new WebSocket('ws://127.0.0.1:$PORT'); return await new Promise((resolve, reject) => { socket.onopen = () => resolve('reached'); socket.onerror = () => reject(new Error('closed')); });`,
+    `const socket = new WebSocket('ws://127.0.0.1:$PORT'); return await new Promise((resolve,
+        reject) => { socket.onopen = () => resolve('reached'); socket.onerror = () =>
+        reject(new Error('closed')); });`,
     /^failed|not globally reachable/,
   ],
   [
@@ -156,47 +164,69 @@ const handles: ToolAttempt[] = [
   ['a server of its own', until(`require('net').createServer().listen(0)`, 'listening'), /^failed/],
   [
     'datagrams',
-    `const socket = require('dgram').createSocket('udp4'); return await new Promise((resolve, reject) => { socket.on('error', reject); socket.send('x', $UDP_PORT, '127.0.0.1', (error) => error ? reject(error) : resolve('reached')); });`,
+    `const socket = require('dgram').createSocket('udp4'); return await new Promise((resolve,
+        reject) => { socket.on('error', reject); socket.send('x', $UDP_PORT, '127.0.0.1',
+        (error) => error ? reject(error) : resolve('reached')); });`,
     /^failed/,
   ],
   [
     'a name server',
-    `const resolver = new (require('dns').Resolver)(); resolver.setServers(['127.0.0.1:$UDP_PORT']); return await new Promise((resolve, reject) => resolver.resolve4('secret.example', (error) => resolve('reached')));`,
+    `const resolver = new (require('dns').Resolver)();
+        resolver.setServers(['127.0.0.1:$UDP_PORT']); return await new Promise((resolve,
+        reject) => resolver.resolve4('secret.example', (error) => resolve('reached')));`,
     /^failed/,
   ],
   [
     'names',
-    `return await new Promise((resolve, reject) => require('dns').lookup('localhost', (error, address) => error ? reject(error) : resolve('reached ' + address)));`,
+    `return await new Promise((resolve, reject) => require('dns').lookup('localhost', (error,
+        address) => error ? reject(error) : resolve('reached ' + address)));`,
     denied,
   ],
   [
     'names by promises',
-    `return 'reached ' + JSON.stringify(await (await import('node:dns/promises')).lookup('localhost'));`,
+    `const names = await import('node:dns/promises');
+        return 'reached ' + JSON.stringify(await names.lookup('localhost'));`,
     denied,
   ],
   [
     'a handle of TCP',
-    `const handle = new (require('tls').TLSSocket)()._handle._parent; const { TCP } = { TCP: handle.constructor }; const fresh = new TCP(0); const req = {}; return 'reached ' + fresh.connect(req, '127.0.0.1', $PORT);`,
+    `const handle = new (require('tls').TLSSocket)()._handle._parent; const { TCP } = {
+        TCP: handle.constructor }; const fresh = new TCP(0); const req = {};
+        return 'reached ' + fresh.connect(req, '127.0.0.1', $PORT);`,
     /^failed: {2}fresh\.connect is not a function/,
   ],
   [
     'a handle that listens',
-    `const handle = new (require('tls').TLSSocket)()._handle._parent; return 'reached ' + handle.bind('0.0.0.0', 0);`,
+    `const handle = new (require('tls').TLSSocket)()._handle._parent;
+        return 'reached ' + handle.bind('0.0.0.0', 0);`,
     /^failed: {2}handle\.bind is not a function/,
   ],
   [
     'the handle of the pipe',
-    `const hooks = require('async_hooks'); const found = []; hooks.createHook({ init(id, type, trigger, resource) { found.push(resource); } }).enable(); await fetch('http://good.example:$OUTSIDE_PORT/'); const pipe = [hooks.executionAsyncResource(), ...found].find((one) => typeof (one.constructor && one.constructor.prototype.connect) === 'function'); return String(pipe && pipe.constructor.name);`,
+    `const hooks = require('async_hooks'); const found = []; hooks.createHook({ init(id, type,
+        trigger, resource) { found.push(resource); } }).enable();
+        await fetch('http://good.example:$OUTSIDE_PORT/');
+        const pipe = [hooks.executionAsyncResource(), ...found].find((one) =>
+        typeof (one.constructor && one.constructor.prototype.connect) === 'function');
+        return String(pipe && pipe.constructor.name);`,
     /^gave undefined$/,
   ],
   [
     'the original methods',
-    `const { Socket } = require('net'); return await new Promise((resolve, reject) => { const inner = new (Object.getPrototypeOf(process.stdout).constructor)(); inner.on('error', reject); inner.on('connect', () => resolve('reached')); Object.getPrototypeOf(Object.getPrototypeOf(process.stdout)).connect.call(inner, $PORT, '127.0.0.1'); });`,
+    `const { Socket } = require('net'); return await new Promise((resolve, reject) => {
+        const inner = new (Object.getPrototypeOf(process.stdout).constructor)();
+        inner.on('error', reject); inner.on('connect', () => resolve('reached'));
+        Object.getPrototypeOf(Object.getPrototypeOf(process.stdout)).connect.call(inner, $PORT,
+        '127.0.0.1'); });`,
     /^failed/,
   ],
   [
     'the way out, called by the cache',
-    `for (const name of Object.keys(require.cache)) if (/cross-fetch/.test(name)) require.cache[name].exports = require('http'); globalThis.fetch = undefined; return await new Promise((resolve, reject) => require('http').get('http://127.0.0.1:$PORT/', resolve).on('error', reject));`,
+    `for (const name of Object.keys(require.cache)) 
+        if (/cross-fetch/.test(name)) require.cache[name].exports = require('http');
+        globalThis.fetch = undefined;
+        return await new Promise((resolve, reject) =>
+          require('http').get('http://127.0.0.1:$PORT/', resolve).on('error', reject));`,
     guarded,
   ],
 ];

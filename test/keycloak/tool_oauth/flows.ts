@@ -37,7 +37,7 @@ function startRefresh({ database_url, secret_key, config_id }: ToolWorld, genera
   return { lines, ended: once(child, 'exit') };
 }
 
-/** What is walked, in this order. */
+/** The flows, in their order. */
 export const tool_flows: ToolFlow[] = [
   {
     name: 'a person connects the tool at Keycloak, and the events that waited arrive',

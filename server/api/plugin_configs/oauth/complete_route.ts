@@ -78,8 +78,8 @@ export function completeRoute(app: FastifyInstance, deps: Deps): void {
 }
 
 const unknown_request =
-  'This browser did not begin to connect the tool, or that was used, has expired, or is no longer ' +
-  'allowed. Open the page of the tool and connect it there.';
+  'This browser did not begin to connect the tool, or that was used, has expired, or is no ' +
+  'longer allowed. Open the page of the tool and connect it there.';
 
 /** Made of the state, so that nothing has to be kept; without the server's key nobody can. */
 export function secretsOf({ secrets }: Pick<Deps, 'secrets'>, state: string): OauthSecrets {

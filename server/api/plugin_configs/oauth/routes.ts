@@ -121,9 +121,9 @@ function disconnectRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Disconnect a tool, and revoke its tokens at the vendor',
         description:
-          'The tokens are deleted here also if the vendor does not revoke them; `detail` says why ' +
-          'it did not. Events wait until the tool is connected again. 409 if it is not connected. ' +
-          'Needs the plugins access level 3.',
+          'The tokens are deleted here also if the vendor does not revoke them; `detail` says ' +
+          'why it did not. Events wait until the tool is connected again. 409 if it is not ' +
+          'connected. Needs the plugins access level 3.',
         response: { 200: OauthDisconnect },
       },
     },

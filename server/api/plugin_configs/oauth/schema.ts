@@ -30,8 +30,8 @@ export const PluginOauth = Type.Object(
     tool: Type.String({ description: 'The tool: its folder in the package of tools.' }),
     way: Type.Enum(['people', 'settings'], {
       description:
-        '`people`: somebody connects the tool at the vendor. `settings`: the tool gets its tokens ' +
-        'with credentials among its settings, and nothing is to be connected.',
+        '`people`: somebody connects the tool at the vendor. `settings`: the tool gets its ' +
+        'tokens with credentials among its settings, and nothing is to be connected.',
     }),
     redirect_uri: Type.String({ description: 'The redirect address for the application.' }),
     register_at: nullable(

@@ -52,7 +52,7 @@ const tools = async (id: string) => (await ask(home, 'GET', `erasures/${id}/tool
 const statesOf = (found: { name: string; state: string }[]) =>
   Object.fromEntries(found.map(({ name, state }) => [name, state]));
 
-test('an erasure tells each tool that can delete, and says of the others that they cannot', async () => {
+test('an erasure tells each tool that can delete, and says which cannot', async () => {
   const { url } = await xtremepush();
   await tool('Webhook', {});
   const off = await tool('Accoil Analytics', { api_key: 'x' });
@@ -116,7 +116,7 @@ test('a tool that does not answer is told later, and a refusal says why', async 
   assert.match(detail, /422|characters/);
 });
 
-test('what was told and not noted before a kill is told again, and nothing is left out', async () => {
+test('a kill repeats what was not noted, and leaves nothing out', async () => {
   const { id: config_id } = await xtremepush();
   const ids = Array.from({ length: 6 }, (_, at) => `person-${at}`);
   await send(

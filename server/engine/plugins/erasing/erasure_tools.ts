@@ -4,7 +4,7 @@ import type { Database } from '../../../platform/postgres/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { findTool } from '../tools/catalogue.ts';
 
-/** What a tool is to be told for an erasure. */
+/** The ids that a tool is to be told for an erasure. */
 export type ErasureTool = {
   id: string;
   ids: string[];

@@ -3,7 +3,7 @@ import { isPlainAddress } from '../../../platform/outbound/plain_address.ts';
 /** The path to which the vendor of a tool sends browsers back. */
 export const complete_path = '/complete/tool/';
 
-/** The redirect address of a tool. Each has its own, so no vendor's answer is taken for another's. */
+/** The redirect address of a tool: its own, so no vendor's answer is taken for another's. */
 export function redirectAddress(public_url: string, tool: string): string {
   return `${public_url}${complete_path}${tool}/`;
 }

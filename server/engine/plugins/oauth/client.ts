@@ -131,7 +131,7 @@ function open({ outbound }: Out, application: OauthApplication) {
     auth(client_secret),
   );
   configuration.timeout = time_limit_seconds;
-  // Which addresses may be without TLS is decided where they are stored.
+  // The rule for addresses without TLS holds where they are stored.
   allowInsecureRequests(configuration);
   const fetch = async (url: string, options: object): Promise<Response> => {
     const answer = await outbound.fetch(url, options);

@@ -65,7 +65,7 @@ const placeOf = ({ id }: OauthTool) => ({
 });
 const signal = () => AbortSignal.timeout(60_000);
 
-test('Events wait for an application and a connection, and then arrive with the token', async () => {
+test('Events wait for an application and a connection, and then arrive', async () => {
   const tool = await oauthTool(harness, home, `${vendor.url}/in`);
   await sendEvents(home, 5);
   run();
@@ -117,7 +117,7 @@ test('Of many refreshes at once one is made, and each gets its tokens', async ()
   assert.ok(all.every((one) => one.generation === generation + 1));
 });
 
-test('A refresh token that was refused stops delivery and says so, until it is connected', async () => {
+test('A refused refresh token stops delivery and says so, until it is connected', async () => {
   const tool = await connected();
   let asked = 0;
   vendor.token_answer = (grant) => {
@@ -171,7 +171,8 @@ test('A refresh whose answer was lost is told as that when the old token is refu
   });
   assert.equal((await fetch(`${vendor.url}/token`, { method: 'POST', body })).status, 200);
   await harness.deps.db.run(sql`UPDATE plugin_oauth_connections
-    SET refresh_claim = gen_random_uuid(), refresh_until = now() WHERE plugin_config_id = ${tool.id}`);
+    SET refresh_claim = gen_random_uuid(), refresh_until = now()
+    WHERE plugin_config_id = ${tool.id}`);
   await assert.rejects(
     currentConnection(parts(), placeOf(tool), signal(), generation),
     /connected again.* A refresh before it was interrupted/,

@@ -84,7 +84,8 @@ async function readConnection(
     connection.application_version !== application.version;
   if (isOther)
     throw new HoldError(
-      `The OAuth application is another one since the tool was connected. Connect it again. ${waits}`,
+      'The OAuth application is another one since the tool was connected. Connect it again. ' +
+        waits,
     );
   if (connection.refused_reason !== null) throw new HoldError(connection.refused_reason);
   return { connection, application };
@@ -94,8 +95,8 @@ async function readConnection(
 type Claim = { id: string; was_interrupted: boolean };
 
 /**
- * Claims the refresh of these tokens; undefined: another process is at it, or has done it. Of tokens
- * that the vendor has refused only for their end.
+ * Claims the refresh of these tokens; undefined: another process is at it, or has done it.
+ * Refused tokens are claimed only for their end.
  */
 export async function claimRefresh(
   db: Database,

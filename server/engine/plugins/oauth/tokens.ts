@@ -79,7 +79,8 @@ function ownGrants(call: ToolCall): Granting {
     const outcome = answer as ToolOutcome & { access_token?: string };
     if ('reason' in outcome)
       throw new HoldError(
-        `The tool gives no access token: ${outcome.reason} Until then events wait, and none is lost.`,
+        `The tool gives no access token: ${outcome.reason} Until then events wait, and none is ` +
+          'lost.',
       );
     generation += 1;
     return { generation, access_token: outcome.access_token ?? '', settings: {} };
@@ -87,7 +88,7 @@ function ownGrants(call: ToolCall): Granting {
   return async (payload, signal, refused) => {
     const seen = kept;
     const before = await seen?.catch(() => undefined);
-    // Of several calls that were denied one fetches the next token.
+    // One of several calls that were denied fetches the next token.
     const isOver = before === undefined || before.generation === refused?.generation;
     if (kept === seen && isOver) kept = fetchGrant(payload, signal);
     return kept!;

@@ -14,7 +14,7 @@ export type OauthVendor = {
   register_at?: string;
   authorize_url?: string;
   token_url?: string;
-  /** Of RFC 7009. */
+  /** The address that revokes tokens (RFC 7009). */
   revoke_url?: string;
   scopes?: string;
   /** Settings of the tool that come with the tokens, by the names in the answer. */

@@ -123,7 +123,7 @@ export async function loadConfig(
     openLoadedTool(
       definition,
       config,
-      memory!,
+      { ...memory!, now: () => running.clock.now() },
       withTokens(
         { ...running, hide: log.hide },
         { config_id: lease.config_id, tool: definition.directory },

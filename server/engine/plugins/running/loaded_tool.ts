@@ -57,7 +57,7 @@ export type ToolMetric = 'delivered' | 'retried' | 'set_aside' | 'sent_again';
 export function openLoadedTool(
   definition: ToolDefinition,
   config: Record<string, unknown>,
-  memory: ToolMemory,
+  memory: ToolMemory & { now: () => number },
   call: ToolCall,
   count: LoadedTool['count'],
 ): LoadedTool {
@@ -75,7 +75,7 @@ export function openLoadedTool(
     const batch = batching.get(mappingName(mapping));
     const sendings = events.map((event) => sendingOf(definition, config, event, mapping));
     const [first] = sendings;
-    return answersOf(events.length, pace, signal, async () =>
+    return answersOf(events.length, { pace, now: memory.now }, signal, async () =>
       batch === undefined
         ? [await call('send', first, signal)]
         : call(
@@ -101,7 +101,7 @@ export function openLoadedTool(
       return (await sendAll([event], mapping, signal))[0]!;
     },
     forget: async (distinct_id, signal) => {
-      // Whether the tool got it as the one or as the other: it is nobody else's.
+      // The tool got it as the one or as the other, and it is nobody else's.
       const person = { userId: distinct_id, anonymousId: distinct_id };
       const settings = toolSettings(definition.settings, config);
       return readOutcome(await call('delete', { person, settings }, signal));

@@ -6,7 +6,7 @@ import { openProgress } from './delivery.ts';
 import type { Delivery, DeliveryBatch, DeliveryEnd, DeliveryProgress } from './delivery.ts';
 import { openErasedMeanwhile } from './erased_meanwhile.ts';
 import { HoldError } from './hold.ts';
-import { saveProgress } from './leases.ts';
+import { LeaseLostError, saveProgress } from './leases.ts';
 import type { ConfigState } from './leases.ts';
 import type { LoadedTool } from './loaded_tool.ts';
 import { readEvents, readEventsAt } from './read_events.ts';
@@ -23,6 +23,8 @@ const single_rows_max = 100;
 const batch_rows_max = 1_000;
 const read_bytes_max = 4 * 1024 * 1024;
 const save_ms = 250;
+/** Answers are kept so long over a restart of the control store, so that nothing is sent again. */
+const save_over_ms_max = 30_000;
 /** After so long the settings and the code are looked at again. */
 const turn_ms_max = 5_000;
 /** A longer wait for the pace is none of the turn. */
@@ -103,7 +105,8 @@ async function sendWork(
   if (failure === undefined && turn.works()) progress.failures = 0;
   unmark();
   promoteFirst(tool);
-  await cursor.save('over');
+  await saveOver(delivery, cursor);
+  if (error !== undefined && !(error instanceof HoldError)) throw error;
   if (failure !== undefined) return { kind: 'failed', error: failure, progress };
   if (turn.isFull()) return { kind: 'paced', wait_seconds: delivery.running.retry_seconds };
   if (tool.pace.waitMs() > wait_ms_max)
@@ -138,8 +141,13 @@ async function sendAll(
       const mapping = mappings.get(taken[0]!.mapping)!;
       await turn.take(taken, await tool.sendAll(events, mapping, signal));
     } catch (thrown) {
-      error ??= thrown as Error;
+      stop(thrown);
     }
+  };
+  // The answers of what is in progress are still taken.
+  const stop = (thrown: unknown): true => {
+    error ??= thrown as Error;
+    return true;
   };
   // After a failure one event has to show first that things go on again.
   const width = () => (work.failures > 0 && !turn.works() ? 1 : plugin.calls_max);
@@ -150,7 +158,7 @@ async function sendAll(
       stopping.aborted ||
       performance.now() > until ||
       tool.pace.waitMs() > wait_ms_max ||
-      (await isErased());
+      (await isErased().catch(stop));
     while (!isOver && under_way.size < width() && tool.pace.waitMs() === 0) {
       const taken = lanes.take();
       if (taken === undefined) break;
@@ -163,9 +171,8 @@ async function sendAll(
     const paced = wait_ms > 0 ? [pause(wait_ms, undefined, { ref: false })] : [];
     await Promise.race([...under_way, ...paced]);
     signal.throwIfAborted();
-    await cursor.saveLater();
+    await cursor.saveLater().catch(stop);
   }
-  if (error !== undefined && !(error instanceof HoldError)) throw error;
   return { error, count };
 }
 
@@ -212,6 +219,17 @@ function openCursor(
     },
     isAtEnd: () => passed === events.length,
   };
+}
+
+/** Stores the end of a turn, also if the control store is away for a moment. */
+async function saveOver({ signal }: Delivery, cursor: Cursor): Promise<void> {
+  for (const until = performance.now() + save_over_ms_max; ;)
+    try {
+      return await cursor.save('over');
+    } catch (error) {
+      if (error instanceof LeaseLostError || performance.now() > until) throw error;
+      await pause(save_ms, undefined, { signal });
+    }
 }
 
 /**

@@ -16,8 +16,8 @@ export function encodeFrame(message: unknown, bytes_max: number): Buffer {
 
 /**
  * Takes a pipe's bytes as they come and gives `onMessage` each whole message, in order, as
- * `unknown`; returns their number. Throws, before it has kept the bytes, when a frame announces more
- * than `bytes_max`, and when one is not JSON; after that the pipe has to be closed.
+ * `unknown`; returns their number. Throws, before it has kept the bytes, when a frame announces
+ * more than `bytes_max`, and when one is not JSON; after that the pipe has to be closed.
  */
 export function openFrameReader(
   bytes_max: number,

@@ -204,7 +204,7 @@ test('A tool exhausts neither the server nor the other organizations', async () 
   assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
 });
 
-test('Another organization has a process of its own, without the settings of the first', async () => {
+test('Another organization has a process of its own, without settings of the first', async () => {
   const tool = await world.load('hostile');
   const code = 'return String(globalThis.kept) + Object.keys(require.cache).length;';
   assert.match(await run(tool, code), /^gave undefined/);

@@ -55,6 +55,6 @@ for (const [directory, address] of Object.entries(hosts))
     );
     const { outcome, requests } = await trials.send(tool, description, mapping!);
     await tool.close();
-    assert.deepEqual(outcome, { kind: 'sent' });
+    assert.equal(outcome.kind, 'sent');
     assert.match(requests[0]!.url, address);
   });

@@ -12,14 +12,14 @@ const unsent = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ER
 /** The answers of one request for so many events; the pace learns from them. */
 export async function answersOf(
   count: number,
-  pace: Pace,
+  { pace, now }: { pace: Pace; now: () => number },
   signal: AbortSignal,
   call: () => Promise<unknown>,
 ): Promise<ToolOutcome[]> {
   const began_at = pace.begin();
   const outcomes = await outcomesOf(count, signal, call);
   const limited = outcomes.find((one): one is Failed => 'status' in one && one.status === 429);
-  if (limited !== undefined) pace.limited(began_at, retrySecondsOf(limited, Date.now()));
+  if (limited !== undefined) pace.limited(began_at, retrySecondsOf(limited, now()));
   else if (outcomes.some(isAnswer)) pace.taken(began_at);
   return outcomes;
 }

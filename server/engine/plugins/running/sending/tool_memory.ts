@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import type { Database } from '../../../../platform/postgres/database.ts';
+import type { Database, Queryable } from '../../../../platform/postgres/database.ts';
 import { LeaseLostError, isHeld } from '../leases.ts';
 import type { Lease, Position } from '../leases.ts';
 import { milliseconds, onOurClock, secondsFromNow } from './waiting.ts';
@@ -39,7 +39,8 @@ export async function saveMemory(
   { room, pace, begun, taken_at }: ToolMemory,
   position: Position,
 ): Promise<void> {
-  await db.transaction(async (tx) => {
+  const changes = room.changes();
+  const store = async (tx: Queryable): Promise<void> => {
     const saved = await tx.run(sql`
       UPDATE plugin_cursors SET inserted_at = ${position.inserted_at},
         event_uuid = ${position.event_uuid}, pace = ${pace}::real,
@@ -48,6 +49,12 @@ export async function saveMemory(
         taken_at = now() + make_interval(secs => ${secondsFromNow(taken_at)}::float8)
       WHERE ${isHeld(lease)}`);
     if (saved === 0) throw new LeaseLostError();
-    await room.save(tx, lease);
-  });
+    await changes.save(tx, lease);
+  };
+  try {
+    await db.transaction(store);
+  } catch (error) {
+    changes.undo();
+    throw error;
+  }
 }

@@ -9,7 +9,7 @@ import type { Waiting } from './waiting.ts';
 /** An event at a mapping. */
 type Place = Pick<Waiting, 'mapping' | 'event_uuid'>;
 
-/** The events that wait at one config, as its worker has them; `save` stores what has changed. */
+/** The events that wait at one config, as its worker has them. */
 export type WaitingRoom = {
   /** Number of events that it can still take. */
   readonly room: number;
@@ -19,7 +19,8 @@ export type WaitingRoom = {
   /** Adds a row, or takes its new state. */
   keep(row: Waiting): void;
   remove(row: Waiting): void;
-  save(tx: Queryable, lease: Lease): Promise<void>;
+  /** Takes what has changed, to be stored; `undo` gives it back where that failed. */
+  changes(): { save(tx: Queryable, lease: Lease): Promise<void>; undo(): void };
 };
 
 /** Reads the events that wait. */
@@ -46,10 +47,23 @@ export async function openWaitingRoom(db: Database, config_id: number): Promise<
       kept.delete(keyOf(row));
       gone.set(keyOf(row), row);
     },
-    save: async (tx, lease) => {
-      await saveWaiting(tx, lease, [...kept.values()], [...gone.values()]);
+    changes: () => {
+      const [now_kept, now_gone] = [[...kept], [...gone]];
       kept.clear();
       gone.clear();
+      return {
+        save: (tx, lease) =>
+          saveWaiting(
+            tx,
+            lease,
+            now_kept.map(([, row]) => row),
+            now_gone.map(([, row]) => row),
+          ),
+        undo: () => {
+          for (const [key, row] of now_kept) if (rows.has(key)) kept.set(key, row);
+          for (const [key, row] of now_gone) if (!rows.has(key)) gone.set(key, row);
+        },
+      };
     },
   };
 }

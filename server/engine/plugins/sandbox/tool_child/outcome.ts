@@ -20,7 +20,7 @@ export function outcomeOfResults(results: unknown, seen: Seen): ToolOutcome {
   return failed('refused', null, `The destination said: ${String(last['output'])}`, seen);
 }
 
-/** Of a single event an action may return the answers of a batch of one, failed or not. */
+/** Returns the answers of a batch of one, which an action may give for a single event. */
 function membersOf(data: unknown): unknown[] {
   const { getAllResponses } = (data ?? {}) as { getAllResponses?: unknown };
   if (typeof getAllResponses !== 'function') return [];
