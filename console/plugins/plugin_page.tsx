@@ -101,7 +101,6 @@ function InProject({
     ...pluginConfigOf(project_id, listed?.id ?? 0),
     enabled: listed !== undefined,
   });
-  const { files } = useTool(plugin, place);
   const may_change = useIsAdministrator(organization_id);
   const { level } = route.useSearch();
   const navigate = route.useNavigate();
@@ -114,13 +113,7 @@ function InProject({
       {of !== undefined && isTool(plugin) && (
         <OauthSection place={place} config_id={of.config_id} may_change={may_change} />
       )}
-      {may_change && isTool(plugin) && files !== undefined && (
-        <Section title="Test">
-          <Seldom summary="Send an event by the mappings, or look at what would be sent">
-            <TryOut {...{ plugin, place, files }} checked={undefined} tried={() => undefined} />
-          </Seldom>
-        </Section>
-      )}
+      {may_change && isTool(plugin) && <TestSection plugin={plugin} place={place} />}
       {config !== undefined && of !== undefined && (
         <>
           <JobSection
@@ -147,6 +140,18 @@ function InProject({
         </>
       )}
     </>
+  );
+}
+
+function TestSection({ plugin, place }: { plugin: PluginRow; place: Place }) {
+  const { files } = useTool(plugin, place);
+  if (files === undefined) return null;
+  return (
+    <Section title="Test">
+      <Seldom summary="Send an event by the mappings, or look at what would be sent">
+        <TryOut {...{ plugin, place, files }} checked={undefined} tried={() => undefined} />
+      </Seldom>
+    </Section>
   );
 }
 

@@ -7,12 +7,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { text } from 'node:stream/consumers';
+import { leastEnvironment } from '../../test/processes/sluice_process.ts';
 
 /** Runs code in a process whose folder for temporary files is this one. */
 function runIn(folder: string, code: string) {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, TMPDIR: folder },
+    env: { ...leastEnvironment(), TMPDIR: folder },
   });
   return { child, said: text(child.stdout) };
 }

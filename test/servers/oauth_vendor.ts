@@ -31,6 +31,8 @@ export type OauthVendorServer = {
 };
 
 type Grant = { challenge: string | null; redirect_uri: string; scope: string };
+/** The codes and tokens that are good now. */
+type Issued = { codes: Map<string, Grant>; access: Set<string>; refresh: Set<string> };
 
 /**
  * Starts the vendor. A code is redeemed once, with the secret, the redirect address and the PKCE
@@ -38,74 +40,9 @@ type Grant = { challenge: string | null; redirect_uri: string; scope: string };
  * all tokens, as RFC 9700 asks.
  */
 export async function openOauthVendor(): Promise<OauthVendorServer> {
-  const codes = new Map<string, Grant>();
-  const access = new Set<string>();
-  const refresh = new Set<string>();
-  const issue = (scope: string) => {
-    const tokens = {
-      access_token: `access-${randomUUID()}`,
-      refresh_token: `refresh-${randomUUID()}`,
-    };
-    access.add(tokens.access_token);
-    refresh.add(tokens.refresh_token);
-    const { expires_in } = vendor;
-    return { ...tokens, scope, hub_id: 4711, ...(expires_in === undefined ? {} : { expires_in }) };
-  };
-  const grantTokens = (asked: URLSearchParams): [number, object] => {
-    const grant = asked.get('grant_type') ?? '';
-    const given = vendor.token_answer?.(grant);
-    if (given !== undefined) return [given.status, given.body];
-    const isClient =
-      asked.get('client_id') === vendor_client.id &&
-      asked.get('client_secret') === vendor_client.secret;
-    if (!isClient) return [401, { error: 'invalid_client' }];
-    if (grant === 'refresh_token') {
-      const token = asked.get('refresh_token') ?? '';
-      if (!refresh.delete(token)) {
-        vendor.reuses += 1;
-        access.clear();
-        refresh.clear();
-        return [400, { error: 'invalid_grant' }];
-      }
-      vendor.refreshes += 1;
-      return [200, issue('')];
-    }
-    const code = codes.get(asked.get('code') ?? '');
-    codes.delete(asked.get('code') ?? '');
-    const verifier = asked.get('code_verifier') ?? '';
-    const isRight =
-      code !== undefined &&
-      code.redirect_uri === asked.get('redirect_uri') &&
-      code.challenge === createHash('sha256').update(verifier).digest('base64url');
-    return isRight ? [200, issue(code.scope)] : [400, { error: 'invalid_grant' }];
-  };
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<unknown> => {
-    const body = await text(request);
-    const json = (status: number, sent: object) =>
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(sent));
-    if (request.url?.startsWith('/authorize?') === true) {
-      const location = vendor.authorize(new URL(request.url, vendor.url).href);
-      return void response.writeHead(302, { location }).end();
-    }
-    if (request.url === '/token') {
-      const [status, sent] = grantTokens(new URLSearchParams(body));
-      await vendor.beforeAnswer?.();
-      return json(status, sent);
-    }
-    if (request.url === '/revoke') {
-      const token = new URLSearchParams(body).get('token') ?? '';
-      vendor.revoked.push(token);
-      access.delete(token);
-      refresh.delete(token);
-      return json(200, {});
-    }
-    const token = (request.headers.authorization ?? '').replace(/^Bearer /, '');
-    if (!access.has(token)) return json(401, { error: 'invalid_token' });
-    vendor.taken.push({ token, body: JSON.parse(body) });
-    return json(200, {});
-  };
+  const issued: Issued = { codes: new Map(), access: new Set(), refresh: new Set() };
   const server = createServer((request, response) => {
-    answer(request, response).catch(() => response.destroy());
+    answer(vendor, issued, request, response).catch(() => response.destroy());
   });
   const { port, close } = await listenLocally(server);
   const vendor: OauthVendorServer = {
@@ -117,22 +54,110 @@ export async function openOauthVendor(): Promise<OauthVendorServer> {
     refreshes: 0,
     reuses: 0,
     revoked: [],
-    authorize: (url) => {
-      const asked = new URL(url).searchParams;
-      const code = randomUUID();
-      codes.set(code, {
-        challenge: asked.get('code_challenge'),
-        redirect_uri: asked.get('redirect_uri')!,
-        scope: asked.get('scope') ?? '',
-      });
-      const back = new URL(asked.get('redirect_uri')!);
-      back.searchParams.set('state', asked.get('state') ?? '');
-      back.searchParams.set('code', code);
-      back.searchParams.set('iss', 'https://issuer.example');
-      return back.href;
-    },
-    expireAll: () => access.clear(),
+    authorize: (url) => authorize(issued, new URL(url).searchParams),
+    expireAll: () => issued.access.clear(),
     close,
   };
   return vendor;
+}
+
+async function answer(
+  vendor: OauthVendorServer,
+  issued: Issued,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<unknown> {
+  const body = await text(request);
+  const json = (status: number, sent: object) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(sent));
+  if (request.url?.startsWith('/authorize?') === true) {
+    const location = vendor.authorize(new URL(request.url, vendor.url).href);
+    return void response.writeHead(302, { location }).end();
+  }
+  if (request.url === '/token') {
+    const [status, sent] = grantTokens(vendor, issued, new URLSearchParams(body));
+    await vendor.beforeAnswer?.();
+    return json(status, sent);
+  }
+  if (request.url === '/revoke') {
+    const token = new URLSearchParams(body).get('token') ?? '';
+    vendor.revoked.push(token);
+    issued.access.delete(token);
+    issued.refresh.delete(token);
+    return json(200, {});
+  }
+  const token = (request.headers.authorization ?? '').replace(/^Bearer /, '');
+  if (!issued.access.has(token)) return json(401, { error: 'invalid_token' });
+  vendor.taken.push({ token, body: JSON.parse(body) });
+  return json(200, {});
+}
+
+/** Issues a code for what was asked; returns where the browser goes with it. */
+function authorize({ codes }: Issued, asked: URLSearchParams): string {
+  const code = randomUUID();
+  codes.set(code, {
+    challenge: asked.get('code_challenge'),
+    redirect_uri: asked.get('redirect_uri')!,
+    scope: asked.get('scope') ?? '',
+  });
+  const back = new URL(asked.get('redirect_uri')!);
+  back.searchParams.set('state', asked.get('state') ?? '');
+  back.searchParams.set('code', code);
+  back.searchParams.set('iss', 'https://issuer.example');
+  return back.href;
+}
+
+function grantTokens(
+  vendor: OauthVendorServer,
+  issued: Issued,
+  asked: URLSearchParams,
+): [status: number, answer: object] {
+  const grant = asked.get('grant_type') ?? '';
+  const given = vendor.token_answer?.(grant);
+  if (given !== undefined) return [given.status, given.body];
+  const isClient =
+    asked.get('client_id') === vendor_client.id &&
+    asked.get('client_secret') === vendor_client.secret;
+  if (!isClient) return [401, { error: 'invalid_client' }];
+  const scope =
+    grant === 'refresh_token' ? replaceToken(vendor, issued, asked) : redeemCode(issued, asked);
+  if (scope === undefined) return [400, { error: 'invalid_grant' }];
+  return [200, issueTokens(vendor, issued, scope)];
+}
+
+/** Uses up a refresh token; undefined: it had been used. */
+function replaceToken(
+  vendor: OauthVendorServer,
+  { access, refresh }: Issued,
+  asked: URLSearchParams,
+): string | undefined {
+  if (refresh.delete(asked.get('refresh_token') ?? '')) {
+    vendor.refreshes += 1;
+    return '';
+  }
+  vendor.reuses += 1;
+  access.clear();
+  refresh.clear();
+  return undefined;
+}
+
+/** Uses up a code; returns its scope, or undefined if the request is not the one it was for. */
+function redeemCode({ codes }: Issued, asked: URLSearchParams): string | undefined {
+  const code = codes.get(asked.get('code') ?? '');
+  codes.delete(asked.get('code') ?? '');
+  const verifier = asked.get('code_verifier') ?? '';
+  const isRight =
+    code !== undefined &&
+    code.redirect_uri === asked.get('redirect_uri') &&
+    code.challenge === createHash('sha256').update(verifier).digest('base64url');
+  return isRight ? code.scope : undefined;
+}
+
+function issueTokens({ expires_in }: OauthVendorServer, issued: Issued, scope: string): object {
+  const access_token = `access-${randomUUID()}`;
+  const refresh_token = `refresh-${randomUUID()}`;
+  issued.access.add(access_token);
+  issued.refresh.add(refresh_token);
+  const tokens = { access_token, refresh_token, scope, hub_id: 4711 };
+  return expires_in === undefined ? tokens : { ...tokens, expires_in };
 }

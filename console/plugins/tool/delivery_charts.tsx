@@ -64,25 +64,7 @@ function Charts({
   range: { from: number; to: number };
   zone: string;
 }) {
-  const charts = useMemo(() => {
-    const series = (label: string, valueOf: (point: DeliveryPoint) => number | null) => ({
-      label,
-      values: points.map(valueOf),
-    });
-    return {
-      at: points.map(({ start_at }) => Date.parse(start_at) / 1_000),
-      sent: [series('delivered', ({ delivered }) => delivered)],
-      failed: [
-        series('retried', ({ retried }) => retried),
-        series('set aside', ({ set_aside }) => set_aside),
-      ],
-      rate: [series('events a second', ({ per_second }) => per_second)],
-      delay: [
-        series('mean', ({ delay_seconds }) => delay_seconds),
-        series('longest', ({ delay_seconds_max }) => delay_seconds_max),
-      ],
-    };
-  }, [points]);
+  const charts = useMemo(() => seriesOf(points), [points]);
   const common = { ...shown, at: charts.at, choose: nothing };
   return (
     <>
@@ -121,6 +103,27 @@ function Charts({
       </Seldom>
     </>
   );
+}
+
+/** The lines of the charts. */
+function seriesOf(points: DeliveryPoint[]) {
+  const series = (label: string, valueOf: (point: DeliveryPoint) => number | null) => ({
+    label,
+    values: points.map(valueOf),
+  });
+  return {
+    at: points.map(({ start_at }) => Date.parse(start_at) / 1_000),
+    sent: [series('delivered', ({ delivered }) => delivered)],
+    failed: [
+      series('retried', ({ retried }) => retried),
+      series('set aside', ({ set_aside }) => set_aside),
+    ],
+    rate: [series('events a second', ({ per_second }) => per_second)],
+    delay: [
+      series('mean', ({ delay_seconds }) => delay_seconds),
+      series('longest', ({ delay_seconds_max }) => delay_seconds_max),
+    ],
+  };
 }
 
 const rows_max = 200;

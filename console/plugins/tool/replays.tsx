@@ -100,13 +100,14 @@ function Standing({
   );
 }
 
+/** A replay that may be started, with the number of its events. */
+type Plan = { asked: NewReplay; total: number; rate: number };
+
 function NewReplayForm({ given }: { given: Given }) {
   const zone = useContext(ZoneContext);
   const [start, setStart] = useState('');
   const [end, setEnd] = useState('');
-  const [plan, setPlan] = useState<{ asked: NewReplay; total: number; rate: number }>();
-  const done = useDone();
-  const path = pathTo(`${of}replays/`, idsOf(given));
+  const [plan, setPlan] = useState<Plan>();
   const askedOf = (values: Values): NewReplay => ({
     source: 'events',
     ...momentsOf({ start_at: start, end_at: end }, zone),
@@ -119,7 +120,7 @@ function NewReplayForm({ given }: { given: Given }) {
   return (
     <>
       <Form
-        path={path}
+        path={pathTo(`${of}replays/`, idsOf(given))}
         part="count"
         body={(values) => ({ ...askedOf(values), dry_run: true })}
         done={({ total, rate, start_at, end_at, events }) =>
@@ -142,40 +143,61 @@ function NewReplayForm({ given }: { given: Given }) {
           value={end}
           set={change(setEnd)}
         />
-        <TextField
-          name="events"
-          label="Names of events, one after a comma"
-          hint="Empty: all events."
-          autoComplete="off"
-        />
-        <TextField
-          name="rate"
-          label="Events a second"
-          hint="At most. Live events go first."
-          value="50"
-          autoComplete="off"
-          inputMode="numeric"
-        />
+        <NamesAndRate />
       </Form>
-      {plan !== undefined && (
-        <>
-          <p role="status">
-            {counted(plan.total, 'event')}, which takes at least {inTime(plan.total / plan.rate)}.
-            The tool gets events a second time that it had before. Some tools refuse old events.
-          </p>
-          {plan.total > 0 && (
-            <Form
-              path={path}
-              part="start"
-              body={() => plan.asked}
-              done={() => {
-                setPlan(undefined);
-                return done('Sluice sends them beside the live events.', replaysOf(given));
-              }}
-              button={`Send ${counted(plan.total, 'event')}`}
-            />
-          )}
-        </>
+      {plan !== undefined && <StartForm {...{ plan, given }} started={() => setPlan(undefined)} />}
+    </>
+  );
+}
+
+function NamesAndRate() {
+  return (
+    <>
+      <TextField
+        name="events"
+        label="Names of events, one after a comma"
+        hint="Empty: all events."
+        autoComplete="off"
+      />
+      <TextField
+        name="rate"
+        label="Events a second"
+        hint="At most. Live events go first."
+        value="50"
+        autoComplete="off"
+        inputMode="numeric"
+      />
+    </>
+  );
+}
+
+function StartForm({
+  plan: { asked, total, rate },
+  given,
+  started,
+}: {
+  plan: Plan;
+  given: Given;
+  started: () => void;
+}) {
+  const done = useDone();
+  return (
+    <>
+      <p role="status">
+        {counted(total, 'event')}, which takes at least {inTime(total / rate)}. The tool gets events
+        a second time that it had before. Some tools refuse old events.
+      </p>
+      {total > 0 && (
+        <Form
+          path={pathTo(`${of}replays/`, idsOf(given))}
+          part="start"
+          body={() => asked}
+          done={() => {
+            started();
+            return done('Sluice sends them beside the live events.', replaysOf(given));
+          }}
+          button={`Send ${counted(total, 'event')}`}
+        />
       )}
     </>
   );

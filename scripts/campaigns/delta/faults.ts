@@ -8,6 +8,7 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { drawsOf } from '../../../test/factories/events/generated_json.ts';
+import type { Draw } from '../../../test/factories/events/generated_json.ts';
 import { delivery_rows, keysOf, openTable } from './attempts.ts';
 import type { Asked, Done, Fate } from './attempts.ts';
 import type { Row, startPeer } from './peer.ts';
@@ -37,41 +38,14 @@ export type Wanted = {
  * never sent, processes are killed. Returns what was done, and what is wrong: each delivery that
  * was shown must be there once, each that was given back not at all, all files must be there.
  */
-export async function playFaults(peer: Peer, { seed, deliveries, kills, naive, merges }: Wanted) {
-  const draw = drawsOf(seed);
+export async function playFaults(peer: Peer, wanted: Wanted) {
+  const { naive, merges } = wanted;
+  const draw = drawsOf(wanted.seed);
   const folder = await mkdtemp(join(tmpdir(), 'sluice-delta-'));
   const table = openTable(folder, 'events', naive);
-  const batch_export_id = randomUUID();
-  const [first, shown, absent] = [randomUUID(), new Set<string>(), new Set<string>()];
-  const counts = { kills: 0, conflicts: 0, foreign: 0, refused: 0 } as Record<string, number>;
+  const counts = { kills: 0, conflicts: 0, foreign: 0, refused: 0 } as Counts;
   const numbers = new Map<string, number>();
-  let worker = startWorker(folder, naive);
-  const ask = async (
-    what: Asked['what'],
-    delivery: string,
-    fate: Fate = 'answered',
-    is_killed = false,
-  ): Promise<Done['verdict']> => {
-    counts[fate] = (counts[fate] ?? 0) + 1;
-    const answer = worker.ask({
-      what,
-      fate,
-      delivery,
-      batch_export_id,
-      ...(merges ? { number: numbers.get(delivery)! } : {}),
-    });
-    if (is_killed) {
-      await pause(draw(merges ? merge_kill_within_ms : kill_within_ms));
-      worker.child.kill('SIGKILL');
-    }
-    const done = await answer;
-    if (done !== undefined) counts['conflicts']! += done.conflicts;
-    if (is_killed) {
-      counts['kills']! += 1;
-      worker = startWorker(folder, naive);
-    }
-    return done?.verdict ?? 'unknown';
-  };
+  const asking = openAsking(folder, wanted, { draw, counts, numbers });
   const foreign = untilOver(async () => {
     // A table whose partition changes all the time could never be merged into.
     if (merges) await pause(5_000);
@@ -84,24 +58,13 @@ export async function playFaults(peer: Peer, { seed, deliveries, kills, naive, m
     counts['refused']! += refused;
   });
   try {
+    const first = randomUUID();
     numbers.set(first, 0);
-    await ask('attempt', first);
-    shown.add(first);
+    await asking.ask('attempt', first);
     foreign.start();
-    for (let count = 1; count < deliveries; count += 1) {
-      const delivery = randomUUID();
-      numbers.set(delivery, count);
-      let verdict: Done['verdict'] = 'unknown';
-      for (let is_first = true; verdict === 'unknown'; is_first = false) {
-        const is_killed = is_first && draw(deliveries) < kills;
-        verdict = await ask('attempt', delivery, fates[draw(fates.length)], is_killed);
-        if (draw(10) < 3) await ask('land', delivery);
-        if (verdict === 'unknown' && draw(2) === 0 && !naive)
-          verdict = await ask('settle', delivery, fates[draw(fates.length)]);
-      }
-      (verdict === 'shown' ? shown : absent).add(delivery);
-    }
-    await ask('land', first);
+    const { shown, absent } = await deliverAll(wanted, { draw, numbers, ask: asking.ask });
+    shown.add(first);
+    await asking.ask('land', first);
     await foreign.end();
     const wrong = await judge(peer, table, {
       shown,
@@ -111,11 +74,70 @@ export async function playFaults(peer: Peer, { seed, deliveries, kills, naive, m
     });
     return { counts: { ...counts, shown: shown.size, given_back: absent.size }, wrong };
   } finally {
-    worker.child.kill('SIGKILL');
+    asking.close();
     await foreign.end();
     await table.close();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+type Counts = Record<string, number>;
+type Ask = ReturnType<typeof openAsking>['ask'];
+
+/** Asks a process for one thing after the other, and starts another one when it was killed. */
+function openAsking(
+  folder: string,
+  { naive, merges }: Wanted,
+  { draw, counts, numbers }: { draw: Draw; counts: Counts; numbers: Map<string, number> },
+) {
+  const batch_export_id = randomUUID();
+  let worker = startWorker(folder, naive);
+  return {
+    ask: async (
+      what: Asked['what'],
+      delivery: string,
+      fate: Fate = 'answered',
+      is_killed = false,
+    ): Promise<Done['verdict']> => {
+      counts[fate] = (counts[fate] ?? 0) + 1;
+      const number = merges ? { number: numbers.get(delivery)! } : {};
+      const answer = worker.ask({ what, fate, delivery, batch_export_id, ...number });
+      if (is_killed) {
+        await pause(draw(merges ? merge_kill_within_ms : kill_within_ms));
+        worker.child.kill('SIGKILL');
+      }
+      const done = await answer;
+      if (done !== undefined) counts['conflicts']! += done.conflicts;
+      if (is_killed) {
+        counts['kills']! += 1;
+        worker = startWorker(folder, naive);
+      }
+      return done?.verdict ?? 'unknown';
+    },
+    close: () => void worker.child.kill('SIGKILL'),
+  };
+}
+
+/** Tries all deliveries but the first until each is shown or given back. */
+async function deliverAll(
+  { deliveries, kills, naive }: Wanted,
+  { draw, numbers, ask }: { draw: Draw; numbers: Map<string, number>; ask: Ask },
+) {
+  const [shown, absent] = [new Set<string>(), new Set<string>()];
+  for (let count = 1; count < deliveries; count += 1) {
+    const delivery = randomUUID();
+    numbers.set(delivery, count);
+    let verdict: Done['verdict'] = 'unknown';
+    for (let is_first = true; verdict === 'unknown'; is_first = false) {
+      const is_killed = is_first && draw(deliveries) < kills;
+      verdict = await ask('attempt', delivery, fates[draw(fates.length)], is_killed);
+      if (draw(10) < 3) await ask('land', delivery);
+      if (verdict === 'unknown' && draw(2) === 0 && !naive)
+        verdict = await ask('settle', delivery, fates[draw(fates.length)]);
+    }
+    (verdict === 'shown' ? shown : absent).add(delivery);
+  }
+  return { shown, absent };
 }
 
 /** Does the same again and again, from `start` to `end`. */

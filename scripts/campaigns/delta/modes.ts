@@ -51,23 +51,10 @@ export async function playModes(
     const home = await exporting.harness.newOrganization();
     const folderOf = (table: string) =>
       join(exporting.folder, 'delta', String(home.project.id), table);
-    const ids = {} as Record<Table, string>;
-    for (const table of tables) {
-      const config = { storage: 'File', table, ...layouts[table] };
-      const body = { name: table, destination: { type: 'Delta', config }, ...exports[table] };
-      ids[table] = (await exporting.scheduled(home, body, 1)).id;
-    }
+    const ids = await createExports(exporting, home);
     for (let hour = 1; hour <= rounds; hour += 1) {
       const sent = Array.from({ length: rows_per_round }, (_, n) => eventOf(draw, hour, n));
-      await exporting.insert(
-        home,
-        sent.map(({ id, event, micros, version }) => ({
-          distinct_id: id,
-          event,
-          properties: { version },
-          at: new Date(Number(micros / 1_000n)).toISOString(),
-        })),
-      );
+      await exporting.insert(home, sent.map(storedOf));
       model.take(sent);
       for (const table of tables) {
         await exporting.extend(ids[table], hour);
@@ -81,15 +68,7 @@ export async function playModes(
           if (table !== 'merged' || !model.isForeign())
             wrong.push(...differences.map(({ detail, name }) => `${table} ${name}: ${detail}`));
       }
-      if (hour % 2 === 0) {
-        const opened = await openDeltaTable(
-          engine,
-          ids.parted,
-          randomUUID(),
-          new AbortController().signal,
-        );
-        await maintainDeltaTable(opened!, { is_daily: true, cleans: true });
-      }
+      if (hour % 2 === 0) await compact(engine, ids.parted);
       const id = `k${draw(keys)}`;
       await peer.update(folderOf('merged'), id, 'of another');
       model.update(id, 'of another');
@@ -104,6 +83,29 @@ export async function playModes(
   } finally {
     await exporting.close();
   }
+}
+
+type Exporting = Awaited<ReturnType<typeof openQueryHarness>>;
+
+/** Creates the exports; returns the id of each. */
+async function createExports(exporting: Exporting, home: Parameters<Exporting['scheduled']>[0]) {
+  const ids = {} as Record<Table, string>;
+  for (const table of tables) {
+    const config = { storage: 'File', table, ...layouts[table] };
+    const body = { name: table, destination: { type: 'Delta', config }, ...exports[table] };
+    ids[table] = (await exporting.scheduled(home, body, 1)).id;
+  }
+  return ids;
+}
+
+function storedOf({ id, event, micros, version }: Sent) {
+  const at = new Date(Number(micros / 1_000n)).toISOString();
+  return { distinct_id: id, event, properties: { version }, at };
+}
+
+async function compact(engine: Exporting['harness']['deps']['engine'], id: string) {
+  const opened = await openDeltaTable(engine, id, randomUUID(), new AbortController().signal);
+  await maintainDeltaTable(opened!, { is_daily: true, cleans: true });
 }
 
 function eventOf(draw: Draw, hour: number, n: number): Sent {

@@ -24,6 +24,11 @@ const reading = { within: 'project', scope: 'plugin:read' } as const;
 
 /** Registers the routes of the events that a tool did not take. */
 export function setAsideRoutes(app: FastifyInstance, { db }: Deps): void {
+  readingRoutes(app, db);
+  discardRoute(app);
+}
+
+function readingRoutes(app: FastifyInstance, db: Deps['db']): void {
   app.get(
     base,
     {
@@ -65,7 +70,9 @@ export function setAsideRoutes(app: FastifyInstance, { db }: Deps): void {
       return (await findSetAside(db, id, integerParameter(request, 'set_aside_id'))) ?? missing();
     },
   );
+}
 
+function discardRoute(app: FastifyInstance): void {
   app.post(
     `${base}discard/`,
     {

@@ -48,7 +48,7 @@ export function completeRoute(app: FastifyInstance, deps: Deps): void {
     const caller = await app.findCaller(request);
     // The state is used up before the vendor is asked: of several requests one redeems the code.
     const begun =
-      typeof caller?.session_id === 'number'
+      typeof caller?.session_id === 'string'
         ? await useRequest(deps.db, deps.secrets, { state, session_id: caller.session_id, tool })
         : undefined;
     const application =

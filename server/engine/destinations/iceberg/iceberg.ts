@@ -5,6 +5,7 @@ import type {
 } from '../../model/destination/destination.ts';
 import type { ContentSource } from '../../model/destination/content_source.ts';
 import type { AccountedNames, Difference } from '../../model/destination/difference.ts';
+import type { Column } from '../../model/models/column.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
 import { nestedFaults, ofPlaces, placeConfig, placeOf, teamOf } from '../lake/table_places.ts';
 import {
@@ -68,13 +69,7 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
         ? openMergeSink(openMergedTable(world, delivery, given), { ...given, deps, delivery })
         : openTableSink(world, delivery, given);
     },
-    check: (config, columns, deps) => {
-      const place = placeOf(places, config);
-      if (isForeign(config as CatalogConfig)) return checkForeign(place, config, columns, deps);
-      // A test knows no project: it writes to the folder above those of projects.
-      const folder = place.folder === undefined ? lakeFolder(place, config, 0) : 'lake';
-      return place.definition.check(placeConfig(place, config, folder), columns, deps);
-    },
+    check: (config, columns, deps) => check(placeOf(places, config), config, columns, deps),
     verify: (config, delivered, source, deps) =>
       compared(places, config, { delivered, source, deps }, ({ place, data }, own) =>
         place.definition.verify(data, own, source, deps),
@@ -100,6 +95,18 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
 /** A merge sorts the rows of both sides itself. */
 const sliceOrder: NonNullable<DestinationDefinition['sortedBy']> = (config, delivery) =>
   isMerging(delivery) ? [] : sortedBy(config, delivery);
+
+function check(
+  place: LakePlace,
+  config: Config,
+  columns: Column[],
+  deps: DestinationDeps,
+): ReturnType<DestinationDefinition['check']> {
+  if (isForeign(config as CatalogConfig)) return checkForeign(place, config, columns, deps);
+  // A test knows no project: it writes to the folder above those of projects.
+  const folder = place.folder === undefined ? lakeFolder(place, config, 0) : 'lake';
+  return place.definition.check(placeConfig(place, config, folder), columns, deps);
+}
 
 type Compared = { delivered: DeliveredSlices[]; source: ContentSource; deps: DestinationDeps };
 

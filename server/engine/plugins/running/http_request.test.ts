@@ -21,13 +21,12 @@ let answer: (body: string) => [status: number, headers?: Record<string, string>]
 let receiver: { url: string; close(): Promise<void> };
 before(async () => {
   const { port, close } = await listenLocally(
-    createServer((request, response) => {
-      void text(request).then((body) => {
-        const { url = '', headers } = request;
-        const [status, more] = answer(body);
-        if (status === 200) got.push({ url, headers, body });
-        response.writeHead(status, more).end('said so');
-      });
+    createServer(async (request, response) => {
+      const body = await text(request);
+      const { url = '', headers } = request;
+      const [status, more] = answer(body);
+      if (status === 200) got.push({ url, headers, body });
+      response.writeHead(status, more).end('said so');
     }),
   );
   receiver = { url: `http://127.0.0.1:${port}`, close };

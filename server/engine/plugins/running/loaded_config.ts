@@ -7,8 +7,11 @@ import type { HostServices } from '../sandbox/host_services.ts';
 import { calls_max } from '../sandbox/limits.ts';
 import type { LoadedPlugin, PluginAttachment } from '../sandbox/sandbox.ts';
 import { withTokens } from '../oauth/tokens.ts';
+import type { ToolCall } from '../oauth/tokens.ts';
 import { toolOf } from '../tools/tool.ts';
+import type { ToolDefinition } from '../tools/tool.ts';
 import { openDeliveryPoints } from '../trace/delivery_points.ts';
+import type { DeliveryPoints } from '../trace/delivery_points.ts';
 import { run_config_schema } from '../run_version.ts';
 import { loadPluginConfig } from '../stored_config.ts';
 import type { StoredPluginConfig } from '../stored_config.ts';
@@ -18,14 +21,15 @@ import { captureEvent, sourcesOf } from './capture.ts';
 import type { Call } from './capture.ts';
 import { addJob } from './jobs.ts';
 import { openLoadedTool, toolPlace } from './loaded_tool.ts';
-import type { LoadedTool, ToolMetric } from './loaded_tool.ts';
+import type { LoadedTool } from './loaded_tool.ts';
 import type { ConfigState, Lease } from './leases.ts';
 import { LeaseLostError } from './leases.ts';
-import { HostNeededError, openNeededHosts } from './needed_hosts.ts';
+import { openNeededHosts } from './needed_hosts.ts';
 import type { LogLevel, PluginLog } from './plugin_log.ts';
 import { openPluginMetrics } from './plugin_metrics.ts';
 import type { Running } from './running.ts';
 import type { PluginEvent } from './read_events.ts';
+import { openRefusals } from './refusals.ts';
 import { readMemory } from './sending/tool_memory.ts';
 import { openStorage } from './storage.ts';
 
@@ -94,17 +98,12 @@ export async function loadConfig(
   log: PluginLog,
 ): Promise<LoadedConfig> {
   const { db, sandbox } = running;
-  const { version, definition, code, row, settings } = await readConfig(running, lease, log);
-  const { config } = settings;
+  const read = await readConfig(running, lease, log);
+  const { version, definition, code, row, settings } = read;
   const beginCall = (key: string, sources?: number[]) => ({ key, captured: new Map(), sources });
   const present: { call: Call } = { call: beginCall('load') };
   const { allowed_hosts } = row;
-  const needsHost = await openNeededHosts({
-    // A tool's own code is the library's, which names more hosts than it asks for.
-    code: definition === undefined ? code : definition.hosts.join(' '),
-    ...settings,
-    allowed_hosts,
-  });
+  const needsHost = await hostsOf(read);
   const refusals = openRefusals(needsHost, log);
   const metrics = await openPluginMetrics(db, running.log, lease.config_id, version.metrics);
   const points = openDeliveryPoints(db, running.log, lease.config_id);
@@ -112,25 +111,13 @@ export async function loadConfig(
     present.call = beginCall(key, about && sourcesOf(about));
     return refusals.during(() => plugin.call(method, payload, signal));
   };
-  const memory = definition && (await readMemory(db, lease.config_id));
-  const count = (metric: ToolMetric, delay_ms?: number): void => {
-    metrics.count({ [metric]: 1 });
-    if (metric !== 'sent_again') points.count(metric, running.clock.now(), delay_ms);
-    countForTool(running.metrics, definition!.directory, metric, delay_ms);
-  };
   const tool =
     definition &&
-    openLoadedTool(
-      definition,
-      config,
-      { ...memory!, now: () => running.clock.now() },
-      withTokens(
-        { ...running, hide: log.hide },
-        { config_id: lease.config_id, tool: definition.directory },
-        (...given) => call('tool', ...given),
-      ),
-      count,
-    );
+    (await openTool(running, lease, definition, settings.config, {
+      hide: log.hide,
+      call: (...given) => call('tool', ...given),
+      count: countsOf(running, definition, metrics, points),
+    }));
   const plugin: LoadedPlugin = await refusals.during(() =>
     sandbox.load({
       id: `plugin config ${lease.config_id}`,
@@ -151,7 +138,7 @@ export async function loadConfig(
   return {
     fingerprint: state.fingerprint,
     capabilities: (tool === undefined ? plugin : version).capabilities,
-    config,
+    config: settings.config,
     allowed_hosts,
     calls_max: captures.test(readCode(code).text) ? 1 : calls_max,
     handed: new Set(),
@@ -165,15 +152,34 @@ export async function loadConfig(
   };
 }
 
-/** Counts an attempt for all configs of a tool in this process. */
-function countForTool(
-  metrics: Running['metrics'],
-  tool: string,
-  outcome: ToolMetric,
-  delay_ms: number | undefined,
-): void {
-  metrics.tool_events.inc({ tool, outcome });
-  if (delay_ms !== undefined) metrics.tool_delay_seconds.observe({ tool }, delay_ms / 1_000);
+/** Opens the tool of a config, with what is remembered of it and the tokens of its account. */
+async function openTool(
+  running: Running,
+  { config_id }: Lease,
+  definition: ToolDefinition,
+  config: Record<string, unknown>,
+  given: { hide: PluginLog['hide']; call: ToolCall; count: LoadedTool['count'] },
+): Promise<LoadedTool> {
+  const { db, clock } = running;
+  const memory = { ...(await readMemory(db, config_id)), now: () => clock.now() };
+  const account = { config_id, tool: definition.directory };
+  const call = withTokens({ ...running, hide: given.hide }, account, given.call);
+  return openLoadedTool(definition, config, memory, call, given.count);
+}
+
+/** Counts attempts for a config, and for all configs of its tool in this process. */
+function countsOf(
+  { clock, metrics: { tool_events, tool_delay_seconds } }: Running,
+  { directory: tool }: ToolDefinition,
+  metrics: Awaited<ReturnType<typeof openPluginMetrics>>,
+  points: DeliveryPoints,
+): LoadedTool['count'] {
+  return (outcome, delay_ms) => {
+    metrics.count({ [outcome]: 1 });
+    if (outcome !== 'sent_again') points.count(outcome, clock.now(), delay_ms);
+    tool_events.inc({ tool, outcome });
+    if (delay_ms !== undefined) tool_delay_seconds.observe({ tool }, delay_ms / 1_000);
+  };
 }
 
 /** Reads what a config runs, and with which settings; the log hides the secret ones. */
@@ -193,40 +199,20 @@ async function readConfig({ db, secrets }: Running, { config_id }: Lease, log: P
   return { version, definition: toolOf(version.files), code, row, settings };
 }
 
+/** Tells which hosts the plugin needs. */
+function hostsOf({ definition, code, settings, row }: Awaited<ReturnType<typeof readConfig>>) {
+  return openNeededHosts({
+    // A tool's own code is the library's, which names more hosts than it asks for.
+    code: definition === undefined ? code : definition.hosts.join(' '),
+    ...settings,
+    allowed_hosts: row.allowed_hosts,
+  });
+}
+
 // The name on its own; not as a part of an address, such as /capture/.
 const captures = /(?<![\w$/-])capture(?![\w$/-])/;
 
-const hosts_told_max = 20;
 const events_told_max = 20;
-
-/** Tracks the hosts that are refused during a call. */
-function openRefusals(needsHost: (hostname: string) => boolean, log: PluginLog) {
-  const told = new Set<string>();
-  let count = 0;
-  let last = '';
-  return {
-    note: (hostname: string): void => {
-      if (!told.has(hostname) && told.size < hosts_told_max) {
-        told.add(hostname);
-        log.write(
-          'WARNING',
-          `The plugin asked for ${hostname}, which is not among the allowed_hosts of this config.`,
-        );
-      }
-      if (!needsHost(hostname)) return;
-      count += 1;
-      last = hostname;
-    },
-    during: async <Result>(work: () => Promise<Result>): Promise<Result> => {
-      const before = count;
-      try {
-        return await work();
-      } catch (error) {
-        throw count === before ? error : new HostNeededError(last);
-      }
-    },
-  };
-}
 
 function hostOf(
   running: Running,

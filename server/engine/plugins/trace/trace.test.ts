@@ -140,7 +140,7 @@ test('An erasure takes an event out of the trace, and leaves those of others', a
     query_params: { team_id: home.project.id },
   });
   assert.deepEqual(
-    rows.map((row) => [row.event_uuid, Number(row.is_kept)]),
+    rows.map((row) => [row.event_uuid, row.is_kept]),
     [[kept!.uuid, 1]],
   );
   assert.equal((await read(`${url}sends/?event_uuid=${gone!.uuid}`)).is_stored, false);

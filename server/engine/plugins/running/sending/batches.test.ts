@@ -66,7 +66,7 @@ test('Each event of a batch has its own outcome, and one for all says so', () =>
     ['sent', 'retry', 'refused'],
   );
   // The answer for one event has no header of its own.
-  assert.equal('reason' in kinds[1]! && kinds[1]!.retry_after, '7');
+  assert.equal('reason' in kinds[1]! && kinds[1].retry_after, '7');
   const refused = Array.from({ length: 3 }, () => ({ status: 400, errormessage: 'bad' }));
   const [one] = outcomesOfBatch([{ multistatus: refused }], 3, seen);
   assert.deepEqual('reason' in one! && [one.kind, one.together], ['refused', 3]);

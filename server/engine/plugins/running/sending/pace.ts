@@ -42,19 +42,10 @@ export function openPace(learnt: number | null, now: () => number): Pace {
   let growth = { at: now(), by: growth_first, begun: 0 };
   let busy_since = now();
   let last_at = -Infinity;
-  /** Requests that passed, by the second. */
-  const passed = new Map<number, number>();
-
-  const passedSince = (since: number): number => {
-    let sum = 0;
-    for (const [second, count] of passed)
-      if (second * 1_000 < since - 1_000) passed.delete(second);
-      else sum += count;
-    return sum;
-  };
+  const passed = openPassed();
   const learn = (limit_at: number): void => {
     const since = Math.max(busy_since, limit_at - window_ms);
-    const measured = passedSince(since) / (Math.max(now() - since, 1) / 1_000);
+    const measured = passed.since(since) / (Math.max(now() - since, 1) / 1_000);
     rate = Math.max(measured * reserve, rate_min);
     growth = { at: now(), by: growth_first, begun: 0 };
     [busy_since, limited_at, streak, next_at] = [now(), undefined, 0, 0];
@@ -83,8 +74,7 @@ export function openPace(learnt: number | null, now: () => number): Pace {
     },
     taken: (begun_at) => {
       if (limited_at !== undefined && begun_at > limited_at) learn(limited_at);
-      const second = Math.floor(now() / 1_000);
-      passed.set(second, (passed.get(second) ?? 0) + 1);
+      passed.add(now());
     },
     limited: (begun_at, seconds) => {
       limited_at ??= now();
@@ -93,5 +83,25 @@ export function openPace(learnt: number | null, now: () => number): Pace {
       const pause = seconds ?? Math.min(2 ** (streak - 1), pause_seconds_max);
       paused_until = Math.max(paused_until, now() + pause * 1_000);
     },
+  };
+}
+
+/** Counts requests that passed, by the second. */
+function openPassed() {
+  const passed = new Map<number, number>();
+  return {
+    add: (at: number): void => {
+      const second = Math.floor(at / 1_000);
+      passed.set(second, (passed.get(second) ?? 0) + 1);
+    },
+    /** The number since then; earlier ones are forgotten. */
+    since: (since: number): number => {
+      let sum = 0;
+      for (const [second, count] of passed)
+        if (second * 1_000 < since - 1_000) passed.delete(second);
+        else sum += count;
+      return sum;
+    },
+    clear: () => passed.clear(),
   };
 }

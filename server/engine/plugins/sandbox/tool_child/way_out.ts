@@ -95,25 +95,26 @@ export function openWayOut(
     return { ...answer, body };
   };
   return {
-    during: (instance, work) =>
-      calls.run(
-        {
-          instance,
-          has_asked: false,
-          status: undefined,
-          retry_after: undefined,
-          text: '',
-          refusal: undefined,
-          exchanges: [],
-        },
-        work,
-      ),
+    during: (instance, work) => calls.run(nothingSeen(instance), work),
     seen: () => calls.getStore(),
     replaceFetch: (require) => replaceFetch(require, fetchBytes),
     answered: (request, reply) => {
       waiting.get(request)?.(reply);
       waiting.delete(request);
     },
+  };
+}
+
+/** The other side as a call sees it that begins. */
+function nothingSeen(instance: number): Seen {
+  return {
+    instance,
+    has_asked: false,
+    status: undefined,
+    retry_after: undefined,
+    text: '',
+    refusal: undefined,
+    exchanges: [],
   };
 }
 
