@@ -43,8 +43,9 @@ export const planned_events_max = 1_000;
 /** Most properties of a planned event. */
 export const planned_properties_max = 100;
 
-/** Most values of a planned property, and the longest text among them. */
+/** Most values of a planned property. */
 export const planned_values_max = 100;
+/** The longest text among them. */
 export const planned_text_length_max = 200;
 
 /** The difference of an event from the plan; `attr` is the place of the first one. */
