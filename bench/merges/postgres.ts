@@ -14,8 +14,12 @@ export async function openPostgresPlace(): Promise<MergedPlace> {
   const { user, password, host, port, database } = place.config as pg.ClientConfig;
   const ssl = { rejectUnauthorized: false };
   const access = {
-    ...{ host: host!, port: port!, database: database!, user: user! },
-    ...{ password: String(password), ssl },
+    host: host!,
+    port: port!,
+    database: database!,
+    user: user!,
+    password: String(password),
+    ssl,
   };
   const client = new pg.Client(access);
   await client.connect();
