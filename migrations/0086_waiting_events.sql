@@ -1,5 +1,5 @@
--- Events that wait for another try at one mapping of a tool, and the later ones of the same persons:
--- the cursor passes them. They are read again from the store, by their place.
+-- Events that wait for another try at one mapping of a tool, and the later ones of the same
+-- persons: the cursor passes them. They are read again from the store, by their place.
 
 CREATE TABLE plugin_waiting (
   -- the order in which they were kept, which is the order of each person

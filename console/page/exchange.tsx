@@ -17,12 +17,12 @@ export function Exchanges({ exchanges }: { exchanges: Exchange[] }) {
     // The requests of one attempt never change.
     <div key={index}>
       <h4>Request</h4>
-      <pre className="query">
+      <pre className="query" tabIndex={0} role="group" aria-label="Request">
         {`${request.method} ${request.url}\n${headersOf(request.header_fields)}`}
         {request.body !== null && `\n\n${textOf(request.body)}`}
       </pre>
       <h4>Answer</h4>
-      <pre className="query">
+      <pre className="query" tabIndex={0} role="group" aria-label="Answer">
         {answer === null
           ? `None. ${error ?? ''}`
           : `${answer.status}\n${headersOf(answer.header_fields)}\n\n${textOf(answer.body)}`}

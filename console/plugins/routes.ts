@@ -1,4 +1,5 @@
 import { createRoute } from '@tanstack/react-router';
+import { giveKnownLanguage } from '../batch_exports/metrics/known_language.ts';
 import { pageNumber } from '../http/page_number.ts';
 import { loadedPage } from '../page/load_page.tsx';
 import { project_route } from '../projects/routes.ts';
@@ -39,7 +40,10 @@ export const plugin_route = createRoute({
     const known = levels.find((one) => one === level);
     return known === undefined ? {} : { level: known };
   },
-  component: loadedPage(() => import('./plugin_page.tsx'), 'PluginPage'),
+  component: loadedPage(() => {
+    giveKnownLanguage();
+    return import('./plugin_page.tsx');
+  }, 'PluginPage'),
 });
 
 /** `/projects/<id>/plugins/<collection>/<id>/code`: the code of a plugin, to edit and try. */

@@ -181,7 +181,9 @@ async function compare(tools: Tool[]): Promise<void> {
   const stored = await until('the store', 120_000, 500, () =>
     deployment.clickhouse
       .rows<Stored>({
-        query: `SELECT uuid, distinct_id FROM events WHERE event = 'sent' ORDER BY inserted_at, uuid`,
+        query:
+          `SELECT uuid, distinct_id FROM events WHERE event = 'sent' ` +
+          'ORDER BY inserted_at, uuid',
       })
       .catch(() => undefined),
   );
@@ -209,11 +211,13 @@ async function compare(tools: Tool[]): Promise<void> {
       .catch(() => undefined),
   );
   const by = Object.groupBy(kills, ({ victim }) => victim);
+  const counts = Object.fromEntries(Object.entries(by).map(([name, all]) => [name, all!.length]));
+  const caught_up_seconds = Math.round((Date.now() - began) / 1_000);
   console.log(
     `${stored.length} events at ${paths.length} mappings of ${tools.length} tools; kills ` +
-      `${JSON.stringify(Object.fromEntries(Object.entries(by).map(([name, all]) => [name, all!.length])))}; ` +
+      `${JSON.stringify(counts)}; ` +
       `receiver ${JSON.stringify(receiver.counts)}; ${doubled} came again, ${told} lines say so; ` +
-      `${missing()} missing; caught up ${Math.round((Date.now() - began) / 1_000)} s after the last ` +
+      `${missing()} missing; caught up ${caught_up_seconds} s after the last ` +
       `kill; largest process of tools ${Math.round(largest_bytes / 1_048_576)} MB`,
   );
 }

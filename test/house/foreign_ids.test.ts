@@ -110,6 +110,13 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
     ).id,
     planned_events: (await post(`${project}planned_events/`, { event: 'one' })).id,
     write_keys: (await post(`${project}write_keys/`, { name: 'One' })).id,
+    oauth_applications: (
+      await post(`${organization}oauth_applications/`, {
+        tool: 'hubspot',
+        client_id: 'one',
+        client_secret: 'pl4nted-word',
+      })
+    ).id,
     plugin_configs: String(config.id),
     ...(await newReplayAndAside(config.id)),
     personal_api_keys: (await post('/api/personal_api_keys/', { label: 'One', scopes: ['*'] })).id,

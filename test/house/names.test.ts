@@ -37,6 +37,9 @@ const other_texts: Record<string, string> = {
   event: 'a word of the customer',
   events: 'words of the customer',
   destination_type: 'compared with types that are stored',
+  authorize_url: 'checked as an address',
+  revoke_url: 'checked as an address',
+  token_url: 'checked as an address',
   hash: 'compared with a hash that is stored',
   hogql_query: 'a query of several lines',
   exclude_events: 'words of the customer',
@@ -70,6 +73,7 @@ const other_texts: Record<string, string> = {
   values: 'compared with the values of events',
   url: 'checked as an address',
   value: 'a value of the customer',
+  values: 'values of the customer',
   $unset: 'words of the customer',
 };
 

@@ -143,6 +143,14 @@ async function records(): Promise<[route: string, path: string, ...more: object[
       `${within[0]}service_keys/:id/`,
       await created(`${organization}service_keys/`, { name: 'One', scopes: ['project:read'] }),
     ],
+    [
+      `${within[0]}oauth_applications/:id/`,
+      await created(`${organization}oauth_applications/`, {
+        tool: 'hubspot',
+        client_id: 'one',
+        client_secret: password,
+      }),
+    ],
     [`${within[0]}connections/:id/`, connection, { config }],
     [`${within[1]}plugin_configs/:id/`, set, { config: { token: 'pl4nted-word' } }],
     ...plugins,

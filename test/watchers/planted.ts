@@ -52,7 +52,7 @@ export function watchSecrets(): PlantedSecrets {
     if (typeof value === 'string') {
       if (isSecret && value.length >= secret_length_min)
         for (const part of partsOf(value)) secrets.add(part);
-    } else if (isReference(value)) return;
+    } else if (isReference(value) || isDescription(value)) return;
     else if (Array.isArray(value)) for (const item of value) collect(item, isSecret);
     else if (typeof value === 'object' && value !== null)
       for (const [name, field] of Object.entries(value))
@@ -113,6 +113,12 @@ function isReference(value: unknown): boolean {
   return (name === 'env' || name === 'file') && more.length === 0;
 }
 
+/** The description of a setting, under the name of a secret: its label is none. */
+function isDescription(value: unknown): boolean {
+  const given = typeof value === 'object' && value !== null ? value : {};
+  return 'type' in given && ('name' in given || 'label' in given || 'title' in given);
+}
+
 /**
  * A link's secret is its token, not its address; a seed is looked for as bytes as well, a recovery
  * code without its hyphen as well.
@@ -121,6 +127,8 @@ function partsOf(value: string): string[] {
   if (/^[A-Z2-7]{32}$/.test(value))
     return [value, Buffer.from(Secret.fromBase32(value).bytes).toString('latin1')];
   if (/^[A-Z2-7]{5}-[A-Z2-7]{5}$/.test(value)) return [value, value.replace('-', '')];
+  // A header beside secret ones.
+  if (/^(application|text)\/[\w.+-]+$/.test(value)) return [];
   if (!/^https?:|^otpauth:/.test(value)) return [value];
   return [...value.matchAll(/(?:token|secret)=([^&]+)/g)]
     .map((match) => decodeURIComponent(match[1]!))

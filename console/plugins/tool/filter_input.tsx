@@ -39,7 +39,7 @@ export function FilterInput({
           error={fault}
           readOnly={!is_text && !cannot_show}
           onChange={({ currentTarget }) => {
-            // What is typed stays a text: rows would come under the cursor.
+            // Typed text stays a text: rows would come under the cursor.
             setText(true);
             change(currentTarget.value);
           }}

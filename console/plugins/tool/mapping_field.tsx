@@ -97,7 +97,7 @@ function useMappings({ tool, stored, place, sends_dollar, reaches }: Given) {
   };
 }
 
-/** What browsers offer while a path is typed, with the value that the event has there. */
+/** Paths that browsers offer while one is typed, with the value that the event has there. */
 function Paths({
   lists,
   event,

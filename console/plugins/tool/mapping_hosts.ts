@@ -10,7 +10,7 @@ export function mappedHosts(mappings: readonly ToolMapping[]): string[] {
   return [...new Set(hosts)];
 }
 
-/** Of a text or a template; a host that an event decides is none. */
+/** The host of a text or a template; none where an event decides. */
 function hostOf(value: unknown): string[] {
   const template = (value as { '@template'?: unknown } | null)?.['@template'];
   const text = typeof value === 'string' ? value : template;

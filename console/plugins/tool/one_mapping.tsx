@@ -22,7 +22,7 @@ export function OneMapping({
 }: {
   mapping: ToolMapping;
   tool: ToolFile;
-  /** Of this very mapping, or of what it was before it was typed on. */
+  /** The result for this mapping, or for the mapping before the last key. */
   result: { of: ToolMapping; is: Result } | undefined;
   lists: { paths: string; values: string };
   change: Change;

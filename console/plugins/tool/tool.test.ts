@@ -77,7 +77,9 @@ test(
     await checkEverywhere(page, 'tool_delivery');
     target.answer = () => undefined;
     await delivery.getByRole('button', { name: 'Send 1 event again' }).click();
-    await page.getByText('Events that were set aside').waitFor({ state: 'detached' });
+    await page
+      .getByRole('heading', { name: 'Events that were set aside' })
+      .waitFor({ state: 'detached' });
     assert.deepEqual(
       target.taken.map(({ event }) => event),
       ['Order completed', 'Refused'],

@@ -8,7 +8,7 @@ import { sample_event } from '../editor/templates.ts';
 /** The tool that mappings are for, in the project whose events it gets. */
 export type ToolPlace = { project_id: string; plugin_id: number };
 
-/** What the server says of mappings: of each its filter, and what becomes of the event. */
+/** The server's answer on mappings: the filter of each, and what becomes of the event. */
 export type Previewed = MappingPreviews & { of: readonly ToolMapping[] };
 
 /** A person who pauses for so long has typed a word to its end. */

@@ -10,7 +10,7 @@ export type Arrival = { uuid: string; at: number; is_lost: boolean };
 /** A receiver that takes notes of all, and fails as vendors do until it is told to be kind. */
 export type Receiver = {
   url: string;
-  /** What was taken, by path, in order. */
+  /** Events that were taken, by path, in order. */
   arrivals: Map<string, Arrival[]>;
   counts: { requests: number; lost: number; failed: number; limited: number };
   /** Answers 503 at a path for so long. */

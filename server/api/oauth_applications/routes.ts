@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { redirectAddress } from '../../engine/plugins/oauth/addresses.ts';
@@ -14,7 +14,12 @@ import type { Entry } from '../../platform/http/write.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { requirePluginsLevel } from '../plugins/store.ts';
 import { changeApplication, createApplication } from './change.ts';
-import { OauthApplication, OauthApplicationCreate, OauthApplicationPatch } from './schema.ts';
+import {
+  OauthApplication,
+  OauthApplicationCreate,
+  OauthApplicationPatch,
+  OauthApplicationReplacement,
+} from './schema.ts';
 import type { OauthApplicationRow } from './schema.ts';
 import { countConnections, deleteApplication, findApplication, listApplications } from './store.ts';
 
@@ -30,7 +35,7 @@ const changing = { within: 'organization', scope: 'plugin:write', level: 8 } as 
 export function oauthApplicationRoutes(app: FastifyInstance, deps: Deps): void {
   readingRoutes(app, deps);
   createRoute(app, deps);
-  changeRoute(app, deps);
+  changeRoutes(app, deps);
   deleteRoute(app, deps);
 }
 
@@ -114,33 +119,50 @@ function createRoute(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-function changeRoute(app: FastifyInstance, deps: Deps): void {
-  app.patch(
-    one,
-    {
-      config: changing,
-      schema: {
-        summary: 'Change the sent fields of an OAuth application',
-        description:
-          'Another `client_id`, `token_url` or `revoke_url` needs the `client_secret` with it. ' +
-          'After another client or address the tools have to be connected again. Needs the ' +
-          'plugins access level 3.',
-        body: OauthApplicationPatch,
-        response: { 200: OauthApplication },
-      },
-    },
-    (request, reply) =>
+function changeRoutes(app: FastifyInstance, deps: Deps): void {
+  const change =
+    (schema: typeof OauthApplicationPatch | typeof OauthApplicationReplacement) =>
+    (request: FastifyRequest, reply: FastifyReply) =>
       write(request, reply, 200, async (tx, record) => {
         const before = await getApplication(tx, deps, request, undefined, 'lock');
         ifMatch(request, before);
-        const sent = body(request, OauthApplicationPatch);
+        const sent = body(request, schema);
         await changeApplication(tx, deps, before, sent);
         const after = await getApplication(tx, deps, request);
         const secret =
           sent.client_secret === undefined ? [] : [secretChange('client_secret', 'changed')];
         record(entryOf('updated', before, after, secret), before);
         return after;
-      }),
+      });
+  const description =
+    'Another `client_id`, `token_url` or `revoke_url` needs the `client_secret` with it. After ' +
+    'another client or address the tools have to be connected again. Needs the plugins access ' +
+    'level 3.';
+  app.patch(
+    one,
+    {
+      config: changing,
+      schema: {
+        summary: 'Change the sent fields of an OAuth application',
+        description,
+        body: OauthApplicationPatch,
+        response: { 200: OauthApplication },
+      },
+    },
+    change(OauthApplicationPatch),
+  );
+  app.put(
+    one,
+    {
+      config: changing,
+      schema: {
+        summary: 'Change an OAuth application; what may be left out keeps its value',
+        description,
+        body: OauthApplicationReplacement,
+        response: { 200: OauthApplication },
+      },
+    },
+    change(OauthApplicationReplacement),
   );
 }
 

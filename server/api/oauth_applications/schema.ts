@@ -77,6 +77,13 @@ export const OauthApplicationCreate = Type.Object({
   ...changeable,
 });
 
+/** Body of PUT: the id must be there; the tool stays, as does what is absent. */
+export const OauthApplicationReplacement = Type.Object({
+  client_id: fields.client_id,
+  client_secret: Type.Optional(client_secret),
+  ...changeable,
+});
+
 /** Body of PATCH; the tool stays. */
 export const OauthApplicationPatch = Type.Object({
   client_id: Type.Optional(fields.client_id),

@@ -35,7 +35,8 @@ const changing = { within: 'project', scope: 'plugin:write', level: 8 } as const
 
 /**
  * `/api/projects/:project_id/plugin_configs/`: what a project makes of plugins. List, create,
- * retrieve, change, delete, logs, metrics, jobs, OAuth; and which of an organization export all events.
+ * retrieve, change, delete, logs, metrics, jobs, OAuth; and which of an organization export all
+ * events.
  */
 export function pluginConfigRoutes(app: FastifyInstance, deps: Deps): void {
   readingRoutes(app, deps);

@@ -28,7 +28,12 @@ import {
   no_record,
 } from './schema.ts';
 import type { PluginRow } from './schema.ts';
-import { findPlugin, listRegisteredTools, listUnusedPlugins, requirePluginsLevel } from './store.ts';
+import {
+  findPlugin,
+  listRegisteredTools,
+  listUnusedPlugins,
+  requirePluginsLevel,
+} from './store.ts';
 
 /** The sources of a list. */
 type Asked = { deps: Deps; collection: Collection; catalogue: CatalogueEntry[] };
@@ -111,13 +116,11 @@ async function answerCatalogue(request: FastifyRequest, { deps, catalogue, colle
   });
   const registered = await listRegisteredTools(deps.db, request.access.organization_id);
   const page = { limit: limitOf(asked.limit), offset: asked.offset ?? 0 };
-  const results = entries
-    .slice(page.offset, page.offset + page.limit)
-    .map((entry) => ({
-      ...entry,
-      needs: needsOf(entry, deps),
-      wants_application: wantsApplication(entry, registered),
-    }));
+  const results = entries.slice(page.offset, page.offset + page.limit).map((entry) => ({
+    ...entry,
+    needs: needsOf(entry, deps),
+    wants_application: wantsApplication(entry, registered),
+  }));
   const [first] = results;
   const known =
     first === undefined

@@ -13,6 +13,8 @@ import { conflict, invalid, missing } from '../../../platform/http/errors.ts';
 import { PageQuery, answerPage, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { write } from '../../../platform/http/write.ts';
 import type { Entry } from '../../../platform/http/write.ts';
+import type { Transaction } from '../../../platform/postgres/database.ts';
+import { databaseInstant } from '../../../platform/postgres/instant.ts';
 import { getConfig, getLockedConfig } from '../found.ts';
 import type { PluginConfigRow } from '../schema.ts';
 import { filterOf } from './filters.ts';
@@ -59,7 +61,7 @@ function startRoute(app: FastifyInstance, deps: Deps): void {
       write(request, reply, 200, async (tx, record) => {
         const config = await getLockedConfig(tx, request);
         const sent = body(request, NewReplay);
-        const wanted = await wantedOf(deps, request, config, sent);
+        const wanted = await wantedOf(deps, tx, request, config, sent);
         if (sent.dry_run === true) {
           record('nothing');
           return dryRunOf(wanted);
@@ -143,18 +145,20 @@ function entryOf(activity: string, config: PluginConfigRow, replay: object): Ent
 /** Checks the body, and counts what it means. */
 async function wantedOf(
   deps: Deps,
+  tx: Transaction,
   request: FastifyRequest,
   config: PluginConfigRow,
   sent: NewReplay,
 ): Promise<ReplayWanted> {
-  const now = isoInstant(deps.clock.now());
+  // What was set aside carries the time of the control store.
+  const now = isoInstant(await databaseInstant(tx));
   const asked = filterOf(sent);
   const filter = { ...asked, end_at: asked.end_at ?? now };
   requireRange(filter, now);
   await requireSource(deps, config, sent);
   const total =
     sent.source === 'set_aside'
-      ? await countSetAside(deps.db, config.id, filter)
+      ? await countSetAside(tx, config.id, filter)
       : await caughtUpForAnswer(deps.clickhouse, ['events'], () =>
           countEvents(deps.clickhouse, config.team_id, filter),
         );

@@ -97,7 +97,7 @@ function sendsRoute(app: FastifyInstance, { db, clickhouse }: Deps): void {
   app.get(
     `${one}sends/`,
     {
-      config: reading,
+      config: { ...reading, no_store: true },
       schema: {
         summary: 'List the attempts of a tool at an event, with requests and answers',
         description:

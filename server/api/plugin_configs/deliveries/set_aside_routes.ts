@@ -54,7 +54,7 @@ export function setAsideRoutes(app: FastifyInstance, { db }: Deps): void {
   app.get(
     `${base}:set_aside_id/`,
     {
-      config: reading,
+      config: { ...reading, no_store: true },
       schema: {
         summary: 'Retrieve an event that was set aside, with requests and answers',
         response: { 200: SetAsideRecord },

@@ -163,7 +163,7 @@ test('a server killed in a commit comes back, and the next attempt ends it', asy
   }
 });
 
-test('merged rows of a broken commit are not announced, and come again once a key', async () => {
+test('merged rows of a broken commit come again and stay one a key', async () => {
   for (const shown of ['nothing', 'a part', 'all'] as const) {
     const orders = await oneSlice();
     const table = orders.config.table_name;

@@ -90,7 +90,7 @@ export function defineDelta(places: readonly LakePlace[]): DestinationDefinition
 function rewrittenInTable(): NonRetryableError {
   return new NonRetryableError(
     'table_unsuitable',
-    'Rows leave a Delta table as a whole, and no more delivery by delivery. Erase the person again.',
+    'Rows leave a Delta table as a whole, not delivery by delivery. Erase the person again.',
   );
 }
 

@@ -79,7 +79,7 @@ export function openMergedTable(
       const file = await fetchFile(place, await readData(world, path), name, columns, {
         by_name: true,
       });
-      // What the log says of a file goes before what stands in it.
+      // The log of a file goes before its content.
       const values = valuesBeside(add, columns);
       const names = new Map([...file.names].filter(([id]) => !values.has(id)));
       return { ...file, names, values };

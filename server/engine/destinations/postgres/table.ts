@@ -213,10 +213,10 @@ export function mergeStatement(target: string, source: string, layout: Layout): 
   if (changed.length === 0)
     return `${came} ${insert} came WHERE NOT EXISTS (SELECT 1 FROM ${target} AS t
       WHERE ${same('t')}) ON CONFLICT (${keys}) DO NOTHING`;
-  const own_keys = key.map((name) => `t.${quoted(name)}`).join(', ');
+  const of_t = key.map((name) => `t.${quoted(name)}`).join(', ');
   // OFFSET keeps the planner to one look into the index for each row, of those that are left.
   return `${came}, changed AS (UPDATE ${target} AS t SET ${set('came')} FROM came
-    WHERE ${same('t')} AND (${newer}) RETURNING ${own_keys})
+    WHERE ${same('t')} AND (${newer}) RETURNING ${of_t})
     ${insert} (SELECT * FROM came WHERE NOT EXISTS (SELECT 1 FROM changed
       WHERE ${same('changed')}) OFFSET 0) AS came WHERE NOT EXISTS (SELECT 1 FROM ${target} AS t
       WHERE ${same('t')} AND (${newer}) IS NOT TRUE OFFSET 0)

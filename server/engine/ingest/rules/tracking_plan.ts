@@ -45,7 +45,7 @@ export const planned_properties_max = 100;
 
 /** Most values of a planned property. */
 export const planned_values_max = 100;
-/** The longest text among them. */
+/** Longest text among the values of a planned property. */
 export const planned_text_length_max = 200;
 
 /** The difference of an event from the plan; `attr` is the place of the first one. */

@@ -101,7 +101,7 @@ export function openLoadedTool(
       return (await sendAll([event], mapping, signal))[0]!;
     },
     forget: async (distinct_id, signal) => {
-      // Whether the tool got it as the one or as the other: it is nobody else's.
+      // The tool got it as the one or as the other, and it is nobody else's.
       const person = { userId: distinct_id, anonymousId: distinct_id };
       const settings = toolSettings(definition.settings, config);
       return readOutcome(await call('delete', { person, settings }, signal));

@@ -23,7 +23,7 @@ const single_rows_max = 100;
 const batch_rows_max = 1_000;
 const read_bytes_max = 4 * 1024 * 1024;
 const save_ms = 250;
-/** What was answered is not to be sent again because the control store restarts. */
+/** Answers are kept so long over a restart of the control store, so that nothing is sent again. */
 const save_over_ms_max = 30_000;
 /** After so long the settings and the code are looked at again. */
 const turn_ms_max = 5_000;

@@ -31,7 +31,7 @@ export function presetsOf(
   });
 }
 
-/** What may be added: mappings for a purpose, and one for each action with what it has by default. */
+/** Mappings that may be added: for a purpose, and one for each action with its defaults. */
 export function templatesOf({ actions, presets }: ToolDescription): ToolMapping[] {
   const ready = presetsOf({ actions, presets }, 'template');
   const plain = Object.entries(actions).map(([partnerAction, action]) => {

@@ -58,7 +58,7 @@ function openLibrary() {
 
 const library = openLibrary();
 
-/** What both give for a mapping, or that both refuse it. */
+/** Compares the results of both for a mapping, or that both refuse it. */
 function compare(mapping: Record<string, unknown>, one: object): void {
   const attempt = (run: () => unknown) => {
     try {

@@ -1,3 +1,4 @@
+import { counted } from '../../../platform/counted.ts';
 import type { ExchangeBody, HeaderField, ToolExchange } from '../sandbox/tool_outcome.ts';
 
 const shown = '********';
@@ -55,7 +56,7 @@ function withoutSecrets(address: string): string {
  */
 export function withoutBodies(exchanges: ToolExchange[], count: number): ToolExchange[] {
   const told = (body: ExchangeBody | null) =>
-    body && { ...body, text: `(of ${count} events; the trace of the event has it)` };
+    body && { ...body, text: `(of ${counted(count, 'event')}; the trace of the event has it)` };
   return exchanges.map(({ request, answer, error }) => ({
     request: { ...request, body: told(request.body) },
     answer: answer && { ...answer, body: told(answer.body)! },

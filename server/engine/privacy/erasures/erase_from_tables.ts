@@ -14,9 +14,9 @@ type WaitingExport = { id: string; destination_type: string; model: ModelName };
 
 /**
  * Removes the rows of the erasure from the tables of our own catalog, and from Delta tables, that
- * exports with listed copies write, and says so of these copies. A table that cannot be searched or changed keeps its
- * rows, and its copies say why. Returns what it changed. A table in use stays listed. May be
- * repeated.
+ * exports with listed copies write, and says so of these copies. A table that cannot be searched or
+ * changed keeps its rows, and its copies say why. Returns what it changed. A table in use stays
+ * listed. May be repeated.
  */
 export async function eraseFromTables(
   engine: Engine,

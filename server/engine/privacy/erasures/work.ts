@@ -31,7 +31,7 @@ const steps: Record<Exclude<ErasureStep, 'done'>, Step> = {
   certify,
 };
 
-/** No plugin holds events of the persons any more: what tools are told now comes after all of them. */
+/** No plugin holds events of the persons any more: tools are told of the deletion after all. */
 async function settleAndNote(...given: Parameters<typeof settleRuns>): Promise<StepEnd> {
   const [engine, erasure, signal] = given;
   const end = await settleRuns(...given);

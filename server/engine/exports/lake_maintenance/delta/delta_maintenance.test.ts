@@ -72,7 +72,7 @@ async function newTable(hours: number, config: Record<string, unknown> = {}) {
   };
 }
 
-test('small files become one, with the same rows in the same order, and stay deliveries', async () => {
+test('small files become one with the same rows and order, and stay deliveries', async () => {
   const table = await newTable(5);
   const before = await table.rows();
   const { result, detail } = await maintainDeltaTable(await table.open(), everything);
@@ -127,7 +127,7 @@ test('files of one partition become one, and a file that differs later is found'
   assert.deepEqual([...kinds], ['changed']);
 });
 
-test('a compaction gives way to another writer, and takes its own lost answer for done', async () => {
+test('a compaction gives way to others, and takes its own lost answer for done', async () => {
   const table = await newTable(3);
   const one = await table.open();
   const group = [...one.state.adds.values()];

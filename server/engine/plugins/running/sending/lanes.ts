@@ -16,7 +16,7 @@ export type Item = {
   is_again: boolean;
 };
 
-/** What one person's events still have to go through at one mapping, in their order. */
+/** Events of one person that one mapping still has to send, in their order. */
 export type Lane = { mapping: string; items: [Item, ...Item[]] };
 
 /** Lanes that are ready; one that was taken comes back, or is over for this turn. */

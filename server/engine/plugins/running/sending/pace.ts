@@ -1,4 +1,4 @@
-/** The pace of one account at a tool: how soon requests may follow each other. Learnt, never set. */
+/** The pace of one account at a tool: the rate of requests that it takes. Learnt, never set. */
 export type Pace = {
   /** Requests a second; null: no limit is known. */
   readonly rate: number | null;

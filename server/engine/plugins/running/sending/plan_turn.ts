@@ -18,7 +18,7 @@ const due_lines_max = 200;
 const due_rows_max = 400;
 const per_line_max = 20;
 
-/** The lines whose first event is due, the longest due first, each cut to what one turn may send. */
+/** The lines whose first event is due, the longest due first, each cut to one turn. */
 export function dueLines(tool: LoadedTool): Waiting[][] {
   const lines = tool.room.lines(personsOf([]));
   const now = performance.now();
@@ -63,7 +63,7 @@ function turned(lanes: Lane[], failures: number): Lane[] {
   return [...lanes.slice(first), ...lanes.slice(0, first)];
 }
 
-/** So many failed requests in a row, each of other persons, are an outage. */
+/** Number of failed requests in a row, each of other persons, that are an outage. */
 export const misses_max = 3;
 
 function addTo(lanes: Map<string, Lane>, line: string, mapping: string, item: Item): void {

@@ -99,7 +99,7 @@ export function openToolTurn(delivery: Delivery, lanes: Lanes): ToolTurn {
     isHalted: () => [...mappings.values()].some(({ misses }) => misses >= misses_max),
     works: () => [...mappings.values()].some(({ works }) => works),
     failure: () => {
-      // What has shown itself to work can take what still failed later.
+      // A mapping that has shown itself to work decides about later failures.
       for (const at of mappings.values()) settle(at);
       const isDown = ({ misses, works, undecided }: AtMapping) =>
         misses >= misses_max || (undecided.length > 0 && !works);

@@ -5,8 +5,8 @@ import type { Lease } from '../leases.ts';
 import type { OfPerson } from './persons.ts';
 
 /**
- * An event that waits at a mapping. Times are on the clock of `performance.now()`; `due_at` null: it
- * waits for an earlier one of its person.
+ * An event that waits at a mapping. Times are on the clock of `performance.now()`; `due_at` null:
+ * it waits for an earlier one of its person.
  */
 export type Waiting = OfPerson & {
   mapping: string;
@@ -84,5 +84,6 @@ export async function saveWaiting(
         tried_in, due_in, is_lost, reason, number)
       ORDER BY one.number
       ON CONFLICT (plugin_config_id, mapping, event_uuid) DO UPDATE SET tries = excluded.tries,
-        tried_at = excluded.tried_at, next_try_at = excluded.next_try_at, is_lost = excluded.is_lost, reason = excluded.reason`);
+        tried_at = excluded.tried_at, next_try_at = excluded.next_try_at,
+        is_lost = excluded.is_lost, reason = excluded.reason`);
 }
