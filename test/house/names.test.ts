@@ -70,7 +70,6 @@ const other_texts: Record<string, string> = {
   token: 'a secret',
   transports: 'of the protocol of passkeys',
   type: 'compared with types that are known',
-  values: 'compared with the values of events',
   url: 'checked as an address',
   value: 'a value of the customer',
   values: 'values of the customer',
