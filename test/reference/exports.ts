@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag';
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import {
   scheduleFrom,
   until,
 } from '../factories/batch_exports/delivering_harness.ts';
+import { newExport } from '../factories/batch_exports/batch_exports.ts';
 import { newLakeTable } from '../factories/lake_tables.ts';
 import { failed, endedRun } from '../factories/batch_exports/ended_runs.ts';
 import type { StoryWorld } from './world.ts';
@@ -79,7 +81,7 @@ async function downloads({ ask, harness, project }: StoryWorld): Promise<void> {
   await ask('DELETE', `${base}${id}/`);
 }
 
-async function lakeTables({ ask, home, project }: StoryWorld): Promise<void> {
+async function lakeTables({ ask, harness, home, project }: StoryWorld): Promise<void> {
   await newLakeTable(home, 'sales');
   const base = `${project}lake_tables/`;
   const { results } = await ask('GET', base);
@@ -87,6 +89,9 @@ async function lakeTables({ ask, home, project }: StoryWorld): Promise<void> {
   await ask('GET', one);
   await ask('GET', `${one}snapshots/`);
   await ask('GET', `${one}files/`);
+  const { id } = await newExport(home, { name: 'Sales' });
+  await harness.deps.db.run(sql`UPDATE lake_tables SET batch_export_id = ${id}`);
+  await ask('POST', `${one}maintain/`);
 }
 
 async function connections({ ask, organization, receiver }: StoryWorld): Promise<void> {

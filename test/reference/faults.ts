@@ -11,8 +11,9 @@ const rejecting = 'it needs a database that refuses a row';
 export const without_example: Record<string, string> = {
   organizations_batch_exports_runs_redeliver_rejected_create: rejecting,
   projects_batch_exports_runs_redeliver_rejected_create: rejecting,
-  projects_plugin_configs_oauth_connect_create: 'it needs the browser of a session',
-  projects_plugin_configs_oauth_disconnect_create: 'a vendor connected the tool, in a browser',
+  projects_plugin_configs_oauth_collection_connect_create: 'it needs the browser of a session',
+  projects_plugin_configs_oauth_collection_disconnect_create:
+    'a vendor connected the tool, in a browser',
   single_sign_on_link_create: 'its token comes from a provider, in a browser that was sent there',
 };
 

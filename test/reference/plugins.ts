@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag';
 import { collection_names, packageFiles } from '../factories/plugins/plugins.ts';
 import { publishedPlugin } from '../factories/plugins/plugins.ts';
 import type { StoryWorld } from './world.ts';
@@ -42,7 +43,8 @@ async function tellCollection(
   await ask('DELETE', own);
 }
 
-async function pluginConfigs({ ask, organization, project }: StoryWorld): Promise<void> {
+async function pluginConfigs(world: StoryWorld): Promise<void> {
+  const { ask, organization, project } = world;
   const base = `${project}plugin_configs/`;
   const plugins = `${organization}pipeline_destinations/`;
   const { id } = await ask('POST', plugins, { plugin_type: 'source', name: 'Mailer' });
@@ -92,9 +94,31 @@ async function pluginConfigs({ ask, organization, project }: StoryWorld): Promis
   await ask('GET', `${one}delivery/`);
   await ask('GET', `${one}set_aside/`);
   await ask('DELETE', one);
-  await oauthOfTool({ ask, organization, project } as StoryWorld);
+  await deliveriesOfTool(world, tool.id);
+  await oauthOfTool(world);
   await ask('GET', `${project}site_apps/`);
   await ask('POST', `${project}site_apps/rotate/`);
+}
+
+/** A tool that did not take an event, which is sent again. */
+async function deliveriesOfTool({ ask, harness, project }: StoryWorld, plugin: number) {
+  const config = await ask('POST', `${project}plugin_configs/`, { plugin });
+  const one = `${project}plugin_configs/${config.id}/`;
+  const event_uuid = '019ab3c0-5e11-7c44-9d3c-2b1f6a0e8d55';
+  await harness.deps.db.run(sql`
+    INSERT INTO plugin_set_aside (plugin_config_id, event_uuid, event, distinct_id, mapping, reason)
+    VALUES (${config.id}, ${event_uuid}, 'signed up', 'ada', 'Send', 'The receiver refused it.')`);
+  const { results } = await ask('GET', `${one}set_aside/`);
+  await ask('GET', `${one}set_aside/${results[0].id}/`);
+  await ask('GET', `${one}sends/?event_uuid=${event_uuid}`);
+  await ask('GET', `${one}delivery/metrics/`);
+  const replays = `${one}replays/`;
+  const { id } = await ask('POST', replays, { source: 'set_aside' });
+  await ask('GET', replays);
+  await ask('GET', `${replays}${id}/`);
+  await ask('POST', `${replays}${id}/cancel/`);
+  await ask('POST', `${one}set_aside/discard/`, { mapping: 'Send' });
+  await ask('DELETE', one);
 }
 
 /** A tool that is connected by OAuth, and the application for it. */
@@ -108,6 +132,7 @@ async function oauthOfTool({ ask, organization, project }: StoryWorld): Promise<
   await ask('GET', applications);
   await ask('GET', `${applications}${id}/`);
   await ask('PATCH', `${applications}${id}/`, { scopes: 'oauth crm.objects.contacts.write' });
+  await ask('PUT', `${applications}${id}/`, { client_id: '1c5e3a77', uses_pkce: true });
   const name = 'HubSpot Cloud Mode';
   const plugins = `${organization}pipeline_destinations/`;
   const tool = await ask('POST', plugins, { plugin_type: 'repository', name });

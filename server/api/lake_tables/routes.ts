@@ -7,6 +7,8 @@ import { conflict, missing } from '../../platform/http/errors.ts';
 import { PageQuery, answerPage } from '../../platform/http/lists/pagination.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { uuid } from '../../platform/http/schemas.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { detailsOf, isMaintained } from './details.ts';
 import { LakeFiles, LakeSnapshots, LakeTableDetails, LakeTables } from './schema.ts';
@@ -65,11 +67,11 @@ export function lakeTableRoutes(app: FastifyInstance, deps: Deps): void {
     },
     (request) => tableOf(db, request),
   );
-  maintainRoute(app, deps);
+  maintainRoute(app);
   partRoutes(app, deps);
 }
 
-function maintainRoute(app: FastifyInstance, { db }: Deps): void {
+function maintainRoute(app: FastifyInstance): void {
   app.post(
     `${base}:id/maintain/`,
     {
@@ -83,19 +85,21 @@ function maintainRoute(app: FastifyInstance, { db }: Deps): void {
         response: { 202: LakeTableDetails },
       },
     },
-    async (request, reply) => {
-      const { team_id, id } = asked(request);
-      const table = (await findTableById(db, team_id, id)) ?? missing();
-      if (!isMaintained(table))
-        throw conflict(
-          table.batch_export_id === null
-            ? 'No export writes this table, so Sluice does not maintain it.'
-            : 'The maintenance of this table is off: it has `sluice.maintenance` = `false` ' +
-                'or another format version than 2.',
-        );
-      await maintainNow(db, id);
-      return reply.code(202).send(await tableOf(db, request));
-    },
+    (request, reply) =>
+      write(request, reply, 202, async (tx, record) => {
+        const { team_id, id } = asked(request);
+        const table = (await findTableById(tx, team_id, id)) ?? missing();
+        if (!isMaintained(table))
+          throw conflict(
+            table.batch_export_id === null
+              ? 'No export writes this table, so Sluice does not maintain it.'
+              : 'The maintenance of this table is off: it has `sluice.maintenance` = `false` ' +
+                  'or another format version than 2.',
+          );
+        await maintainNow(tx, id);
+        record('nothing');
+        return tableOf(tx, request);
+      }),
   );
 }
 
@@ -136,7 +140,7 @@ function partRoutes(app: FastifyInstance, { db, engine }: Deps): void {
   );
 }
 
-async function tableOf(db: Deps['db'], request: FastifyRequest): Promise<LakeTableDetailsType> {
+async function tableOf(db: Queryable, request: FastifyRequest): Promise<LakeTableDetailsType> {
   const { team_id, id } = asked(request);
   const [shown, table, maintenance] = await Promise.all([
     findLakeTable(db, team_id, id),

@@ -48,9 +48,9 @@ export function completeRoute(app: FastifyInstance, deps: Deps): void {
     const caller = await app.findCaller(request);
     // The state is used up before the vendor is asked: of several requests one redeems the code.
     const begun =
-      caller?.session_id == null
-        ? undefined
-        : await useRequest(deps.db, deps.secrets, { state, session_id: caller.session_id, tool });
+      typeof caller?.session_id === 'number'
+        ? await useRequest(deps.db, deps.secrets, { state, session_id: caller.session_id, tool })
+        : undefined;
     const application =
       begun && (await findApplication(deps.db, deps.secrets, begun.config_id, tool));
     if (begun === undefined || application === undefined)

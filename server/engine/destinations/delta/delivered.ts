@@ -42,7 +42,7 @@ export function isShown(state: State, delivery: ExportDelivery): boolean {
 }
 
 /** Names of a delivery's data files among those of the table, wherever in its folder they lie. */
-export function namesOf(files: ReadonlyMap<string, unknown>, delivery: ExportDelivery): string[] {
+function namesOf(files: ReadonlyMap<string, unknown>, delivery: ExportDelivery): string[] {
   const stem = stemOf('', { ...delivery, timezone: 'UTC' });
   return [...files.keys()].map(decodedPath).filter((name) => isOfStem(lastPart(name), stem));
 }

@@ -68,7 +68,7 @@ export async function* rowsOf(
 }
 
 /** The names of the columns of a Parquet file. */
-export function namesIn(bytes: Buffer): Set<string> {
+function namesIn(bytes: Buffer): Set<string> {
   const whole = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
   const [, ...elements] = parquetMetadata(whole as ArrayBuffer).schema;
   return new Set(elements.map(({ name }) => name));

@@ -79,7 +79,7 @@ function newItem(tool: LoadedTool, event: PluginEvent, name: string, failures: n
 }
 
 /** The largest batch after so many failures: a quarter with each. */
-export function togetherMax(tool: LoadedTool, name: string, failures: number): number {
+function togetherMax(tool: LoadedTool, name: string, failures: number): number {
   const size = tool.batching.get(name)?.size ?? 1;
   return Math.max(Math.ceil(size / 4 ** Math.min(failures, 5)), 1);
 }
