@@ -14,6 +14,7 @@ export const organization_scopes: Record<string, string> = {
   notice_delivery: 'Notice',
   notice_target: 'Target of notices',
   connection: 'Connection',
+  oauth_application: 'OAuth application',
   organization: 'Organization',
   organization_security: 'Security of the organization',
   pipeline_destination: 'Plugin (destination)',

@@ -107,6 +107,7 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
       RETURNING id`,
   ))!;
   await sealIn('plugin_configs', 'config_secrets', config.id, '{}');
+  await sealedForTools(erasure.body.id, config.id);
   await newConnection(home);
   const mail_id = randomUUID();
   await db.run(sql`
@@ -182,6 +183,31 @@ async function newExportOnce(key = home.key) {
   return created.body;
 }
 
+/** An OAuth application, the tokens of a config, and ids that an erasure has to tell a tool. */
+async function sealedForTools(erasure_id: string, config_id: number): Promise<void> {
+  const { secrets } = exporting.harness.deps;
+  const seal = (table: string, id: string) => {
+    const { context } = sealed_fields.find((one) => one.table === table)!;
+    return secrets.seal('{}', context(id));
+  };
+  const [application, told] = [randomUUID(), randomUUID()];
+  await db.run(sql`
+    INSERT INTO oauth_applications (id, organization_id, tool, client_id, client_secret_sealed,
+      authorize_url, token_url, scopes, client_auth, uses_pkce)
+    VALUES (${application}, ${home.organization.id}, 'hubspot', 'one',
+      ${seal('oauth_applications', application)}, 'https://a.example', 'https://b.example', '',
+      'post', true)`);
+  await db.run(sql`
+    INSERT INTO plugin_oauth_connections (plugin_config_id, application_id, application_version,
+      tokens_sealed)
+    VALUES (${config_id}, ${application}, 1,
+      ${seal('plugin_oauth_connections', String(config_id))})`);
+  await db.run(sql`
+    INSERT INTO erasure_tools (id, erasure_id, plugin_config_id, name, state, ids_sealed, ids)
+    VALUES (${told}, ${erasure_id}, ${config_id}, 'One', 'waiting', ${seal('erasure_tools', told)},
+      1)`);
+}
+
 async function sealIn(table: string, field: string, id: number, plain: string): Promise<void> {
   const { context } = sealed_fields.find((one) => one.table === table && one.field === field)!;
   const envelope = exporting.harness.deps.secrets.seal(plain, context(String(id)));
@@ -241,6 +267,7 @@ test('every column of bytes is sealed, or one that no change of the key touches'
     'passkey_challenges.challenge_hash',
     'passkeys.public_key',
     'personal_api_keys.key_hash',
+    'plugin_oauth_requests.state_hash',
     'plugin_versions.seal',
     'recovery_codes.code_hash',
     // The content that a client sent, with no secret of ours.

@@ -112,7 +112,7 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
     write_keys: (await post(`${project}write_keys/`, { name: 'One' })).id,
     oauth_applications: (
       await post(`${organization}oauth_applications/`, {
-        tool: 'hubspot',
+        tool: home.project.id === own.project.id ? 'hubspot' : 'salesforce',
         client_id: 'one',
         client_secret: 'pl4nted-word',
       })

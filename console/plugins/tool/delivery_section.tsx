@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { Suspense, lazy } from 'react';
 import { StateMark } from '../../batch_exports/state_mark.tsx';
 import { Figures } from '../../page/figures.tsx';
 import { Section } from '../../page/section.tsx';
@@ -7,9 +8,13 @@ import { Instant } from '../../time/instant.tsx';
 import { pluginMetrics } from '../plugins.ts';
 import { deliveryOf, stateOfDelivery } from './deliveries.ts';
 import type { Given } from './deliveries.ts';
-import { DeliveryCharts } from './delivery_charts.tsx';
 import { Replays } from './replays.tsx';
 import { SetAside } from './set_aside.tsx';
+
+// Charts come later: their library is a tenth of the page.
+const DeliveryCharts = lazy(async () => ({
+  default: (await import('./delivery_charts.tsx')).DeliveryCharts,
+}));
 
 /**
  * Shows the state of a tool and its charts, the events that were set aside, and what is sent again.
@@ -52,7 +57,9 @@ export function DeliverySection({
                 ['Set aside now', set_aside.toLocaleString('en')],
               ]}
             />
-            <DeliveryCharts {...given} />
+            <Suspense fallback={<div className="charts_room" />}>
+              <DeliveryCharts {...given} />
+            </Suspense>
             {set_aside > 0 && <SetAside {...given} />}
             {delivered_until !== null && <Replays {...given} />}
           </>

@@ -35,6 +35,7 @@ function typed(email: string, own: string) {
         batch_exports: {
           rows: {
             name: ' Rows ',
+            tags: [' Team '],
             interval: 'day',
             timezone: ' Africa/Cairo ',
             offset_hour: 0,

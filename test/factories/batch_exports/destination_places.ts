@@ -263,7 +263,12 @@ export const places_cases: PlacesCase[] = [
       { use_virtual_style_addressing: true },
       { storage: 'File' },
     ],
-    stays: [{ table: 'other' }, { prefix: 'other' }, { encryption: 'aws:kms', kms_key_id: 'k' }],
+    stays: [
+      { table: 'other' },
+      { prefix: 'other' },
+      { encryption: 'aws:kms', kms_key_id: 'k' },
+      { partition_by: ['event'], sort_by: ['timestamp'] },
+    ],
   },
   ...inStores('Iceberg'),
   ...inStores('Delta'),

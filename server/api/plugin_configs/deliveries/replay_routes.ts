@@ -150,7 +150,7 @@ async function wantedOf(
   config: PluginConfigRow,
   sent: NewReplay,
 ): Promise<ReplayWanted> {
-  // What was set aside carries the time of the control store.
+  // Events that were set aside carry the time of the control store.
   const now = isoInstant(await databaseInstant(tx));
   const asked = filterOf(sent);
   const filter = { ...asked, end_at: asked.end_at ?? now };

@@ -19,6 +19,8 @@ export async function slicesOf(attempt: Attempt): Promise<StoredSlice[]> {
   return slices;
 }
 
+type TableParts = Awaited<ReturnType<NonNullable<Attempt['definition']['tableParts']>>> | undefined;
+
 async function cut(attempt: Attempt): Promise<StoredSlice[]> {
   const { engine, run, definition, config, delivery, signal } = attempt;
   const reading = await readingOf(attempt);
@@ -31,12 +33,20 @@ async function cut(attempt: Attempt): Promise<StoredSlice[]> {
   }
   const is_row_wise = reading.key !== undefined;
   const deps = destinationDeps(engine, signal);
-  const table = await definition.tableParts?.(config, delivery, { is_row_wise, deps });
+  const cutRows = isFirstReading(run) ? cutSlicesOnce : cutSlices;
+  let table: TableParts;
+  try {
+    table = await definition.tableParts?.(config, delivery, { is_row_wise, deps });
+  } catch (error) {
+    // A run without rows completes, although its table cannot be reached.
+    const slices = await cutRows(engine, reading, bound, signal);
+    if (slices.length === 0) return slices;
+    throw error;
+  }
   if (table !== undefined && (table.fields.length > 0 || table.is_whole)) {
     const parting = tableParting(columns, table.fields);
     return cutPartitions(engine, reading, { ...table, parting, columns }, bound, signal);
   }
-  const cutRows = isFirstReading(run) ? cutSlicesOnce : cutSlices;
   return cutRows(engine, reading, bound, signal);
 }
 

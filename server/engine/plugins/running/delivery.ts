@@ -23,8 +23,8 @@ export type DeliveryBatch = { events: PluginEvent[]; isErased(): Promise<boolean
 /**
  * The end of a turn: `waiting`, a batch is neither full nor old enough; `stopping`, before the end
  * of the batch; `paced`, the tool takes more after so many seconds; `failed`, the same batch has to
- * be retried; `failed too often`, so many consecutive events were skipped that the config must stop.
- * The last two have stored nothing.
+ * be retried; `failed too often`, so many consecutive events were skipped that the config must
+ * stop. The last two have stored nothing.
  */
 export type DeliveryEnd =
   | { kind: 'done' | 'waiting' | 'stopping' }

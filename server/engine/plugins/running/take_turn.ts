@@ -21,8 +21,8 @@ type Turn = Pick<Delivery, 'running' | 'lease' | 'log'>;
 const job_tries_max = 15;
 
 /**
- * Does one thing that is due for a config: a scheduled task, else a deletion to be told, else a job,
- * else a batch of events.
+ * Does one thing that is due for a config: a scheduled task, else a deletion to be told, else a
+ * job, else a batch of events.
  * Failures in a row are counted, and too many stop the config. Throws LeaseLostError.
  */
 export async function takeTurn(delivery: Delivery, state: ConfigState): Promise<TurnEnd> {
