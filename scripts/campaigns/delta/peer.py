@@ -145,7 +145,7 @@ def append(table, commits, rows):
             }
         )
         try:
-            deltalake.write_deltalake(table, values, mode="append")
+            deltalake.write_deltalake(table, values, mode="append", schema_mode="merge")
             done += 1
         except Exception as error:
             refused += 1
