@@ -29,3 +29,8 @@ export function counted(count: number, thing: string): string {
   const things = count === 1 ? thing : `${thing.replace(/(?<![aeiou])y$/, 'ie')}s`;
   return `${count.toLocaleString('en')} ${things}`;
 }
+
+/** A number in a few characters, such as 1.2K, for the axis of a chart. */
+export function inNumbers(value: number): string {
+  return value.toLocaleString('en', { notation: 'compact', maximumFractionDigits: 1 });
+}

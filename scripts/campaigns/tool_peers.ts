@@ -1,7 +1,7 @@
 /**
  * Sends events by tools that have clients of their own to the real thing: Apache Kafka, OpenSSH,
  * and S3, Kinesis and EventBridge as moto plays them: npm run tool_peers. Each reads back what it
- * got. What is not installed is skipped with its reason. Exit code 1 if an event is missing.
+ * got. A peer that is not installed is skipped with its reason. Exit code 1 if an event is missing.
  */
 import '../require_node.mjs';
 import { readFileSync, readdirSync } from 'node:fs';

@@ -4,7 +4,7 @@ import { useCallback, useContext, useMemo, useState } from 'react';
 import type { MetricPoint } from '../../../server/api/batch_exports/metrics/schema.ts';
 import { useExport } from '../export_context.ts';
 import { latestBackfills } from '../backfills/backfills.ts';
-import { inBytes, inTime } from '../../page/quantities.ts';
+import { inBytes, inNumbers, inTime } from '../../page/quantities.ts';
 import { Empty } from '../../page/empty.tsx';
 import { Seldom } from '../../page/section.tsx';
 import { Shown } from '../../page/shown.tsx';
@@ -95,9 +95,6 @@ function ChartsPage({ begun }: { begun: number }) {
     </>
   );
 }
-
-const inNumbers = (value: number) =>
-  value.toLocaleString('en', { notation: 'compact', maximumFractionDigits: 1 });
 
 function Charts({
   results,

@@ -6,7 +6,7 @@ import { Rows } from '../../page/rows.tsx';
 import { Seldom } from '../../page/section.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { Table } from '../../page/table.tsx';
-import { inTime } from '../../page/quantities.ts';
+import { inNumbers, inTime } from '../../page/quantities.ts';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { Lengths, lengths_of_time } from '../../time/lengths.tsx';
 import { now } from '../../time/now.ts';
@@ -18,8 +18,6 @@ const day_ms = 86_400_000;
 const point_ms = 600_000;
 const lengths = lengths_of_time.filter(({ label }) => ['Day', 'Week', 'Month'].includes(label));
 
-const inNumbers = (value: number) =>
-  value.toLocaleString('en', { notation: 'compact', maximumFractionDigits: 1 });
 const nothing = () => undefined;
 
 /** The charts of a tool over the last day, week or month. */

@@ -109,7 +109,7 @@ function Buttons({ place: { project_id }, config_id, oauth: { connection } }: Kn
   );
 }
 
-/** The steps to an application, for whoever may register one. */
+/** The steps to an application, for a person who may register one. */
 function Register({ place, config_id, may_change, oauth }: Known) {
   const done = useDone();
   const { organization_id, project_id } = place;

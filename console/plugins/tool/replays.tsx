@@ -89,7 +89,12 @@ function Standing({
             <Form
               path={pathTo(`${of}replays/:replay_id/cancel/`, { ...idsOf(given), replay_id: id })}
               body={() => ({})}
-              done={() => done('It was cancelled. What was sent stays sent.', replaysOf(given))}
+              done={() =>
+                done(
+                  'It was cancelled. Events that were sent stay with the tool.',
+                  replaysOf(given),
+                )
+              }
               button="Cancel it"
               tone="plain"
             />

@@ -1,8 +1,8 @@
-"""Reads a Delta table with delta-rs, DuckDB, polars, pyarrow, Spark and ClickHouse, and writes to it with delta-rs. For
-each line on standard input, a JSON object with `table` (its folder), it prints JSON objects a line:
-with `read`, each reader's name, version and rows, or the error or the reason for which it was left
-out; with `append`, how many commits of so many rows it made, and how many were refused; with `update`
-or `add`, that it changed the row of a key or added one."""
+"""Reads a Delta table with delta-rs, DuckDB, polars, pyarrow, Spark and ClickHouse, and writes to it
+with delta-rs. Each line on standard input is a JSON object with `table` (its folder), and is
+answered by lines of JSON: for `read`, each reader's name, version and rows, or why it was left out;
+for `append`, the number of commits that it made and of those that were refused; for `update` and
+`add`, that it changed the row of a key or added one."""
 
 import datetime
 import decimal

@@ -67,7 +67,7 @@ function wrongAddresses(fields: Partial<Record<(typeof addresses)[number], strin
   });
 }
 
-/** Whoever knows the old client or its vendor gives the tokens of these to nobody else. */
+/** Fields that decide who gets the stored secret and the tokens. */
 const places = ['client_id', 'token_url', 'revoke_url'] as const;
 
 /**

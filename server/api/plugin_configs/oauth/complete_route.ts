@@ -81,7 +81,7 @@ const unknown_request =
   'This browser did not begin to connect the tool, or that was used, has expired, or is no ' +
   'longer allowed. Open the page of the tool and connect it there.';
 
-/** Made of the state, so that nothing has to be kept; without the server's key nobody can. */
+/** Returns the secrets of an authorization, made from its state and the server's key. */
 export function secretsOf({ secrets }: Pick<Deps, 'secrets'>, state: string): OauthSecrets {
   const verifier = secrets.hash(`tool authorization verifier ${state}`).toString('base64url');
   return { state, verifier };

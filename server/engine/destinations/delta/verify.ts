@@ -42,8 +42,8 @@ type Moved = { delivery_id: string; outcome: SliceOutcome; successor: Successor 
 
 /**
  * Lists differences of the table and of the data files of deliveries, which `compare` reads: those
- * whose rows maintenance has moved are looked for where they are now. A merge leaves no file of a
- * delivery as it was: there the rows of the table are compared.
+ * whose rows maintenance has moved are looked for where they are now. A merge writes all
+ * files of a delivery again: there the rows of the table are compared.
  */
 export async function compareTable(
   world: World,

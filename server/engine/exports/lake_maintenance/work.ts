@@ -4,18 +4,21 @@ import { isoInstant } from '../../../platform/clock.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { writeNotice } from '../../notices/write_notice.ts';
 import type { Engine } from '../engine.ts';
+import {
+  claim_seconds,
+  countChanges,
+  day_seconds,
+  failed_detail,
+  failed_pause_seconds,
+  maintainDue,
+  pause_seconds,
+  whileRenewed,
+} from './lease.ts';
 import { maintainTable } from './maintain.ts';
 import type { Round } from './maintain.ts';
 import { openMaintainedTable } from './maintained_table.ts';
 import type { MaintainedTable } from './maintained_table.ts';
 import { dropOtherJobs } from './rewrite_rows.ts';
-
-/** A process that has said nothing for so long was killed. */
-const claim_seconds = 60;
-const renew_ms = 15_000;
-const pause_seconds = 1_800;
-const failed_pause_seconds = 3_600;
-const day_seconds = 24 * 3_600;
 
 /** A table in the hands of one process. */
 type Claimed = { id: string; team_id: number; claim_id: string; is_daily: boolean };
@@ -26,14 +29,11 @@ type Claimed = { id: string; team_id: number; claim_id: string; is_daily: boolea
  * fails waits an hour and says why.
  */
 export async function maintainTables(engine: Engine, signal: AbortSignal): Promise<number> {
-  let done = 0;
-  for (;;) {
-    if (signal.aborted) return done;
-    const claimed = await claimTable(engine);
-    if (claimed === undefined) return done;
-    await maintainClaimed(engine, claimed, signal);
-    done += 1;
-  }
+  return maintainDue(
+    signal,
+    () => claimTable(engine),
+    (claimed) => maintainClaimed(engine, claimed, signal),
+  );
 }
 
 /**
@@ -67,7 +67,7 @@ async function maintainClaimed(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    const round = await whileRenewed(engine, claimed, signal, async (held) => {
+    const round = await whileHeld(engine, claimed, signal, async (held) => {
       await dropOtherJobs(engine, listJobs);
       const table = await openMaintainedTable(engine, claimed, held, claimed.claim_id);
       const { is_daily } = claimed;
@@ -103,7 +103,7 @@ export async function whileUnmaintained<Result>(
       < ${now}::timestamptz - make_interval(secs => ${claim_seconds}))`);
   if (held === 0) return undefined;
   try {
-    return await whileRenewed(engine, { ...table, claim_id }, signal, async (own) =>
+    return await whileHeld(engine, { ...table, claim_id }, signal, async (own) =>
       work(await openMaintainedTable(engine, table, own, claim_id)),
     );
   } finally {
@@ -112,28 +112,18 @@ export async function whileUnmaintained<Result>(
   }
 }
 
-/** Works while the lease is renewed; its signal ends when another process has the table. */
-async function whileRenewed<Result>(
+/** Works at a table while its lease is renewed. */
+function whileHeld<Result>(
   { db, clock, log }: Engine,
   { id, claim_id }: Pick<Claimed, 'id' | 'claim_id'>,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  const lost = new AbortController();
-  const renew = async () => {
-    const held = await db.run(sql`UPDATE lake_maintenance
+  const renew = () =>
+    db.run(sql`UPDATE lake_maintenance
       SET claimed_at = ${isoInstant(clock.now())}
       WHERE table_id = ${id}::uuid AND claim_id = ${claim_id}::uuid`);
-    if (held === 0) lost.abort();
-  };
-  const timer = setInterval(() => {
-    renew().catch((error: unknown) => log.warn({ err: error }, 'a lease could not be renewed'));
-  }, renew_ms);
-  try {
-    return await work(AbortSignal.any([signal, lost.signal]));
-  } finally {
-    clearInterval(timer);
-  }
+  return whileRenewed(log, signal, renew, work);
 }
 
 /** The names of all work that is in progress. */
@@ -151,11 +141,9 @@ async function giveBack(
   round: Round | undefined,
   wait_seconds = pause_seconds,
 ): Promise<void> {
-  const { db, clock, metrics } = engine;
+  const { db, clock } = engine;
   const now = clock.now();
-  const changes = Object.entries(round?.result ?? {}).filter(([, count]) => count > 0);
-  const has_changed = changes.length > 0;
-  for (const [change, count] of changes) metrics.lake_maintenance.inc({ change }, count);
+  const has_changed = countChanges(engine, round?.result);
   const details = [round?.unreadable, round?.detail].filter((text) => typeof text === 'string');
   await db.transaction(async (tx) => {
     await tellUnreadable(tx, engine, id, round);
@@ -202,10 +190,8 @@ async function tellUnreadable(
 }
 
 async function noteFailure({ db, clock }: Engine, { id, claim_id }: Claimed): Promise<void> {
-  const detail =
-    'The latest maintenance failed; the log of the server says why. It is tried again in an hour.';
   await db.run(sql`UPDATE lake_maintenance SET claim_id = NULL, claimed_at = NULL,
       due_at = ${isoInstant(clock.now() + failed_pause_seconds * 1_000)}::timestamptz,
-      detail = ${detail}
+      detail = ${failed_detail}
     WHERE table_id = ${id}::uuid AND claim_id = ${claim_id}::uuid`);
 }

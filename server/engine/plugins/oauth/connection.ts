@@ -49,7 +49,7 @@ export async function findConnection(
   return { ...connection, tokens };
 }
 
-/** The new tokens as they are stored; what a refresh does not send anew stays. */
+/** The new tokens as they are stored; tokens that a refresh does not send again stay. */
 export function tokensOf(
   vendor: OauthVendor,
   { access_token, refresh_token, fields }: IssuedTokens,
@@ -101,8 +101,8 @@ type NewConnection = {
 };
 
 /**
- * Stores the tokens of a config in the place of those that it had. What runs with the config loads
- * it anew, so events that waited go on at once.
+ * Stores the tokens of a config in place of the former ones. Workers load the config again, so
+ * events that waited are sent at once.
  */
 export async function storeConnection(
   tx: Queryable,
@@ -136,8 +136,8 @@ export async function removeConnection(tx: Queryable, config_id: number): Promis
 }
 
 /**
- * Lets nobody use the tokens of a config until it is connected again: its settings lead elsewhere
- * now, and whoever changed them need not be who connected it.
+ * Stops the use of a config's tokens until it is connected again: its settings lead elsewhere now,
+ * and the person who changed them need not be the one who connected it.
  */
 export async function refuseConnection(tx: Queryable, config_id: number): Promise<void> {
   const reason =

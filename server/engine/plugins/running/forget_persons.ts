@@ -12,7 +12,7 @@ import { requireLease } from './leases.ts';
 const ids_per_turn = 100;
 
 /**
- * Tells the tool of the persons of an erasure, one id after the other. What it refuses is noted
+ * Tells the tool of the persons of an erasure, one id after the other. A refusal is noted
  * with the reason, and does not stop the rest. After a failure that may pass it is tried again
  * later; a crash repeats what was not noted yet. Events do not wait for it.
  */

@@ -149,7 +149,7 @@ async function sendAll(
     error ??= thrown as Error;
     return true;
   };
-  // After a failure one event has to show first that things go on again.
+  // After a failure one event has to show first that the tool takes events.
   const width = () => (work.failures > 0 && !turn.works() ? 1 : plugin.calls_max);
   for (;;) {
     const isOver =
@@ -250,7 +250,7 @@ function markBegun({ room }: LoadedTool, planned: Lane[]): () => void {
   };
 }
 
-/** Whoever is the first in a line now is due. */
+/** The event that is first in a line now is due. */
 function promoteFirst({ room }: LoadedTool): void {
   for (const [first] of room.lines(openPersons()).values())
     if (first!.due_at === null) room.keep(Object.assign(first!, { due_at: performance.now() }));

@@ -123,7 +123,7 @@ function readReports(
     if (!report.is(message)) return killFor('it said something that is not a report');
     onReport(message);
   });
-  // A process that floods the server waits: others' work goes on.
+  // A process that floods the server waits: the work of others continues.
   let [since, count, bytes] = [0, 0, 0];
   channel.on('data', (chunk: Buffer) => {
     const now = performance.now();

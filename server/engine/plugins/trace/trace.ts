@@ -76,7 +76,7 @@ export function openTrace(clickhouse: ClickHouse, clock: Clock, log: Logger): Tr
     }
     inserted_at = performance.now();
   };
-  // Everybody who waits while an insert is under way shares the next one.
+  // All that wait during an insert share the next one.
   const flush = async (): Promise<void> => {
     if (rows.tool_sends.length === 0) return inserting;
     next ??= (async () => {

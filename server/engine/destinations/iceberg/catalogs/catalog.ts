@@ -50,7 +50,7 @@ export type TableCatalog = {
   /** Returns the table as it is now; undefined if there is none. */
   load(): Promise<TableState | undefined>;
   /**
-   * As `load`, but maybe as it was at the latest look of this delivery, for a change that the
+   * As `load`, but maybe from the latest look of this delivery, for a change that the
    * catalog refuses if another came first.
    */
   loadRecent(): Promise<TableState | undefined>;

@@ -3,6 +3,16 @@ import sql from 'sql-template-tag';
 import { isoInstant } from '../../../../platform/clock.ts';
 import { keepLog } from '../../../destinations/delta/keep_log.ts';
 import type { Engine } from '../../engine.ts';
+import {
+  claim_seconds,
+  countChanges,
+  day_seconds,
+  failed_detail,
+  failed_pause_seconds,
+  maintainDue,
+  pause_seconds,
+  whileRenewed,
+} from '../lease.ts';
 import type { MaintenanceResult, Round as LakeRound } from '../maintain.ts';
 import { dropOtherJobs } from '../rewrite_rows.ts';
 import { listJobs, maintainTables } from '../work.ts';
@@ -10,13 +20,6 @@ import { compactDelta } from './compact_delta.ts';
 import { openDeltaTable } from './delta_table.ts';
 import type { DeltaTable } from './delta_table.ts';
 import { vacuum } from './vacuum.ts';
-
-/** A process that has said nothing for so long was killed. */
-const claim_seconds = 60;
-const renew_ms = 15_000;
-const pause_seconds = 1_800;
-const failed_pause_seconds = 3_600;
-const day_seconds = 24 * 3_600;
 
 /** A round at a table. */
 type Round = Pick<LakeRound, 'result' | 'detail' | 'has_cleaned'>;
@@ -34,14 +37,11 @@ export async function maintainLake(engine: Engine, signal: AbortSignal): Promise
  * log takes one commit of a version. A table that fails waits an hour and says why.
  */
 export async function maintainDeltaTables(engine: Engine, signal: AbortSignal): Promise<number> {
-  let done = 0;
-  for (;;) {
-    if (signal.aborted) return done;
-    const claimed = await claimTable(engine);
-    if (claimed === undefined) return done;
-    await maintainClaimed(engine, claimed, signal);
-    done += 1;
-  }
+  return maintainDue(
+    signal,
+    () => claimTable(engine),
+    (claimed) => maintainClaimed(engine, claimed, signal),
+  );
 }
 
 /** Does what a table needs; each step is complete alone. */
@@ -95,7 +95,7 @@ async function maintainClaimed(
 ): Promise<void> {
   const { is_daily } = claimed;
   try {
-    const round = await whileRenewed(engine, claimed, signal, async (held) => {
+    const round = await whileHeld(engine, claimed, signal, async (held) => {
       await dropOtherJobs(engine, listJobs);
       const table = await openDeltaTable(engine, claimed.id, claimed.claim_id, held);
       if (table?.rules.is_on !== true) return undefined;
@@ -127,7 +127,7 @@ export async function whileDeltaUnmaintained<Result>(
       OR m.claimed_at < ${now}::timestamptz - make_interval(secs => ${claim_seconds})`);
   if (held === 0) return undefined;
   try {
-    return await whileRenewed(engine, { id, claim_id }, signal, async (own) =>
+    return await whileHeld(engine, { id, claim_id }, signal, async (own) =>
       work(await openDeltaTable(engine, id, claim_id, own)),
     );
   } finally {
@@ -136,44 +136,33 @@ export async function whileDeltaUnmaintained<Result>(
   }
 }
 
-/** Works while the lease is renewed; its signal ends when another process has the table. */
-async function whileRenewed<Result>(
+/** Works at a table while its lease is renewed. */
+function whileHeld<Result>(
   { db, clock, log }: Engine,
   { id, claim_id }: Pick<Claimed, 'id' | 'claim_id'>,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  const lost = new AbortController();
-  const renew = async () => {
-    const held = await db.run(sql`UPDATE delta_maintenance
+  const renew = () =>
+    db.run(sql`UPDATE delta_maintenance
       SET claimed_at = ${isoInstant(clock.now())}
       WHERE batch_export_id = ${id}::uuid AND claim_id = ${claim_id}::uuid`);
-    if (held === 0) lost.abort();
-  };
-  const timer = setInterval(() => {
-    renew().catch((error: unknown) => log.warn({ err: error }, 'a lease could not be renewed'));
-  }, renew_ms);
-  try {
-    return await work(AbortSignal.any([signal, lost.signal]));
-  } finally {
-    clearInterval(timer);
-  }
+  return whileRenewed(log, signal, renew, work);
 }
 
 const failed =
   'The latest maintenance failed; the log of the server says why. It is tried again in an hour.';
 
 async function giveBack(
-  { db, clock, metrics }: Engine,
+  engine: Engine,
   { id, claim_id }: Claimed,
   round: Round | undefined,
   wait_seconds: number,
 ): Promise<void> {
+  const { db, clock } = engine;
   const now = clock.now();
-  const changes = Object.entries(round?.result ?? {}).filter(([, count]) => count > 0);
-  const has_changed = changes.length > 0;
-  for (const [change, count] of changes) metrics.lake_maintenance.inc({ change }, count);
-  const detail = wait_seconds === failed_pause_seconds ? failed : (round?.detail ?? null);
+  const has_changed = countChanges(engine, round?.result);
+  const detail = wait_seconds === failed_pause_seconds ? failed_detail : (round?.detail ?? null);
   await db.run(sql`UPDATE delta_maintenance SET claim_id = NULL, claimed_at = NULL,
       due_at = ${isoInstant(now + wait_seconds * 1_000)}::timestamptz,
       finished_at = CASE WHEN ${round !== undefined} THEN ${isoInstant(now)}::timestamptz

@@ -14,7 +14,7 @@ export type Pace = {
 
 /** Time over which the pace is measured. Limits are counted by the second, minute, hour or day. */
 const window_ms = 60_000;
-/** After such a gap a measure begins anew: idle time says nothing about a limit. */
+/** After such a gap a measure restarts: idle time says nothing about a limit. */
 const gap_ms = 5_000;
 /** A late timer may be made up for by so much. */
 const late_ms_max = 250;

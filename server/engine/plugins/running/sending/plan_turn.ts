@@ -57,7 +57,7 @@ export function planTurn(tool: LoadedTool, work: TurnWork): Lane[] {
   return turned(lanes, failures);
 }
 
-/** Whoever failed first does not come first again: a few bad events must not pass for an outage. */
+/** A person who failed first does not come first again: a few bad events are no outage. */
 function turned(lanes: Lane[], failures: number): Lane[] {
   const first = lanes.length === 0 ? 0 : (failures * misses_max) % lanes.length;
   return [...lanes.slice(first), ...lanes.slice(0, first)];

@@ -118,7 +118,7 @@ function endOf(tool: LoadedTool, item: Item, outcome: ToolOutcome): End {
   if (outcome.kind === 'refused') {
     const { together = 1 } = outcome;
     if (together === 1) return 'set aside';
-    // One of them may be the reason: the others go on without it.
+    // One of them may be the reason: the others are sent without it.
     item.together_max = Math.ceil(together / 4);
     return 'at once';
   }

@@ -44,7 +44,7 @@ export function closeProcess(server: Socket): void {
   syncBuiltinESMExports();
 }
 
-/** The methods themselves go: whoever finds a handle finds none of them on it. */
+/** The methods themselves go: code that finds a handle finds none of them on it. */
 function closeSockets(server: Socket): void {
   const secure = new tls.TLSSocket(undefined as never);
   const stream = partOf(partOf(secure, '_handle'), '_parent');

@@ -190,7 +190,7 @@ function placeOf(parameters: unknown[]): Place & { heard?: () => void } {
 
 /**
  * Puts guarded sockets in the place of the platform's, for every client that is loaded from now on.
- * `begin` binds one to the call that is under way.
+ * `begin` binds one to the call in progress.
  */
 export function guardSockets(begin: () => AskServer): void {
   GuardedSocket.begin = begin;
