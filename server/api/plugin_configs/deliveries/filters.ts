@@ -1,5 +1,5 @@
 import { Temporal } from 'temporal-polyfill';
-import type { SetAsideFilter } from '../../../engine/plugins/running/set_aside.ts';
+import type { SetAsideFilter } from '../../../engine/plugins/running/sending/set_aside.ts';
 import type { SetAsideFilterBody } from './schema.ts';
 
 /** The filter of a body; what is absent leaves all in. */

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import { isMeant } from '../../../engine/plugins/running/set_aside.ts';
-import type { SetAsideFilter } from '../../../engine/plugins/running/set_aside.ts';
+import { isMeant } from '../../../engine/plugins/running/sending/set_aside.ts';
+import type { SetAsideFilter } from '../../../engine/plugins/running/sending/set_aside.ts';
 import type { List } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import type {

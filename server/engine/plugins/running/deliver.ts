@@ -9,7 +9,7 @@ import type { ConfigState } from './leases.ts';
 import { saveProgress } from './leases.ts';
 import { readEvents } from './read_events.ts';
 import type { PluginEvent } from './read_events.ts';
-import { deliverToTool } from './send_to_tool.ts';
+import { deliverToTool } from './sending/send_to_tool.ts';
 import { sendWebhook } from './webhook.ts';
 
 const single_rows_max = 100;

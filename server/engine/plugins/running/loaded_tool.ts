@@ -23,7 +23,7 @@ import type { Sent } from './sending/sent.ts';
 import { answersOf } from './sending/tool_answers.ts';
 import type { ToolMemory } from './sending/tool_memory.ts';
 import type { WaitingRoom } from './sending/waiting_room.ts';
-import type { SetAsideRoom } from './set_aside.ts';
+import type { SetAsideRoom } from './sending/set_aside.ts';
 
 /** The part of a loaded config that only tools have. */
 export type LoadedTool = Sent & {

@@ -7,10 +7,10 @@ import { loadConfig } from './loaded_config.ts';
 import type { LoadedConfig } from './loaded_config.ts';
 import { openPluginLog } from './plugin_log.ts';
 import type { PluginLog } from './plugin_log.ts';
-import { takeReplayTurn } from './replay_turn.ts';
+import { takeReplayTurn } from './replaying/replay_turn.ts';
 import type { Running } from './running.ts';
 import { sweepPoints } from '../trace/delivery_points.ts';
-import { tellOfTools } from './tell_of_tools.ts';
+import { tellOfTools } from './sending/tell_of_tools.ts';
 import { countFailure, takeTurn } from './take_turn.ts';
 import type { TurnEnd } from './take_turn.ts';
 

@@ -7,7 +7,7 @@ import { HoldError } from './hold.ts';
 import { findDueJob, postponeJob, removeJob } from './jobs.ts';
 import { requireLease, saveProgress, saveTask } from './leases.ts';
 import type { ConfigState } from './leases.ts';
-import { ToolRetryError } from './tool_retry.ts';
+import { ToolRetryError } from './sending/tool_retry.ts';
 import { stopConfig } from './stop_config.ts';
 
 /**

@@ -6,8 +6,8 @@ import type { SandboxProgram } from './program.ts';
 import type { ToolLibrary } from './tool_library.ts';
 
 // A process of tools holds one organization's. It starts small and is bounded; a large young
-// generation would double what it takes from the machine. The objects that all code shares are frozen, so that
-// no event changes what the events of another project become.
+// generation would double its memory. The objects that all code shares are frozen, so that no event
+// changes the events of another project.
 const flags = [
   '--max-old-space-size=256',
   '--max-semi-space-size=4',

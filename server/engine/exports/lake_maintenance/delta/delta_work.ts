@@ -150,9 +150,6 @@ function whileHeld<Result>(
   return whileRenewed(log, signal, renew, work);
 }
 
-const failed =
-  'The latest maintenance failed; the log of the server says why. It is tried again in an hour.';
-
 async function giveBack(
   engine: Engine,
   { id, claim_id }: Claimed,

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { enabledWebhook } from '../../../../test/factories/plugins/webhook_tool.ts';
-import { harness, home, openAroundTests } from '../../../../test/factories/plugins/plugin_runs.ts';
+import { enabledWebhook } from '../../../../../test/factories/plugins/webhook_tool.ts';
+import {
+  harness,
+  home,
+  openAroundTests,
+} from '../../../../../test/factories/plugins/plugin_runs.ts';
 import { tellOfTools } from './tell_of_tools.ts';
 
 openAroundTests();

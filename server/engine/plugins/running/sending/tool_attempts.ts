@@ -1,9 +1,9 @@
-import type { ToolOutcome } from '../sandbox/tool_outcome.ts';
-import { maskedExchanges, withoutBodies } from '../trace/masked_exchanges.ts';
-import type { SendOutcome } from '../trace/send_outcomes.ts';
-import type { Send } from '../trace/trace.ts';
-import type { Delivery } from './delivery.ts';
-import type { PluginEvent } from './read_events.ts';
+import type { ToolOutcome } from '../../sandbox/tool_outcome.ts';
+import { maskedExchanges, withoutBodies } from '../../trace/masked_exchanges.ts';
+import type { SendOutcome } from '../../trace/send_outcomes.ts';
+import type { Send } from '../../trace/trace.ts';
+import type { Delivery } from '../delivery.ts';
+import type { PluginEvent } from '../read_events.ts';
 import { setAside } from './set_aside.ts';
 
 /**

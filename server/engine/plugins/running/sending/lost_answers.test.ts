@@ -7,7 +7,7 @@ import {
   logLines,
   sendEvents,
   storedEvents,
-} from '../../../../test/factories/plugins/running_plugins.ts';
+} from '../../../../../test/factories/plugins/running_plugins.ts';
 import {
   openAroundTests,
   harness,
@@ -17,8 +17,8 @@ import {
   run,
   send,
   soon,
-} from '../../../../test/factories/plugins/plugin_runs.ts';
-import { listen, urlOf } from '../../../../test/servers/loopback.ts';
+} from '../../../../../test/factories/plugins/plugin_runs.ts';
+import { listen, urlOf } from '../../../../../test/servers/loopback.ts';
 
 openAroundTests();
 

@@ -6,8 +6,8 @@ import {
   logLines,
   sendEvents,
   storedEvents,
-} from '../../../../test/factories/plugins/running_plugins.ts';
-import { enabledWebhook } from '../../../../test/factories/plugins/webhook_tool.ts';
+} from '../../../../../test/factories/plugins/running_plugins.ts';
+import { enabledWebhook } from '../../../../../test/factories/plugins/webhook_tool.ts';
 import {
   harness,
   home,
@@ -17,7 +17,7 @@ import {
   stopAll,
   taken,
   target,
-} from '../../../../test/factories/plugins/plugin_runs.ts';
+} from '../../../../../test/factories/plugins/plugin_runs.ts';
 
 openAroundTests();
 

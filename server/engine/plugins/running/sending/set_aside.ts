@@ -1,9 +1,9 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import type { Database } from '../../../platform/postgres/database.ts';
-import type { ToolExchange } from '../sandbox/tool_outcome.ts';
-import { HoldError } from './hold.ts';
-import type { PluginEvent } from './read_events.ts';
+import type { Database } from '../../../../platform/postgres/database.ts';
+import type { ToolExchange } from '../../sandbox/tool_outcome.ts';
+import { HoldError } from '../hold.ts';
+import type { PluginEvent } from '../read_events.ts';
 
 /** An event that a tool did not take at one mapping; reason and exchanges are masked. */
 export type SetAside = {

@@ -1,8 +1,8 @@
 import sql from 'sql-template-tag';
-import { counted } from '../../../platform/counted.ts';
-import type { Notice } from '../../notices/notice.ts';
-import { writeToolNotice } from '../../notices/write_notice.ts';
-import type { Running } from './running.ts';
+import { counted } from '../../../../platform/counted.ts';
+import type { Notice } from '../../../notices/notice.ts';
+import { writeToolNotice } from '../../../notices/write_notice.ts';
+import type { Running } from '../running.ts';
 
 type Untold = {
   id: number;

@@ -1,4 +1,4 @@
-import { PluginCallError } from '../sandbox/fault.ts';
+import { PluginCallError } from '../../sandbox/fault.ts';
 
 /**
  * Thrown when a tool has to be tried again later. It never stops a config; `retry_seconds` is what

@@ -1,8 +1,8 @@
 import sql from 'sql-template-tag';
-import type { Database } from '../../../platform/postgres/database.ts';
-import type { Lease, Position } from './leases.ts';
-import { LeaseLostError } from './leases.ts';
-import type { SetAsideFilter } from './set_aside.ts';
+import type { Database } from '../../../../platform/postgres/database.ts';
+import type { Lease, Position } from '../leases.ts';
+import { LeaseLostError } from '../leases.ts';
+import type { SetAsideFilter } from '../sending/set_aside.ts';
 
 /** Events to send again: of a range of the store, or those that were set aside. */
 export type Replay = {

@@ -6,7 +6,7 @@ import {
   logLines,
   sendEvents,
   storedEvents,
-} from '../../../../test/factories/plugins/running_plugins.ts';
+} from '../../../../../test/factories/plugins/running_plugins.ts';
 import {
   harness,
   home,
@@ -16,8 +16,8 @@ import {
   stopAll,
   taken,
   target,
-} from '../../../../test/factories/plugins/plugin_runs.ts';
-import { installedWebhook } from '../../../../test/factories/plugins/installed_webhook.ts';
+} from '../../../../../test/factories/plugins/plugin_runs.ts';
+import { installedWebhook } from '../../../../../test/factories/plugins/installed_webhook.ts';
 
 openAroundTests();
 
