@@ -89,12 +89,7 @@ function Standing({
             <Form
               path={pathTo(`${of}replays/:replay_id/cancel/`, { ...idsOf(given), replay_id: id })}
               body={() => ({})}
-              done={() =>
-                done(
-                  'It was cancelled. Events that were sent stay with the tool.',
-                  replaysOf(given),
-                )
-              }
+              done={() => done('It was cancelled. Sent events stay sent.', replaysOf(given))}
               button="Cancel it"
               tone="plain"
             />
