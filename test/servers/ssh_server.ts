@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import ssh2 from 'ssh2';
 import type { AuthContext, Connection, ServerChannel } from 'ssh2';
+import { newSshKey } from '../factories/ssh_keys.ts';
 
 const { Server, utils } = ssh2;
 
@@ -29,8 +30,8 @@ export type SshServer = {
 };
 
 const passphrase = 'pl4nted-phrase';
-const host_key = utils.generateKeyPairSync('ed25519');
-const user_key = utils.generateKeyPairSync('ed25519', {
+const host_key = newSshKey();
+const user_key = newSshKey({
   passphrase,
   cipher: 'aes256-ctr',
   rounds: 1,

@@ -1,5 +1,5 @@
 // Length: one list, with the places of every destination.
-import ssh2 from 'ssh2';
+import { newSshKey } from '../ssh_keys.ts';
 import { own_keys } from '../people/rsa_keys.ts';
 
 type Config = Record<string, unknown>;
@@ -25,7 +25,7 @@ const key_file = JSON.stringify({
 });
 
 const passphrase = 'pl4nted-phrase';
-const { private: ssh_key } = ssh2.utils.generateKeyPairSync('ed25519', {
+const { private: ssh_key } = newSshKey({
   passphrase,
   cipher: 'aes256-ctr',
   rounds: 1,

@@ -2,14 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import ssh2 from 'ssh2';
 import type { ParsedKey } from 'ssh2';
+import { newSshKey } from '../../../../../test/factories/ssh_keys.ts';
+import type { SshKeyOptions } from '../../../../../test/factories/ssh_keys.ts';
 import { keyViolations, openPrivateKey } from './private_key.ts';
 import { readSealedKey } from './sealed_key.ts';
 
 const { utils } = ssh2;
 const passphrase = 'pl4nted-phrase';
-const sealed = (type: string, bits: number, cipher: string) =>
-  // The types want other options for each type.
-  utils.generateKeyPairSync(type as 'rsa', { bits, passphrase, cipher, rounds: 1 }).private;
+const sealed = (type: SshKeyOptions['type'], bits: number, cipher: string) =>
+  newSshKey({ type, bits, passphrase, cipher, rounds: 1 }).private;
 
 /** The same key, whose header asks for other rounds. */
 function withRounds(private_key: string, rounds: number): string {
@@ -66,7 +67,7 @@ test('what does not open is named', () => {
 });
 
 test('a key without encryption is given back as it is', async () => {
-  const { private: key } = utils.generateKeyPairSync('ed25519');
+  const { private: key } = newSshKey();
   assert.deepEqual(keyViolations(key), []);
   assert.equal(await openPrivateKey(key), key);
 });
