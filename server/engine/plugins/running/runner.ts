@@ -141,7 +141,6 @@ async function runConfig(
   try {
     await takeTurns(running, limits, lease, watch, log, loaded);
   } catch (error) {
-    console.error('DEBUG', error);
     if (!(error instanceof LeaseLostError))
       running.log.warn(
         { err: error, plugin_config_id: lease.config_id },

@@ -4,6 +4,7 @@ import { PluginCallError, readCode, thrownError } from './fault.ts';
 import type { MappedCode } from './fault.ts';
 import { serveRequest } from './host_services.ts';
 import type { HostApi } from './host_services.ts';
+import type { NotedFetches } from './noted_fetches.ts';
 import { calls_max, fetches_max, requests_open_max, text_length_max } from './limits.ts';
 import type { SandboxLimits } from './limits.ts';
 import { openPluginSockets } from './plugin_sockets.ts';
@@ -37,14 +38,18 @@ export type Instance = {
   readonly isGone: boolean;
   /**
    * The result of a method as JSON text. Rejects with the signal's reason when it is aborted, and
-   * the instance is gone then.
+   * the instance is gone then. `noted` takes what the call fetches.
    */
-  call(method: string, text: string, signal: AbortSignal): Promise<string>;
+  call(method: string, text: string, signal: AbortSignal, noted?: NotedFetches): Promise<string>;
   /** Ends it at once; calls under way reject. */
   end(): void;
 };
 
-type Pending = { resolve(text: string): void; reject(error: unknown): void };
+type Pending = {
+  resolve(text: string): void;
+  reject(error: unknown): void;
+  noted: NotedFetches | undefined;
+};
 
 const levels = ['debug', 'log', 'info', 'warn', 'error'] as const;
 const inspection = shapeOf(Inspection);
@@ -90,9 +95,11 @@ export async function openInstance(
       get isGone() {
         return isGone();
       },
-      call: async (method, payload, callSignal) => {
+      call: async (method, payload, callSignal, noted) => {
         requireCallable(payload, isGone());
-        return ask((call) => ({ type: 'call', instance, call, method, text: payload }), callSignal);
+        const order = (call: number) =>
+          ({ type: 'call', instance, call, method, text: payload }) as const;
+        return ask(order, callSignal, noted);
       },
       end: () => leave(() => again('The plugin was unloaded during the call: call again.')),
     };
@@ -138,7 +145,11 @@ function readInspection(text: string): Static<typeof Inspection> {
   return found;
 }
 
-type Ask = (create: (call: number) => OrderMessage, signal: AbortSignal) => Promise<string>;
+type Ask = (
+  create: (call: number) => OrderMessage,
+  signal: AbortSignal,
+  noted?: NotedFetches,
+) => Promise<string>;
 
 /**
  * The function that gives an order and waits for its end, at most as long as a call may take;
@@ -152,7 +163,7 @@ function asker(
   places: Places,
 ): Ask {
   let last_call = 0;
-  return (create, signal) => {
+  return (create, signal, noted) => {
     const call = (last_call += 1);
     const unwatch = slot.process.watch();
     const collateral = () =>
@@ -175,7 +186,7 @@ function asker(
     signal.addEventListener('abort', abort);
     return new Promise<string>((resolve, reject) => {
       signal.throwIfAborted();
-      pending.set(call, { resolve, reject });
+      pending.set(call, { resolve, reject, noted });
       slot.process.send(create(call));
     }).finally(() => {
       pending.delete(call);
@@ -211,7 +222,14 @@ function receiver({
   const fetches = openSemaphore(fetches_max);
   const sockets =
     opens_sockets === true ? host_api && openPluginSockets(host_api, over.signal) : undefined;
-  const answer = async (request: number, name: string, text: string): Promise<void> => {
+  const noteOf = (call: number | undefined): HostApi['note'] => {
+    const noted = call === undefined ? undefined : pending.get(call)?.noted;
+    return noted && ((request) => noted.add(request, pending.size === 1));
+  };
+  const answer = async (
+    { request, name, text }: { request: number; name: string; text: string },
+    note: HostApi['note'],
+  ): Promise<void> => {
     const { instance, process } = slot();
     const reply = (is_ok: boolean, result: string) =>
       process.send({ type: 'reply', instance, request, name, is_ok, text: result });
@@ -226,7 +244,8 @@ function receiver({
         refusal('RetryError', 'Too many requests are being served: await some of them.'),
       );
     served += 1;
-    const serve = () => serveRequest({ ...host_api, sockets, signal: over.signal }, name, text);
+    const serve = () =>
+      serveRequest({ ...host_api, sockets, note, signal: over.signal }, name, text);
     const { is_ok, text: result } = await (name === 'fetch' ? fetches.run(serve) : serve());
     served -= 1;
     if (over.signal.aborted) return;
@@ -243,7 +262,7 @@ function receiver({
     if (report.type === 'returned') pending.get(report.call)?.resolve(report.text);
     else if (report.type === 'thrown')
       pending.get(report.call)?.reject(thrownError(report.text, code));
-    else if (report.type === 'request') void answer(report.request, report.name, report.text);
+    else if (report.type === 'request') void answer(report, noteOf(report.call));
     else if (report.type === 'unheard')
       host_api?.host.log('error', unheardText(report.request, report.text, code));
     else if (report.type === 'log')
