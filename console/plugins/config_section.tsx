@@ -19,7 +19,9 @@ import { configPath, pluginConfigOf, pluginConfigs, runIn } from './plugins.ts';
 import type { Place } from './plugins.ts';
 import { SettingInput, useAsked } from './setting_input.tsx';
 import { SwitchLine } from './switch_line.tsx';
-import { useTool } from './tool/tool_source.ts';
+import { EventChoiceField } from './tool/event_choice_field.tsx';
+import type { EventChoice } from './tool/one_mapping.tsx';
+import { isTool, useTool } from './tool/tool_source.ts';
 import { WaitingVersion } from './waiting_version.tsx';
 import { pathTo } from '../http/path.ts';
 
@@ -75,7 +77,7 @@ function ConfigForm({ plugin, place, config }: Given & { config: PluginConfigRow
 
 function Fields({
   plugin,
-  place: { project_id },
+  place: { project_id, collection },
   config,
   tool,
 }: Given & { config: PluginConfigRow | undefined; tool: ToolFile | undefined }) {
@@ -86,6 +88,8 @@ function Fields({
   const [reached, reaches] = useState<string[]>([]);
   const [files, setFiles] = useState<Record<string, Attachment | null | undefined>>({});
   const [saves, setSaves] = useState(0);
+  const [choice, choose] = useState<EventChoice | null>();
+  const has_choice = collection === 'pipeline_destinations' && !isTool(plugin);
   const of_tool = tool && {
     tool,
     place: { project_id, plugin_id: plugin.id },
@@ -111,6 +115,7 @@ function Fields({
         order: numberOf(String(values['order'])),
         allowed_hosts: wordsOf(values['allowed_hosts']),
         config: settingsOf(asked, values, files),
+        ...(choice === undefined ? {} : { event_choice: choice }),
       })}
       done={async () => {
         setFiles({});
@@ -125,6 +130,13 @@ function Fields({
           choose={(key, file) => setFiles((before) => ({ ...before, [key]: file }))}
         />
       </div>
+      {has_choice && (
+        <EventChoiceField
+          stored={config?.event_choice ?? null}
+          place={{ project_id, plugin_id: plugin.id }}
+          choose={choose}
+        />
+      )}
       <CommonFields
         config={config}
         hosts={[...new Set([...(config?.allowed_hosts ?? tool?.hosts ?? []), ...reached])]}

@@ -126,10 +126,11 @@ test('composeWebhook: its request is sent in order, and skipped or retried', asy
 
 test('a task that keeps failing stops the plugin, and its events wait', async () => {
   const code = `${send}
-    export const runEveryMinute = () => { throw new Error('no source'); };
+    export const runEveryDay = () => { throw new Error('no source'); };
     export const jobs = { never: () => { throw new Error('no job'); } };
-    export const setupPlugin = async ({ jobs }) => {
-      for (let at = 0; at < 4; at += 1) await jobs.never().runNow();
+    export const setupPlugin = async ({ jobs, storage }) => {
+      for (let at = await storage.get('at', 0); at < 4; at += 1) await jobs.never().runNow();
+      await storage.set('at', 4);
     };
     export const onEvent = (event, { config }) => post(config, event.uuid);`;
   const { url, id } = await enabledPlugin(harness, home, 'pipeline_destinations', code, {
