@@ -85,7 +85,7 @@ function useMappings({ tool, stored, place, sends_dollar, reaches }: Given) {
   };
 }
 
-/** What becomes of an event that a person chooses, of the newest ones or a sample. */
+/** Previews an event that a person chooses, of the newest ones or a sample. */
 export function usePreviewed(
   place: ToolPlace,
   mappings: readonly ToolMapping[],

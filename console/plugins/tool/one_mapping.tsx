@@ -161,7 +161,7 @@ export function PersonChoice<Chosen extends EventChoice>({
   );
 }
 
-/** What becomes of the event. */
+/** The fate of the event, with what would be sent. */
 export function Preview({ result }: { result: Result }) {
   const { shape, word, tone } = previewState(result);
   const text = previewText(result);

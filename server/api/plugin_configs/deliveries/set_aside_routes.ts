@@ -36,8 +36,8 @@ function readingRoutes(app: FastifyInstance, db: Deps['db']): void {
       schema: {
         summary: 'List the events that a tool did not take, newest first',
         description:
-          'The mappings of a tool are its own; those of code are its methods that take events. An ' +
-          'event that it refuses does not stop the others: it is set aside, once for each ' +
+          'The mappings of a tool are its own; those of code are its methods that take events. ' +
+          'An event that it refuses does not stop the others: it is set aside, once for each ' +
           'mapping. ' +
           '`replays/` sends these events again. A tool waits when 100,000 events are set aside.',
         querystring: SetAsideQuery,

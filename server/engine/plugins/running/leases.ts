@@ -205,8 +205,9 @@ type Work = {
   work_failures: number;
   /** The scheduled task that has had its turn in its period. */
   task?: ConfigState['tasks'][number];
-  /** The pause, which everything of the config sits out, and the reason of one without a failure. */
+  /** The pause of everything that the config does. */
   retry_seconds?: number;
+  /** The reason of a pause without a failure. */
   held?: string;
 };
 
@@ -233,7 +234,7 @@ export async function saveWork(
   if (saved === 0) throw new LeaseLostError();
 }
 
-/** What work waited for is there; a delivery that waits keeps its own reason. */
+/** Ends the wait of work; a delivery that waits keeps its own reason. */
 const work_over = sql`held_reason = CASE WHEN retry_at IS NOT NULL THEN held_reason END,
   held_at = CASE WHEN retry_at IS NOT NULL THEN held_at END`;
 

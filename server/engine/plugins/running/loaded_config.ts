@@ -54,8 +54,8 @@ export type LoadedConfig = {
   /**
    * Calls a method of the plugin. `key` names the call and is the same when it is tried again;
    * `about` are the stored events that it is about: see `captureEvent`; `noted` takes what the call
-   * fetches. Throws what the sandbox throws, and a HostNeededError when the call failed while a host that the plugin needs was
-   * refused to it.
+   * fetches. Throws what the sandbox throws, and a HostNeededError when the call failed while a
+   * host that the plugin needs was refused to it.
    */
   call(
     key: string,

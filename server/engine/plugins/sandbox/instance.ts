@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { shapeOf } from '../../../platform/shape.ts';
-import { PluginCallError, readCode, thrownError } from './fault.ts';
+import { PluginCallError, faultError, readCode, thrownError } from './fault.ts';
 import type { MappedCode } from './fault.ts';
 import { serveRequest } from './host_services.ts';
 import type { HostApi } from './host_services.ts';
@@ -286,25 +286,4 @@ function unheardText(request: string | null, text: string, code: MappedCode): st
 
 function refusal(name: string, message: string): string {
   return JSON.stringify({ name, message });
-}
-
-function faultError(
-  reason: 'timeout' | 'memory',
-  limits: SandboxLimits,
-  place: Place,
-): PluginCallError {
-  if (reason === 'memory')
-    return new PluginCallError(
-      'memory',
-      `The plugin used more than ${limits.memory_megabytes} MB of memory: keep less at a time.`,
-      false,
-    );
-  const [slice, total] = [limits.slice_milliseconds / 1_000, limits.cpu_milliseconds / 1_000];
-  return new PluginCallError(
-    'timeout',
-    `The plugin ran for more than ${slice} s without a pause, or used more than ${total} s of ` +
-      'the processor in a call: do less at a time.',
-    false,
-    place,
-  );
 }

@@ -80,7 +80,7 @@ test('an attempt has its request and answer, without the secret', async () => {
     [points.at(-1).delivered, points.at(-1).set_aside].map((count) => count > 0),
     [true, true],
   );
-  const { results: found } = await read(
+  const { records: found } = await read(
     `/api/projects/${home.project.id}/find/?uuid=${aside.event_uuid}`,
   );
   assert.deepEqual(

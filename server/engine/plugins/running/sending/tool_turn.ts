@@ -74,8 +74,7 @@ export function openToolTurn(delivery: Delivery, lanes: Lanes): ToolTurn {
     const [item] = lane.items;
     const at = atOf(lane.mapping);
     at.last = outcome;
-    if (item.row !== undefined)
-      return tool.room.keep(tried(delivery, item, item.row, outcome));
+    if (item.row !== undefined) return tool.room.keep(tried(delivery, item, item.row, outcome));
     for (const one of lane.items) {
       const own = ends.get(one)?.outcome;
       if (own !== undefined && isLost(own)) tool.setLost(one.event, lane.mapping);

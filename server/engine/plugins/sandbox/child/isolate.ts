@@ -255,7 +255,8 @@ function receiver({ isCalled, settle, allowance, present, ring, report }: Receiv
         report({ type: 'log', level: name.slice(0, 5), text: line });
     if (kind !== 'request') return '';
     const by = call === undefined ? {} : { call };
-    const asked = { type: 'request', request: number, ...by, name: name.slice(0, 40), text } as const;
+    const service = name.slice(0, 40);
+    const asked = { type: 'request', request: number, ...by, name: service, text } as const;
     return allowance.takeRequest(number, text.length, () => report(asked)) ?? '';
   };
 }
