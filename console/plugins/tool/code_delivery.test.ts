@@ -4,7 +4,10 @@ import { runPlugins } from '../../../server/cli/run_plugins.ts';
 import { goTo } from '../../../test/console/go_to.ts';
 import { openConsole } from '../../../test/console/open_console.ts';
 import { checkEverywhere } from '../../../test/console/visitor.ts';
-import { enabledPlugin, openPluginTarget } from '../../../test/factories/plugins/running_plugins.ts';
+import {
+  enabledPlugin,
+  openPluginTarget,
+} from '../../../test/factories/plugins/running_plugins.ts';
 import type { PluginTarget } from '../../../test/factories/plugins/running_plugins.ts';
 
 let target: PluginTarget;
@@ -35,13 +38,9 @@ test('a destination of code has the filter and the delivery of a tool', { skip }
     home.ask('POST', `/api/projects/${home.project.id}/events/`, {
       events: [{ event, distinct_id: 'ada' }],
     });
-  const { plugin } = await enabledPlugin(
-    world.harness,
-    home,
-    'pipeline_destinations',
-    code,
-    { config: { address: target.url } },
-  );
+  const { plugin } = await enabledPlugin(world.harness, home, 'pipeline_destinations', code, {
+    config: { address: target.url },
+  });
   const plugin_id = plugin.split('/').at(-2)!;
   target.answer = ({ event }) => (event === 'Refused' ? 422 : undefined);
   await send('Refused');
