@@ -77,19 +77,19 @@ function ConfigForm({ plugin, place, config }: Given & { config: PluginConfigRow
 
 function Fields({
   plugin,
-  place: { project_id, collection },
+  place,
   config,
   tool,
 }: Given & { config: PluginConfigRow | undefined; tool: ToolFile | undefined }) {
   const done = useDone();
+  const { project_id } = place;
   const { config_schema } = runIn(plugin, config);
   const fields = settingFields(config_schema);
   const { asked, typed, valueOf } = useAsked(fields, config);
   const [reached, reaches] = useState<string[]>([]);
   const [files, setFiles] = useState<Record<string, Attachment | null | undefined>>({});
   const [saves, setSaves] = useState(0);
-  const [choice, choose] = useState<EventChoice | null>();
-  const has_choice = collection === 'pipeline_destinations' && !isTool(plugin);
+  const choice = useEventChoice(plugin, place, config);
   const of_tool = tool && {
     tool,
     place: { project_id, plugin_id: plugin.id },
@@ -115,7 +115,7 @@ function Fields({
         order: numberOf(String(values['order'])),
         allowed_hosts: wordsOf(values['allowed_hosts']),
         config: settingsOf(asked, values, files),
-        ...(choice === undefined ? {} : { event_choice: choice }),
+        ...choice.sent,
       })}
       done={async () => {
         setFiles({});
@@ -130,19 +130,33 @@ function Fields({
           choose={(key, file) => setFiles((before) => ({ ...before, [key]: file }))}
         />
       </div>
-      {has_choice && (
-        <EventChoiceField
-          stored={config?.event_choice ?? null}
-          place={{ project_id, plugin_id: plugin.id }}
-          choose={choose}
-        />
-      )}
+      {choice.input}
       <CommonFields
         config={config}
         hosts={[...new Set([...(config?.allowed_hosts ?? tool?.hosts ?? []), ...reached])]}
       />
     </Form>
   );
+}
+
+/** The choice of events of a destination of code, and what a person has made of it. */
+function useEventChoice(
+  plugin: PluginRow,
+  { project_id, collection }: Place,
+  config: PluginConfigRow | undefined,
+) {
+  const [choice, choose] = useState<EventChoice | null>();
+  const has_choice = collection === 'pipeline_destinations' && !isTool(plugin);
+  return {
+    sent: choice === undefined ? {} : { event_choice: choice },
+    input: has_choice && (
+      <EventChoiceField
+        stored={config?.event_choice ?? null}
+        place={{ project_id, plugin_id: plugin.id }}
+        choose={choose}
+      />
+    ),
+  };
 }
 
 function Settings({

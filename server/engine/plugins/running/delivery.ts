@@ -1,5 +1,5 @@
 import type { ConfigState, Lease } from './leases.ts';
-import type { LoadedConfig } from './loaded_config.ts';
+import type { LoadedConfig } from './loaded_plugin.ts';
 import type { PluginLog } from './plugin_log.ts';
 import type { Running } from './running.ts';
 

@@ -1,11 +1,10 @@
 import sql from 'sql-template-tag';
 import { fieldsOf } from '../config_schema.ts';
 import { PluginError } from '../plugin.ts';
-import type { Capabilities, ConfigField, PluginCollection } from '../plugin.ts';
+import type { ConfigField, PluginCollection } from '../plugin.ts';
 import { readCode } from '../sandbox/fault.ts';
 import type { HostServices } from '../sandbox/host_services.ts';
 import { calls_max } from '../sandbox/limits.ts';
-import type { NotedFetches } from '../sandbox/noted_fetches.ts';
 import type { LoadedPlugin, PluginAttachment } from '../sandbox/sandbox.ts';
 import { withTokens } from '../oauth/tokens.ts';
 import type { ToolCall } from '../oauth/tokens.ts';
@@ -23,6 +22,7 @@ import { captureEvent, sourcesOf } from './capture.ts';
 import type { Call } from './capture.ts';
 import { openLoadedCode } from './code/loaded_code.ts';
 import { addJob } from './jobs.ts';
+import type { LoadedConfig } from './loaded_plugin.ts';
 import { openLoadedTool, toolPlace } from './loaded_tool.ts';
 import type { LoadedTool } from './loaded_tool.ts';
 import type { ConfigState, Lease } from './leases.ts';
@@ -31,44 +31,9 @@ import { openNeededHosts } from './needed_hosts.ts';
 import type { LogLevel, PluginLog } from './plugin_log.ts';
 import { openPluginMetrics } from './plugin_metrics.ts';
 import type { Running } from './running.ts';
-import type { PluginEvent } from './read_events.ts';
 import { openRefusals } from './refusals.ts';
 import { readMemory } from './sending/tool_memory.ts';
 import { openStorage } from './storage.ts';
-
-/** A config whose plugin is loaded with its settings as of `fingerprint`. */
-export type LoadedConfig = {
-  fingerprint: string;
-  capabilities: Capabilities;
-  config: Record<string, unknown>;
-  allowed_hosts: string[];
-  /**
-   * Number of concurrent calls: several, or one for a plugin that captures events, because a
-   * captured event must belong to one call.
-   */
-  calls_max: number;
-  /** The way of events to it; undefined: it gets none. */
-  tool: LoadedTool | undefined;
-  /** Does the plugin need this host? See `openNeededHosts`. */
-  needsHost(hostname: string): boolean;
-  /**
-   * Calls a method of the plugin. `key` names the call and is the same when it is tried again;
-   * `about` are the stored events that it is about: see `captureEvent`; `noted` takes what the call
-   * fetches. Throws what the sandbox throws, and a HostNeededError when the call failed while a
-   * host that the plugin needs was refused to it.
-   */
-  call(
-    key: string,
-    method: string,
-    payload: unknown,
-    signal: AbortSignal,
-    about?: PluginEvent[],
-    noted?: NotedFetches,
-  ): Promise<unknown>;
-  /** Stores what the plugin counted. Never rejects. */
-  saveMetrics(): Promise<void>;
-  close(): Promise<void>;
-};
 
 type Row = StoredPluginConfig & {
   config_schema: unknown;
@@ -113,29 +78,12 @@ export async function loadConfig(
     present.call = beginCall(key, about && sourcesOf(about));
     return refusals.during(() => plugin.call(method, payload, signal, noted));
   };
-  const { methods } = version.capabilities;
-  const tool =
-    row.collection !== 'pipeline_destinations'
-      ? undefined
-      : definition === undefined
-        ? openLoadedCode(
-            {
-              methods,
-              config: settings.config,
-              allowed_hosts,
-              needsHost,
-              call,
-              outbound: running.outbound,
-              choice: row.event_choice,
-            },
-            await readReceiverMemory(running, lease),
-            countsOf(running, 'code', { count: () => undefined }, points),
-          )
-        : await openTool(running, lease, definition, settings.config, {
-            hide: log.hide,
-            call: (...given) => call('tool', ...given),
-            count: countsOf(running, definition.directory, metrics, points),
-          });
+  const tool = await openReceiverOf(running, lease, read, {
+    needsHost,
+    hide: log.hide,
+    call,
+    countOf: (name) => countsOf(running, name, definition === undefined ? none : metrics, points),
+  });
   const plugin: LoadedPlugin = await refusals.during(() =>
     sandbox.load({
       id: `plugin config ${lease.config_id}`,
@@ -167,6 +115,32 @@ export async function loadConfig(
     },
     close: () => plugin.close(),
   };
+}
+
+/** Counts of code are its own. */
+const none = { count: () => undefined };
+
+/** Opens the way of events to a destination; undefined for another plugin. */
+async function openReceiverOf(
+  running: Running,
+  lease: Lease,
+  { row, definition, version, settings: { config } }: Awaited<ReturnType<typeof readConfig>>,
+  given: Pick<LoadedConfig, 'needsHost' | 'call'> &
+    Pick<PluginLog, 'hide'> & { countOf(name: string): LoadedTool['count'] },
+): Promise<LoadedTool | undefined> {
+  const { needsHost, call, hide, countOf } = given;
+  if (row.collection !== 'pipeline_destinations') return undefined;
+  if (definition !== undefined)
+    return openTool(running, lease, definition, config, {
+      hide,
+      call: (...one) => call('tool', ...one),
+      count: countOf(definition.directory),
+    });
+  const { methods } = version.capabilities;
+  const { allowed_hosts, event_choice: choice } = row;
+  const { outbound } = running;
+  const code = { methods, config, allowed_hosts, needsHost, call, outbound, choice };
+  return openLoadedCode(code, await readReceiverMemory(running, lease), countOf('code'));
 }
 
 /** Reads what an earlier worker has remembered of a delivery. */

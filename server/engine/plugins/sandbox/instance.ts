@@ -9,7 +9,7 @@ import { calls_max, fetches_max, requests_open_max, text_length_max } from './li
 import type { SandboxLimits } from './limits.ts';
 import { openPluginSockets } from './plugin_sockets.ts';
 import { openPlaces } from './places.ts';
-import type { Place, Places } from './places.ts';
+import type { Places } from './places.ts';
 import type { InstanceReport, ProcessHolder, PluginSlot } from './process_holder.ts';
 import { CountedMetrics, Inspection } from './protocol.ts';
 import type { OrderMessage } from './protocol.ts';
@@ -206,30 +206,21 @@ type Receiving = Omit<InstanceOptions, 'code'> & {
   slot(): PluginSlot;
 };
 
-/** Acts on what the process reports of an instance. */
-function receiver({
-  code,
+type Request = { request: number; call?: number; name: string; text: string };
+
+/** The function that serves a request of an instance, and notes what its call fetches. */
+function server({
   pending,
-  leave,
   over,
   host_api,
   opens_sockets,
-  limits,
-  places,
   slot,
-}: Receiving): (report: InstanceReport) => void {
+}: Receiving): (asked: Request) => Promise<void> {
   let served = 0;
   const fetches = openSemaphore(fetches_max);
   const sockets =
     opens_sockets === true ? host_api && openPluginSockets(host_api, over.signal) : undefined;
-  const noteOf = (call: number | undefined): HostApi['note'] => {
-    const noted = call === undefined ? undefined : pending.get(call)?.noted;
-    return noted && ((request) => noted.add(request, pending.size === 1));
-  };
-  const answer = async (
-    { request, name, text }: { request: number; name: string; text: string },
-    note: HostApi['note'],
-  ): Promise<void> => {
+  return async ({ request, call, name, text }) => {
     const { instance, process } = slot();
     const reply = (is_ok: boolean, result: string) =>
       process.send({ type: 'reply', instance, request, name, is_ok, text: result });
@@ -244,6 +235,8 @@ function receiver({
         refusal('RetryError', 'Too many requests are being served: await some of them.'),
       );
     served += 1;
+    const noted = call === undefined ? undefined : pending.get(call)?.noted;
+    const note: HostApi['note'] = noted && ((fetched) => noted.add(fetched, pending.size === 1));
     const serve = () =>
       serveRequest({ ...host_api, sockets, note, signal: over.signal }, name, text);
     const { is_ok, text: result } = await (name === 'fetch' ? fetches.run(serve) : serve());
@@ -253,6 +246,12 @@ function receiver({
       reply(false, refusal('RangeError', 'The answer is too long.'));
     else reply(is_ok, result);
   };
+}
+
+/** Acts on what the process reports of an instance. */
+function receiver(receiving: Receiving): (report: InstanceReport) => void {
+  const { code, pending, leave, host_api, limits, places } = receiving;
+  const serve = server(receiving);
   const count = (text: string): void => {
     const values = parseJson(text);
     if (counted.is(values)) host_api?.host.count(values);
@@ -262,7 +261,7 @@ function receiver({
     if (report.type === 'returned') pending.get(report.call)?.resolve(report.text);
     else if (report.type === 'thrown')
       pending.get(report.call)?.reject(thrownError(report.text, code));
-    else if (report.type === 'request') void answer(report, noteOf(report.call));
+    else if (report.type === 'request') void serve(report);
     else if (report.type === 'unheard')
       host_api?.host.log('error', unheardText(report.request, report.text, code));
     else if (report.type === 'log')

@@ -105,10 +105,7 @@ export async function tryPlugin(
           );
         return runOnce(plugin, work, {
           call,
-          send: async (composed) => {
-            const config = { allowed_hosts, needsHost: () => true };
-            return resultOf(await sendWebhook(way, config, composed, signal));
-          },
+          send: webhookOf(way, allowed_hosts, signal),
           signal,
         });
       },
@@ -124,6 +121,12 @@ export async function tryPlugin(
     logs,
     omitted: omitted() + way.omitted(),
   };
+}
+
+/** The function that sends what `composeWebhook` gave. */
+function webhookOf(way: PluginOutbound, allowed_hosts: string[], signal: AbortSignal) {
+  return async (composed: unknown) =>
+    resultOf(await sendWebhook(way, { allowed_hosts, needsHost: () => true }, composed, signal));
 }
 
 type Noted<Result> = Promise<{ result: Result } | undefined>;

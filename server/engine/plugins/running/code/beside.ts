@@ -11,7 +11,7 @@ export type Beside = {
 export function openBeside(): Beside {
   type Open = { was_beside: boolean; ended: Promise<unknown> };
   const open = new Set<Open>();
-  let alone: Promise<unknown> | undefined;
+  let alone: Promise<void> | undefined;
   const run = async <Result>(work: () => Promise<Result>, own: Open): Promise<Result> => {
     own.was_beside = open.size > 0;
     for (const other of open) other.was_beside = true;
@@ -27,11 +27,11 @@ export function openBeside(): Beside {
       await Promise.all([...open].map(({ ended }) => ended));
       return work();
     })();
-    const ended = result.catch(() => undefined);
-    alone = ended;
-    void ended.then(() => {
+    const ended = (async () => {
+      await result.catch(() => undefined);
       if (alone === ended) alone = undefined;
-    });
+    })();
+    alone = ended;
     return result;
   };
   return {

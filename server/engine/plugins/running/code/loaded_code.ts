@@ -7,7 +7,7 @@ import type { ToolMapping } from '../../tools/tool.ts';
 import { unwantedReason } from '../../tools/wanted.ts';
 import type { EventChoice } from '../../tools/wanted.ts';
 import { describeFailure, mayPass } from '../failures.ts';
-import type { LoadedConfig } from '../loaded_config.ts';
+import type { LoadedConfig } from '../loaded_plugin.ts';
 import { openReceiver, read_bytes_max, single_rows_max } from '../loaded_tool.ts';
 import type { LoadedTool } from '../loaded_tool.ts';
 import { HostNeededError } from '../needed_hosts.ts';
@@ -30,8 +30,6 @@ type Code = Pick<LoadedConfig, 'config' | 'allowed_hosts' | 'needsHost' | 'call'
   /** The events that the project wants it to get; null: all. */
   choice: EventChoice | null;
 };
-
-type Attempt = { event: PluginEvent; signal: AbortSignal; noted: NotedFetches };
 
 /**
  * Opens a destination whose code is its own. Each event goes through its `processEvent`, which may
@@ -65,7 +63,7 @@ export function openLoadedCode(
       sendAll: (events, { partnerAction: method }, signal, isErased = async () => false) =>
         paced({ pace, now: memory.now }, async () =>
           method === 'exportEvents'
-            ? sender.exportAll(events, signal, isErased)
+            ? sender.exportAll({ events, signal, isErased })
             : [await sender.sendOne(method, events[0]!, signal)],
         ),
       // Code has no method for it, and an erasure says so.
@@ -77,74 +75,52 @@ export function openLoadedCode(
   );
 }
 
-/** Sends by the methods of the code. */
-function openSender(code: Code) {
-  const beside = openBeside();
-  let exported: Promise<unknown> = Promise.resolve();
-  const attempt = async <Result extends object>(
+/** Runs the code for an event, and makes an outcome of what it throws. */
+type Runner = {
+  attempt<Result extends object>(
     signal: AbortSignal,
     work: (noted: NotedFetches) => Promise<Result>,
-  ): Promise<Result | ToolOutcome> => {
-    const noted = openNotedFetches();
-    try {
-      return await beside.run(() => work(noted), isUnclear);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!(error instanceof PluginError)) throw error;
-      return outcomeOfFailure(error, noted);
-    }
-  };
-  const processed = async ({ event, signal, noted }: Attempt): Promise<unknown> =>
-    code.methods.includes('processEvent')
-      ? code.call(`${event.uuid} process`, 'processEvent', event, signal, [event], noted)
-      : event;
-  const exportNow = async (
-    events: PluginEvent[],
-    signal: AbortSignal,
-    isErased: () => Promise<boolean>,
-  ): Promise<ToolOutcome[]> => {
-    const outcomes = new Map<PluginEvent, ToolOutcome>();
-    const given = new Map<PluginEvent, unknown>();
-    let characters = 0;
-    for (const event of events) {
-      if (await isErased()) return [];
-      const made = await attempt(signal, async (noted) => ({
-        value: await processed({ event, signal, noted }),
-      }));
-      if ('kind' in made || made.value === null)
-        outcomes.set(event, 'kind' in made ? made : { kind: 'skipped' });
-      else {
-        characters += JSON.stringify(made.value).length + 1;
-        if (given.size > 0 && characters > call_length_max) break;
-        given.set(event, made.value);
+  ): Promise<Result | ToolOutcome>;
+  /** The event as the plugin's own `processEvent` makes it, null when it drops it. */
+  processed(event: PluginEvent, signal: AbortSignal, noted: NotedFetches): Promise<unknown>;
+};
+
+function openRunner({ methods, call }: Code): Runner {
+  const beside = openBeside();
+  return {
+    attempt: async (signal, work) => {
+      const noted = openNotedFetches();
+      try {
+        return await beside.run(() => work(noted), isUnclear);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof PluginError)) throw error;
+        return outcomeOfFailure(error, noted);
       }
-      // Later events of its person wait for it.
-      if (outcomes.get(event)?.kind === 'retry') break;
-    }
-    if (await isErased()) return [];
-    const batch = [...given.keys()];
-    const [first] = batch;
-    if (first !== undefined) {
-      const outcome = await attempt(signal, async (noted): Promise<ToolOutcome> => {
-        const values = [...given.values()];
-        await code.call(first.uuid, 'exportEvents', values, signal, batch, noted);
-        return { kind: 'sent', exchanges: noted.exchanges() };
-      });
-      const own = 'reason' in outcome ? { ...outcome, together: batch.length } : outcome;
-      for (const event of batch) outcomes.set(event, own);
-    }
-    return events.flatMap((event) => outcomes.get(event) ?? []);
+    },
+    processed: async (event, signal, noted) =>
+      methods.includes('processEvent')
+        ? call(`${event.uuid} process`, 'processEvent', event, signal, [event], noted)
+        : event,
   };
+}
+
+type Exporting = { events: PluginEvent[]; signal: AbortSignal; isErased: () => Promise<boolean> };
+
+/** Sends by the methods of the code. */
+function openSender(code: Code) {
+  const runner = openRunner(code);
+  let exported: Promise<unknown> = Promise.resolve();
   return {
     /** Hands over a batch; events at its end that do not fit into a call have no outcome. */
-    exportAll: (...given: Parameters<typeof exportNow>): Promise<ToolOutcome[]> => {
-      const own = exported.then(() => exportNow(...given));
+    exportAll: (exporting: Exporting): Promise<ToolOutcome[]> => {
+      const own = exported.then(() => exportBatch(code, runner, exporting));
       exported = own.catch(() => undefined);
       return own;
     },
     sendOne: (method: string, event: PluginEvent, signal: AbortSignal): Promise<ToolOutcome> =>
-      attempt(signal, async (noted): Promise<ToolOutcome> => {
-        const value = await processed({ event, signal, noted });
+      runner.attempt(signal, async (noted): Promise<ToolOutcome> => {
+        const value = await runner.processed(event, signal, noted);
         if (value === null) return { kind: 'skipped' };
         const isWebhook = method === 'composeWebhook';
         const key = isWebhook ? `${event.uuid} webhook` : event.uuid;
@@ -153,6 +129,50 @@ function openSender(code: Code) {
         return { kind: 'sent', exchanges: noted.exchanges() };
       }),
   };
+}
+
+async function exportBatch(
+  code: Code,
+  runner: Runner,
+  { events, signal, isErased }: Exporting,
+): Promise<ToolOutcome[]> {
+  const { outcomes, given } = await processAll(runner, { events, signal, isErased });
+  if (await isErased()) return [];
+  const batch = [...given.keys()];
+  const [first] = batch;
+  if (first !== undefined) {
+    const outcome = await runner.attempt(signal, async (noted): Promise<ToolOutcome> => {
+      const values = [...given.values()];
+      await code.call(first.uuid, 'exportEvents', values, signal, batch, noted);
+      return { kind: 'sent', exchanges: noted.exchanges() };
+    });
+    const own = 'reason' in outcome ? { ...outcome, together: batch.length } : outcome;
+    for (const event of batch) outcomes.set(event, own);
+  }
+  return events.flatMap((event) => outcomes.get(event) ?? []);
+}
+
+/** Gives what goes into one call, and the outcomes of events that do not. */
+async function processAll(runner: Runner, { events, signal, isErased }: Exporting) {
+  const outcomes = new Map<PluginEvent, ToolOutcome>();
+  const given = new Map<PluginEvent, unknown>();
+  let characters = 0;
+  for (const event of events) {
+    if (await isErased()) break;
+    const made = await runner.attempt(signal, async (noted) => ({
+      value: await runner.processed(event, signal, noted),
+    }));
+    if ('kind' in made || made.value === null)
+      outcomes.set(event, 'kind' in made ? made : { kind: 'skipped' });
+    else {
+      characters += JSON.stringify(made.value).length + 1;
+      if (given.size > 0 && characters > call_length_max) break;
+      given.set(event, made.value);
+    }
+    // Later events of its person wait for it.
+    if (outcomes.get(event)?.kind === 'retry') break;
+  }
+  return { outcomes, given };
 }
 
 /** Room for the brackets around a batch. */

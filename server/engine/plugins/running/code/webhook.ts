@@ -8,7 +8,7 @@ import { HostNotAllowed, HostNotFound, fetchForPlugin } from '../../sandbox/plug
 import type { PluginResponse } from '../../sandbox/plugin_fetch.ts';
 import { outcomeOfResponse } from '../../sandbox/response_outcome.ts';
 import type { ToolOutcome } from '../../sandbox/tool_outcome.ts';
-import type { LoadedConfig } from '../loaded_config.ts';
+import type { LoadedConfig } from '../loaded_plugin.ts';
 import { HostNeededError } from '../needed_hosts.ts';
 import type { Running } from '../running.ts';
 

@@ -57,30 +57,7 @@ export function openToolTurn(delivery: Delivery, lanes: Lanes): ToolTurn {
     mappings.set(mapping, at);
     return at;
   };
-  /** Takes what is done out of the lane, which goes back, or waits behind its failed event. */
-  const settleLane = (lane: Lane, ends: Map<Item, Ended>): void => {
-    const isOver = (item: Item) => ['done', 'set aside'].includes(ends.get(item)?.end ?? '');
-    for (const { event, row } of lane.items.filter(isOver))
-      if (row === undefined) tool.setDone(event, lane.mapping, 'sent');
-      else tool.room.remove(row);
-    const [first, ...rest] = lane.items.filter((item) => !isOver(item));
-    if (first === undefined) return;
-    const left: Lane = { ...lane, items: [first, ...rest] };
-    const own = ends.get(first);
-    if (own?.end === 'failed') failed(left, own.outcome as Failed, ends);
-    else lanes.back(left, own === undefined && first !== lane.items[0] ? 'end' : 'front');
-  };
-  const failed = (lane: Lane, outcome: Failed, ends: Map<Item, Ended>): void => {
-    const [item] = lane.items;
-    const at = atOf(lane.mapping);
-    at.last = outcome;
-    if (item.row !== undefined) return tool.room.keep(tried(delivery, item, item.row, outcome));
-    for (const one of lane.items) {
-      const own = ends.get(one)?.outcome;
-      if (own !== undefined && isLost(own)) tool.setLost(one.event, lane.mapping);
-    }
-    at.undecided.push({ lane, outcome });
-  };
+  const settleLane = laneSettler(delivery, lanes, atOf);
   const settle = (at: AtMapping): void => {
     if (at.works) at.undecided = at.undecided.filter((one) => !park(delivery, one));
   };
@@ -117,6 +94,38 @@ export function openToolTurn(delivery: Delivery, lanes: Lanes): ToolTurn {
       return down?.last && laterError(down.last, delivery.running.clock.now());
     },
     isFull: () => [...mappings.values()].some(({ undecided }) => undecided.length > 0),
+  };
+}
+
+/** The function that takes what is done out of a lane, which goes back or waits behind a failure. */
+function laneSettler(
+  delivery: Delivery,
+  lanes: Lanes,
+  atOf: (mapping: string) => AtMapping,
+): (lane: Lane, ends: Map<Item, Ended>) => void {
+  const tool = delivery.plugin.tool!;
+  const failed = (lane: Lane, outcome: Failed, ends: Map<Item, Ended>): void => {
+    const [item] = lane.items;
+    const at = atOf(lane.mapping);
+    at.last = outcome;
+    if (item.row !== undefined) return tool.room.keep(tried(delivery, item, item.row, outcome));
+    for (const one of lane.items) {
+      const own = ends.get(one)?.outcome;
+      if (own !== undefined && isLost(own)) tool.setLost(one.event, lane.mapping);
+    }
+    at.undecided.push({ lane, outcome });
+  };
+  return (lane, ends) => {
+    const isOver = (item: Item) => ['done', 'set aside'].includes(ends.get(item)?.end ?? '');
+    for (const { event, row } of lane.items.filter(isOver))
+      if (row === undefined) tool.setDone(event, lane.mapping, 'sent');
+      else tool.room.remove(row);
+    const [first, ...rest] = lane.items.filter((item) => !isOver(item));
+    if (first === undefined) return;
+    const left: Lane = { ...lane, items: [first, ...rest] };
+    const own = ends.get(first);
+    if (own?.end === 'failed') failed(left, own.outcome as Failed, ends);
+    else lanes.back(left, own === undefined && first !== lane.items[0] ? 'end' : 'front');
   };
 }
 

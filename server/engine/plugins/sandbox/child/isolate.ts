@@ -6,6 +6,7 @@ import { openAllowance } from './allowance.ts';
 import type { Allowance } from './allowance.ts';
 import { computeFor } from './compute.ts';
 import { openStretches } from './stretches.ts';
+import type { Stretches } from './stretches.ts';
 
 /**
  * One plugin in its isolate. No member throws or rejects: what happens is reported. After a `fault`
@@ -45,9 +46,6 @@ export function openIsolate(
 ): PluginIsolate {
   const { instance, limits } = order;
   let enter = not_loaded;
-  // The call for which code runs: one stretch runs at a time, and what it began continues for it.
-  let present: number | undefined;
-  const askers = new Map<number, number | undefined>();
   const isolate = new ivm.Isolate({
     memoryLimit: limits.memory_megabytes,
     onCatastrophicError: () => stretches.giveUp(),
@@ -63,24 +61,12 @@ export function openIsolate(
     onError: (error) =>
       enter === not_loaded ? calls.settleAll(describe(error)) : tellUnheard(describe(error)),
   });
-  const addFor = (call: number | undefined, run: () => unknown): void =>
-    stretches.add(async () => {
-      present = call;
-      return run();
-    });
-  const resume = (
-    call: number | undefined,
-    run: () => Promise<unknown>,
-    late = (): void => undefined,
-  ): void => {
-    const begun = calls.rests();
-    addFor(call, () => (begun === calls.rests() ? run() : late()));
-  };
+  const { present, askers, addFor, resume } = openCauses(stretches, calls.rests);
   const send = receiver({
     isCalled: calls.isAny,
     settle: calls.settle,
     allowance,
-    present: () => present,
+    present,
     ring: (timer, call) => resume(call, () => enter('ring', timer)),
     report: (message) => {
       if (message.type === 'request') askers.set(message.request, message.call);
@@ -149,6 +135,34 @@ function openCalls(
     },
     settle,
     settleAll: (text: string): void => calls.forEach((call) => settle('thrown', call, text)),
+  };
+}
+
+/**
+ * Knows the call for which code runs: one stretch runs at a time, and a reply or a timer continues
+ * the call that asked for it.
+ */
+function openCauses(stretches: Pick<Stretches, 'add'>, rests: () => number) {
+  let present: number | undefined;
+  const addFor = (call: number | undefined, run: () => unknown): void =>
+    stretches.add(async () => {
+      present = call;
+      return run();
+    });
+  return {
+    present: () => present,
+    /** The calls that asked, by request. */
+    askers: new Map<number, number | undefined>(),
+    addFor,
+    /** As `addFor`, for work that a rest of the plugin ends. */
+    resume: (
+      call: number | undefined,
+      run: () => Promise<unknown>,
+      late = (): void => undefined,
+    ): void => {
+      const begun = rests();
+      addFor(call, () => (begun === rests() ? run() : late()));
+    },
   };
 }
 
