@@ -64,7 +64,7 @@ function Opened({
         change={(subscribe) => change({ ...choice, subscribe })}
       />
       <PersonChoice mapping={choice} change={change} />
-      {result !== undefined && <Preview result={result.is} />}
+      {result !== undefined && <Preview result={{ ...result.is, fields: null }} />}
     </div>
   );
 }

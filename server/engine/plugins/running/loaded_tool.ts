@@ -24,6 +24,7 @@ import { outcomesOf, paced } from './sending/tool_answers.ts';
 import type { ToolMemory } from './sending/tool_memory.ts';
 import type { WaitingRoom } from './sending/waiting_room.ts';
 import type { SetAsideRoom } from './sending/set_aside.ts';
+import { ToolRetryError } from './sending/tool_retry.ts';
 
 /**
  * The part of a loaded config that gets events: a tool of the catalogue, or a destination whose
@@ -53,8 +54,16 @@ export type LoadedTool = Sent & {
     signal: AbortSignal,
     isErased?: () => Promise<boolean>,
   ): Promise<ToolOutcome[]>;
-  /** Sends one event by a mapping, as soon as the pace allows it. */
-  send(event: PluginEvent, mapping: ToolMapping, signal: AbortSignal): Promise<ToolOutcome>;
+  /**
+   * Sends one event by a mapping, as soon as the pace allows it. Throws a ToolRetryError if nothing
+   * was sent because events were erased.
+   */
+  send(
+    event: PluginEvent,
+    mapping: ToolMapping,
+    signal: AbortSignal,
+    isErased: () => Promise<boolean>,
+  ): Promise<ToolOutcome>;
   /** Tells the tool to forget the person who has the distinct id. */
   forget(distinct_id: string, signal: AbortSignal): Promise<ToolOutcome>;
   /** Counts an attempt; `delay_ms` is how long after its storing an event was delivered. */
@@ -86,11 +95,13 @@ export function openReceiver(kind: Kind, pace: Pace, memory: ToolMemory): Loaded
     pace,
     room: memory.room,
     taken_at: memory.taken_at,
-    send: async (event, mapping, signal) => {
+    send: async (event, mapping, signal, isErased) => {
       if (!kind.wants(event, mapping)) return { kind: 'skipped' };
       for (let ms = pace.waitMs(); ms > 0; ms = pace.waitMs())
         await pause(ms, undefined, { signal });
-      return (await kind.sendAll([event], mapping, signal))[0]!;
+      const [outcome] = await kind.sendAll([event], mapping, signal, isErased);
+      if (outcome === undefined) throw new ToolRetryError('Events were erased meanwhile.', 1);
+      return outcome;
     },
     aside: { left: 0 },
   };

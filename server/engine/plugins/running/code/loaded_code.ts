@@ -61,11 +61,12 @@ export function openLoadedCode(
         !(partnerAction === 'exportEvents' && bounds!.ignored.has(event.event)) &&
         (choice === null || unwantedReason(choice, event) === undefined),
       sendAll: (events, { partnerAction: method }, signal, isErased = async () => false) =>
-        paced({ pace, now: memory.now }, async () =>
-          method === 'exportEvents'
-            ? sender.exportAll({ events, signal, isErased })
-            : [await sender.sendOne(method, events[0]!, signal)],
-        ),
+        paced({ pace, now: memory.now }, () => {
+          const sending = { events, signal, isErased };
+          return method === 'exportEvents'
+            ? sender.exportAll(sending)
+            : sender.sendOne(method, sending);
+        }),
       // Code has no method for it, and an erasure says so.
       forget: async () => ({ kind: 'skipped' }),
       count,
@@ -75,12 +76,16 @@ export function openLoadedCode(
   );
 }
 
-/** Runs the code for an event, and makes an outcome of what it throws. */
+/** Events, and whether some were erased since they were read: then nothing further begins. */
+type Sending = { events: PluginEvent[]; signal: AbortSignal; isErased: () => Promise<boolean> };
+
+/** Runs the code for an event. */
 type Runner = {
+  /** Makes an outcome of what is thrown; undefined: events were erased, and nothing is sent. */
   attempt<Result extends object>(
-    signal: AbortSignal,
+    sending: Sending,
     work: (noted: NotedFetches) => Promise<Result>,
-  ): Promise<Result | ToolOutcome>;
+  ): Promise<Result | ToolOutcome | undefined>;
   /** The event as the plugin's own `processEvent` makes it, null when it drops it. */
   processed(event: PluginEvent, signal: AbortSignal, noted: NotedFetches): Promise<unknown>;
 };
@@ -88,10 +93,12 @@ type Runner = {
 function openRunner({ methods, call }: Code): Runner {
   const beside = openBeside();
   return {
-    attempt: async (signal, work) => {
+    attempt: async ({ signal, isErased }, work) => {
       const noted = openNotedFetches();
+      // It may have waited for others.
+      const run = async () => ((await isErased()) ? undefined : work(noted));
       try {
-        return await beside.run(() => work(noted), isUnclear);
+        return await beside.run(run, isUnclear);
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof PluginError)) throw error;
@@ -105,21 +112,21 @@ function openRunner({ methods, call }: Code): Runner {
   };
 }
 
-type Exporting = { events: PluginEvent[]; signal: AbortSignal; isErased: () => Promise<boolean> };
-
 /** Sends by the methods of the code. */
 function openSender(code: Code) {
   const runner = openRunner(code);
   let exported: Promise<unknown> = Promise.resolve();
   return {
     /** Hands over a batch; events at its end that do not fit into a call have no outcome. */
-    exportAll: (exporting: Exporting): Promise<ToolOutcome[]> => {
-      const own = exported.then(() => exportBatch(code, runner, exporting));
+    exportAll: (sending: Sending): Promise<ToolOutcome[]> => {
+      const own = exported.then(() => exportBatch(code, runner, sending));
       exported = own.catch(() => undefined);
       return own;
     },
-    sendOne: (method: string, event: PluginEvent, signal: AbortSignal): Promise<ToolOutcome> =>
-      runner.attempt(signal, async (noted): Promise<ToolOutcome> => {
+    sendOne: async (method: string, sending: Sending): Promise<ToolOutcome[]> => {
+      const { events, signal } = sending;
+      const event = events[0]!;
+      const outcome = await runner.attempt(sending, async (noted): Promise<ToolOutcome> => {
         const value = await runner.processed(event, signal, noted);
         if (value === null) return { kind: 'skipped' };
         const isWebhook = method === 'composeWebhook';
@@ -127,25 +134,24 @@ function openSender(code: Code) {
         const result = await code.call(key, method, value, signal, [event], noted);
         if (isWebhook) return sendWebhook(code.outbound, code, result, signal, noted);
         return { kind: 'sent', exchanges: noted.exchanges() };
-      }),
+      });
+      return outcome === undefined ? [] : [outcome];
+    },
   };
 }
 
-async function exportBatch(
-  code: Code,
-  runner: Runner,
-  { events, signal, isErased }: Exporting,
-): Promise<ToolOutcome[]> {
-  const { outcomes, given } = await processAll(runner, { events, signal, isErased });
-  if (await isErased()) return [];
+async function exportBatch(code: Code, runner: Runner, sending: Sending): Promise<ToolOutcome[]> {
+  const { events, signal } = sending;
+  const { outcomes, given } = await processAll(runner, sending);
   const batch = [...given.keys()];
   const [first] = batch;
   if (first !== undefined) {
-    const outcome = await runner.attempt(signal, async (noted): Promise<ToolOutcome> => {
+    const outcome = await runner.attempt(sending, async (noted): Promise<ToolOutcome> => {
       const values = [...given.values()];
       await code.call(first.uuid, 'exportEvents', values, signal, batch, noted);
       return { kind: 'sent', exchanges: noted.exchanges() };
     });
+    if (outcome === undefined) return [];
     const own = 'reason' in outcome ? { ...outcome, together: batch.length } : outcome;
     for (const event of batch) outcomes.set(event, own);
   }
@@ -153,15 +159,16 @@ async function exportBatch(
 }
 
 /** Gives what goes into one call, and the outcomes of events that do not. */
-async function processAll(runner: Runner, { events, signal, isErased }: Exporting) {
+async function processAll(runner: Runner, sending: Sending) {
+  const { events, signal } = sending;
   const outcomes = new Map<PluginEvent, ToolOutcome>();
   const given = new Map<PluginEvent, unknown>();
   let characters = 0;
   for (const event of events) {
-    if (await isErased()) break;
-    const made = await runner.attempt(signal, async (noted) => ({
+    const made = await runner.attempt(sending, async (noted) => ({
       value: await runner.processed(event, signal, noted),
     }));
+    if (made === undefined) break;
     if ('kind' in made || made.value === null)
       outcomes.set(event, 'kind' in made ? made : { kind: 'skipped' });
     else {

@@ -182,7 +182,7 @@ async function sendPart(
     const work = async (): Promise<void> => {
       await latest.get(item.distinct_id);
       if (failed !== undefined) return;
-      await sendItem(delivery, replay, item);
+      await sendItem(delivery, replay, item, isErased);
       done.add(item);
     };
     const ended = work()
@@ -201,12 +201,13 @@ async function sendItem(
   delivery: Delivery,
   replay: Replay,
   { event, mappings, aside_id }: Item,
+  isErased: () => Promise<boolean>,
 ): Promise<void> {
   let isLeft = false;
   // An erased event is sent to nobody; a mapping that is gone wants it no more.
   if (event !== undefined)
     for (const mapping of mappings)
-      isLeft = (await sendBy(delivery, replay, event, mapping)) || isLeft;
+      isLeft = (await sendBy(delivery, replay, { event, mapping, isErased })) || isLeft;
   if (aside_id !== undefined && !isLeft) await removeSetAside(delivery.running.db, aside_id);
 }
 
@@ -214,11 +215,14 @@ async function sendItem(
 async function sendBy(
   delivery: Delivery,
   { failures }: Replay,
-  event: PluginEvent,
-  mapping: ToolMapping,
+  {
+    event,
+    mapping,
+    isErased,
+  }: { event: PluginEvent; mapping: ToolMapping; isErased: () => Promise<boolean> },
 ): Promise<boolean> {
   const { plugin, signal, running } = delivery;
-  const outcome = await plugin.tool!.send(event, mapping, signal);
+  const outcome = await plugin.tool!.send(event, mapping, signal, isErased);
   // An event that alone fails lets the others have their turn.
   const isFinal = failures + 1 >= tries_max;
   const isAside =
