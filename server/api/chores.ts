@@ -17,7 +17,7 @@ import { retainRows } from '../engine/privacy/retention/look.ts';
 import { maintainLake } from '../engine/exports/lake_maintenance/delta/delta_work.ts';
 import { notePlannerLag } from '../engine/exports/runs/plan_due_exports.ts';
 import { sweepDeleted, sweepHistory } from '../engine/exports/runs/sweep_history.ts';
-import { planLooks } from '../engine/exports/verification/watches.ts';
+import { noteVerified, planLooks } from '../engine/exports/verification/watches.ts';
 import { sweepVerifications } from '../engine/exports/verification/sweep.ts';
 import { workBackgroundMigrations } from '../platform/background_migrations/work.ts';
 import { checkChains } from '../platform/activity/check.ts';
@@ -148,7 +148,7 @@ function looksOf(deps: Deps): Chore[] {
     {
       name: 'planning of looks at what destinations have',
       interval_ms: 10_000,
-      work: () => planLooks(deps.engine),
+      work: () => Promise.all([planLooks(deps.engine), noteVerified(deps.engine)]),
     },
   ];
 }

@@ -53,11 +53,11 @@ export async function openLook(
   async function choose(...[delivered, source, config, deps]: Parameters<Choose>) {
     const seals = await definition.seals?.(config, delivered, source, deps);
     look.is_sealed = seals !== undefined;
-    if (seals === undefined && needs_seals) return { delivered: [], by: 'all' } as const;
+    if (seals === undefined && needs_seals) return { delivered: [], by: 'all' as const };
     const read = delivered.filter((one) => isRead(one, seals?.get(one.delivery.delivery_id)));
     const by_areas = look.is_sealed && definition.verify_areas !== undefined;
     if (by_areas && delivered[0] !== undefined) look.of_table = delivered[0].delivery;
-    return { delivered: read, by: by_areas ? 'areas' : 'all' } as const;
+    return { delivered: read, by: by_areas ? ('areas' as const) : ('all' as const) };
   }
 
   function isRead({ delivery: { delivery_id } }: DeliveredSlices, seal: Seal | undefined) {

@@ -128,6 +128,22 @@ function takeDue({ db }: Engine): Promise<Due[]> {
         WHERE waiting.batch_export_id = w.batch_export_id) AS is_waiting`);
 }
 
+/** Sets the metrics of verification: how far it is, and what it has found. */
+export async function noteVerified({ db, metrics }: Engine): Promise<void> {
+  const rows = await db.rows<{ destination_type: string; at: number; deviations: number }>(sql`
+    SELECT e.destination_type, min(extract(epoch FROM w.verified_through))::float8 AS at,
+      coalesce(sum((SELECT count(*) FROM batch_export_deviations d
+        WHERE d.batch_export_id = e.id AND d.revision = e.revision AND d.resolved_at IS NULL
+          AND d.accepted_at IS NULL)), 0)::bigint AS deviations
+    FROM batch_export_watches w JOIN batch_exports e ON e.id = w.batch_export_id
+      AND e.revision = w.revision AND e.deleted_at IS NULL
+    WHERE w.is_verifiable AND w.verified_at IS NOT NULL GROUP BY 1`);
+  metrics.export_verified_through_seconds.reset();
+  for (const { destination_type, at } of rows)
+    metrics.export_verified_through_seconds.set({ destination: destination_type }, at ?? 0);
+  metrics.export_deviations.set(rows.reduce((sum, { deviations }) => sum + deviations, 0));
+}
+
 /** Notes a part: a finding takes back what was verified at once, and a look its cost. */
 export async function noteLook(
   tx: Transaction,
@@ -175,6 +191,12 @@ export async function endLook(
     await tx.run(sql`DELETE FROM batch_export_verifications
       WHERE batch_export_id = ${one.batch_export_id} AND is_scheduled AND id <> ${one.id}
         AND finished_at IS NOT NULL`);
+}
+
+/** Has the schedule look at all deliveries of an export at its next turn. */
+export async function lookSoon(tx: Transaction, { id }: { id: string }): Promise<void> {
+  await tx.run(sql`UPDATE batch_export_watches SET due_at = now(), cycle_ended_at = NULL
+    WHERE batch_export_id = ${id}`);
 }
 
 /** Ends a look that could not ask the destination: what is verified stands still, with the reason. */

@@ -102,7 +102,7 @@ async function comparePart(
   one: Verification,
   part: { records: number },
 ): Promise<Omit<PartEnd, 'took_ms'> | 'moving'> {
-  const { engine, row, definition, signal } = comparing;
+  const { engine, row, signal } = comparing;
   const { db } = engine;
   const range = { ...one, id: row.id };
   const moment: Moment = {
