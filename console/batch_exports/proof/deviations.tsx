@@ -26,9 +26,9 @@ export function Deviations({ span }: { span: Span }) {
   const query = useQuery(latestDeviations(ids));
   const overview = useQuery(overviewOf(String(row.team_id), row.id)).data?.results[0];
   return (
-    <section className="part" aria-label="Verification on a schedule">
+    <section className="part" aria-label="Findings">
       <div className="part_head">
-        <h2>Verification on a schedule</h2>
+        <h2>Findings</h2>
         <div className="row_actions">
           <Statement span={span} format="json" label="Download statement" />
           <Statement span={span} format="text" label="as text" />
@@ -198,7 +198,7 @@ function Repair({
   if (run !== null || backfill !== null)
     return (
       <span className="good" role="status">
-        The repair was started. The next look says whether it is done.
+        The repair was started. The next verification says whether it is done.
       </span>
     );
   return (
