@@ -7,9 +7,9 @@ import type { ExportOverview } from '../../../server/api/batch_exports/overview/
 import { ManagedMark } from '../../configuration/managed_mark.tsx';
 import { useDestinationLabel, useInLabels } from '../../destinations/destinations.ts';
 import { useRowsAround } from '../../page/around/printing.ts';
-import { Verified } from '../head/verified.tsx';
-import { Sentence } from '../../page/sentence.tsx';
+import { Sentence } from '../../page/text/sentence.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
+import { Verified } from '../head/verified.tsx';
 import { scheduleWords } from '../schedule_words.ts';
 import { Health } from './health.tsx';
 import { NextRun } from './next_run.tsx';

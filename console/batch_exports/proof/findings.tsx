@@ -5,8 +5,8 @@ import type {
   Verification,
   VerificationFinding,
 } from '../../../server/api/batch_exports/verifications/schema.ts';
-import { counted } from '../../page/quantities.ts';
-import { Sentence } from '../../page/sentence.tsx';
+import { counted } from '../../page/text/quantities.ts';
+import { Sentence } from '../../page/text/sentence.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
 import { dated } from '../../time/words.ts';

@@ -86,7 +86,8 @@ test('a person proves an export, sees what was changed, and repairs it', { skip 
   await page.getByRole('button', { name: 'Verify all deliveries' }).click();
   await page.getByText('Waiting for a worker.').waitFor();
   await workVerifications(engine, never);
-  await page.getByText('Missing', { exact: true }).waitFor();
+  const found = page.getByRole('region', { name: 'Findings' });
+  await found.getByText('Missing', { exact: true }).first().waitFor();
   await checkEverywhere(page, 'export_proof_findings');
   await page.getByRole('button', { name: 'Write the files again' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Write the files again' }).click();

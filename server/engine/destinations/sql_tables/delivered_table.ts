@@ -13,13 +13,13 @@ import { withFaults } from '../../model/destination/faults.ts';
 import type { HeldReceipt, WantedReceipts } from '../../model/destination/held_receipt.ts';
 import { withoutRejected } from './rejected/known_rejected.ts';
 import { isMerged } from './layout.ts';
-import { around, isWithin, numberOfArea } from './areas.ts';
-import { compareContents } from './compare_contents.ts';
+import { around, isWithin, numberOfArea } from './comparing/areas.ts';
+import { compareContents } from './comparing/compare_contents.ts';
 import type { Dialect } from './dialect.ts';
 import type { FoundColumn } from './fitting.ts';
 import { textsQuery } from './prepare.ts';
 import { receiptsOf } from './receipts.ts';
-import { areaWords, findStrangers, numberedAreas, sealTable } from './table_seals.ts';
+import { areaWords, findStrangers, numberedAreas, sealTable } from './comparing/table_seals.ts';
 import type { TableOfReceipts } from './receipts.ts';
 import { knownRejected } from './rejected/rejected_table.ts';
 
