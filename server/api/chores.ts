@@ -132,6 +132,8 @@ function warningsOf(deps: Deps): Chore[] {
   ];
 }
 
+const looks = [notePlannerLag, noteStates, planLooks, noteVerified];
+
 /** Lists chores that judge how exports are. */
 function looksOf(deps: Deps): Chore[] {
   return [
@@ -141,14 +143,9 @@ function looksOf(deps: Deps): Chore[] {
       work: () => judgeFreshness({ ...deps, settle_seconds: deps.config.settle_seconds }),
     },
     {
-      name: 'look at how late exports are planned, and in which states they are',
+      name: 'look at how late exports are planned, in which states they are, and what is verified',
       interval_ms: 10_000,
-      work: () => Promise.all([notePlannerLag(deps.engine), noteStates(deps.engine)]),
-    },
-    {
-      name: 'planning of looks at what destinations have',
-      interval_ms: 10_000,
-      work: () => Promise.all([planLooks(deps.engine), noteVerified(deps.engine)]),
+      work: () => Promise.all(looks.map((look) => look(deps.engine))),
     },
   ];
 }

@@ -16,7 +16,12 @@ const at = (hour: number, minute = 0) =>
   new Date(first_hour + hour * hour_ms + minute * 60_000).toISOString().replace('.000', '');
 
 /** A finding that is open. */
-type Found = { kind: string; delivery_id: string | null; start: string | null; differences: number };
+type Found = {
+  kind: string;
+  delivery_id: string | null;
+  start: string | null;
+  differences: number;
+};
 
 /** An hourly export of events to a place, and how a campaign goes on with it. */
 export async function openLooked(exporting: QueryHarness, place: LookedPlace) {
@@ -43,7 +48,12 @@ export async function openLooked(exporting: QueryHarness, place: LookedPlace) {
         const n = index % rows;
         const minute = Math.floor((60 * n) / rows);
         const distinct_id = `person ${n}`;
-        return { event: nameOf(hour, n), at: at(hour, minute), distinct_id, properties: { n, hour } };
+        return {
+          event: nameOf(hour, n),
+          at: at(hour, minute),
+          distinct_id,
+          properties: { n, hour },
+        };
       });
       await exporting.insert(home, events);
       await deps.db.run(sql`
@@ -67,7 +77,12 @@ export async function openLooked(exporting: QueryHarness, place: LookedPlace) {
 export type Looked = Awaited<ReturnType<typeof openLooked>>;
 
 /** Counts of a campaign at one place. */
-export type Tally = { planted: number; found: number; false_alarms: number; by: Record<string, number> };
+export type Tally = {
+  planted: number;
+  found: number;
+  false_alarms: number;
+  by: Record<string, number>;
+};
 
 /**
  * Plants changes in rounds, at most one in each delivery, until there are so many, and looks once
@@ -104,11 +119,13 @@ function count(tally: Tally, planted: Planted[], found: Found[], say: (line: str
   const isOf = ({ delivery_id, start }: Found, of: string | null) =>
     of === null
       ? delivery_id === null
-      : delivery_id !== null && (delivery_id.endsWith(of) || start?.slice(0, 19) === of.slice(0, 19));
+      : delivery_id !== null &&
+        (delivery_id.endsWith(of) || start?.slice(0, 19) === of.slice(0, 19));
   for (const one of planted) {
     tally.planted += 1;
     tally.by[one.change] = (tally.by[one.change] ?? 0) + 1;
-    const match = found.find((other) => other.kind === one.kind && isOf(other, one.of));
+    const kinds = one.kind === 'changed' ? ['changed', 'unreadable'] : [one.kind];
+    const match = found.find((other) => kinds.includes(other.kind) && isOf(other, one.of));
     if (match === undefined) {
       say(`not found: ${JSON.stringify(one)}`);
       continue;

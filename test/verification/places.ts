@@ -1,3 +1,4 @@
+// Length: the places and what can be changed there, which only differ in their words.
 import { randomUUID } from 'node:crypto';
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -290,12 +291,15 @@ async function lakePlace(
   { folder }: QueryHarness,
   type: 'Iceberg' | 'Delta',
 ): Promise<LookedPlace> {
-    const table = `looked_${randomUUID().slice(0, 8)}`;
-    const root = join(folder, type === 'Iceberg' ? 'lake' : 'delta');
-    const all = filesBelow(root, '.parquet');
-    const files = { ...all, list: async () => (await all.list()).filter((one) => one.includes(table)) };
-    const destination = { type, config: { storage: 'File', table } };
-    return { ...filePlace(type, destination, files, undefined), close: async () => undefined };
+  const table = `looked_${randomUUID().slice(0, 8)}`;
+  const root = join(folder, type === 'Iceberg' ? 'lake' : 'delta');
+  const all = filesBelow(root, '.parquet');
+  const files = {
+    ...all,
+    list: async () => (await all.list()).filter((one) => one.includes(table)),
+  };
+  const destination = { type, config: { storage: 'File', table } };
+  return { ...filePlace(type, destination, files, undefined), close: async () => undefined };
 }
 
 async function s3Place(): Promise<LookedPlace | undefined> {

@@ -28,9 +28,11 @@ function useWords(
 ): { text: string | undefined; tone: string } {
   const zone = useContext(ZoneContext);
   const state = verification?.state;
-  if (state === 'not_verifiable') return { text: is_short ? undefined : 'Not verifiable', tone: 'muted' };
+  if (state === 'not_verifiable')
+    return { text: is_short ? undefined : 'Not verifiable', tone: 'muted' };
   const tone = state === 'differing' ? 'bad' : state === 'standing_still' ? 'warn' : 'muted';
-  const until = through === null ? undefined : `${is_short ? '' : 'Verified through '}${dated(through, zone)}`;
+  const until =
+    through === null ? undefined : `${is_short ? '' : 'Verified through '}${dated(through, zone)}`;
   const [differs, still] = is_short
     ? ['Differs', 'Stands still']
     : ['Differs at the destination', 'Verification stands still'];

@@ -19,16 +19,7 @@ import { Sparkline } from './sparkline.tsx';
 import { troubleOf } from './standing.ts';
 
 const row_height = 44;
-const columns = [
-  'Name',
-  'State',
-  'Rows in 24 h',
-  'Next run',
-  'Verified',
-  'From',
-  'To',
-  'Schedule',
-];
+const columns = ['Name', 'State', 'Rows in 24 h', 'Next run', 'Verified', 'From', 'To', 'Schedule'];
 
 type Given = {
   project_id: string;

@@ -63,11 +63,7 @@ function Statement({
   );
 }
 
-function Standing({
-  verification,
-}: {
-  verification: Parameters<typeof scheduleInWords>[0];
-}) {
+function Standing({ verification }: { verification: Parameters<typeof scheduleInWords>[0] }) {
   const zone = useContext(ZoneContext);
   const { text, tone } = scheduleInWords(verification, (at) => dated(at, zone));
   return (

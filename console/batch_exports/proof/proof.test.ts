@@ -79,7 +79,10 @@ test('a person proves an export, sees what was changed, and repairs it', { skip 
   await checkEverywhere(page, 'export_proof_waiting');
   await workVerifications(engine, never);
   await page.getByText(/^Everything is as delivered:/).waitFor();
-  await page.locator('.proof_through').getByText(/^Verified through 2026-01-01 03:00/).waitFor();
+  await page
+    .locator('.proof_through')
+    .getByText(/^Verified through 2026-01-01 03:00/)
+    .waitFor();
   await page.getByRole('link', { name: /^Verified through 2026-01-01 03:00/ }).waitFor();
   const names = (await readdir(join(folder, prefix))).filter((name) => name.endsWith('.jsonl'));
   await rm(join(folder, prefix, names[0]!));

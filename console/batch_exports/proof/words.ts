@@ -74,7 +74,8 @@ export function scheduleInWords(
     };
   if (state === 'differing')
     return { text: `${counted(deviations, 'open finding')}.${agreed}${cycle}`, tone: 'bad' };
-  return { text: `Everything is as delivered.${agreed}${cycle}`, tone: 'good' };
+  const what = accepted === 0 ? 'Everything' : 'Everything else';
+  return { text: `${what} is as delivered.${agreed}${cycle}`, tone: 'good' };
 }
 
 /** Names and counts rows that are not simply delivered; none where all are. */

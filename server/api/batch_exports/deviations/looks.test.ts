@@ -138,14 +138,16 @@ test('a look without budget counts rows, and reads them later', async () => {
   const { table, destination } = await toTable();
   const one = await exported(destination);
   const { db } = exporting.harness.deps;
-  const spend = () =>
-    lookAt(exporting.harness.deps, one.id, { balance_ms: 0 });
+  const spend = () => lookAt(exporting.harness.deps, one.id, { balance_ms: 0 });
   await postgres.pool.query(`UPDATE ${table} SET event = 'other' WHERE event = 'event 11'`);
   await spend();
   assert.deepEqual(await one.deviations(), []);
   assert.deepEqual(await read(one.id), Array(3).fill({ is_read: false }));
   await one.look();
-  assert.deepEqual((await one.deviations()).map(({ kind }) => kind), ['changed']);
+  assert.deepEqual(
+    (await one.deviations()).map(({ kind }) => kind),
+    ['changed'],
+  );
   await db.run(sql`SELECT 1`);
 });
 
@@ -167,8 +169,8 @@ test('a person takes the place of a look on schedule', async () => {
   const { deps } = exporting.harness;
   await lookAt(deps, one.id, { is_worked: false });
   const open = async () =>
-    (await deps.db.rows<{ is_scheduled: boolean }>(sql`SELECT is_scheduled
-      FROM batch_export_verifications WHERE batch_export_id = ${one.id}`));
+    await deps.db.rows<{ is_scheduled: boolean }>(sql`SELECT is_scheduled
+      FROM batch_export_verifications WHERE batch_export_id = ${one.id}`);
   assert.deepEqual(await open(), [{ is_scheduled: true }]);
   assert.equal((await one.get('verifications/')).body.count, 0);
   assert.equal((await one.send('POST', 'verifications/', {})).status, 201);

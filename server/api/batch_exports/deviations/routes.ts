@@ -74,12 +74,7 @@ function acceptRoute(app: FastifyInstance, list: string, { within }: Mount): voi
   );
 }
 
-function repairRoute(
-  app: FastifyInstance,
-  engine: Engine,
-  list: string,
-  { within }: Mount,
-): void {
+function repairRoute(app: FastifyInstance, engine: Engine, list: string, { within }: Mount): void {
   app.post(
     `${list}:id/repair/`,
     {

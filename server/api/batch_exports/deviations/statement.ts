@@ -109,7 +109,15 @@ export async function makeStatement(
 /** Host, bucket and names of the destination: no secret is among them. */
 function placeOf({ destination_config }: ExportFacts): string {
   const config = destination_config ?? {};
-  const keys = ['host', 'endpoint_url', 'account', 'database', 'bucket_name', 'container', 'schema'];
+  const keys = [
+    'host',
+    'endpoint_url',
+    'account',
+    'database',
+    'bucket_name',
+    'container',
+    'schema',
+  ];
   return [...keys, 'table_name', 'table_id', 'table', 'prefix']
     .map((key) => config[key])
     .filter((value) => typeof value === 'string' && value !== '')

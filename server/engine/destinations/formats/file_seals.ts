@@ -27,7 +27,9 @@ export async function sealFiles(
       const { bytes, mark } = wanted[index]!;
       return found?.bytes === bytes && (mark === undefined || found.mark === mark);
     });
-    const texts = facts.map((found) => (found === undefined ? 'gone' : `${found.bytes} ${found.tag}`));
+    const texts = facts.map((found) =>
+      found === undefined ? 'gone' : `${found.bytes} ${found.tag}`,
+    );
     seals.set(delivery.delivery_id, { text: hash('sha256', texts.join('\n')), is_expected });
   }
   return seals;

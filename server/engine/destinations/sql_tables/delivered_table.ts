@@ -6,7 +6,6 @@ import type {
   DestinationDeps,
   Seal,
 } from '../../model/destination/destination.ts';
-import type { Rectangle } from '../../model/ledger/rectangles.ts';
 import type { Difference } from '../../model/destination/difference.ts';
 import { NonRetryableError } from '../../model/destination/errors.ts';
 import { withFaults } from '../../model/destination/faults.ts';
@@ -14,6 +13,7 @@ import type { HeldReceipt, WantedReceipts } from '../../model/destination/held_r
 import { withoutRejected } from './rejected/known_rejected.ts';
 import { isMerged } from './layout.ts';
 import { around, isWithin, numberOfArea } from './comparing/areas.ts';
+import type { Area } from './comparing/areas.ts';
 import { compareContents } from './comparing/compare_contents.ts';
 import type { Dialect } from './dialect.ts';
 import type { FoundColumn } from './fitting.ts';
@@ -44,7 +44,7 @@ type Readers<Config> = {
     findStrangers(
       config: Config,
       delivery: Delivery,
-      areas: Rectangle[],
+      areas: Area[],
       deps: DestinationDeps,
     ): Promise<Difference[]>;
   };

@@ -16,24 +16,6 @@ export async function listSlices(engine: Engine, runId: string): Promise<StoredS
       FROM batch_export_slices WHERE run_id = ${runId} ORDER BY number`);
 }
 
-/** The slices of runs, in order, by the runs' ids. */
-export async function listSlicesOf(
-  { db }: Pick<Engine, 'db'>,
-  runs: { id: string }[],
-): Promise<Map<string, StoredSlice[]>> {
-  const rows = await db.rows<StoredSlice & { run_id: string }>(sql`
-    SELECT run_id, number, inserted_from, inserted_to, key_from, key_to, partition, records, outcome
-    FROM batch_export_slices WHERE run_id = ANY (${runs.map(({ id }) => id)}::uuid[])
-    ORDER BY run_id, number`);
-  const slices = rows.map(({ run_id, ...slice }) => ({ run_id, slice }));
-  return new Map(
-    [...Map.groupBy(slices, ({ run_id }) => run_id)].map(([id, of_run]) => [
-      id,
-      of_run.map(({ slice }) => slice),
-    ]),
-  );
-}
-
 /**
  * Stores the cut of a run once, together with its total; a later attempt works from the same cut.
  */

@@ -17,13 +17,13 @@ import type { TypedColumn } from '../../model/schema/typed_relation.ts';
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';
 import { parseJson } from '../../../platform/parse_json.ts';
-import { listSlicesOf } from '../runs/progress.ts';
 import { readReceipt } from '../runs/receipt.ts';
 import type { Receipt } from '../runs/receipt.ts';
 import { openConfig } from '../runs/run_input.ts';
 import { columnsOf } from '../source/source_query.ts';
 import { openContentSource } from './content_source.ts';
 import type { KnownDelivery } from './content_source.ts';
+import { listSlicesOf } from './deliveries.ts';
 import type { DeliveryRun } from './deliveries.ts';
 import { deliveryOf } from './missing_deliveries.ts';
 import type { LookedAtExport } from './missing_deliveries.ts';
@@ -84,11 +84,13 @@ export async function compareDeliveries(
   const delivered: DeliveredSlices[] = [];
   const columnsAt = await findColumnsAt(engine.db, row, numbersOf(runs));
   const known = new Map<string, KnownDelivery>();
-  const slices_of = await listSlicesOf(engine, runs);
+  const slices_of = await listSlicesOf(engine.db, runs);
   for (const run of runs) {
     // What is only told by its seal was signed when it was read.
     const receipt =
-      choose === undefined ? signedBy(engine, run) : (parseJson(run.receipt) as Receipt | undefined);
+      choose === undefined
+        ? signedBy(engine, run)
+        : (parseJson(run.receipt) as Receipt | undefined);
     if (receipt === undefined) {
       comparison.differences.push(unsignedReceipt(run));
       continue;
@@ -118,10 +120,7 @@ function numbersOf(runs: DeliveryRun[]): number[] {
   return runs.map(({ schema_number }) => schema_number).filter((number) => number !== null);
 }
 
-function unsignedReceipt({
-  id,
-  delivery_id,
-}: Pick<DeliveryRun, 'id' | 'delivery_id'>): Difference {
+function unsignedReceipt({ id, delivery_id }: Pick<DeliveryRun, 'id' | 'delivery_id'>): Difference {
   const detail = 'the stored receipt was not signed by this server or was changed since.';
   const name = `receipt of run ${id}`;
   return { kind: 'changed', name, detail, delivery_id, about: 'receipt' };

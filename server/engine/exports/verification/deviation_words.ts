@@ -15,7 +15,10 @@ type Place = Pick<LookedAtExport, 'destination_type' | 'destination_config'>;
 const told_max = 3;
 
 /** Says what differs, as `2 rows of 14 November 2026 are missing from events: ...`. */
-export function deviationSentence(place: Place, { kind, differences, day }: ShownDeviation): string {
+export function deviationSentence(
+  place: Place,
+  { kind, differences, day }: ShownDeviation,
+): string {
   const { thing, name } = placeOf(place);
   const of_day = day === null ? '' : ` of ${dayOf(day)}`;
   const are = differences === 1 ? 'is' : 'are';

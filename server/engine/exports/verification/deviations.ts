@@ -80,7 +80,9 @@ export async function enterDeviations(
       event: 'differing',
       detail: noticeSentence(row, told.map(shownOf)),
       run: null,
-      facts: { deviations: told.map((group) => ({ ...shownOf(group), delivery: group.delivery_id })) },
+      facts: {
+        deviations: told.map((group) => ({ ...shownOf(group), delivery: group.delivery_id })),
+      },
     });
 }
 

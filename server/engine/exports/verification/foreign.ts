@@ -39,11 +39,7 @@ export async function findForeign(
   const looked_at = isAll ? all : await listSliceNames(engine.db, range);
   if (looked_at.length === 0) return [];
   return asked({ engine, signal }, (deps) =>
-    verify_parts.findForeign(
-      openConfig(engine, row.id, row),
-      accountedNames(all, looked_at),
-      deps,
-    ),
+    verify_parts.findForeign(openConfig(engine, row.id, row), accountedNames(all, looked_at), deps),
   );
 }
 

@@ -67,7 +67,8 @@ export async function openLook(
     const is_same = text !== undefined && before?.seal === text && before.run_id === run.id;
     const is_known_to_differ = is_same && !before.is_whole;
     const is_unread = is_same ? before.is_whole && before.read_at === null : before === undefined;
-    const is_suspect = seal === undefined || (!is_same && !(before === undefined && seal.is_expected));
+    const is_suspect =
+      seal === undefined || (!is_same && !(before === undefined && seal.is_expected));
     const is_read =
       is_suspect || (is_unread && look.rows_read + run.records <= rows_max && !is_known_to_differ);
     if (is_read) look.rows_read += run.records;

@@ -70,7 +70,12 @@ export async function endPart(
         notes = ${JSON.stringify(notes)}::jsonb, is_unproven = ${is_unproven},
         doubtful_from = ${doubtful}::float8
       WHERE id = ${one.id}`);
-    await noteLook(tx, one, doubtful, lookCost({ deliveries: runs.length, rows_read: look?.rows_read ?? 0 }));
+    await noteLook(
+      tx,
+      one,
+      doubtful,
+      lookCost({ deliveries: runs.length, rows_read: look?.rows_read ?? 0 }),
+    );
     if (!is_last) return;
     const verified_through = await verifiedThrough(tx, {
       ...one,
@@ -80,7 +85,11 @@ export async function endPart(
     await tx.run(sql`
       UPDATE batch_export_verifications SET status = 'Completed', finished_at = now(),
         verified_through = ${verified_through} WHERE id = ${one.id}`);
-    await endLook(tx, one, { verified_through, reason: is_unproven ? (notes[0] ?? null) : null, is_unproven });
+    await endLook(tx, one, {
+      verified_through,
+      reason: is_unproven ? (notes[0] ?? null) : null,
+      is_unproven,
+    });
     if (one.is_scheduled && differences === 0) return;
     await writeRunLog(tx, {
       batch_export_id: row.id,

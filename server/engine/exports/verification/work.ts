@@ -147,10 +147,12 @@ async function compareNext(
     return { runs, is_last, comparison, look };
   };
   const { row } = comparing;
-  const limit = verifyPartsOf(definition, row.write_rule) === undefined ? null : part_deliveries_max;
+  const limit =
+    verifyPartsOf(definition, row.write_rule) === undefined ? null : part_deliveries_max;
   if (!one.is_scheduled || limit !== null || definition.verify_areas === undefined)
     return compare(limit);
-  const sealed = row.write_rule?.mode === 'merge' ? undefined : await compare(sealed_deliveries_max);
+  const sealed =
+    row.write_rule?.mode === 'merge' ? undefined : await compare(sealed_deliveries_max);
   // Rows of a merged or shared table do not say their delivery: all are compared at once.
   return sealed?.look?.is_sealed === true ? sealed : compare(null);
 }

@@ -1,18 +1,25 @@
 import { isoInstant } from '../../../../platform/clock.ts';
-import type { Rectangle } from '../../../model/ledger/rectangles.ts';
+
+/** Event time by insertion time, half open, in milliseconds; ±Infinity without a bound. */
+export type Area = {
+  event_from: number;
+  event_to: number;
+  inserted_from: number;
+  inserted_to: number;
+};
 
 /** The words of a database for areas: two quoted columns, and an instant as a literal. */
 export type AreaWords = { event: string; inserted: string; instant: (text: string) => string };
 
 /** An area of rows, with the number of the delivery that it is a part of. */
-export type NumberedArea = Rectangle & { number: number };
+export type NumberedArea = Area & { number: number };
 
 /**
  * SQL for the number of the area that a row lies in, -1 for none. Areas never overlap. Most have no
  * bound of event time: they are looked for by halves.
  */
 export function numberOfArea(words: AreaWords, areas: NumberedArea[]): string {
-  const isPlain = ({ event_from, event_to }: Rectangle) =>
+  const isPlain = ({ event_from, event_to }: Area) =>
     event_from === -Infinity && event_to === Infinity;
   const chosen = areas
     .filter((area) => !isPlain(area))
@@ -25,7 +32,7 @@ export function numberOfArea(words: AreaWords, areas: NumberedArea[]): string {
 }
 
 /** SQL that is true for a row within the area. */
-export function isWithin(words: AreaWords, area: Rectangle): string {
+export function isWithin(words: AreaWords, area: Area): string {
   const { event, inserted } = words;
   const bounds: [string, string, number][] = [
     [inserted, '>=', area.inserted_from],
@@ -54,9 +61,9 @@ function halved(words: AreaWords, plain: NumberedArea[], from: number, to: numbe
 }
 
 /** The smallest area around all of them. */
-export function around(areas: Rectangle[]): Rectangle {
-  const least = (side: keyof Rectangle) => Math.min(...areas.map((area) => area[side]));
-  const greatest = (side: keyof Rectangle) => Math.max(...areas.map((area) => area[side]));
+export function around(areas: Area[]): Area {
+  const least = (side: keyof Area) => Math.min(...areas.map((area) => area[side]));
+  const greatest = (side: keyof Area) => Math.max(...areas.map((area) => area[side]));
   return {
     event_from: least('event_from'),
     event_to: greatest('event_to'),

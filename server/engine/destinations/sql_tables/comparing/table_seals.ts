@@ -3,10 +3,8 @@ import { counted } from '../../../../platform/counted.ts';
 import type { ContentSource } from '../../../model/destination/content_source.ts';
 import type { DeliveredSlices, Delivery, Seal } from '../../../model/destination/destination.ts';
 import type { Difference } from '../../../model/destination/difference.ts';
-import { fromStored } from '../../../model/ledger/rectangles.ts';
-import type { Rectangle } from '../../../model/ledger/rectangles.ts';
 import { around, isWithin, numberOfArea } from './areas.ts';
-import type { AreaWords, NumberedArea } from './areas.ts';
+import type { Area, AreaWords, NumberedArea } from './areas.ts';
 import type { Dialect } from '../dialect.ts';
 import { hasInstants, keyColumn } from '../layout.ts';
 import { receiptsOf } from '../receipts.ts';
@@ -15,13 +13,13 @@ import { receiptsOf } from '../receipts.ts';
 const named_strangers_max = 100;
 
 /** The areas of deliveries, numbered in their order. */
-export function numberedAreas(
-  delivered: DeliveredSlices[],
-  source: ContentSource,
-): NumberedArea[] {
+export function numberedAreas(delivered: DeliveredSlices[], source: ContentSource): NumberedArea[] {
   return delivered.flatMap(({ delivery }, number) =>
-    fromStored(source.contents(delivery.delivery_id).selection).map((area) => ({
-      ...area,
+    source.contents(delivery.delivery_id).selection.map((side) => ({
+      event_from: side.event_from ?? -Infinity,
+      event_to: side.event_to ?? Infinity,
+      inserted_from: side.inserted_from ?? -Infinity,
+      inserted_to: side.inserted_to ?? Infinity,
       number,
     })),
   );
@@ -51,7 +49,9 @@ export async function sealTable(
   const receipts = receiptsOf(dialect);
   const all = (text: string) =>
     new Map(
-      delivered.map(({ delivery }) => [delivery.delivery_id, { text, is_expected: false }] as const),
+      delivered.map(
+        ({ delivery }) => [delivery.delivery_id, { text, is_expected: false }] as const,
+      ),
     );
   if (!(await receipts.isThere())) return all('no receipts');
   const found = await dialect.findColumns(target.table);
@@ -103,7 +103,7 @@ async function sumsOf(
 export async function findStrangers(
   dialect: Dialect,
   delivery: Delivery,
-  areas: Rectangle[],
+  areas: Area[],
 ): Promise<Difference[]> {
   const { quoted, target, textOf } = dialect;
   const words = areaWords(dialect);
@@ -133,9 +133,7 @@ export async function findStrangers(
     };
   });
   if (named.length > named_strangers_max) {
-    const [all] = await dialect.rows<{ c: unknown }>(
-      `SELECT count(*) AS ${quoted('c')}\n${from}`,
-    );
+    const [all] = await dialect.rows<{ c: unknown }>(`SELECT count(*) AS ${quoted('c')}\n${from}`);
     const more = Number(all?.c) - named_strangers_max;
     const detail = `${counted(more, 'more row')} of no delivery.`;
     differences.push({ kind: 'added', name, detail });
