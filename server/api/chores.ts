@@ -1,3 +1,4 @@
+// Length: the list of all chores, and nothing else.
 import type { Deps } from '../deps.ts';
 import { certifyDeletions } from '../engine/model/removals/certify_deletions.ts';
 import { sweepAnswers } from '../engine/model/lake_catalog/answers.ts';
@@ -132,8 +133,7 @@ function warningsOf(deps: Deps): Chore[] {
   ];
 }
 
-const looks = [notePlannerLag, noteStates, planLooks, noteVerified];
-
+const looked_at = [notePlannerLag, noteStates, planLooks, noteVerified];
 /** Lists chores that judge how exports are. */
 function looksOf(deps: Deps): Chore[] {
   return [
@@ -145,7 +145,7 @@ function looksOf(deps: Deps): Chore[] {
     {
       name: 'look at how late exports are planned, in which states they are, and what is verified',
       interval_ms: 10_000,
-      work: () => Promise.all(looks.map((look) => look(deps.engine))),
+      work: () => Promise.all(looked_at.map((look) => look(deps.engine))),
     },
   ];
 }

@@ -196,7 +196,7 @@ async function erasePerson({ harness }: QueryHarness, { home }: Looked): Promise
   for (let turn = 0; turn < 200; turn += 1) {
     await harness.deps.db.run(sql`UPDATE erasures SET due_at = '2026-01-01'
       WHERE id = ${asked.body.id} AND finished_at IS NULL`);
-    await workErasures(harness.deps, never);
+    await workErasures(harness.deps.engine, never);
     const { body } = await home.ask('GET', path);
     if (body.status === 'Completed') return;
   }

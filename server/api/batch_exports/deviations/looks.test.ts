@@ -50,7 +50,8 @@ async function toTable() {
 const through = '2026-01-01T03:00:00.000000Z';
 const read = (id: string) =>
   exporting.harness.deps.db.rows<{ is_read: boolean }>(
-    sql`SELECT read_at IS NOT NULL AS is_read FROM batch_export_seals WHERE batch_export_id = ${id}`,
+    sql`SELECT read_at IS NOT NULL AS is_read FROM batch_export_seals
+      WHERE batch_export_id = ${id}`,
   );
 
 test('looks verify an untouched export, and read each delivery once', async () => {

@@ -136,8 +136,8 @@ type Counts = Record<
 >;
 
 /**
- * Counts deliveries of a period. One with a seal was verified if it was whole when it was seen last;
- * where a place gives no seals, all of a look are compared by their contents.
+ * Counts deliveries of a period. One with a seal was verified if it was whole when it was seen
+ * last; where a place gives no seals, all of a look are compared by their contents.
  */
 async function countVerified(
   db: Queryable,

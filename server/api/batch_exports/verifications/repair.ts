@@ -35,8 +35,8 @@ export async function repairDelivery(
 }
 
 /**
- * Starts what repairs a delivery with a finding. The caller holds the lock on the export. Throws 409
- * where it cannot be repaired, or its repair is in progress.
+ * Starts what repairs a delivery with a finding. The caller holds the lock on the export. Throws
+ * 409 where it cannot be repaired, or its repair is in progress.
  */
 export async function startRepair(
   engine: Engine,

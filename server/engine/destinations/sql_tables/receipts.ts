@@ -44,7 +44,8 @@ export function receiptsOf(dialect: Dialect): TableOfReceipts {
       rows(`${deliveries}\nWHERE ${name} = ${slot(1)}${counts}\nLIMIT ${limit}`, [target.name]),
     ofAnother: async (batch_export_id) => {
       const [other] = await rows<DeliveryId>(
-        `${deliveries}\nWHERE ${of_export} <> ${slot(1)} AND ${name} = ${slot(2)}${counts}\nLIMIT 1`,
+        `${deliveries}\nWHERE ${of_export} <> ${slot(1)} AND ${name} = ${slot(2)}` +
+          `${counts}\nLIMIT 1`,
         [batch_export_id, target.name],
       );
       return other;

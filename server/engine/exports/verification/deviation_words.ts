@@ -25,21 +25,22 @@ export function deviationSentence(
   const have = differences === 1 ? 'has' : 'have';
   const them = differences === 1 ? 'it' : 'them';
   const what = `${counted(differences, thing)}${of_day}`;
+  const by = (acted: string) => `somebody else ${acted} ${them} at the destination.`;
   switch (kind) {
     case 'missing':
-      return `${what} ${are} missing from ${name}: somebody else deleted ${them} at the destination.`;
+      return `${what} ${are} missing from ${name}: ${by('deleted')}`;
     case 'changed':
-      return `${what} in ${name} ${have} other contents than Sluice delivered: somebody else changed ${them} at the destination.`;
+      return `${what} in ${name} ${have} other contents than Sluice delivered: ${by('changed')}`;
     case 'doubled':
-      return `${what} ${are} more than once in ${name}: somebody else copied ${them} at the destination.`;
+      return `${what} ${are} more than once in ${name}: ${by('copied')}`;
     case 'foreign':
-      return `${counted(differences, thing)} in ${name} ${are} of no delivery: somebody else added ${them} at the destination.`;
+      return `${counted(differences, thing)} in ${name} ${are} of no delivery: ${by('added')}`;
     case 'receipt':
       return `The receipt of the delivery${of_day} in ${name} is gone or was changed.`;
     case 'unreadable':
       return `${what} in ${name} cannot be read.`;
     case 'uncertain':
-      return `The run${of_day} ended during its commit, so nobody knows whether its rows are in ${name}.`;
+      return `The run${of_day} ended during its commit: its rows may be in ${name} or not.`;
   }
 }
 

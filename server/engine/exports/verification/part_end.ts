@@ -61,7 +61,8 @@ export async function endPart(
     await tx.run(sql`
       UPDATE batch_export_verifications SET claim_id = NULL, claimed_at = NULL,
         due_at = now() + make_interval(secs => ${look === undefined ? 0 : restAfter(end.took_ms)}),
-        deliveries_read = deliveries_read + ${read}, tries = 0, detail = NULL, last_updated_at = now(),
+        deliveries_read = deliveries_read + ${read}, tries = 0, detail = NULL,
+        last_updated_at = now(),
         deliveries = greatest(${totals.deliveries}::integer, ${deliveries_checked}::integer),
         records = greatest(${totals.records}::bigint, ${checked}::bigint),
         deliveries_checked = ${deliveries_checked}, records_checked = ${checked},

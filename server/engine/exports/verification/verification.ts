@@ -120,7 +120,8 @@ export function claimVerification(
           OR claimed_at < now() - make_interval(secs => ${claim_seconds})) ${is_free}
       ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING is_scheduled, coalesce((SELECT w.balance_ms FROM batch_export_watches w
-        WHERE w.batch_export_id = batch_export_verifications.batch_export_id), 0) AS balance_ms, id, batch_export_id, revision, start_at, end_at, deliveries, records,
+        WHERE w.batch_export_id = batch_export_verifications.batch_export_id), 0) AS balance_ms,
+      id, batch_export_id, revision, start_at, end_at, deliveries, records,
       deliveries_checked, records_checked, position, differences, notes, is_unproven,
       doubtful_from, tries, started_at, claim_id`);
 }

@@ -21,8 +21,8 @@ const failed_pause_seconds_max = 3_600;
 const exports_per_turn = 100;
 
 const endpoint_reason =
-  'This destination cannot show again what it took, so nothing can be compared. The receipts prove ' +
-  'what was handed over.';
+  'This destination cannot show again what it took, so nothing can be compared. The receipts ' +
+  'prove what was handed over.';
 
 /** An export about which the schedule decides. */
 type Due = {
@@ -199,7 +199,7 @@ export async function lookSoon(tx: Transaction, { id }: { id: string }): Promise
     WHERE batch_export_id = ${id}`);
 }
 
-/** Ends a look that could not ask the destination: what is verified stands still, with the reason. */
+/** Ends a look that could not ask the destination: `verified_through` stands still, with why. */
 export async function standStill(engine: Engine, one: Verification, error: unknown): Promise<void> {
   const { db, log } = engine;
   log.warn(

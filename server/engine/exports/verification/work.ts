@@ -47,8 +47,8 @@ const moving_note =
  * Compares the next part of each verification that waits, until none does, and gives the number of
  * parts. Guarantees: after a kill another process repeats the part in hand and no other one; two
  * processes never record the same part; one part at a time is read in a process, the newest
- * deliveries first; a destination that cannot be read is tried again, and the reason shown. Those on
- * schedule are worked on apart from those of people.
+ * deliveries first; a destination that cannot be read is tried again, and the reason shown. Looks
+ * on schedule are worked on apart from verifications of people.
  */
 export async function workVerifications(
   engine: Engine,

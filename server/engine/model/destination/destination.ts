@@ -369,8 +369,8 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
     ): Promise<Difference[]>;
   };
   /**
-   * Asks the place for the seals of deliveries, by their ids. Left out, or undefined: their contents
-   * have to be read.
+   * Asks the place for the seals of deliveries, by their ids. Left out, or undefined: their
+   * contents have to be read.
    */
   seals?(
     config: Static<Schema>,
