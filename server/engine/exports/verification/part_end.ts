@@ -118,17 +118,17 @@ async function enter(
     look === undefined
       ? runs.map(({ delivery_id }) => delivery_id)
       : look.looked.filter((of) => !of.is_known_to_differ).map((of) => of.delivery_id);
+  // A fault of the whole place is one of every delivery.
+  const is_of_place = judged.some(({ kind, run }) => run === undefined && kind !== 'foreign');
   const carried = look?.looked.filter((of) => of.is_known_to_differ) ?? [];
   await enterDeviations(tx, engine, row, one, {
     judged,
-    compared: comparison.is_unproven ? [] : ids,
+    compared: comparison.is_unproven || is_of_place ? [] : ids,
     carried: carried.map(({ delivery_id }) => delivery_id),
     is_complete: is_last && is_round && !comparison.is_unproven,
     is_last,
   });
-  // A fault of the whole place is one of every delivery.
-  if (look === undefined || judged.some(({ kind, run }) => run === undefined && kind !== 'foreign'))
-    return;
+  if (look === undefined || is_of_place) return;
   const differing = new Set(judged.flatMap(({ run }) => run?.delivery_id ?? []));
   await keepSeals(tx, row.id, look.looked, differing);
 }

@@ -108,7 +108,8 @@ function takeDue({ db }: Engine): Promise<Due[]> {
       FOR UPDATE OF w SKIP LOCKED
     ), counted AS (
       SELECT due.*, of_runs.runs, of_runs.records FROM due
-      CROSS JOIN LATERAL (SELECT count(*) AS runs, coalesce(sum(r.records_completed), 0) AS records
+      CROSS JOIN LATERAL (SELECT count(*) FILTER (WHERE r.records_completed > 0) AS runs,
+        coalesce(sum(r.records_completed), 0) AS records
         FROM batch_export_runs r WHERE r.batch_export_id = due.batch_export_id
           AND r.revision = due.revision AND r.status = 'Completed' AND r.receipt IS NOT NULL
           AND (due.counted_at IS NULL OR (r.finished_at > due.counted_at
