@@ -31,7 +31,7 @@ export type LookedPlace = {
   plant(random: Random, hours: number[]): Promise<Planted[]>;
   /** Takes all changes back. */
   restore(): Promise<void>;
-  /** What a place does to its rows by itself, or an operator to the place. */
+  /** Does what a place does to its rows on its own, or an operator to the place. */
   keepHouse(): Promise<void>;
   /** Changes the config so that nothing answers there; undefined: the place is this server. */
   away?: Record<string, unknown>;

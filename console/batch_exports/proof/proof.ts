@@ -30,7 +30,7 @@ const rangeOf = ({ from, to }: Span) => ({
 /** The path of an export's findings of the schedule. */
 export const deviations = '/api/projects/:project_id/batch_exports/:batch_export_id/deviations/';
 
-/** What verification on a schedule has found, newest first. */
+/** Findings of verification on a schedule, newest first. */
 export function latestDeviations(ids: ExportIds) {
   return reading(pathTo(deviations, ids, { limit: 100 }));
 }

@@ -52,7 +52,7 @@ export function throughInWords(
   };
 }
 
-/** How verification on a schedule is, in sentences; `at` writes an instant. */
+/** The state of verification on a schedule, in sentences; `at` writes an instant. */
 export function scheduleInWords(
   verification: BatchExport['verification'],
   at: (instant: string) => string,

@@ -13,7 +13,7 @@ import { statedDeviations } from './store.ts';
 /** Findings that a statement spells out, the newest ones. */
 const findings_max = 1_000;
 
-/** What the server found at a destination, for people who do not use it. */
+/** A record of what the server found at a destination, for people who do not use it. */
 export type Statement = {
   version: 1;
   type: 'verification';
@@ -28,7 +28,7 @@ export type Statement = {
   records: number;
   /** Found as delivered: told by seals, or by comparing the contents. */
   verified: { deliveries: number; records: number };
-  /** Of these, compared by their contents since they were delivered. */
+  /** The part that was compared by its contents since it was delivered. */
   read: { deliveries: number; records: number };
   findings: Pick<
     Deviation,

@@ -19,7 +19,7 @@ export type FileStore = {
   describe(name: string): Promise<FileFacts | undefined>;
 };
 
-/** What a place says of a file without its content: `tag` changes with each write. */
+/** The facts that a place tells of a file without its content: `tag` changes with each write. */
 export type FileFacts = { bytes: number; tag: string; mark?: string | undefined };
 
 const receipt_bytes_max = 64 * 1024 * 1024;

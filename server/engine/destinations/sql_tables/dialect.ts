@@ -48,7 +48,7 @@ export type Dialect = {
   close(): Promise<void>;
 };
 
-/** How a server sums rows: the same rows give the same sum as long as nobody changes them. */
+/** The words to sum rows by: the same rows give the same sum as long as nobody changes them. */
 type SealWords = {
   /** SQL for a whole number that is a hash of the values of quoted columns. */
   hashOf(columns: string[]): string;

@@ -86,7 +86,7 @@ export async function compareDeliveries(
   const known = new Map<string, KnownDelivery>();
   const slices_of = await listSlicesOf(engine.db, runs);
   for (const run of runs) {
-    // What is only told by its seal was signed when it was read.
+    // A delivery that is only told by its seal was signed when it was read.
     const receipt =
       choose === undefined
         ? signedBy(engine, run)

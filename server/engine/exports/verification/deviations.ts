@@ -12,7 +12,7 @@ import type { Judged } from './judge.ts';
 import type { LookedAtExport } from './missing_deliveries.ts';
 import type { Verification } from './verification.ts';
 
-/** What a part has found, and what it has looked at. */
+/** The result of a part: faults, and the deliveries that it has looked at. */
 export type Found = {
   judged: Judged[];
   /** Deliveries that were compared, with or without a difference. */

@@ -5,7 +5,7 @@ import type { DeliveredSlices, Delivery, Seal } from '../../model/destination/de
 import type { Choose, Comparing } from './compare.ts';
 import type { DeliveryRun } from './deliveries.ts';
 
-/** What the destination showed of a delivery when it was seen last. */
+/** The seal that the destination showed of a delivery when it was seen last. */
 type StoredSeal = {
   delivery_id: string;
   run_id: string;

@@ -152,7 +152,7 @@ export type Sink = {
 export type DeliveredSlices = { delivery: Delivery; outcomes: SliceOutcome[]; manifest: string };
 
 /**
- * What a place shows of a delivery without its contents being read: `text` changes with every
+ * The sign that a place shows of a delivery without its contents being read: `text` changes with every
  * change of them. `is_expected` is false where it cannot be what was delivered.
  */
 export type Seal = { text: string; is_expected: boolean };
