@@ -152,8 +152,8 @@ export type Sink = {
 export type DeliveredSlices = { delivery: Delivery; outcomes: SliceOutcome[]; manifest: string };
 
 /**
- * The sign that a place shows of a delivery without its contents being read: `text` changes with every
- * change of them. `is_expected` is false where it cannot be what was delivered.
+ * The sign that a place shows of a delivery without its contents being read: `text` changes with
+ * every change of them. `is_expected` is false where it cannot be what was delivered.
  */
 export type Seal = { text: string; is_expected: boolean };
 
