@@ -20,7 +20,7 @@ import type { Span } from '../slots/boundaries.ts';
 import { deviations, latestDeviations, statementPath } from './proof.ts';
 import { kindInWords, repairInWords, scheduleInWords } from './words.ts';
 
-/** Findings of the schedule and up to when it has verified, with the statement of a range for an auditor. */
+/** Findings of the schedule, how far it has verified, and the statement about a range. */
 export function Deviations({ span }: { span: Span }) {
   const { row, ids } = useExport();
   const query = useQuery(latestDeviations(ids));
