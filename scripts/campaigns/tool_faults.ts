@@ -192,7 +192,7 @@ async function compare(tools: Tool[]): Promise<void> {
   const missing = () => paths.reduce((sum, path) => sum + stored.length - seenAt(path).size, 0);
   for (; missing() > 0 && Date.now() - began < options.minutes * 60_000; await pause(1_000))
     measure(toolProcesses());
-  let doubled = 0;
+  let [doubled, repeats] = [0, 0];
   const order = new Map(stored.map(({ uuid }, at) => [uuid, at]));
   const personOf = new Map(stored.map(({ uuid, distinct_id }) => [uuid, distinct_id]));
   for (const path of paths) {
@@ -200,6 +200,7 @@ async function compare(tools: Tool[]): Promise<void> {
     const lost = stored.length - seenAt(path).size;
     if (lost > 0) faults.push(`${path}: ${lost} of ${stored.length} events did not come`);
     doubled += checkDoubles(path, arrivals);
+    repeats += checkKeys(path, stored.length - lost, arrivals);
     checkOrder(path, arrivals, order, personOf);
   }
   const { count: told } = await until('the log', 60_000, 500, () =>
@@ -216,8 +217,8 @@ async function compare(tools: Tool[]): Promise<void> {
   console.log(
     `${stored.length} events at ${paths.length} mappings of ${tools.length} tools; kills ` +
       `${JSON.stringify(counts)}; ` +
-      `receiver ${JSON.stringify(receiver.counts)}; ${doubled} came again, ${told} lines say so; ` +
-      `${missing()} missing; caught up ${caught_up_seconds} s after the last ` +
+      `receiver ${JSON.stringify(receiver.counts)}; ${doubled} came again, ${told} lines say so, ` +
+      `${repeats} with the same key; ${missing()} missing; caught up ${caught_up_seconds} s after the last ` +
       `kill; largest process of tools ${Math.round(largest_bytes / 1_048_576)} MB`,
   );
 }
@@ -240,6 +241,25 @@ function checkDoubles(path: string, arrivals: Arrival[]): number {
     if (!isExplained) faults.push(`${path}: ${arrival.uuid} came again, and no answer was lost`);
   }
   return doubled;
+}
+
+/**
+ * With keys, each event is kept exactly once: a repeat bears the key of the first time, and no key
+ * stands for two events.
+ */
+function checkKeys(path: string, events: number, arrivals: Arrival[]): number {
+  const numbers = [...(receiver.kept.get(path) ?? new Map<string, number>()).values()];
+  if (numbers.length !== events || new Set(numbers).size !== events)
+    faults.push(`${path}: ${numbers.length} kept by key, ${new Set(numbers).size} of ${events}`);
+  const keys = new Map<number, string>();
+  let repeats = 0;
+  for (const { number, uuid } of arrivals) {
+    const first = keys.get(number);
+    if (first === undefined) keys.set(number, uuid);
+    else if (first === uuid) repeats += 1;
+    else faults.push(`${path}: ${number} came again as ${uuid}, and first as ${first}`);
+  }
+  return repeats;
 }
 
 /** Each person's events come for the first time in the order of the store. */

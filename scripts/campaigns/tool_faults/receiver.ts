@@ -4,14 +4,22 @@ import { text as textOf } from 'node:stream/consumers';
 import { listenLocally } from '../../../test/servers/loopback.ts';
 import type { Random } from '../../../test/chaos/random.ts';
 
-/** The arrival of an event at a path; `is_lost`: it was taken, and the answer was not given. */
-export type Arrival = { uuid: string; at: number; is_lost: boolean };
+/**
+ * The arrival of an event at a path. `number` is what the campaign knows it by, `uuid` is the key
+ * that a tool recognizes repeats by. `is_lost`: it was taken, and the answer was not given.
+ */
+export type Arrival = { uuid: string; number: number; at: number; is_lost: boolean };
+
+/** An event as it is sent here. */
+type Sent = { messageId: string; properties: { number: number } };
 
 /** A receiver that takes notes of all, and fails as vendors do until it is told to be kind. */
 export type Receiver = {
   url: string;
   /** Events that were taken, by path, in order. */
   arrivals: Map<string, Arrival[]>;
+  /** What a tool has that takes a key it knows for a repeat: by path, the numbers by key. */
+  kept: Map<string, Map<string, number>>;
   counts: { requests: number; lost: number; failed: number; limited: number };
   /** Answers 503 at a path for so long. */
   outage(path: string, milliseconds: number): void;
@@ -24,6 +32,7 @@ const limit_per_minute = 750;
 /** Opens the receiver; the path `limited` takes 750 requests a minute. */
 export async function openReceiver(random: Random, limited: string): Promise<Receiver> {
   const arrivals = new Map<string, Arrival[]>();
+  const kept = new Map<string, Map<string, number>>();
   const counts = { requests: 0, lost: 0, failed: 0, limited: 0 };
   const down = new Map<string, number>();
   let [minute, used, isKind] = [0, 0, false];
@@ -34,7 +43,7 @@ export async function openReceiver(random: Random, limited: string): Promise<Rec
     used += 1;
     return used > limit_per_minute;
   };
-  const answer = (response: ServerResponse, path: string, uuids: string[]): void => {
+  const answer = (response: ServerResponse, path: string, events: Sent[]): void => {
     counts.requests += 1;
     if (isOverLimit(path)) {
       counts.limited += 1;
@@ -51,20 +60,19 @@ export async function openReceiver(random: Random, limited: string): Promise<Rec
     const is_lost = chance < 0.035;
     const own = arrivals.get(path) ?? [];
     arrivals.set(path, own);
-    for (const uuid of uuids) own.push({ uuid, at: Date.now(), is_lost });
+    const keys = kept.get(path) ?? new Map<string, number>();
+    kept.set(path, keys);
+    for (const { messageId: uuid, properties } of events) {
+      own.push({ uuid, number: properties.number, at: Date.now(), is_lost });
+      if (!keys.has(uuid)) keys.set(uuid, properties.number);
+    }
     if (!is_lost) return void response.writeHead(200).end();
     counts.lost += 1;
     response.destroy();
   };
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const body = JSON.parse(await textOf(request)) as
-      | { messageId: string }
-      | { messageId: string }[];
-    answer(
-      response,
-      request.url!.slice(1),
-      [body].flat().map(({ messageId }) => messageId),
-    );
+    const body = JSON.parse(await textOf(request)) as Sent | Sent[];
+    answer(response, request.url!.slice(1), [body].flat());
   };
   const server = createServer(
     (request, response) => void serve(request, response).catch(() => response.destroy()),
@@ -73,6 +81,7 @@ export async function openReceiver(random: Random, limited: string): Promise<Rec
   return {
     url: `http://127.0.0.1:${port}`,
     arrivals,
+    kept,
     counts,
     outage: (path, milliseconds) => void down.set(path, Date.now() + milliseconds),
     heal: () => {
