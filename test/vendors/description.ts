@@ -33,6 +33,8 @@ export type VendorCheck = {
 export type VendorRoute = {
   /** Method and path, as a regular expression. */
   at: string;
+  /** True: it takes nothing. */
+  is_read?: boolean;
   /** True: the key is not asked for. */
   is_open?: boolean;
   /** Where the events are: lists or an object in the body. `$` is the body, if there are no others. */

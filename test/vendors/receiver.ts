@@ -121,8 +121,8 @@ function taken(state: State, route: VendorRoute, body: unknown, bytes: number): 
   const values = { all, failed, count: events.length, taken: events.length - failed.length };
   const spoils = failed.length > 0 && (events.length === 1 || route.is_whole === true);
   if (spoils) return filled(route.refused!, { ...values, ...failed[0] });
-  for (const one of all)
-    if (!('message' in one)) keep(state, route, one.event);
+  const kept = route.is_read === true ? [] : all.filter((one) => !('message' in one));
+  for (const { event } of kept) keep(state, route, event);
   return filled(failed.length > 0 ? route.partly! : route.ok, values);
 }
 

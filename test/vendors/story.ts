@@ -1,12 +1,9 @@
-import { toolCode } from '../../server/engine/plugins/tools/tool.ts';
-import type { ToolDescription, ToolMapping } from '../../server/engine/plugins/tools/tool.ts';
+import type { ToolMapping } from '../../server/engine/plugins/tools/tool.ts';
 import { retrySecondsOf } from '../../server/engine/plugins/running/sending/tool_answers.ts';
 import type { ToolOutcome } from '../../server/engine/plugins/sandbox/tool_outcome.ts';
-import type { LoadedPlugin } from '../../server/engine/plugins/sandbox/sandbox.ts';
 import { eventFor, filled, mappingsOf, merged } from '../factories/plugins/tool_trials.ts';
 import type { ToolTrials, TrialValues } from '../factories/plugins/tool_trials.ts';
 import type { Vendor } from './description.ts';
-import type { VendorReceiver } from './receiver.ts';
 import { fill } from './template.ts';
 
 const day_ms = 86_400_000;
@@ -28,7 +25,7 @@ export type VendorTrial = {
 
 /** Loads the tool of a vendor. */
 export async function openVendorTrial(trials: ToolTrials, vendor: Vendor): Promise<VendorTrial> {
-  const { directory, variable, settings, wrong } = vendor;
+  const { directory, variable, settings } = vendor;
   const tool = await trials.load(directory, variable === undefined ? {} : { [variable]: 'right' });
   const description = await trials.describe(tool);
   const mappings = mappingsOf(description).filter(({ name = '' }) => !(name in leftOut(vendor)));
@@ -41,7 +38,19 @@ export async function openVendorTrial(trials: ToolTrials, vendor: Vendor): Promi
     mappings,
     send: async (mapping, event) =>
       (await trials.send(tool, description, mapping, valuesOf(mapping, event))).outcome,
-    sendWrong: (mapping) => sendWrong(trials, vendor, { tool, description, mapping }, valuesOf),
+    sendWrong: async (mapping) => {
+      const { $fields = {}, ...wrong } = vendor.wrong;
+      const right = valuesOf(mapping);
+      const more = {
+        ...right,
+        settings: { ...right.settings, ...wrong },
+        fields: { ...right.fields, ...($fields as object) },
+      };
+      const own = variable === undefined ? tool : await trials.load(directory, { [variable]: 'no' });
+      const { outcome } = await trials.send(own, description, mapping, more);
+      if (own !== tool) await own.close();
+      return outcome;
+    },
     sendBatch: async (mapping, events) => {
       const { fields = {} } = valuesOf(mapping);
       const action = description.actions[mapping.partnerAction]!;
@@ -61,26 +70,6 @@ export async function openVendorTrial(trials: ToolTrials, vendor: Vendor): Promi
     },
     close: () => tool.close(),
   };
-
-  async function sendWrong(
-    of: ToolTrials,
-    { directory: name }: Vendor,
-    given: { tool: LoadedPlugin; description: ToolDescription; mapping: ToolMapping },
-    values: (mapping: ToolMapping) => TrialValues,
-  ): Promise<ToolOutcome> {
-    const { $fields = {}, ...others } = wrong;
-    const right = values(given.mapping);
-    const more = {
-      ...right,
-      settings: { ...right.settings, ...others },
-      fields: { ...right.fields, ...($fields as object) },
-    };
-    const own =
-      variable === undefined ? given.tool : await of.load(name, { [variable]: 'wrong' });
-    const { outcome } = await of.send(own, given.description, given.mapping, more);
-    if (own !== given.tool) await own.close();
-    return outcome;
-  }
 }
 
 function leftOut({ left_out = {} }: Vendor): Record<string, string> {
@@ -103,6 +92,3 @@ export function lineOf(outcome: ToolOutcome): string {
   const seconds = retrySecondsOf(outcome, Date.now());
   return `${kind} ${status} ${seconds === undefined ? '' : `after ${seconds} s `}${reason}`;
 }
-
-export { toolCode };
-export type { VendorReceiver };

@@ -23,9 +23,9 @@ export function fill(template: Template, values: Values): unknown {
 }
 
 function fillText(text: string, values: Values): unknown {
-  const whole = /^\{\{(\w+)\}\}$/.exec(text);
-  if (whole !== null) return values[whole[1]!];
-  return text.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => String(values[name]));
+  const whole = /^\{\{([\w.]+)\}\}$/.exec(text);
+  if (whole !== null) return valueAt(values, whole[1]!);
+  return text.replaceAll(/\{\{([\w.]+)\}\}/g, (_, name: string) => String(valueAt(values, name)));
 }
 
 /** The value at a path; undefined where there is none. */
