@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { readCatalogue, withTools } from '../../server/engine/plugins/packages/catalogue.ts';
+import { toolUrl } from '../../server/engine/plugins/tools/catalogue.ts';
 import type { ToolMapping } from '../../server/engine/plugins/tools/tool.ts';
 import type { TestOrganization } from '../harness.ts';
 import { eventFor, filled } from '../factories/plugins/tool_trials.ts';
@@ -54,14 +56,13 @@ type Tool = {
 
 async function installTool({ home, vendor }: Story): Promise<Tool> {
   const collection = `/api/organizations/${home.organization.id}/pipeline_destinations/`;
-  const found = await home.ask('GET', `${collection}repository/?search=${vendor.directory}`);
-  const entry = found.body.find(({ url }: { url: string }) => url.endsWith(`/${vendor.directory}`));
-  const { name } = entry ?? assert.fail(`${found.text.slice(0, 500)}`);
+  const catalogue = withTools(readCatalogue(undefined));
+  const { name } = catalogue.find(({ url }) => url === toolUrl(vendor.directory))!;
   const installed = await home.ask('POST', collection, { plugin_type: 'repository', name });
   assert.equal(installed.status, 201, installed.text);
   const { id: plugin } = installed.body;
   const source = await home.ask('GET', `${collection}${plugin}/source/`);
-  const { presets, templates, actions } = JSON.parse(source.body['destination.json']);
+  const { presets, templates, actions } = JSON.parse(source.body.source['destination.json']);
   const all = [...presets, ...templates] as ToolMapping[];
   const wanted = vendor.bad?.mapping ?? 'Custom Event';
   const mapping = all.find((one) => one.name === wanted) ?? assert.fail(`No mapping ${wanted}.`);
