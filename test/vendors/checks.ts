@@ -25,8 +25,7 @@ export function faultsOf({ checks = [] }: VendorRoute, event: unknown): Faulty[]
 }
 
 function holds(check: VendorCheck, event: unknown): boolean {
-  if (check.any_of !== undefined)
-    return check.any_of.some((path) => isThere(valueAt(event, path)));
+  if (check.any_of !== undefined) return check.any_of.some((path) => isThere(valueAt(event, path)));
   const value = valueAt(event, check.path!);
   if (!isThere(value)) return check.required !== true;
   const text = typeof value === 'string' ? value : JSON.stringify(value);

@@ -46,7 +46,8 @@ export async function openVendorTrial(trials: ToolTrials, vendor: Vendor): Promi
         settings: { ...right.settings, ...wrong },
         fields: { ...right.fields, ...($fields as object) },
       };
-      const own = variable === undefined ? tool : await trials.load(directory, { [variable]: 'no' });
+      const own =
+        variable === undefined ? tool : await trials.load(directory, { [variable]: 'no' });
       const { outcome } = await trials.send(own, description, mapping, more);
       if (own !== tool) await own.close();
       return outcome;

@@ -238,7 +238,11 @@ const known: Record<string, string> = {
 };
 
 /** The mapping with a value for each required field that has none, and with the person. */
-export function filled(slug: string, fields: Record<string, ToolField>, mapping: ToolMapping['mapping']) {
+export function filled(
+  slug: string,
+  fields: Record<string, ToolField>,
+  mapping: ToolMapping['mapping'],
+) {
   const missing = Object.entries(fields).filter(
     ([key, { required }]) => required === true && (mapping[key] ?? null) === null,
   );

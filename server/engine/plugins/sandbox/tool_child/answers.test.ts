@@ -12,7 +12,10 @@ function readOf(known: KnownAnswers, status: number, answer: unknown): ReadAnswe
 }
 
 test('A wrong key with 200 or 400 is one, and other refusals are none', () => {
-  const tiktok = readOf(known_answers['tiktok-conversions']!, 200, { code: 40_105, message: 'No.' });
+  const tiktok = readOf(known_answers['tiktok-conversions']!, 200, {
+    code: 40_105,
+    message: 'No.',
+  });
   assert.deepEqual(tiktok.whole, {
     kind: 'denied',
     status: 401,
@@ -29,11 +32,10 @@ test('A wrong key with 200 or 400 is one, and other refusals are none', () => {
 test('A limit with 400 or 403 is a matter of pace', () => {
   const error = { code: 4, message: 'Application request limit reached' };
   const meta = readOf(known_answers['facebook-conversions-api']!, 400, { error });
-  assert.deepEqual([meta.whole?.kind, meta.whole?.status, meta.whole?.rest_seconds], [
-    'retry',
-    429,
-    60,
-  ]);
+  assert.deepEqual(
+    [meta.whole?.kind, meta.whole?.status, meta.whole?.rest_seconds],
+    ['retry', 429, 60],
+  );
   const answer = [{ errorCode: 'REQUEST_LIMIT_EXCEEDED', message: 'Exceeded.' }];
   const salesforce = readOf(known_answers['salesforce']!, 403, answer);
   assert.equal(salesforce.whole?.status, 429);
@@ -65,7 +67,13 @@ test('Refused events of a batch are named by place, by status, or by a field', (
 
 test('The end of a window counts where no Retry-After is told', () => {
   const in_10_s = Math.floor(Date.now() / 1_000) + 10;
-  assert.equal(retryAfterOf(429, [['Retry-After', '7'], ['x-ratelimit-reset', '9']]), '7');
+  assert.equal(
+    retryAfterOf(429, [
+      ['Retry-After', '7'],
+      ['x-ratelimit-reset', '9'],
+    ]),
+    '7',
+  );
   assert.equal(retryAfterOf(429, [['RateLimit-Reset', '8.2']]), '9');
   assert.equal(
     retryAfterOf(429, [['X-RateLimit-Reset', String(in_10_s)]]),

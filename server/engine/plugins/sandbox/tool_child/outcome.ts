@@ -76,7 +76,12 @@ export async function outcomeOfError(error: unknown, seen: Seen): Promise<ToolOu
   if (response !== undefined)
     return outcomeOfStatus(Number(response.status), said(message, seen), seen);
   if (name === 'InvalidAuthenticationError')
-    return failed('denied', 401, said(message.replace(no_refresh, 'It refuses the token'), seen), seen);
+    return failed(
+      'denied',
+      401,
+      said(message.replace(no_refresh, 'It refuses the token'), seen),
+      seen,
+    );
   if (name === 'PayloadValidationError' || name === 'AggregateAjvError')
     return failed('refused', 400, message, seen);
   // The outcome is unknown: what was sent may have arrived.

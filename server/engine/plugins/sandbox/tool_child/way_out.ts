@@ -97,8 +97,7 @@ export function openWayOut(
     seen.status = answer.status;
     seen.text = body.subarray(0, text_length_max).toString('utf8');
     seen.retry_after = retryAfterOf(status, headers);
-    if (seen.known !== undefined)
-      readAnswer(seen.known, status, body.toString('utf8'), seen.read);
+    if (seen.known !== undefined) readAnswer(seen.known, status, body.toString('utf8'), seen.read);
     return { ...answer, body };
   };
   return {
@@ -134,8 +133,7 @@ const reset_headers = ['x-ratelimit-reset', 'ratelimit-reset', 'x-rate-limit-res
  * end of the present window instead: as seconds from now, or since 1970.
  */
 export function retryAfterOf(status: number, headers: [string, string][]): string | undefined {
-  const valueOf = (wanted: string) =>
-    headers.find(([name]) => name.toLowerCase() === wanted)?.[1];
+  const valueOf = (wanted: string) => headers.find(([name]) => name.toLowerCase() === wanted)?.[1];
   const asked = valueOf('retry-after');
   if (asked !== undefined || status !== 429) return asked;
   const reset = reset_headers.map(valueOf).find((value) => value !== undefined);
