@@ -6,7 +6,7 @@ import { listenLocally } from '../../test/servers/loopback.ts';
 /** An event as it arrives; `sent_at` is when it was given to the server. */
 type Arriving = { messageId: string; properties: { sent_at: number } };
 
-/** What came to one tool. */
+/** The events and answers of one tool. */
 export type Came = { uuids: Set<string>; delays_ms: number[]; answers: number; limited: number };
 
 /** A receiver of many tools, each at a path of its own. */

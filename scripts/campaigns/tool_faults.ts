@@ -216,10 +216,10 @@ async function compare(tools: Tool[]): Promise<void> {
   const caught_up_seconds = Math.round((Date.now() - began) / 1_000);
   console.log(
     `${stored.length} events at ${paths.length} mappings of ${tools.length} tools; kills ` +
-      `${JSON.stringify(counts)}; ` +
-      `receiver ${JSON.stringify(receiver.counts)}; ${doubled} came again, ${told} lines say so, ` +
-      `${repeats} with the same key; ${missing()} missing; caught up ${caught_up_seconds} s after the last ` +
-      `kill; largest process of tools ${Math.round(largest_bytes / 1_048_576)} MB`,
+      `${JSON.stringify(counts)}; receiver ${JSON.stringify(receiver.counts)}; ` +
+      `${doubled} came again, ${told} lines say so, ${repeats} with the same key; ` +
+      `${missing()} missing; caught up ${caught_up_seconds} s after the last kill; ` +
+      `largest process of tools ${Math.round(largest_bytes / 1_048_576)} MB`,
   );
 }
 

@@ -37,7 +37,7 @@ export type VendorRoute = {
   is_read?: boolean;
   /** True: the key is not asked for. */
   is_open?: boolean;
-  /** Where the events are: lists or an object in the body. `$` is the body, if there are no others. */
+  /** Places of the events: lists or an object. `$` is the body, if there are no others. */
   events?: string[];
   /** The field of a form that has the JSON. */
   form?: string;

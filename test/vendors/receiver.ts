@@ -175,7 +175,7 @@ function bodyOf(body: Buffer, type: string): Parsed {
   return { json: text === '' ? undefined : JSON.parse(text), form: undefined };
 }
 
-/** What the events of a route are in: the body, or the JSON in a field of its form. */
+/** The value with the events of a route: the body, or the JSON in a field of its form. */
 function valueOf({ form: name }: VendorRoute, { json, form }: Parsed): unknown {
   return name === undefined ? json : JSON.parse(form?.get(name) ?? 'null');
 }

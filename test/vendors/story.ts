@@ -11,7 +11,7 @@ const day_ms = 86_400_000;
 /** Ids that all vendors take; some want five characters. */
 const person = { userId: 'ada-lovelace', anonymousId: 'anonymous-1' };
 
-/** What a vendor's tool does at the vendor's receiver. */
+/** The tool of a vendor, at the vendor's receiver. */
 export type VendorTrial = {
   mappings: ToolMapping[];
   /** Sends an event by a mapping, with changes of the event. */

@@ -18,7 +18,7 @@ export type Receiver = {
   url: string;
   /** Events that were taken, by path, in order. */
   arrivals: Map<string, Arrival[]>;
-  /** What a tool has that takes a key it knows for a repeat: by path, the numbers by key. */
+  /** The events of a tool that takes a key it knows for a repeat: by path, the numbers by key. */
   kept: Map<string, Map<string, number>>;
   counts: { requests: number; lost: number; failed: number; limited: number };
   /** Answers 503 at a path for so long. */

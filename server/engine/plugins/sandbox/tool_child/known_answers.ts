@@ -41,7 +41,7 @@ const iterable_lists = {
   disallowedEventNames: 'eventName',
 };
 
-/** What is known of the answers of vendors, by the folder of their destination. */
+/** Known answers of vendors, by the folder of their destination. */
 export const known_answers: Partial<Record<string, KnownAnswers>> = {
   amplitude: {
     whole: [

@@ -39,7 +39,7 @@ test('An action that asks nobody has sent nothing', () => {
   assert.deepEqual(outcomeOfResults(results, seen), { kind: 'sent' });
 });
 
-test('An event that the library left out beside a refused one is sent soon, at the same pace', () => {
+test('An event left out beside a refused one is sent soon, at the same pace', () => {
   const beside = { status: 429, errormessage: 'Others were refused.' };
   assert.deepEqual(outcomeOfMember(beside, { ...seen, status: 400 }), {
     kind: 'retry',

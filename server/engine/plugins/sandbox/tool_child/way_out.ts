@@ -31,7 +31,7 @@ export type Seen = {
   refusal: string | undefined;
   /** The requests and their answers. */
   exchanges: ToolExchange[];
-  /** What is known of the vendor's answers, and what these say by that. */
+  /** The known answers of the vendor, and how those of this call read. */
   known: KnownAnswers | undefined;
   read: ReadAnswers;
 };
