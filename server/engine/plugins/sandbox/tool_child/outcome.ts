@@ -53,7 +53,7 @@ const too_early = 425;
  * batch. The library calls that 429, and no limit was met.
  */
 function outcomeBesideRefused(reason: string, seen: Seen): ToolOutcome {
-  const { status = too_early } = seen;
+  const status = seen.status !== undefined && seen.status >= 400 ? seen.status : too_early;
   if (status === 401 || status === 403) return outcomeOfStatus(status, said(reason, seen), seen);
   return failed('retry', status, reason, seen);
 }
