@@ -131,6 +131,27 @@ function childMemory(): number {
   return largest;
 }
 
+/** Processor time in microseconds of the server, its stores and the processes of tools. */
+function timesByKind(): Map<string, number> {
+  const times = new Map<string, number>();
+  for (const pid of treeOf(server.child.pid!)) {
+    const kind = pid === server.child.pid ? 'server' : kindOf(pid);
+    times.set(kind, (times.get(kind) ?? 0) + processorTime(pid, 'alone'));
+  }
+  return times;
+}
+
+function kindOf(pid: number): string {
+  try {
+    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    if (words.includes('--permission')) return 'processes of tools';
+    if (words.includes('postgres')) return 'PostgreSQL';
+    return words.includes('clickhouse') || words.includes('chdb') ? 'ClickHouse' : 'others';
+  } catch {
+    return 'others';
+  }
+}
+
 async function measureLoad(plugin: number): Promise<void> {
   for (const [size, count] of [
     [batch_size, events!],
@@ -139,12 +160,14 @@ async function measureLoad(plugin: number): Promise<void> {
     const load = await openLoad(plugin, tools!, size);
     await send(load, 100);
     await arrived(load, 100);
-    const [processor, began] = [processorTime(server.child.pid!, 'with children'), Date.now()];
+    const [before, began] = [timesByKind(), Date.now()];
     let memory = 0;
     await send(load, count, { each: () => (memory = Math.max(memory, childMemory())) });
     await arrived(load, count + 100);
     memory = Math.max(memory, childMemory());
-    const used = processorTime(server.child.pid!, 'with children') - processor;
+    const times = [...timesByKind()].map(
+      ([kind, time]) => [kind, (time - (before.get(kind) ?? 0)) / count / tools!] as const,
+    );
     const how = size > 0 ? `batches of ${size}` : 'one event a request';
     const what = `${count} events to ${tools} tools, ${how}`;
     const seconds = (Date.now() - began) / 1_000;
@@ -153,8 +176,9 @@ async function measureLoad(plugin: number): Promise<void> {
       what: `processor time for an event at a tool, ${how}, stores and ingestion included`,
       unit: 'microseconds',
       better: 'less',
-      ours: [used / count / tools!],
+      ours: [times.reduce((sum, [, time]) => sum + time, 0)],
     });
+    console.log(times.map(([kind, time]) => `${kind} ${time.toFixed(0)} us`).join(', '));
     tell({
       what: `memory of the largest process of tools, ${how}`,
       unit: 'MB',
