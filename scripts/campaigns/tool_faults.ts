@@ -4,6 +4,7 @@
 // least once, twice only where an answer was lost or a process was killed in between, each person's
 // in order, and once by messageId. Prints what it found, the memory of the tools' processes, and
 // the seed. npm run tool_faults [-- --kills 100 --seed 7 --tools 20 --rate 20 --minutes 30].
+// Then persons are erased, and both workers are killed while a tool hears of it (--deletions 5).
 // --naive moves cursors as a queue does that acknowledges before it sends; it must lose events.
 import '../require_node.mjs';
 import { randomUUID } from 'node:crypto';
@@ -17,6 +18,7 @@ import { openRandom } from '../../test/chaos/random.ts';
 import { descendantsOf } from '../../test/processes/process_group.ts';
 import { until } from '../../test/processes/server_process.ts';
 import { anySeed, readOptions } from '../options.ts';
+import { killWhileTelling } from './tool_faults/deletions.ts';
 import { openReceiver } from './tool_faults/receiver.ts';
 import type { Arrival } from './tool_faults/receiver.ts';
 
@@ -29,6 +31,7 @@ const options = readOptions({
   tools: 20,
   rate: 20,
   minutes: 30,
+  deletions: 5,
   naive: false,
 });
 const victims = ['worker 1', 'worker 2', 'tool', 'api', 'PostgreSQL', 'ClickHouse'] as const;
@@ -58,6 +61,7 @@ try {
   console.log(`${await sent} events sent, all struck; waiting for the rest`);
   receiver.heal();
   await compare(tools);
+  faults.push(...(await killWhileTelling(deployment, receiver, options.deletions)));
 } finally {
   await deployment.close();
   await receiver.close();

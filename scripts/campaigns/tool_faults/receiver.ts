@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
 import { listenLocally } from '../../../test/servers/loopback.ts';
 import type { Random } from '../../../test/chaos/random.ts';
 
@@ -21,6 +22,11 @@ export type Receiver = {
   /** The events of a tool that takes a key it knows for a repeat: by path, the numbers by key. */
   kept: Map<string, Map<string, number>>;
   counts: { requests: number; lost: number; failed: number; limited: number };
+  /** Ids in events of the tool that can forget, and how often it heard to forget them. */
+  remembered: Set<string>;
+  deletions: Map<string, number>;
+  /** Called when it hears of one, before it answers. */
+  before_deletion: () => void;
   /** Answers 503 at a path for so long. */
   outage(path: string, milliseconds: number): void;
   heal(): void;
@@ -70,18 +76,35 @@ export async function openReceiver(random: Random, limited: string): Promise<Rec
     counts.lost += 1;
     response.destroy();
   };
+  const remembered = new Set<string>();
+  const deletions = new Map<string, number>();
+  const forget = async (response: ServerResponse, text: string): Promise<void> => {
+    const body = JSON.parse(text) as { type?: string; userId: string };
+    const { type, userId } = body;
+    if (type === undefined) {
+      deletions.set(userId, (deletions.get(userId) ?? 0) + 1);
+      receiver.before_deletion();
+      await pause(500);
+    } else for (const value of Object.values(body)) remembered.add(value);
+    response.writeHead(200).end();
+  };
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const body = JSON.parse(await textOf(request)) as Sent | Sent[];
+    const text = await textOf(request);
+    if (request.url!.includes('/integration/')) return forget(response, text);
+    const body = JSON.parse(text) as Sent | Sent[];
     answer(response, request.url!.slice(1), [body].flat());
   };
   const server = createServer(
     (request, response) => void serve(request, response).catch(() => response.destroy()),
   );
   const { port, close } = await listenLocally(server);
-  return {
+  const receiver: Receiver = {
     url: `http://127.0.0.1:${port}`,
     arrivals,
     kept,
+    remembered,
+    deletions,
+    before_deletion: () => undefined,
     counts,
     outage: (path, milliseconds) => void down.set(path, Date.now() + milliseconds),
     heal: () => {
@@ -90,4 +113,5 @@ export async function openReceiver(random: Random, limited: string): Promise<Rec
     },
     close,
   };
+  return receiver;
 }
