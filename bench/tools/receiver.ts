@@ -7,7 +7,7 @@ import { listenLocally } from '../../test/servers/loopback.ts';
 type Arriving = { messageId: string; properties: { sent_at: number } };
 
 /** The events and answers of one tool. */
-export type Came = { uuids: Set<string>; delays_ms: number[]; answers: number; limited: number };
+type Came = { uuids: Set<string>; delays_ms: number[]; answers: number; limited: number };
 
 /** A receiver of many tools, each at a path of its own. */
 export type BenchReceiver = {

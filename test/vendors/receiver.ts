@@ -10,7 +10,7 @@ import type { Vendor, VendorAnswer, VendorRoute } from './description.ts';
 import { fill, valueAt } from './template.ts';
 
 /** An event that a vendor took. */
-export type TakenEvent = { route: string; event: unknown; key: string | undefined };
+type TakenEvent = { route: string; event: unknown; key: string | undefined };
 
 /** A server that answers as the vendors document it, each below its own hosts. */
 export type VendorReceiver = {

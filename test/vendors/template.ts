@@ -1,7 +1,7 @@
 import type { Template } from './description.ts';
 
 /** Values for a template; a text that is one name alone becomes the value itself. */
-export type Values = Record<string, unknown>;
+type Values = Record<string, unknown>;
 
 /**
  * Fills a template: `{{name}}` in texts, `{ "$each": list, "as": template }` for a list of values,

@@ -21,6 +21,7 @@ export async function killWhileTelling(
     return answer;
   };
   await installForgetting(ask, receiver);
+  const { forgetting } = receiver;
   const faults: string[] = [];
   let heard = 0;
   for (let round = 0; round < rounds; round += 1) {
@@ -28,8 +29,8 @@ export async function killWhileTelling(
     const events = [{ uuid: randomUUID(), event: 'seen', distinct_id, properties: { number: 0 } }];
     await ask('POST', '/api/projects/@current/events/', { events });
     await came(receiver, distinct_id);
-    receiver.before_deletion = () => {
-      receiver.before_deletion = () => undefined;
+    forgetting.before_deletion = () => {
+      forgetting.before_deletion = () => undefined;
       for (const victim of ['worker 1', 'worker 2'] as const) deployment.kill(victim);
     };
     const { id } = await ask('POST', '/api/projects/@current/erasures/', {
@@ -42,7 +43,7 @@ export async function killWhileTelling(
       const told = list.filter(({ name }) => name === 'Xtremepush').map(({ state }) => state);
       return told.length > 0 && !told.includes('waiting') ? told : undefined;
     });
-    const times = receiver.deletions.get(distinct_id) ?? 0;
+    const times = forgetting.deletions.get(distinct_id) ?? 0;
     heard += times;
     if (states.join() !== 'told' || times === 0)
       faults.push(`${distinct_id}: ${states.join()}, and the tool heard of it ${times} times`);
@@ -72,6 +73,6 @@ async function installForgetting(
 
 async function came(receiver: Receiver, distinct_id: string): Promise<void> {
   await until(`an event of ${distinct_id}`, wait_ms_max, 200, async () =>
-    receiver.remembered.has(distinct_id) ? true : undefined,
+    receiver.forgetting.remembered.has(distinct_id) ? true : undefined,
   );
 }

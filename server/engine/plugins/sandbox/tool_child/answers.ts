@@ -23,7 +23,7 @@ export type AnswerRule = {
 };
 
 /** Results of single events in the answer to a batch. */
-export type MemberRule = {
+type MemberRule = {
   status: number[];
   /** The place of the list. */
   list: string;
@@ -57,7 +57,7 @@ export type Verdict = {
 };
 
 /** A refused event of a batch: by its place, or by the value of one of its fields. */
-export type RefusedMember = { status: number; reason: string } & (
+type RefusedMember = { status: number; reason: string } & (
   | { at: number }
   | { field: string; value: unknown }
 );
