@@ -67,8 +67,8 @@ export type Vendor = {
   /** The part of a request that has the key, and its right value. */
   credential: { in: 'header' | 'query' | 'body'; name: string; value: string } | null;
   unauthorized?: VendorAnswer;
-  /** The answer beyond the limit, and the seconds of rest that it means. */
-  limited: VendorAnswer & { rest_seconds: number | null };
+  /** The answer beyond the limit of the account or a person, and the rest that it means. */
+  limited: VendorAnswer & { rest_seconds: number | null; is_of_person?: boolean };
   outage: VendorAnswer;
   routes: VendorRoute[];
   /** Settings of the tool that fit, as a test has them. */

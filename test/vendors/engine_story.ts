@@ -187,8 +187,8 @@ async function playRest(
   receiver.next(vendor, way, times);
   await sendEvents(story, tool, 3);
   await taken(story, count + 3);
-  const { rest_seconds } = vendor.limited;
-  if (way === 'outage' || rest_seconds === null) return;
+  const { rest_seconds, is_of_person = false } = vendor.limited;
+  if (way === 'outage' || rest_seconds === null || is_of_person) return;
   const [limited, ...later] = receiver.asked(vendor).slice(asked);
   // Requests that were in progress together came before the answer.
   const after = later.find((at) => at - limited! > 1_000)!;

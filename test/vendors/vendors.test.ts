@@ -64,7 +64,8 @@ for (const vendor of vendors)
     test('A limit is told with the rest that the vendor asks for', async () => {
       receiver.next(vendor, 'limited', 1);
       const outcome = await trial.send(main);
-      assert.ok(outcome.kind === 'retry' && outcome.status === 429, JSON.stringify(outcome));
+      const status = limited.is_of_person === true ? 425 : 429;
+      assert.ok(outcome.kind === 'retry' && outcome.status === status, JSON.stringify(outcome));
       const seconds = retrySecondsOf(outcome, Date.now());
       if (limited.rest_seconds === null) assert.equal(seconds, undefined);
       // The end of a window is told in whole seconds.

@@ -14,8 +14,8 @@ export type AnswerRule = {
   begins?: string;
   /** There is a value, and it is none of these. */
   not?: (string | number)[];
-  /** `paced`: only the pace was wrong. */
-  means: 'refused' | 'denied' | 'retry' | 'paced';
+  /** `paced`: only the pace was wrong. `person`: only that of the event's own person. */
+  means: 'refused' | 'denied' | 'retry' | 'paced' | 'person';
   /** The place of the vendor's words. */
   reason?: string;
   /** The rest that the vendor documents, if its answer names none. */
@@ -104,6 +104,8 @@ function verdictBy(rules: AnswerRule[] | undefined, answer: Answer): Verdict | u
   const reason = told === '' ? `It answered ${status}.` : `It answered ${status}: ${told}`;
   const { means, rest_seconds } = rule;
   if (means === 'paced') return { kind: 'retry', status: 429, reason, rest_seconds };
+  // Too Early: a limit of one person holds nobody else back.
+  if (means === 'person') return { kind: 'retry', status: 425, reason, rest_seconds };
   const failed = { refused: 400, denied: 401, retry: 503 }[means];
   return { kind: means, status: status < 400 ? failed : status, reason, rest_seconds };
 }

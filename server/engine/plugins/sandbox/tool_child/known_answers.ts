@@ -52,8 +52,8 @@ export const known_answers: Partial<Record<string, KnownAnswers>> = {
         means: 'denied',
         reason: 'error',
       },
-      // Each user has a rate; the documentation asks for 30 seconds of rest.
-      { status: [429], means: 'paced', reason: 'error', rest_seconds: 30 },
+      // Each user and device has a rate; the documentation asks for 30 seconds of rest.
+      { status: [429], means: 'person', reason: 'error', rest_seconds: 30 },
     ],
   },
   braze: {
