@@ -15,7 +15,15 @@ const seen: Seen = {
   text: '',
   refusal: undefined,
   exchanges: [],
+  known: undefined,
+  read: { whole: undefined, single: undefined, members: [] },
 };
+const batchOf = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({
+    at,
+    event: {},
+    fields: { email: `${at}@acme.com` },
+  }));
 const mapping = (fields: Record<string, unknown>) => ({
   partnerAction: 'send',
   subscribe: 'type = "track"',
@@ -62,7 +70,7 @@ test('Each event of a batch has its own outcome, and one for all says so', () =>
     { status: 429, errormessage: 'slow' },
     { status: 400, errormessage: 'bad' },
   ];
-  const kinds = outcomesOfBatch([{ multistatus }], 3, seen);
+  const kinds = outcomesOfBatch([{ multistatus }], batchOf(3), seen);
   assert.deepEqual(
     kinds.map(({ kind }) => kind),
     ['sent', 'retry', 'refused'],
@@ -70,12 +78,26 @@ test('Each event of a batch has its own outcome, and one for all says so', () =>
   // The answer for one event has no header of its own.
   assert.equal('reason' in kinds[1]! && kinds[1].retry_after, '7');
   const refused = Array.from({ length: 3 }, () => ({ status: 400, errormessage: 'bad' }));
-  const [one] = outcomesOfBatch([{ multistatus: refused }], 3, seen);
+  const [one] = outcomesOfBatch([{ multistatus: refused }], batchOf(3), seen);
   assert.deepEqual('reason' in one! && [one.kind, one.together], ['refused', 3]);
   assert.deepEqual(
-    outcomesOfBatch(undefined, 2, seen).map(({ kind }) => kind),
+    outcomesOfBatch(undefined, batchOf(2), seen).map(({ kind }) => kind),
     ['retry', 'retry'],
   );
+});
+
+test('Refused events that the vendor names are found among those that the library sent', () => {
+  const multistatus = [{ status: 200 }, { status: 400, errormessage: 'bad' }, { status: 200 }];
+  const kindsWith = (members: Seen['read']['members']) =>
+    outcomesOfBatch([{ multistatus }], batchOf(3), {
+      ...seen,
+      read: { ...seen.read, members },
+    }).map((one) => ('reason' in one ? one.reason : one.kind));
+  // The library left the second event out, so the vendor's second one is the third.
+  assert.deepEqual(kindsWith([{ at: 1, status: 400, reason: 'no' }]), ['sent', 'bad', 'no']);
+  const byEmail = { field: 'email', value: '0@acme.com', status: 400, reason: 'no' };
+  assert.deepEqual(kindsWith([byEmail]), ['no', 'bad', 'sent']);
+  assert.deepEqual(kindsWith([{ at: 7, status: 400, reason: 'no' }]), ['sent', 'bad', 'sent']);
 });
 
 test('Lanes go out together as far as each of them allows, and the next mapping is next', () => {
