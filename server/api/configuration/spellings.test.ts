@@ -55,13 +55,7 @@ function typed(email: string, own: string) {
           mail: { type: 'email', name: ' Team ', address: ' Team@EXAMPLE.com ' },
           hook: { ...hook, secret: { secret: webhook_secret } },
         },
-        plugin_configs: {
-          geo: {
-            plugin: 'geo',
-            allowed_hosts: [' API.example.com '],
-            event_choice: { subscribe: 'type = "track"', consent: ' ads ' },
-          },
-        },
+        plugin_configs: { geo: { plugin: 'geo', allowed_hosts: [' API.example.com '] } },
       },
     },
     connections: {

@@ -61,7 +61,7 @@ const fields = {
           }),
         ),
         consent: Type.Optional(
-          lineOfText({
+          Type.String({
             minLength: 1,
             maxLength: 200,
             description: 'The category of consent that an event must have.',
