@@ -121,7 +121,8 @@ test('files of one partition become one, and a file that differs later is found'
   const texts = (rows: unknown[]) => rows.map((row) => JSON.stringify(row)).toSorted();
   assert.deepEqual(texts(await table.rows()), texts(before));
   assert.deepEqual(await table.differences(), []);
-  const compacted = (await table.stored()).find((name) => name.startsWith('compacted-'))!;
+  const compacted = (await table.stored()).find((name) => name.includes('compacted-'))!;
+  assert.match(compacted, /^event=[^/]+\/compacted-/);
   await writeFile(join(table.folder, compacted), 'other bytes');
   const kinds = new Set((await table.differences()).map(({ kind }) => kind));
   assert.deepEqual([...kinds], ['changed']);
