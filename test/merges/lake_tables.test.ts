@@ -6,7 +6,7 @@ import { loadTable } from '../../server/engine/destinations/delta/log.ts';
 import { rowsOf } from '../../server/engine/destinations/delta/live_files.ts';
 import { openWorld as openDelta } from '../../server/engine/destinations/delta/world.ts';
 import { file_place } from '../../server/engine/destinations/file/file.ts';
-import { readParquet } from '../../server/engine/destinations/formats/read_parquet.ts';
+import { readParquet } from '../../server/engine/destinations/formats/parquet/read_parquet.ts';
 import { liveFiles } from '../../server/engine/destinations/iceberg/live_files.ts';
 import { openWorld as openIceberg } from '../../server/engine/destinations/iceberg/open_world.ts';
 import { destinationDeps } from '../../server/engine/exports/engine.ts';

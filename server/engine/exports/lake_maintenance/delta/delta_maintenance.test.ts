@@ -60,7 +60,8 @@ async function newTable(hours: number, config: Record<string, unknown> = {}) {
       return rows;
     },
     stored: async function () {
-      return (await readdir(this.folder)).filter((name) => name.endsWith('.parquet'));
+      const names = await readdir(this.folder, { recursive: true });
+      return names.filter((name) => name.endsWith('.parquet') && !name.startsWith('_'));
     },
     differences: async () =>
       (await verifyExports(exporting.harness.deps.engine, id)).flatMap((one) => one.differences),
