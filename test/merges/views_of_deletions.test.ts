@@ -61,7 +61,7 @@ async function requireHidden(
   const table = inDatabase(String(place.config['table_name']));
   const view = `${table}_now`;
   const shown = async () => {
-    const found = await session.rows<{ number: number }>(
+    const found = await session.rows<{ number: number | string }>(
       `SELECT number FROM ${view} ORDER BY number`,
     );
     return found.map(({ number }) => Number(number));

@@ -195,4 +195,7 @@ test('tables are maintained when they are due, and a property turns it off', asy
   await addEntry(world.log, state, [{ metaData }]);
   assert.equal(await maintainDeltaTables(engine, signal), 1);
   assert.equal((await other.open()).state.adds.size, 3);
+  const off = await engine.db.row<{ detail: string }>(sql`
+    SELECT detail FROM delta_maintenance WHERE batch_export_id = ${other.id}`);
+  assert.match(off!.detail, /^Off: .*sluice\.maintenance/);
 });
