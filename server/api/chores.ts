@@ -5,6 +5,7 @@ import { removeProjects } from '../engine/model/removals/remove_projects.ts';
 import { sweepNotes } from '../engine/privacy/erasures/certify.ts';
 import { workErasures } from '../engine/privacy/erasures/work.ts';
 import { judgeFreshness } from '../engine/exports/health/freshness.ts';
+import { noteDeliveredThrough } from '../engine/exports/health/delivered_through.ts';
 import { noteStates } from '../engine/exports/health/state.ts';
 import { sendDueNotices } from '../engine/notices/send.ts';
 import { countEvents } from '../engine/ingest/catalogue/count_events.ts';
@@ -142,7 +143,12 @@ function looksOf(deps: Deps): Chore[] {
     {
       name: 'look at how late exports are planned, and in which states they are',
       interval_ms: 10_000,
-      work: () => Promise.all([notePlannerLag(deps.engine), noteStates(deps.engine)]),
+      work: () =>
+        Promise.all([
+          notePlannerLag(deps.engine),
+          noteStates(deps.engine),
+          noteDeliveredThrough(deps.engine),
+        ]),
     },
   ];
 }
