@@ -5,8 +5,7 @@ import { removeProjects } from '../engine/model/removals/remove_projects.ts';
 import { sweepNotes } from '../engine/privacy/erasures/certify.ts';
 import { workErasures } from '../engine/privacy/erasures/work.ts';
 import { judgeFreshness } from '../engine/exports/health/freshness.ts';
-import { noteDeliveredThrough } from '../engine/exports/health/delivered_through.ts';
-import { noteStates } from '../engine/exports/health/state.ts';
+import { noteExports } from '../engine/exports/workers/note_exports.ts';
 import { sendDueNotices } from '../engine/notices/send.ts';
 import { countEvents } from '../engine/ingest/catalogue/count_events.ts';
 import { sweepDays } from '../engine/ingest/catalogue/store.ts';
@@ -16,7 +15,6 @@ import { sweepWarnings } from '../engine/ingest/warnings/store.ts';
 import { sweepNotices } from '../engine/notices/sweep.ts';
 import { retainRows } from '../engine/privacy/retention/look.ts';
 import { maintainLake } from '../engine/exports/lake_maintenance/delta/delta_work.ts';
-import { notePlannerLag } from '../engine/exports/runs/plan_due_exports.ts';
 import { sweepDeleted, sweepHistory } from '../engine/exports/runs/sweep_history.ts';
 import { sweepVerifications } from '../engine/exports/verification/sweep.ts';
 import { workBackgroundMigrations } from '../platform/background_migrations/work.ts';
@@ -143,12 +141,7 @@ function looksOf(deps: Deps): Chore[] {
     {
       name: 'look at how late exports are planned, and in which states they are',
       interval_ms: 10_000,
-      work: () =>
-        Promise.all([
-          notePlannerLag(deps.engine),
-          noteStates(deps.engine),
-          noteDeliveredThrough(deps.engine),
-        ]),
+      work: () => noteExports(deps.engine),
     },
   ];
 }

@@ -5,6 +5,7 @@ import type { Database, Queryable, Transaction } from '../../../platform/postgre
 import { rejectedCount } from '../../model/destination/rejected_rows.ts';
 import type { SliceOutcome } from '../../model/destination/destination.ts';
 import type { Engine } from '../engine.ts';
+import { insertionsOf } from './row_ages.ts';
 import { LostRunError, attempts_max } from '../../model/run.ts';
 import type { ClaimedRun, StoredSlice } from '../../model/run.ts';
 import { writeRunLog } from '../../model/run_log.ts';
@@ -59,15 +60,15 @@ const cut = step<{ run: ClaimedRun; slices: StoredSlice[] }>((db, items, locking
   return db.rows(sql`
     WITH wanted AS MATERIALIZED (
       SELECT * FROM jsonb_to_recordset(${JSON.stringify(cuts)}::jsonb) AS wanted (id uuid,
-        attempt int, total bigint, slices jsonb, steps jsonb, oldest timestamptz, newest timestamptz)
+        attempt int, total bigint, slices jsonb, steps jsonb, oldest timestamptz,
+        newest timestamptz)
     ), free AS MATERIALIZED (
       SELECT run.id FROM batch_export_runs run JOIN wanted ON wanted.id = run.id
         AND wanted.attempt = run.attempt WHERE run.status = 'Running' ${locking}
     ), held AS (
       UPDATE batch_export_runs run SET records_total_count = wanted.total, records_completed = 0,
         silent_workers = '{}', steps = wanted.steps, last_updated_at = now(),
-        oldest_inserted_at = wanted.oldest,
-        newest_inserted_at = wanted.newest - interval '1 microsecond'
+        oldest_inserted_at = wanted.oldest, newest_inserted_at = wanted.newest
       FROM wanted WHERE run.id = wanted.id AND run.attempt = wanted.attempt
         AND run.status = 'Running' AND run.id IN (SELECT id FROM free) RETURNING run.id, run.attempt
     ), cut AS (
@@ -81,27 +82,6 @@ const cut = step<{ run: ClaimedRun; slices: StoredSlice[] }>((db, items, locking
     )
     SELECT id, attempt FROM held`);
 });
-
-/**
- * Returns when the oldest row of the slices was inserted, and the end of the newest insertion; null
- * where a slice has no bounds.
- */
-function insertionsOf(slices: StoredSlice[]): { oldest: string | null; newest: string | null } {
-  const bounds = slices.flatMap(({ inserted_from: from, inserted_to: to }) =>
-    from === null || to === null ? [] : [{ from, to }],
-  );
-  if (bounds.length < slices.length) return { oldest: null, newest: null };
-  // In the store's own spelling, so that the order of the texts is that of the instants.
-  const [oldest = null] = bounds.map(({ from }) => from).toSorted();
-  return {
-    oldest,
-    newest:
-      bounds
-        .map(({ to }) => to)
-        .toSorted()
-        .at(-1) ?? null,
-  };
-}
 
 /**
  * Records which slices are safe at the destination: exactly the given ones. Rows, bytes and cursor
