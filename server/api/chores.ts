@@ -157,7 +157,7 @@ function erasuresOf(deps: Deps): Chore[] {
     {
       name: 'removal of the rows of deleted projects',
       interval_ms: 30_000,
-      work: (signal) => removeProjects(deps, signal, (deps.config.settle_seconds + 45) * 1_000),
+      work: (signal) => removeProjects(deps, signal, 60_000),
     },
     {
       name: 'removal of deleted exports and their history',

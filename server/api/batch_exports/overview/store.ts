@@ -200,8 +200,8 @@ export function listOverview(
       ${rhythm_columns}, e.paused, e.created_at, to_jsonb(e.tags) AS tags, e.code, e.since,
       e.delivered_until, CASE WHEN e.delivered_until IS NOT NULL
         THEN least(e.delivered_until, open.from_at) END AS delivered_through,
-      e.oldest_row_seconds, e.newest_row_seconds, e.pause_reason, e.delivery_changed_at, e.lacks_since, e.lacks_rows,
-      e.lacks_from, e.lacks_until, e.backfill_failed_since,
+      e.oldest_row_seconds, e.newest_row_seconds, e.pause_reason, e.delivery_changed_at,
+      e.lacks_since, e.lacks_rows, e.lacks_from, e.lacks_until, e.backfill_failed_since,
       ${verified_through} AS verified_through,
       CASE WHEN e.delivered_until IS NULL THEN (
         SELECT coalesce(sum(r.records_completed), 0)::bigint FROM batch_export_runs r

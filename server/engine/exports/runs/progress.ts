@@ -5,10 +5,10 @@ import type { Database, Queryable, Transaction } from '../../../platform/postgre
 import { rejectedCount } from '../../model/destination/rejected_rows.ts';
 import type { SliceOutcome } from '../../model/destination/destination.ts';
 import type { Engine } from '../engine.ts';
-import { insertionsOf } from './row_ages.ts';
 import { LostRunError, attempts_max } from '../../model/run.ts';
 import type { ClaimedRun, StoredSlice } from '../../model/run.ts';
 import { writeRunLog } from '../../model/run_log.ts';
+import { insertionsOf } from './row_ages.ts';
 
 /** The slices of a run in order; none when they have not been cut. */
 export async function listSlices(engine: Engine, runId: string): Promise<StoredSlice[]> {
@@ -59,9 +59,8 @@ const cut = step<{ run: ClaimedRun; slices: StoredSlice[] }>((db, items, locking
   // Fenced like `hold`: without the run's row there is nothing to insert beside.
   return db.rows(sql`
     WITH wanted AS MATERIALIZED (
-      SELECT * FROM jsonb_to_recordset(${JSON.stringify(cuts)}::jsonb) AS wanted (id uuid,
-        attempt int, total bigint, slices jsonb, steps jsonb, oldest timestamptz,
-        newest timestamptz)
+      SELECT * FROM jsonb_to_recordset(${JSON.stringify(cuts)}::jsonb) AS wanted (id uuid, attempt
+        int, total bigint, slices jsonb, steps jsonb, oldest timestamptz, newest timestamptz)
     ), free AS MATERIALIZED (
       SELECT run.id FROM batch_export_runs run JOIN wanted ON wanted.id = run.id
         AND wanted.attempt = run.attempt WHERE run.status = 'Running' ${locking}
