@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { ask } from '../http/ask.ts';
 import { openIdempotencyKeys } from '../http/idempotency.ts';
 import { BusyButton } from '../page/busy_button.tsx';
-import { Sentence } from '../page/sentence.tsx';
+import { Sentence } from '../page/text/sentence.tsx';
 import type { Answer, Body, Path, Route } from '../http/path.ts';
 
 /**

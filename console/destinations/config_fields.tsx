@@ -3,7 +3,7 @@ import type { DestinationType } from '../../server/api/destinations/schema.ts';
 import { useContext } from 'react';
 import { FormContext, not_kept, useFault } from '../form/context.ts';
 import { Seldom } from '../page/section.tsx';
-import { Coded } from '../page/coded.tsx';
+import { Coded } from '../page/text/coded.tsx';
 import {
   choicesOf,
   fieldValue,

@@ -1,6 +1,6 @@
 import type { DestinationTest } from '../../server/api/batch_exports/drafts/schema.ts';
 import type { DestinationType } from '../../server/api/destinations/schema.ts';
-import { Sentence } from '../page/sentence.tsx';
+import { Sentence } from '../page/text/sentence.tsx';
 import { inLabels } from './labels.ts';
 import './test_steps.css';
 

@@ -13,7 +13,7 @@ import { Instant } from '../time/instant.tsx';
 import { directoryOf, directoryPath, tokensOf } from './directory.ts';
 import { DirectoryGroups } from './directory_groups.tsx';
 import { CreateToken, DirectoryTokens } from './directory_tokens.tsx';
-import { counted } from '../page/quantities.ts';
+import { counted } from '../page/text/quantities.ts';
 
 type Given = { domain: DomainRow; organization_id: string };
 type Created = { created: (token: NewTokenRow | undefined) => void };

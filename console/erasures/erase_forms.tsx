@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useContext } from 'react';
 import type { ReactNode } from 'react';
-import { counted } from '../page/quantities.ts';
+import { counted } from '../page/text/quantities.ts';
 import { ChoiceField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { LongField } from '../form/long_field.tsx';

@@ -6,7 +6,7 @@ import type {
   ErasureCopy,
   ErasureTool,
 } from '../../server/api/erasures/schema.ts';
-import { counted } from '../page/quantities.ts';
+import { counted } from '../page/text/quantities.ts';
 import { ask } from '../http/ask.ts';
 import { pageQuery } from '../http/page_number.ts';
 import { reading } from '../http/reading.ts';

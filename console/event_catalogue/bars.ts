@@ -1,4 +1,4 @@
-import { counted } from '../page/quantities.ts';
+import { counted } from '../page/text/quantities.ts';
 
 /** The events of each day as the path of an image, one bar a day, and in words. */
 export function barsOf(

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { counted } from '../page/quantities.ts';
+import { counted } from '../page/text/quantities.ts';
 import { schemaProposals } from './schema_columns.ts';
 import './catalogue.css';
 

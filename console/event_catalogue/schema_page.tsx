@@ -8,7 +8,7 @@ import { StateMark } from '../batch_exports/state_mark.tsx';
 import { pathOf } from '../http/reading.ts';
 import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
-import { counted } from '../page/quantities.ts';
+import { counted } from '../page/text/quantities.ts';
 import { Rows } from '../page/rows.tsx';
 import { Section, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';

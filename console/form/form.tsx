@@ -4,7 +4,7 @@ import { useContext, useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { ReactNode, SyntheticEvent } from 'react';
 import type { Problem } from '../http/problem.ts';
 import { hasNoFocus } from '../page/around/focus.ts';
-import { Sentence } from '../page/sentence.tsx';
+import { Sentence } from '../page/text/sentence.tsx';
 import { FormContext, LookOnlyContext } from './context.ts';
 import { faultOf, unchangedOf } from './faults.ts';
 import { useKeptFields } from './kept_fields.ts';

@@ -1,5 +1,5 @@
 import type { IngestionRuleRow } from '../../server/api/ingestion_rules/schema.ts';
-import { counted } from '../page/quantities.ts';
+import { counted } from '../page/text/quantities.ts';
 
 /** The actions of a rule, as a form offers them. */
 export const action_choices: { value: IngestionRuleRow['action']; label: string }[] = [

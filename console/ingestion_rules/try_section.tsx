@@ -5,7 +5,7 @@ import { Form } from '../form/form.tsx';
 import { LongField } from '../form/long_field.tsx';
 import { TextField } from '../form/fields.tsx';
 import { pathTo } from '../http/path.ts';
-import { Coded } from '../page/coded.tsx';
+import { Coded } from '../page/text/coded.tsx';
 import { Command } from '../page/command.tsx';
 
 type Outcome = Static<typeof TriedOutcome>;

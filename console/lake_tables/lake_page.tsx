@@ -6,7 +6,7 @@ import { Empty } from '../page/empty.tsx';
 import { LinkButton } from '../page/link_button.tsx';
 import { Page } from '../page/page.tsx';
 import { Pages } from '../page/pages.tsx';
-import { inBytes } from '../page/quantities.ts';
+import { inBytes } from '../page/text/quantities.ts';
 import { Rows } from '../page/rows.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Table } from '../page/table.tsx';

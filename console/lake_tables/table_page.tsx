@@ -6,7 +6,7 @@ import { pathOf } from '../http/reading.ts';
 import { CopyButton } from '../page/copy_button.tsx';
 import { Figures } from '../page/figures.tsx';
 import { Page } from '../page/page.tsx';
-import { inBytes } from '../page/quantities.ts';
+import { inBytes } from '../page/text/quantities.ts';
 import { Section } from '../page/section.tsx';
 import { NoSuch, Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';

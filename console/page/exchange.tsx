@@ -1,4 +1,4 @@
-import { inBytes } from './quantities.ts';
+import { inBytes } from './text/quantities.ts';
 
 type Body = { text: string | null; size_bytes: number };
 type Field = { name: string; value: string };

@@ -7,7 +7,7 @@ import { isOutage } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
 import { AroundContext } from './around/around.ts';
 import { BusyButton } from './busy_button.tsx';
-import { Sentence } from './sentence.tsx';
+import { Sentence } from './text/sentence.tsx';
 import { WayOutContext } from './around/way_out.ts';
 
 /**

@@ -5,7 +5,7 @@ import type { GivenPasskey } from '../../server/api/passkeys/schema.ts';
 import { ask } from '../http/ask.ts';
 import type { Problem } from '../http/problem.ts';
 import { BusyButton } from '../page/busy_button.tsx';
-import { Sentence } from '../page/sentence.tsx';
+import { Sentence } from '../page/text/sentence.tsx';
 import { arePasskeysOffered, fillPasskeyIn, showPasskey } from './ceremony.ts';
 import { pathTo } from '../http/path.ts';
 

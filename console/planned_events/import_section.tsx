@@ -5,8 +5,8 @@ import { ChoiceField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { LongField } from '../form/long_field.tsx';
 import { pathTo } from '../http/path.ts';
-import { Coded } from '../page/coded.tsx';
-import { counted } from '../page/quantities.ts';
+import { Coded } from '../page/text/coded.tsx';
+import { counted } from '../page/text/quantities.ts';
 import { useDone } from '../page/section.tsx';
 import { mode_options, plannedEvents } from './planned_events.ts';
 

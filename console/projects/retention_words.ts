@@ -1,4 +1,4 @@
-import { counted } from '../page/quantities.ts';
+import { counted } from '../page/text/quantities.ts';
 import type { RetentionAnswer } from '../../server/api/retention/schema.ts';
 
 /** Forecasts the effect of a setting in a sentence; `on` writes an instant for people. */

@@ -12,7 +12,7 @@ import {
   addOrganizationCommand,
   addRemovalsCommand,
   addUserCommand,
-} from './people_commands.ts';
+} from './people/people_commands.ts';
 
 /** The heading of the commands that run where the server runs. */
 const server_group = 'Commands of a server, where it runs:';

@@ -7,7 +7,7 @@ import { plantedGap, spansAround } from './demo/gap.ts';
 import type { Span } from './demo/gap.ts';
 import { generateWebShop } from './demo/web_shop.ts';
 import type { RunningServer } from './serve.ts';
-import { issueKey } from './key.ts';
+import { issueKey } from './people/key.ts';
 import { UserError } from './user_error.ts';
 import { counted } from '../platform/counted.ts';
 

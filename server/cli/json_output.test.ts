@@ -4,10 +4,10 @@ import { shareHarness } from '../../test/harness.ts';
 import { describedProgram } from './commands.ts';
 import { allNodes, commandTree } from './completion/command_tree.ts';
 import { listErasures } from './erasures.ts';
-import { listKeys } from './key.ts';
-import { listOrganizations } from './organization.ts';
+import { listKeys } from './people/key.ts';
+import { listOrganizations } from './people/organization.ts';
 import { listRemovals } from './removals.ts';
-import { listUsers } from './user.ts';
+import { listUsers } from './people/user.ts';
 
 const harness = shareHarness({ clickhouse: false });
 

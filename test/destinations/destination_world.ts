@@ -15,7 +15,7 @@ import type { Encoding } from '../../server/engine/model/destination/encoding.ts
 import type { ContentSource } from '../../server/engine/model/destination/content_source.ts';
 import { freshDelivery } from '../factories/batch_exports/deliveries.ts';
 import { encodeStage } from '../../server/engine/destinations/formats/encode_stage.ts';
-import { readCsv } from '../../server/engine/destinations/formats/read_csv.ts';
+import { readCsv } from '../../server/engine/destinations/formats/text/read_csv.ts';
 import { content_encoding, selectFor } from '../../server/engine/destinations/formats/select.ts';
 import { openClickHouseBytes } from '../servers/databases/clickhouse_bytes.ts';
 import type { ClickHouseBytes } from '../servers/databases/clickhouse_bytes.ts';

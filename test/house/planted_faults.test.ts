@@ -28,8 +28,8 @@ test('each fault for the simulation has its place in the code', () => {
     assert.notEqual(plantIn(read(fault.path), fault), read(fault.path), fault.name);
 });
 
-test('docs/reliability.md lists the planted faults as they are', () => {
-  const page = read('docs/reliability.md');
+test('docs/planted_faults.md lists the planted faults as they are', () => {
+  const page = read('docs/planted_faults.md');
   assert.equal(page, withFaultsTable(page), 'Run: npm run docs:planted');
 });
 

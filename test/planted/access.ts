@@ -144,7 +144,7 @@ export const access_faults: Fault[] = [
     path: 'server/api/scim/levels.ts',
     was: 'AND m.level <> 15 AND m.level <> w.level',
     is: 'AND m.level <> w.level',
-    killed_by: 'server/api/scim/groups.test.ts',
+    killed_by: 'server/api/scim/groups/groups.test.ts',
   },
   {
     name: 'the token of one domain opens the directory of another',

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { inflateRawSync, zstdDecompressSync } from 'node:zlib';
 import avro from 'avsc';
 import { snappyUncompress } from 'hyparquet';
-import { readHeader } from '../../server/engine/destinations/formats/avro_header.ts';
+import { readHeader } from '../../server/engine/destinations/formats/avro/avro_header.ts';
 import type { Column } from '../../server/engine/model/models/column.ts';
 import { parseExact } from '../factories/batch_exports/contract_rows.ts';
 

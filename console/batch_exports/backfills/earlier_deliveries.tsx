@@ -6,7 +6,7 @@ import { ask } from '../../http/ask.ts';
 import { exportPath, useExport } from '../export_context.ts';
 import { useWhenChanged } from '../following.ts';
 import { Form } from '../../form/form.tsx';
-import { counted } from '../../page/quantities.ts';
+import { counted } from '../../page/text/quantities.ts';
 import { useReadAnew } from '../read_anew.ts';
 import { backfillPath, earlierDeliveries, planOf } from './backfills.ts';
 import type { Repaired } from './backfills.ts';

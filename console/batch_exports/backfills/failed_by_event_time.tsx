@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
 import { useExport } from '../export_context.ts';
-import { counted } from '../../page/quantities.ts';
+import { counted } from '../../page/text/quantities.ts';
 import { hasFailed, latestBackfills } from './backfills.ts';
 
 /** Says that a backfill by event time failed: its slots may be far from those in view. */

@@ -9,7 +9,7 @@ import { Form } from '../../form/form.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { Moment } from '../moment.tsx';
 import { useReadAnew } from '../read_anew.ts';
-import { counted, inBytes } from '../../page/quantities.ts';
+import { counted, inBytes } from '../../page/text/quantities.ts';
 import { ZoneContext } from '../../time/instant.tsx';
 import { useNow } from '../../time/now.ts';
 import { exactRange } from '../../time/words.ts';

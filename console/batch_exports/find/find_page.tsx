@@ -4,10 +4,10 @@ import type { FoundExport, FoundRecord } from '../../../server/api/batch_exports
 import { useDestinationLabel } from '../../destinations/destinations.ts';
 import { pathOf } from '../../http/reading.ts';
 import { Page } from '../../page/page.tsx';
-import { Sentence } from '../../page/sentence.tsx';
+import { Sentence } from '../../page/text/sentence.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { Instant } from '../../time/instant.tsx';
-import { counted, inBytes } from '../../page/quantities.ts';
+import { counted, inBytes } from '../../page/text/quantities.ts';
 import { ReceiptLink } from '../runs/receipt_link.tsx';
 import { exportIds } from '../export_context.ts';
 import { StateMark } from '../state_mark.tsx';

@@ -6,7 +6,7 @@ import { pathTo } from '../../http/path.ts';
 import { reading } from '../../http/reading.ts';
 import { Exchanges } from '../../page/exchange.tsx';
 import { Seldom } from '../../page/section.tsx';
-import { Sentence } from '../../page/sentence.tsx';
+import { Sentence } from '../../page/text/sentence.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { Instant } from '../../time/instant.tsx';
 import type { State } from '../state.ts';

@@ -8,7 +8,7 @@ import { server_address } from '../../http/address.ts';
 import { reading } from '../../http/reading.ts';
 import { pathTo } from '../../http/path.ts';
 import { Command } from '../../page/command.tsx';
-import { counted } from '../../page/quantities.ts';
+import { counted } from '../../page/text/quantities.ts';
 import { now } from '../../time/now.ts';
 import { useExport } from '../export_context.ts';
 import type { ExportIds } from '../export_context.ts';

@@ -2,7 +2,7 @@ import { Button, Tabs } from '@mantine/core';
 import type { ExportPreview } from '../../../server/api/batch_exports/drafts/schema.ts';
 import type { DestinationType } from '../../../server/api/destinations/schema.ts';
 import { inLabels } from '../../destinations/labels.ts';
-import { counted, inBytes } from '../../page/quantities.ts';
+import { counted, inBytes } from '../../page/text/quantities.ts';
 import type { Live } from './asking.ts';
 
 /** The first rows of a form: as a table, and as the bytes that the destination gets. */

@@ -7,7 +7,7 @@ import { Problem } from '../../http/problem.ts';
 import { pathTo } from '../../http/path.ts';
 import type { Path } from '../../http/path.ts';
 import { Dialog } from '../../page/dialog.tsx';
-import { counted } from '../../page/quantities.ts';
+import { counted } from '../../page/text/quantities.ts';
 import { shown_keys } from './draft.ts';
 import type { NewExport } from './draft.ts';
 

@@ -3,7 +3,7 @@ import type { DestinationTest } from '../../../server/api/batch_exports/drafts/s
 import type { DestinationType } from '../../../server/api/destinations/schema.ts';
 import { TestSteps } from '../../destinations/test_steps.tsx';
 import { BusyButton } from '../../page/busy_button.tsx';
-import { inTime } from '../../page/quantities.ts';
+import { inTime } from '../../page/text/quantities.ts';
 import { now } from '../../time/now.ts';
 import type { Live } from './asking.ts';
 import { FirstRows } from './first_rows.tsx';

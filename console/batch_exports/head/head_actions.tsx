@@ -16,7 +16,7 @@ import { CurlDialog } from '../../page/as_curl.tsx';
 import { BusyButton } from '../../page/busy_button.tsx';
 import { LinkButton } from '../../page/link_button.tsx';
 import { Menu, MenuAction, MenuLink } from '../../page/menu.tsx';
-import { counted } from '../../page/quantities.ts';
+import { counted } from '../../page/text/quantities.ts';
 import { ZoneContext } from '../../time/instant.tsx';
 import { seconds } from '../../time/words.ts';
 import { pathTo } from '../../http/path.ts';

@@ -1,6 +1,6 @@
 import { etagOf } from '../../http/reading.ts';
 import { Form } from '../../form/form.tsx';
-import { counted } from '../../page/quantities.ts';
+import { counted } from '../../page/text/quantities.ts';
 import { exportPath, useExport } from '../export_context.ts';
 import { useReadAnew } from '../read_anew.ts';
 

@@ -4,7 +4,7 @@ import type { BulkAction } from '../../../server/api/batch_exports/bulk_actions/
 import { Form } from '../../form/form.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { useWhenChanged } from '../following.ts';
-import { counted } from '../../page/quantities.ts';
+import { counted } from '../../page/text/quantities.ts';
 import { useReadAnew } from '../read_anew.ts';
 import { abortPath, oneAction } from '../runs/bulk.ts';
 import { Results } from '../runs/results.tsx';

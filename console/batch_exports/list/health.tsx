@@ -3,7 +3,7 @@ import type {
   HealthCode,
 } from '../../../server/api/batch_exports/overview/schema.ts';
 import { useInLabels } from '../../destinations/destinations.ts';
-import { Sentence } from '../../page/sentence.tsx';
+import { Sentence } from '../../page/text/sentence.tsx';
 import { Instant, Since } from '../../time/instant.tsx';
 import { StateMark } from '../state_mark.tsx';
 import { behindWord, standings } from './standing.ts';

@@ -15,7 +15,7 @@ import { ids_max, matchingIds, overviewPage } from './overview.ts';
 import type { ListSearch, OverviewPage } from './overview.ts';
 import { ExportTable } from './table.tsx';
 import { Views } from './views.tsx';
-import { counted } from '../../page/quantities.ts';
+import { counted } from '../../page/text/quantities.ts';
 import './list.css';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports');

@@ -1,4 +1,4 @@
-import { counted } from '../../page/quantities.ts';
+import { counted } from '../../page/text/quantities.ts';
 const [width, height] = [96, 22];
 
 /** Rows of the latest runs as one line; a single run has none. In words for who sees none. */

@@ -7,7 +7,7 @@ import type { ExportOverview } from '../../../server/api/batch_exports/overview/
 import { ManagedMark } from '../../configuration/managed_mark.tsx';
 import { useDestinationLabel, useInLabels } from '../../destinations/destinations.ts';
 import { useRowsAround } from '../../page/around/printing.ts';
-import { Sentence } from '../../page/sentence.tsx';
+import { Sentence } from '../../page/text/sentence.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
 import { scheduleWords } from '../schedule_words.ts';
 import { Health } from './health.tsx';

@@ -4,7 +4,7 @@ import { useCallback, useContext, useMemo, useState } from 'react';
 import type { MetricPoint } from '../../../server/api/batch_exports/metrics/schema.ts';
 import { useExport } from '../export_context.ts';
 import { latestBackfills } from '../backfills/backfills.ts';
-import { inBytes, inNumbers, inTime } from '../../page/quantities.ts';
+import { inBytes, inNumbers, inTime } from '../../page/text/quantities.ts';
 import { Empty } from '../../page/empty.tsx';
 import { Seldom } from '../../page/section.tsx';
 import { Shown } from '../../page/shown.tsx';

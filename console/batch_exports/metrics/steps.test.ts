@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inTime } from '../../page/quantities.ts';
+import { inTime } from '../../page/text/quantities.ts';
 import { steps_of } from './steps.ts';
 
 test('no step of time has a rest in a smaller unit', () => {

@@ -7,10 +7,10 @@ import { useExport } from '../export_context.ts';
 import { Empty } from '../../page/empty.tsx';
 import { Pages } from '../../page/pages.tsx';
 import { Shown } from '../../page/shown.tsx';
-import { Sentence } from '../../page/sentence.tsx';
+import { Sentence } from '../../page/text/sentence.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
-import { counted } from '../../page/quantities.ts';
+import { counted } from '../../page/text/quantities.ts';
 import { delivery_states, noticeDeliveries, oneDelivery, page_size } from './notices.ts';
 import { pathTo } from '../../http/path.ts';
 

@@ -7,8 +7,8 @@ import type {
 } from '../../../server/api/batch_exports/verifications/schema.ts';
 import { Form } from '../../form/form.tsx';
 import { pathTo } from '../../http/path.ts';
-import { counted } from '../../page/quantities.ts';
-import { Sentence } from '../../page/sentence.tsx';
+import { counted } from '../../page/text/quantities.ts';
+import { Sentence } from '../../page/text/sentence.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
 import { dated } from '../../time/words.ts';

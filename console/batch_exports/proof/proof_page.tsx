@@ -6,7 +6,7 @@ import type { Proof, ProofCounts } from '../../../server/api/batch_exports/proof
 import type { Verification } from '../../../server/api/batch_exports/verifications/schema.ts';
 import { addressOf } from '../../http/address.ts';
 import { Empty } from '../../page/empty.tsx';
-import { counted } from '../../page/quantities.ts';
+import { counted } from '../../page/text/quantities.ts';
 import { Seldom } from '../../page/section.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { Table } from '../../page/table.tsx';

@@ -3,7 +3,7 @@ import type {
   Verification,
   VerificationFinding,
 } from '../../../server/api/batch_exports/verifications/schema.ts';
-import { counted } from '../../page/quantities.ts';
+import { counted } from '../../page/text/quantities.ts';
 
 const number = (rows: number) => rows.toLocaleString('en');
 

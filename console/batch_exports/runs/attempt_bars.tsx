@@ -1,6 +1,6 @@
 import { useContext } from 'react';
 import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
-import { inTime } from '../../page/quantities.ts';
+import { inTime } from '../../page/text/quantities.ts';
 import { ZoneContext } from '../../time/instant.tsx';
 import { useNow } from '../../time/now.ts';
 import { seconds } from '../../time/words.ts';

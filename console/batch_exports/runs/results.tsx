@@ -6,7 +6,7 @@ import type { ReactNode } from 'react';
 import type { BulkActionItem } from '../../../server/api/batch_exports/bulk_actions/schema.ts';
 import { useRowsAround } from '../../page/around/printing.ts';
 import { Refusal } from '../../page/shown.tsx';
-import { counted } from '../../page/quantities.ts';
+import { counted } from '../../page/text/quantities.ts';
 import { actionItems, items_at_once } from './bulk.ts';
 import type { ActionIds } from './bulk.ts';
 

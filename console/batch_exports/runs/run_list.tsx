@@ -7,7 +7,7 @@ import type { ListedRun } from './listed_run.ts';
 import { useRowsAround } from '../../page/around/printing.ts';
 import { useInLabels } from '../../destinations/destinations.ts';
 import { useExport } from '../export_context.ts';
-import { counted, inBytes } from '../../page/quantities.ts';
+import { counted, inBytes } from '../../page/text/quantities.ts';
 import { stateOfRun } from '../state.ts';
 import { StateMark } from '../state_mark.tsx';
 import { Instant } from '../../time/instant.tsx';

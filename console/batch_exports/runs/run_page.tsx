@@ -13,7 +13,7 @@ import { exactly, seconds } from '../../time/words.ts';
 import { useInLabels } from '../../destinations/destinations.ts';
 import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
-import { counted, inBytes } from '../../page/quantities.ts';
+import { counted, inBytes } from '../../page/text/quantities.ts';
 import { Table } from '../../page/table.tsx';
 import { runsOfSlot } from '../slots/slots.ts';
 import { stateOfRun } from '../state.ts';

@@ -5,7 +5,7 @@ import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
 import { Moment } from '../moment.tsx';
 import { MayBeOld, Refusal, Waiting } from '../../page/shown.tsx';
-import { Sentence } from '../../page/sentence.tsx';
+import { Sentence } from '../../page/text/sentence.tsx';
 import { ManyRuns } from './many_runs.tsx';
 import { statusChoice, status_choices } from './run_filters.ts';
 import type { RunSearch } from './run_filters.ts';

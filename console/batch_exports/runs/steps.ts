@@ -3,7 +3,7 @@ import type {
   AttemptSteps,
   BatchExportRun,
 } from '../../../server/api/batch_exports/runs/schema.ts';
-import { counted, inBytes, inTime } from '../../page/quantities.ts';
+import { counted, inBytes, inTime } from '../../page/text/quantities.ts';
 
 /** The times of one attempt at a run. */
 export type Attempt = Static<typeof AttemptSteps>;

@@ -10,7 +10,7 @@ import { TypedForm } from '../../form/typed_form.tsx';
 import { pathTo } from '../../http/path.ts';
 import { etagOf, reading } from '../../http/reading.ts';
 import { Section, useDone } from '../../page/section.tsx';
-import { Sentence } from '../../page/sentence.tsx';
+import { Sentence } from '../../page/text/sentence.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { Instant } from '../../time/instant.tsx';
 import { exportPath, useExport } from '../export_context.ts';

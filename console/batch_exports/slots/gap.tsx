@@ -5,7 +5,7 @@ import { backfillPath } from '../backfills/backfills.ts';
 import { exportPath, useExport } from '../export_context.ts';
 import { useReadAnew } from '../read_anew.ts';
 import { Form } from '../../form/form.tsx';
-import { counted } from '../../page/quantities.ts';
+import { counted } from '../../page/text/quantities.ts';
 import { ZoneContext } from '../../time/instant.tsx';
 import { written } from '../../time/words.ts';
 import type { Part } from './drawn.ts';

@@ -11,7 +11,7 @@ import { StateMark } from '../state_mark.tsx';
 import { latestBackfills } from '../backfills/backfills.ts';
 import { ReceiptLink } from '../runs/receipt_link.tsx';
 import { Instant } from '../../time/instant.tsx';
-import { Sentence } from '../../page/sentence.tsx';
+import { Sentence } from '../../page/text/sentence.tsx';
 import { rangeAt } from './drawn.ts';
 import { inWords, isSelectable, kindOf } from './kinds.ts';
 import { clock_names } from './clocks.ts';
@@ -19,7 +19,7 @@ import type { Picked } from './clocks.ts';
 import type { Lane } from './lanes.ts';
 import { Sign } from './sign.tsx';
 import { isoInstant, runsOfSlot } from './slots.ts';
-import { counted } from '../../page/quantities.ts';
+import { counted } from '../../page/text/quantities.ts';
 import type { ExportIds } from '../export_context.ts';
 
 /** The pointer has to rest on a slot before the server is asked about it. */

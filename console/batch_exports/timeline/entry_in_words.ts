@@ -1,5 +1,5 @@
 import type { TimelineEntry } from '../../../server/api/batch_exports/timeline/schema.ts';
-import { counted, inBytes } from '../../page/quantities.ts';
+import { counted, inBytes } from '../../page/text/quantities.ts';
 import { written } from '../../time/words.ts';
 import { run_states } from '../state.ts';
 import type { State } from '../state.ts';

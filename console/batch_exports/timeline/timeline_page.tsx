@@ -10,7 +10,7 @@ import { BusyButton } from '../../page/busy_button.tsx';
 import { Empty } from '../../page/empty.tsx';
 import { Seldom } from '../../page/section.tsx';
 import { MayBeOld, Refusal, Waiting } from '../../page/shown.tsx';
-import { Sentence } from '../../page/sentence.tsx';
+import { Sentence } from '../../page/text/sentence.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { Mark } from '../state_mark.tsx';
 import { changesInWords } from './change_words.ts';

@@ -6,7 +6,7 @@ import { Rows } from '../../page/rows.tsx';
 import { Seldom } from '../../page/section.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { Table } from '../../page/table.tsx';
-import { inNumbers, inTime } from '../../page/quantities.ts';
+import { inNumbers, inTime } from '../../page/text/quantities.ts';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { Lengths, lengths_of_time } from '../../time/lengths.tsx';
 import { now } from '../../time/now.ts';

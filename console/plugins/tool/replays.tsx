@@ -8,7 +8,7 @@ import { Form } from '../../form/form.tsx';
 import { MomentInput } from '../../form/moment_input.tsx';
 import type { Values } from '../../form/values.ts';
 import { pathTo } from '../../http/path.ts';
-import { counted, inTime } from '../../page/quantities.ts';
+import { counted, inTime } from '../../page/text/quantities.ts';
 import { Seldom, useDone } from '../../page/section.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';

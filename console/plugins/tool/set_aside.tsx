@@ -5,7 +5,7 @@ import type { SetAsideRow } from '../../../server/api/plugin_configs/deliveries/
 import { Form } from '../../form/form.tsx';
 import { pathTo } from '../../http/path.ts';
 import { Exchanges } from '../../page/exchange.tsx';
-import { counted } from '../../page/quantities.ts';
+import { counted } from '../../page/text/quantities.ts';
 import { Rows } from '../../page/rows.tsx';
 import { Seldom, useDone } from '../../page/section.tsx';
 import { Shown } from '../../page/shown.tsx';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { resetUser } from '../../cli/user.ts';
+import { resetUser } from '../../cli/people/user.ts';
 import { addMember } from '../../../test/factories/people/members.ts';
 import {
   addPasskey,

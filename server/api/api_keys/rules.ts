@@ -6,7 +6,7 @@ import { beginBody } from '../../platform/http/bodies/body.ts';
 import { entriesOf, pastExpiry, repeatedEntries } from '../../platform/http/caller/key_rules.ts';
 import { invalid, ownFactorRequired } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
-import { rangeFaults } from '../../platform/http/ip_ranges.ts';
+import { rangeFaults } from '../../platform/http/guards/ip_ranges.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { ownOrganizations, ownProjects } from './store.ts';
 import type { Owner } from './store.ts';

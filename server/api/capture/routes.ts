@@ -8,7 +8,7 @@ import type {
 import type { Deps } from '../../deps.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { basePath } from '../../platform/http/base_path.ts';
-import { allowPages, answerPreflight } from '../../platform/http/cross_origin.ts';
+import { allowPages, answerPreflight } from '../../platform/http/guards/cross_origin.ts';
 import { apiErrorOf } from '../../platform/http/error_handler.ts';
 import { hiddenRoute } from '../../platform/http/hidden_route.ts';
 import { etagOf, isKnown } from '../../platform/http/etag.ts';

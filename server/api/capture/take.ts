@@ -9,7 +9,7 @@ import type { RefusedEvent } from '../../engine/ingest/warnings/refused_event.ts
 import { examples_max } from '../../engine/ingest/warnings/store.ts';
 import type { WarningExample, WarningReason } from '../../engine/ingest/warnings/warning.ts';
 import { sharedWarnings } from '../../engine/ingest/warnings/warnings.ts';
-import { diskFull } from '../../platform/http/disk_full.ts';
+import { diskFull } from '../../platform/http/health/disk_full.ts';
 import { invalidMany, unavailable } from '../../platform/http/errors.ts';
 import type { ApiError } from '../../platform/http/errors.ts';
 import { out_of_files } from '../../platform/open_files.ts';

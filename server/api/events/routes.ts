@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { sharedIngestion } from '../../engine/ingest/one_ingestion.ts';
 import type { Ingestion } from '../../engine/ingest/batcher.ts';
 import { refuseAgentBeside } from '../../platform/http/caller/agent.ts';
-import { diskFull } from '../../platform/http/disk_full.ts';
+import { diskFull } from '../../platform/http/health/disk_full.ts';
 import { out_of_files } from '../../platform/open_files.ts';
 import { checkOnly, takeLines, takeList } from '../../engine/ingest/stream.ts';
 import type { FaultyList } from '../../engine/ingest/parse/event_list.ts';

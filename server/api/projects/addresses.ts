@@ -1,5 +1,5 @@
 import type { Violation } from '../../platform/http/errors.ts';
-import { isIpRange, range_examples } from '../../platform/http/ip_ranges.ts';
+import { isIpRange, range_examples } from '../../platform/http/guards/ip_ranges.ts';
 
 /**
  * Lists the faults of a list of addresses and networks; none for a value that is no list of texts.

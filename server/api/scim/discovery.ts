@@ -3,10 +3,10 @@ import type { Deps } from '../../deps.ts';
 import { body_size_bytes_max } from '../../platform/http/bodies/body.ts';
 import { baseUrl } from './calling.ts';
 import { scimDoor } from './door.ts';
-import { group_schema } from './groups.ts';
+import { group_schema } from './groups/groups.ts';
 import { count_max, listAnswer } from './list_query.ts';
 import { ScimRefused, scim_type } from './refusal.ts';
-import { user_schema } from './user_resource.ts';
+import { user_schema } from './users/user_resource.ts';
 
 const core = 'urn:ietf:params:scim:schemas:core:2.0';
 const base = '/scim/v2/:domain_id';

@@ -4,7 +4,7 @@ import { endSessions } from '../sessions/store.ts';
 import type { Place } from './calling.ts';
 import { ScimRefused } from './refusal.ts';
 import { ownerByDirectory } from './told.ts';
-import type { PersonRow } from './user_store.ts';
+import type { PersonRow } from './users/user_store.ts';
 import { tellOwners } from '../organizations/store.ts';
 
 /**

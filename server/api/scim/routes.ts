@@ -3,11 +3,11 @@ import type { Deps } from '../../deps.ts';
 import { admitDirectory } from './calling.ts';
 import { discoveryRoutes } from './discovery.ts';
 import { scimDoor } from './door.ts';
-import { groupRoutes } from './groups.ts';
+import { groupRoutes } from './groups/groups.ts';
 import { managementRoutes } from './management.ts';
 import { ScimRefused, tellRefusal } from './refusal.ts';
 import { searchRoutes } from './search.ts';
-import { userRoutes } from './users.ts';
+import { userRoutes } from './users/users.ts';
 
 /**
  * `/scim/v2/:domain_id/`: what the directory of a domain asks by SCIM 2.0 (RFC 7643, 7644), and

@@ -2,12 +2,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import type { Fields } from '../../platform/fields.ts';
 import { scimDoor } from './door.ts';
-import { listedGroups } from './groups.ts';
+import { listedGroups } from './groups/groups.ts';
 import { listAnswer, readListQuery } from './list_query.ts';
 import type { ListQuery, Listed } from './list_query.ts';
 import { ScimRefused, invalidValue, scim_type } from './refusal.ts';
 import { objectBody } from './sent.ts';
-import { listedPeople } from './users.ts';
+import { listedPeople } from './users/users.ts';
 
 const type_attribute = 'meta.resourcetype';
 

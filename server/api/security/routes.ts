@@ -7,7 +7,7 @@ import { closedTo } from '../../platform/http/caller/entrance.ts';
 import { invalid } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
-import { isInRanges, rangeFaults } from '../../platform/http/ip_ranges.ts';
+import { isInRanges, rangeFaults } from '../../platform/http/guards/ip_ranges.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { OrganizationSecurity, SecurityPatch } from './schema.ts';

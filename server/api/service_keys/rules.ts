@@ -10,7 +10,7 @@ import {
 } from '../../platform/http/caller/key_rules.ts';
 import { conflict, invalid } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
-import { rangeFaults } from '../../platform/http/ip_ranges.ts';
+import { rangeFaults } from '../../platform/http/guards/ip_ranges.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { ServiceKeyRow } from './schema.ts';
 import { findProjectsOf } from './store.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { letIn } from '../../cli/user.ts';
+import { letIn } from '../../cli/people/user.ts';
 import { UserError } from '../../cli/user_error.ts';
 import { aroundTests } from '../../../test/around_tests.ts';
 import { newPerson, password, trySignIn } from '../../../test/factories/people/people.ts';

@@ -111,7 +111,7 @@ async function localKey(address: string, known: Profile | undefined): Promise<st
   const { status } = await askServer(running, { path: own_path });
   if (status === 200) return running.key;
   const [{ issueKey }, { withProcess }, { environmentConfig }, { openLog }] = await Promise.all([
-    import('../key.ts'),
+    import('../people/key.ts'),
     import('../process/with_process.ts'),
     import('../../config/config.ts'),
     import('../../platform/log.ts'),

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import { beginDrain } from '../../platform/http/drain.ts';
+import { beginDrain } from '../../platform/http/health/drain.ts';
 import { UserError } from '../user_error.ts';
 
 const close_ms_max = 10_000;

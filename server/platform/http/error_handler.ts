@@ -6,7 +6,7 @@ import { isDatabaseError } from '../postgres/database.ts';
 import { StoreAwayError } from '../store_away.ts';
 import { body_size_bytes_max } from './bodies/body.ts';
 import type { HttpContext } from './context.ts';
-import { allowPages } from './cross_origin.ts';
+import { allowPages } from './guards/cross_origin.ts';
 import {
   ApiError,
   busy,

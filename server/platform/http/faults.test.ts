@@ -9,7 +9,7 @@ import { eventually } from '../../../test/eventually.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { openDatabase } from '../postgres/database.ts';
-import { beginDrain } from './drain.ts';
+import { beginDrain } from './health/drain.ts';
 import { buildServer } from './server.ts';
 import { aroundTests } from '../../../test/around_tests.ts';
 

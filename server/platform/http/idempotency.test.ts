@@ -6,7 +6,7 @@ import { eventually } from '../../../test/eventually.ts';
 import { openHarness } from '../../../test/harness.ts';
 import { countWaiting } from '../../../test/watchers/waiting_statements.ts';
 import { buildApp } from '../../app.ts';
-import { sweep } from './housekeeping.ts';
+import { sweep } from './health/housekeeping.ts';
 import { buildServer } from './server.ts';
 import { write } from './write.ts';
 import { aroundTests } from '../../../test/around_tests.ts';

@@ -3,7 +3,7 @@ import findMyWay from 'find-my-way';
 import type { HTTPMethod } from 'find-my-way';
 import { basePath } from './base_path.ts';
 import type { Completed } from './completed.ts';
-import { allowPages } from './cross_origin.ts';
+import { allowPages } from './guards/cross_origin.ts';
 import { methodNotAllowed } from './errors.ts';
 
 /** Methods of a path that ends with a slash, in the order of `Allow`. */

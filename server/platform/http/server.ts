@@ -12,12 +12,12 @@ import { tagAnswer } from './etag.ts';
 import { unparsable } from './errors.ts';
 import { authenticate, showsCredential } from './caller/auth.ts';
 import { guard, limitedSubjects } from './caller/guard.ts';
-import { serveHealth } from './health.ts';
-import { hostFault } from './host_header.ts';
-import { startHousekeeping } from './housekeeping.ts';
+import { serveHealth } from './health/health.ts';
+import { hostFault } from './guards/host_header.ts';
+import { startHousekeeping } from './health/housekeeping.ts';
 import { claimIdempotencyKey, settleIdempotencyKey } from './idempotency.ts';
 import { answerLacking, declaredPath, findLacking } from './methods.ts';
-import { endSilentConnections, isDraining } from './drain.ts';
+import { endSilentConnections, isDraining } from './health/drain.ts';
 import { describeApi } from './openapi/describe.ts';
 import { empty_reference } from './openapi/reference.ts';
 import type { ApiReference } from './openapi/reference.ts';
@@ -26,7 +26,7 @@ import { openLimiter } from './limits/rate_limit.ts';
 import { answerInPieces } from './lists/in_pieces.ts';
 import { requestIdOf } from './request_id.ts';
 import { answersRecord, isTagged } from './responses.ts';
-import { commonHeaders } from './security_headers.ts';
+import { commonHeaders } from './guards/security_headers.ts';
 import { traceRequests } from './traced_requests.ts';
 import {
   checkParameters,

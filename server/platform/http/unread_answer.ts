@@ -1,9 +1,9 @@
 import { STATUS_CODES } from 'node:http';
 import type { HttpContext } from './context.ts';
-import { pageHeaders } from './cross_origin.ts';
+import { pageHeaders } from './guards/cross_origin.ts';
 import { errorBody, headersTooLarge, unparsable } from './errors.ts';
 import { requestIdOf } from './request_id.ts';
-import { commonHeaders } from './security_headers.ts';
+import { commonHeaders } from './guards/security_headers.ts';
 
 /** Most bytes of the headers of a request: 32 KiB. */
 export const header_size_bytes_max = 32 * 1024;

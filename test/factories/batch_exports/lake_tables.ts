@@ -16,7 +16,7 @@ import {
   liveLists,
   manifestsIn,
 } from '../../../server/engine/exports/lake_maintenance/reached_files.ts';
-import { readParquets } from '../../../server/engine/destinations/formats/read_parquet.ts';
+import { readParquets } from '../../../server/engine/destinations/formats/parquet/read_parquet.ts';
 import type { ValueRow } from '../../../server/engine/model/destination/content_source.ts';
 import type { QueryHarness } from './query_exports.ts';
 

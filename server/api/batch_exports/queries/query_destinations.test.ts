@@ -14,7 +14,7 @@ import { selectFor } from '../../../engine/destinations/formats/select.ts';
 import { models } from '../../../engine/model/models/index.ts';
 import { openBucket } from '../../../engine/destinations/object_store/s3_bucket.ts';
 import { columnsOf } from '../../../engine/exports/source/source_query.ts';
-import { sampleRow } from '../../../engine/destinations/sql_tables/sample_row.ts';
+import { sampleRow } from '../../../engine/destinations/sql_tables/trial/sample_row.ts';
 import { statuses } from '../../../../test/factories/batch_exports/query_deliveries.ts';
 import { openProxiedPostgres } from '../../../../test/factories/batch_exports/proxied_postgres.ts';
 

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { Intake } from '../../../engine/ingest/rules/intake.ts';
-import { openRanges } from '../../../platform/http/ip_ranges.ts';
+import { openRanges } from '../../../platform/http/guards/ip_ranges.ts';
 import type { EventFate, ProjectTraffic } from '../../projects/schema.ts';
 import type { Visit } from './visitors.ts';
 

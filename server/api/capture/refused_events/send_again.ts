@@ -3,7 +3,7 @@ import type { ReadEvent } from '../../../engine/ingest/parse/event.ts';
 import type { Intake } from '../../../engine/ingest/rules/intake.ts';
 import { sharedIngestion } from '../../../engine/ingest/one_ingestion.ts';
 import { takeReads } from '../../../engine/ingest/stream.ts';
-import { diskFull } from '../../../platform/http/disk_full.ts';
+import { diskFull } from '../../../platform/http/health/disk_full.ts';
 import { ApiError, notFound, unavailable } from '../../../platform/http/errors.ts';
 import type { Sent } from '../protocol.ts';
 import { readMessage } from '../read/aside.ts';

@@ -19,7 +19,7 @@ import type { Value } from '../../../../test/servers/bigquery/tables.ts';
 import { contractColumns } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import { NonRetryableError, RetryableError } from '../../model/destination/errors.ts';
 import type { DestinationDeps } from '../../model/destination/destination.ts';
-import { sampleRow } from '../sql_tables/sample_row.ts';
+import { sampleRow } from '../sql_tables/trial/sample_row.ts';
 import { openDataset } from './api.ts';
 import { bigquery } from './bigquery.ts';
 import { loadConfiguration, createScratchTable, slice_encoding } from './stage.ts';

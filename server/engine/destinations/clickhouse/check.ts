@@ -3,11 +3,16 @@ import { Readable } from 'node:stream';
 import { zstdCompressSync } from 'node:zlib';
 import type { CheckStep, DestinationDeps } from '../../model/destination/destination.ts';
 import type { Column } from '../../model/models/column.ts';
-import { checkPlace, lookAtTable, readTexts, scratchName } from '../sql_tables/check_place.ts';
+import {
+  checkPlace,
+  lookAtTable,
+  readTexts,
+  scratchName,
+} from '../sql_tables/trial/check_place.ts';
 import type { Dialect } from '../sql_tables/dialect.ts';
 import type { FoundColumn } from '../sql_tables/fitting.ts';
-import { sampleLine, sampleRow, testedLayout } from '../sql_tables/sample_row.ts';
-import type { SampleRow } from '../sql_tables/sample_row.ts';
+import { sampleLine, sampleRow, testedLayout } from '../sql_tables/trial/sample_row.ts';
+import type { SampleRow } from '../sql_tables/trial/sample_row.ts';
 import { inDatabase } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { connect } from './connection.ts';
@@ -15,7 +20,7 @@ import type { Connection } from './connection.ts';
 import { clickHouseDialect } from './dialect.ts';
 import { clickHouseError } from './faults.ts';
 import { identifier } from '../formats/expression.ts';
-import { grantedOr } from '../sql_tables/try_deletes.ts';
+import { grantedOr } from '../sql_tables/trial/try_deletes.ts';
 import { requireExchange } from './replace.ts';
 import { insertSlice } from './slices.ts';
 import { createStage, getTable, tableStatement } from './table.ts';

@@ -12,7 +12,7 @@ import {
 } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import type { SourceRow } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import { digest_settings, digestExpression } from '../formats/digest_expression.ts';
-import { readCsv } from '../formats/read_csv.ts';
+import { readCsv } from '../formats/text/read_csv.ts';
 import { content_encoding, selectFor } from '../formats/select.ts';
 import { canonicalValue } from './canonical.ts';
 import { digestHex, openRowDigest } from './digest.ts';

@@ -14,7 +14,7 @@ import type { ListedFiles } from '../lake/listed_files.ts';
 import { isMerging } from '../lake/merge/state.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
 import { placeConfig } from '../lake/table_places.ts';
-import { compareContents } from '../sql_tables/compare_contents.ts';
+import { compareContents } from '../sql_tables/comparing/compare_contents.ts';
 import { decodedPath } from './actions.ts';
 import type { State } from './actions.ts';
 import { tableName } from './config.ts';

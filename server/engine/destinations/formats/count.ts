@@ -1,5 +1,5 @@
 import { parquetMetadata } from 'hyparquet';
-import { openAvroFrames } from './avro_frames.ts';
+import { openAvroFrames } from './avro/avro_frames.ts';
 import type { Encoding } from '../../model/destination/encoding.ts';
 import type { RecordCounter } from './record_counter.ts';
 

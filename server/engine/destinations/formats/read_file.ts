@@ -4,10 +4,10 @@ import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node
 import type { ValueRow } from '../../model/destination/content_source.ts';
 import type { Column } from '../../model/models/column.ts';
 import type { Encoding } from '../../model/destination/encoding.ts';
-import { readAvro } from './read_avro.ts';
-import { readCsv } from './read_csv.ts';
-import { readJsonLines } from './read_json_lines.ts';
-import { readParquet } from './read_parquet.ts';
+import { readAvro } from './avro/read_avro.ts';
+import { readCsv } from './text/read_csv.ts';
+import { readJsonLines } from './text/read_json_lines.ts';
+import { readParquet } from './parquet/read_parquet.ts';
 
 /**
  * The rows of a file in its encoding, in bounded memory: the values of the columns as text. Throws

@@ -1,11 +1,11 @@
 import type { Column } from '../../model/models/column.ts';
-import { selectAvro } from './avro.ts';
-import { selectCsv } from './csv.ts';
+import { selectAvro } from './avro/avro.ts';
+import { selectCsv } from './text/csv.ts';
 import type { Encoding, FileFormat } from '../../model/destination/encoding.ts';
-import { selectJsonLines } from './jsonlines.ts';
-import { selectParquet } from './parquet.ts';
+import { selectJsonLines } from './text/jsonlines.ts';
+import { selectParquet } from './parquet/parquet.ts';
 import type { FormatSelection } from './expression.ts';
-import { selectTabSeparated } from './tabseparated.ts';
+import { selectTabSeparated } from './text/tabseparated.ts';
 
 /**
  * Encoding of source rows for a comparison with a destination: no value is altered for the sake of

@@ -11,7 +11,7 @@ import type { ContentSource, ValueRow } from '../../model/destination/content_so
 import { keyColumns } from '../sql_tables/layout.ts';
 import { whyChanged } from '../../model/destination/changed_receipt.ts';
 import type { Encoding } from '../../model/destination/encoding.ts';
-import { FileBoundError } from './parquet_bounds.ts';
+import { FileBoundError } from './parquet/parquet_bounds.ts';
 import { readFileRows } from './read_file.ts';
 import { orUnreadable, readStoredText } from './file_store.ts';
 import type { FileStore } from './file_store.ts';

@@ -9,7 +9,7 @@ import type { TestEvent } from '../../../../test/factories/batch_exports/query_e
 import { destinationDeps } from '../../exports/engine.ts';
 import { verifyExports } from '../../exports/verification/verify_exports.ts';
 import { file_place } from '../file/file.ts';
-import { readParquet } from '../formats/read_parquet.ts';
+import { readParquet } from '../formats/parquet/read_parquet.ts';
 import { transformed } from '../lake/transforms.ts';
 import { liveFiles } from './live_files.ts';
 import { openWorld } from './open_world.ts';

@@ -16,7 +16,7 @@ import { claimRun } from '../../exports/workers/claims.ts';
 import { executeRun } from '../../exports/delivery/execute.ts';
 import { destinationDeps } from '../../exports/engine.ts';
 import { verifyExports } from '../../exports/verification/verify_exports.ts';
-import { readParquet } from '../formats/read_parquet.ts';
+import { readParquet } from '../formats/parquet/read_parquet.ts';
 import { table_places } from '../index.ts';
 import { placeOf } from '../lake/table_places.ts';
 import { liveFiles } from './live_files.ts';

@@ -7,14 +7,14 @@ import {
   readTexts,
   scratchName,
   testedDelivery,
-} from '../sql_tables/check_place.ts';
+} from '../sql_tables/trial/check_place.ts';
 import type { Dialect } from '../sql_tables/dialect.ts';
 import type { FoundColumn } from '../sql_tables/fitting.ts';
 import type { Layout } from '../sql_tables/layout.ts';
 import { receipts_table, writeReceipt } from '../sql_tables/receipts.ts';
-import { sampleLine, sampleRow, testedLayout } from '../sql_tables/sample_row.ts';
-import type { SampleRow } from '../sql_tables/sample_row.ts';
-import { tryDeletes } from '../sql_tables/try_deletes.ts';
+import { sampleLine, sampleRow, testedLayout } from '../sql_tables/trial/sample_row.ts';
+import type { SampleRow } from '../sql_tables/trial/sample_row.ts';
+import { tryDeletes } from '../sql_tables/trial/try_deletes.ts';
 import { inDatabase } from './config.ts';
 import type { MySqlConfig } from './config.ts';
 import { connect } from './connection.ts';

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { schemaTarget } from '../sql_tables/target.ts';
 import type { SchemaTarget } from '../sql_tables/target.ts';
-import type { ServerAccess } from '../sql_tables/postgres_connection.ts';
+import type { ServerAccess } from '../sql_tables/postgres/connection.ts';
 import { defaultPort, defaultText, requiredText } from '../../model/destination/config_keys.ts';
 import { sshAccessOf, ssh_keys } from '../sql_tables/ssh/ssh_config.ts';
 import { require_tls_key, self_signed_key, tableKey } from '../sql_tables/config_rules.ts';

@@ -1,9 +1,9 @@
 import { throwIfStopped } from '../../model/destination/stop.ts';
 import type { Delivery, DestinationDeps } from '../../model/destination/destination.ts';
 import type { Mover } from '../sql_tables/in_transactions.ts';
-import { postgresAnswer } from '../sql_tables/postgres_commit.ts';
-import { connect } from '../sql_tables/postgres_connection.ts';
-import type { Connection } from '../sql_tables/postgres_connection.ts';
+import { postgresAnswer } from '../sql_tables/postgres/commit.ts';
+import { connect } from '../sql_tables/postgres/connection.ts';
+import type { Connection } from '../sql_tables/postgres/connection.ts';
 import { accessOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
 import { postgresDialect } from './dialect.ts';

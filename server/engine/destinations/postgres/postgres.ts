@@ -11,7 +11,7 @@ import {
   ssh_where,
 } from '../sql_tables/ssh/ssh_config.ts';
 import { tableReaders } from '../sql_tables/delivered_table.ts';
-import { postgresError } from '../sql_tables/postgres_faults.ts';
+import { postgresError } from '../sql_tables/postgres/faults.ts';
 import { checkPostgres } from './check.ts';
 import { postgres_config } from './config.ts';
 import type { PostgresConfig } from './config.ts';

@@ -3,7 +3,7 @@ import type { Dialect } from '../sql_tables/dialect.ts';
 import { isGeneration, openReplacing } from '../sql_tables/generations.ts';
 import type { TransactionalDelivery } from '../sql_tables/in_transactions.ts';
 import { columnList } from '../sql_tables/layout.ts';
-import type { Connection } from '../sql_tables/postgres_connection.ts';
+import type { Connection } from '../sql_tables/postgres/connection.ts';
 import { requireMoved } from '../sql_tables/staged_sink.ts';
 import type { Target } from '../sql_tables/target.ts';
 import { writeReceipt } from '../sql_tables/receipts.ts';

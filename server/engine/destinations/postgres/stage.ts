@@ -4,7 +4,7 @@ import type { Delivery, Slice, SliceOutcome } from '../../model/destination/dest
 import { measured } from '../sql_tables/measured.ts';
 import { columnList, isMerged, quoted } from '../sql_tables/layout.ts';
 import { requireRecords } from '../sql_tables/staged_sink.ts';
-import type { Connection } from '../sql_tables/postgres_connection.ts';
+import type { Connection } from '../sql_tables/postgres/connection.ts';
 import { targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
 import { mergeStatement } from './table.ts';

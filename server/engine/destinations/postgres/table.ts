@@ -7,8 +7,8 @@ import type { Layout } from '../sql_tables/layout.ts';
 import { mergeWords, requireFilledKeys } from '../sql_tables/merging.ts';
 import type { Rivals } from '../sql_tables/merging.ts';
 import type { Target } from '../sql_tables/target.ts';
-import type { Connection } from '../sql_tables/postgres_connection.ts';
-import { isThereAlready } from '../sql_tables/postgres_faults.ts';
+import type { Connection } from '../sql_tables/postgres/connection.ts';
+import { isThereAlready } from '../sql_tables/postgres/faults.ts';
 
 const types: Record<ColumnType, string> = {
   uuid: 'text',

@@ -1,5 +1,5 @@
 import type { Delivery } from '../../model/destination/destination.ts';
-import type { Connection } from '../sql_tables/postgres_connection.ts';
+import type { Connection } from '../sql_tables/postgres/connection.ts';
 
 const lock_timeout_seconds = 60;
 

@@ -11,7 +11,7 @@ import { isServersRole, role_keys, roleViolations } from '../object_store/aws_ro
 import type { S3Place } from '../object_store/s3_place.ts';
 import { schemaTarget } from '../sql_tables/target.ts';
 import type { SchemaTarget } from '../sql_tables/target.ts';
-import type { ServerAccess } from '../sql_tables/postgres_connection.ts';
+import type { ServerAccess } from '../sql_tables/postgres/connection.ts';
 import {
   defaultChoice,
   defaultPort,

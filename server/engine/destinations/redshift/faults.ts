@@ -1,6 +1,6 @@
 import { lasting, ofRow, passing } from '../../model/destination/faults.ts';
-import { postgresError } from '../sql_tables/postgres_faults.ts';
-import type { OwnFaults } from '../sql_tables/postgres_faults.ts';
+import { postgresError } from '../sql_tables/postgres/faults.ts';
+import type { OwnFaults } from '../sql_tables/postgres/faults.ts';
 import { server_faults } from '../sql_tables/server_faults.ts';
 
 const value = ofRow(

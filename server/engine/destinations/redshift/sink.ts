@@ -10,9 +10,9 @@ import type {
   SliceOutcome,
 } from '../../model/destination/destination.ts';
 import { commitKnowingly } from '../sql_tables/commit.ts';
-import { postgresAnswer } from '../sql_tables/postgres_commit.ts';
-import { connect } from '../sql_tables/postgres_connection.ts';
-import type { Connection } from '../sql_tables/postgres_connection.ts';
+import { postgresAnswer } from '../sql_tables/postgres/commit.ts';
+import { connect } from '../sql_tables/postgres/connection.ts';
+import type { Connection } from '../sql_tables/postgres/connection.ts';
 import type { Dialect } from '../sql_tables/dialect.ts';
 import type { FoundColumn } from '../sql_tables/fitting.ts';
 import { openApart, takenOver } from '../sql_tables/rejected/apart.ts';

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Delivery, SliceOutcome } from '../../model/destination/destination.ts';
 import { quoted } from '../sql_tables/layout.ts';
 import { measured } from '../sql_tables/measured.ts';
-import type { Connection } from '../sql_tables/postgres_connection.ts';
+import type { Connection } from '../sql_tables/postgres/connection.ts';
 import {
   freeName,
   newWrite,

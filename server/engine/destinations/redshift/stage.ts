@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { isOnly } from '../../model/destination/destination.ts';
 import { RetryableError } from '../../model/destination/errors.ts';
 import type { Delivery, Json, Slice, SliceOutcome } from '../../model/destination/destination.ts';
-import type { Connection } from '../sql_tables/postgres_connection.ts';
+import type { Connection } from '../sql_tables/postgres/connection.ts';
 import { targetOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
 import { insertsOf, rowsOf } from './rows.ts';

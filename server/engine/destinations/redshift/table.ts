@@ -4,8 +4,8 @@ import { columnList, quoted } from '../sql_tables/layout.ts';
 import type { Layout } from '../sql_tables/layout.ts';
 import { mergeWords, nullableKeys } from '../sql_tables/merging.ts';
 import type { Target } from '../sql_tables/target.ts';
-import type { Connection } from '../sql_tables/postgres_connection.ts';
-import { isThereAlready } from '../sql_tables/postgres_faults.ts';
+import type { Connection } from '../sql_tables/postgres/connection.ts';
+import { isThereAlready } from '../sql_tables/postgres/faults.ts';
 import type { RedshiftConfig } from './config.ts';
 import type { FoundColumn } from '../sql_tables/fitting.ts';
 

@@ -1,5 +1,5 @@
 import { RetryableError } from '../../model/destination/errors.ts';
-import type { Connection } from '../sql_tables/postgres_connection.ts';
+import type { Connection } from '../sql_tables/postgres/connection.ts';
 
 const lock_wait_milliseconds = 60_000;
 /** The server's code for a statement that took longer than `statement_timeout`. */

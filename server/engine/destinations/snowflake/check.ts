@@ -2,13 +2,18 @@ import { Readable } from 'node:stream';
 import { RetryableError } from '../../model/destination/errors.ts';
 import type { CheckStep, DestinationDeps } from '../../model/destination/destination.ts';
 import type { Column } from '../../model/models/column.ts';
-import { checkPlace, lookAtTable, readTexts, scratchName } from '../sql_tables/check_place.ts';
+import {
+  checkPlace,
+  lookAtTable,
+  readTexts,
+  scratchName,
+} from '../sql_tables/trial/check_place.ts';
 import type { Dialect } from '../sql_tables/dialect.ts';
 import type { FoundColumn } from '../sql_tables/fitting.ts';
 import { quoted } from '../sql_tables/layout.ts';
-import { sampleLine, sampleRow, testedLayout } from '../sql_tables/sample_row.ts';
-import type { SampleRow } from '../sql_tables/sample_row.ts';
-import { tryDeletes } from '../sql_tables/try_deletes.ts';
+import { sampleLine, sampleRow, testedLayout } from '../sql_tables/trial/sample_row.ts';
+import type { SampleRow } from '../sql_tables/trial/sample_row.ts';
+import { tryDeletes } from '../sql_tables/trial/try_deletes.ts';
 import type { SnowflakeConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';

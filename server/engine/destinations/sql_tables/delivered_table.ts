@@ -11,7 +11,7 @@ import { withFaults } from '../../model/destination/faults.ts';
 import type { HeldReceipt, WantedReceipts } from '../../model/destination/held_receipt.ts';
 import { withoutRejected } from './rejected/known_rejected.ts';
 import { isMerged } from './layout.ts';
-import { compareContents } from './compare_contents.ts';
+import { compareContents } from './comparing/compare_contents.ts';
 import type { Dialect } from './dialect.ts';
 import type { FoundColumn } from './fitting.ts';
 import { textsQuery } from './prepare.ts';

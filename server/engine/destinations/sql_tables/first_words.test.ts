@@ -12,7 +12,7 @@ import { postgres } from '../postgres/postgres.ts';
 import { redshift } from '../redshift/redshift.ts';
 import { redshiftError } from '../redshift/faults.ts';
 import { unheardError } from './first_words.ts';
-import { postgresError } from './postgres_faults.ts';
+import { postgresError } from './postgres/faults.ts';
 import { listen } from '../../../../test/servers/loopback.ts';
 
 const definitions = { postgres, redshift, mysql };

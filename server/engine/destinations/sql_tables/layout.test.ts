@@ -4,7 +4,7 @@ import { models } from '../../model/models/index.ts';
 import { model_names } from '../../model/models/model.ts';
 import { tableStatement } from '../clickhouse/table.ts';
 import { isMerged, keyColumn, mergeOf, versionColumns } from './layout.ts';
-import { testedLayout } from './sample_row.ts';
+import { testedLayout } from './trial/sample_row.ts';
 
 test('rows of events are added, those of the other models merged by key and version', () => {
   const seen = model_names.map((model) => {

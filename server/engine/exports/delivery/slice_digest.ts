@@ -4,7 +4,7 @@ import type { Delivery } from '../../model/destination/destination.ts';
 import type { ValueRow } from '../../model/destination/content_source.ts';
 import { digest_settings, digestExpression } from '../../destinations/formats/digest_expression.ts';
 import type { Encoding } from '../../model/destination/encoding.ts';
-import { readCsv } from '../../destinations/formats/read_csv.ts';
+import { readCsv } from '../../destinations/formats/text/read_csv.ts';
 import { openUnmarking } from '../../destinations/formats/marks.ts';
 import { content_encoding, selectFor } from '../../destinations/formats/select.ts';
 import type { Column } from '../../model/models/column.ts';

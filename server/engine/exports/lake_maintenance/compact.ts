@@ -10,7 +10,7 @@ import type { SnapshotChange } from '../../destinations/lake/snapshot_change.ts'
 import { FilesGoneError, openSnapshot } from '../../destinations/lake/store_snapshot.ts';
 import { currentSchema } from '../../destinations/lake/table_metadata.ts';
 import type { TableState } from '../../destinations/lake/table_metadata.ts';
-import { FileBoundError } from '../../destinations/formats/parquet_bounds.ts';
+import { FileBoundError } from '../../destinations/formats/parquet/parquet_bounds.ts';
 import { chooseFiles } from './choose_files.ts';
 import { commitHeld, metaFiles, stateOf } from './maintained_table.ts';
 import type { MaintainedTable } from './maintained_table.ts';

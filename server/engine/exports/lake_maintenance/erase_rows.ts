@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Transaction } from '../../../platform/postgres/database.ts';
-import { readParquets } from '../../destinations/formats/read_parquet.ts';
+import { readParquets } from '../../destinations/formats/parquet/read_parquet.ts';
 import type { DataFile } from '../../destinations/lake/manifest.ts';
 import type { ListedManifest } from '../../destinations/lake/manifest_list.ts';
 import { newSnapshotId } from '../../destinations/lake/snapshot_change.ts';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { parquetMetadata } from 'hyparquet';
-import type { ParquetInput } from '../../destinations/formats/read_parquet.ts';
+import type { ParquetInput } from '../../destinations/formats/parquet/read_parquet.ts';
 import type { SchemaField } from '../../destinations/lake/schema.ts';
 import type { TableFiles } from '../../model/destination/table_files.ts';
 import { readNamed } from './read_table.ts';

@@ -1,6 +1,6 @@
 import type { ContentSource, ValueRow } from '../../model/destination/content_source.ts';
 import type { Engine } from '../engine.ts';
-import { readCsv } from '../../destinations/formats/read_csv.ts';
+import { readCsv } from '../../destinations/formats/text/read_csv.ts';
 import { content_encoding } from '../../destinations/formats/select.ts';
 import { fromStored } from '../../model/ledger/rectangles.ts';
 import { mayLackEvents, reachesRemoved } from '../../model/ledger/removed.ts';

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { openClickHouseBytes } from '../../../../test/servers/databases/clickhouse_bytes.ts';
 import type { ClickHouseBytes } from '../../../../test/servers/databases/clickhouse_bytes.ts';
 import { literal } from '../../../platform/clickhouse/quote.ts';
-import { readCsv } from '../../destinations/formats/read_csv.ts';
+import { readCsv } from '../../destinations/formats/text/read_csv.ts';
 import { content_encoding, selectFor } from '../../destinations/formats/select.ts';
 import { ownColumn } from '../models/column.ts';
 import type { PropertyType } from './property_type.ts';

@@ -8,7 +8,7 @@ import type { HttpContext } from '../context.ts';
 import { refuseCrossSite } from './cross_site.ts';
 import { isExchangedToken, openExchangedToken } from './exchanged_token.ts';
 import { notedAs, twoCredentials, unauthenticated, wrongAddress } from '../errors.ts';
-import { isInRanges } from '../ip_ranges.ts';
+import { isInRanges } from '../guards/ip_ranges.ts';
 import { judgeRefused } from './refused_credential.ts';
 import type { Shown } from './refused_credential.ts';
 import { isWriteKey } from './write_key.ts';

@@ -16,7 +16,7 @@ import {
   ownFactorRequired,
   throttled,
 } from '../errors.ts';
-import { isInRanges } from '../ip_ranges.ts';
+import { isInRanges } from '../guards/ip_ranges.ts';
 import type { Limiter } from '../limits/rate_limit.ts';
 import { refuseClosed } from './entrance.ts';
 import { innerCall } from '../inner/inner_call.ts';

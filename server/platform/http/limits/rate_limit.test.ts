@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openHarness } from '../../../../test/harness.ts';
 import type { Database } from '../../postgres/database.ts';
-import { sweep } from '../housekeeping.ts';
+import { sweep } from '../health/housekeeping.ts';
 import { openLimiter } from './rate_limit.ts';
 import { roll, used, waitSeconds } from './rate_window.ts';
 import { aroundTests } from '../../../../test/around_tests.ts';

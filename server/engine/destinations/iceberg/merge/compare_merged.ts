@@ -1,5 +1,5 @@
-import { readParquet } from '../../formats/read_parquet.ts';
-import { compareContents } from '../../sql_tables/compare_contents.ts';
+import { readParquet } from '../../formats/parquet/read_parquet.ts';
+import { compareContents } from '../../sql_tables/comparing/compare_contents.ts';
 import type { ContentSource, ValueRow } from '../../../model/destination/content_source.ts';
 import type { DeliveredSlices } from '../../../model/destination/destination.ts';
 import type { Difference } from '../../../model/destination/difference.ts';

@@ -1,4 +1,4 @@
-import { FileBoundError } from '../../../destinations/formats/parquet_bounds.ts';
+import { FileBoundError } from '../../../destinations/formats/parquet/parquet_bounds.ts';
 import type { Add } from '../../../destinations/delta/actions.ts';
 import { decodedPath } from '../../../destinations/delta/actions.ts';
 import { refresh } from '../../../destinations/delta/log.ts';

@@ -1,4 +1,4 @@
-import { readParquets } from '../../../destinations/formats/read_parquet.ts';
+import { readParquets } from '../../../destinations/formats/parquet/read_parquet.ts';
 import type { Add } from '../../../destinations/delta/actions.ts';
 import { isInTable } from '../../../destinations/delta/live_files.ts';
 import { refresh } from '../../../destinations/delta/log.ts';

@@ -1,0 +1,31 @@
+import { server_address } from '../../http/address.ts';
+import { Instant, Since } from '../../time/instant.tsx';
+import { Coded } from './coded.tsx';
+import { partsOf } from './sentence_parts.ts';
+
+/**
+ * A sentence of the API, with names in backticks as code, addresses of this server as links, and
+ * instants as the page writes them: to the minute, in the zone of the project. With `is_short`,
+ * instants of today are a clock with seconds, for what changes by the minute.
+ */
+export function Sentence({ text, is_short = false }: { text: string; is_short?: boolean }) {
+  let at = 0;
+  return partsOf(text).map((part) => {
+    const key = (at += part.text.length);
+    if (part.kind === 'instant')
+      return is_short ? (
+        <Since key={key} at={part.text} is_precise />
+      ) : (
+        <Instant key={key} at={part.text} is_exact />
+      );
+    return part.text.startsWith(`${server_address}/`) ? (
+      <a key={key} href={part.text}>
+        {part.text}
+      </a>
+    ) : (
+      <span key={key}>
+        <Coded text={part.text} />
+      </span>
+    );
+  });
+}

@@ -1,0 +1,38 @@
+import type { Column } from '../../../model/models/column.ts';
+import type { Encoding } from '../../../model/destination/encoding.ts';
+import { common_settings, identifier } from '../expression.ts';
+import type { FormatSelection } from '../expression.ts';
+import { typedValue } from '../typed_value.ts';
+
+/**
+ * One Parquet file with row groups of 50,000 rows: text, uuid and json as UTF-8 strings, instants
+ * as microseconds UTC (logical type), integers of 64 bits, compressed inside the file. With larger
+ * row groups ClickHouse takes gigabytes (2.9 GB at its default size).
+ */
+export function selectParquet(
+  columns: Column[],
+  { compression, is_flat }: Pick<Encoding, 'compression'> & { is_flat?: true },
+): FormatSelection {
+  return {
+    expressions: columns
+      .map(
+        (column, index) =>
+          `${typedValue(column, index, { uuid_type: 'String', is_flat })} AS ` +
+          identifier(column.name),
+      )
+      .join(', '),
+    format: 'Parquet',
+    settings: {
+      ...common_settings,
+      // blocks as large as row groups, so that groups end at the same rows every time and the bytes
+      // repeat
+      max_block_size: 50_000,
+      preferred_block_size_bytes: 0,
+      output_format_parquet_row_group_size: 50_000,
+      output_format_parquet_string_as_string: 1,
+      // several encoders wait for each other now and then, for ever, when the query fails
+      output_format_parquet_parallel_encoding: 0,
+      output_format_parquet_compression_method: compression ?? 'none',
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import type { Column } from '../../../model/models/column.ts';
+import {
+  booleanExpression,
+  common_settings,
+  identifier,
+  jsonExpression,
+  textExpression,
+} from '../expression.ts';
+import type { FormatSelection } from '../expression.ts';
+import { markedAs } from '../marks.ts';
+
+/**
+ * `is_exact`: for a database that holds NUL and numbers of any size. `has_names`: with the names of
+ * the columns as the first line. `marked`: with a mark in front of what was changed.
+ */
+type TextForm = { is_exact: boolean; has_names: boolean; marked: boolean };
+
+/**
+ * Selects the text that PostgreSQL's `COPY ... FROM STDIN` reads. Values that PostgreSQL cannot
+ * hold are altered: NUL is removed from text and `\u0000` from json, broken UTF-8 becomes U+FFFD,
+ * lone surrogates in json become `\ufffd`, json with numbers beyond PostgreSQL's becomes a JSON
+ * string.
+ */
+export function selectTabSeparated(columns: Column[], form: TextForm): FormatSelection {
+  return {
+    expressions: columns
+      .map((column, index) => `${value(column, index, form)} AS ${identifier(column.name)}`)
+      .join(', '),
+    format: form.has_names ? 'TabSeparatedWithNames' : 'TabSeparated',
+    settings: { ...common_settings },
+  };
+}
+
+function value(column: Column, index: number, form: TextForm): string {
+  switch (column.type) {
+    case 'text':
+      return form.is_exact
+        ? textExpression(column.expression)
+        : withoutNul(textExpression(column.expression), form.marked);
+    case 'json':
+      return jsonExpression(column, index, { for_jsonb: !form.is_exact, marked: form.marked });
+    case 'boolean':
+      return booleanExpression(column.expression);
+    case 'timestamp':
+      return `toDateTime64(${column.expression}, 6, 'UTC')`;
+    case 'uuid':
+    case 'date':
+    case 'decimal':
+    case 'integer':
+    case 'float':
+      return column.expression;
+  }
+}
+
+function withoutNul(text: string, marked: boolean): string {
+  const without = `replaceAll(${text}, '\\0', '')`;
+  return marked
+    ? `if(position(${text}, '\\0') > 0, ${markedAs('altered', without)}, ${text})`
+    : without;
+}

@@ -1,0 +1,12 @@
+import { unavailable } from '../errors.ts';
+import type { ApiError } from '../errors.ts';
+
+const wait_seconds = 60;
+
+/** 503 for events while the disks of the stores are full; `taken` of them are stored. */
+export function diskFull(taken: number): ApiError {
+  const detail =
+    `The server has no room on its disk; ${taken} of the events are stored. Send the request ` +
+    'again later: events that carry a uuid are not doubled.';
+  return unavailable(detail, wait_seconds);
+}
