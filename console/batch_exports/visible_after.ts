@@ -1,5 +1,5 @@
 import type { ExportOverview } from '../../server/api/batch_exports/overview/schema.ts';
-import { inTime } from '../page/quantities.ts';
+import { inTime } from '../page/text/quantities.ts';
 
 /** Ages of the newest and the oldest row when readers could see them. */
 type Ages = Pick<ExportOverview, 'newest_row_seconds' | 'oldest_row_seconds'>;
