@@ -143,11 +143,12 @@ async function send(
   await pause((index * 137) % event_ms);
   while (!isOver()) {
     const began = performance.now();
+    // One that was refused for want of room is no event that could be late.
     await api('POST', `/api/projects/${team_id}/events/`, {
       event: 'measured',
       distinct_id: 'somebody',
       properties: { page: '/products/1', amount: 12.5 },
-    });
+    }).catch(() => undefined);
     await pause(Math.max(0, event_ms - (performance.now() - began)));
   }
 }

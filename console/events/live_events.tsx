@@ -20,7 +20,7 @@ const filters = [
   ['event', 'Event'],
   ['distinct_id', 'Distinct id'],
   ['property', 'Property'],
-  ['value', 'Value of the property'],
+  ['value', 'Value'],
 ] as const;
 
 /**
@@ -30,15 +30,15 @@ const filters = [
 export function LiveEvents({ project_id }: { project_id: string }) {
   const { event, distinct_id, property, value } = route.useSearch();
   const navigate = route.useNavigate();
-  const [is_paused, setPaused] = useState(false);
+  // What was shown when it was paused; an answer that was on its way then does not come in.
+  const [held, setHeld] = useState<Newest>();
   const live = liveEvents(project_id, { event, distinct_id, property, value });
-  const query = useQuery({
-    ...live,
-    placeholderData: (before) => before,
-    ...(is_paused ? { refetchInterval: false, refetchOnWindowFocus: false } : {}),
-  });
-  const change = (changes: LiveSearch) =>
+  const is_paused = held !== undefined;
+  const query = useQuery({ ...live, placeholderData: (before) => before, enabled: !is_paused });
+  const change = (changes: LiveSearch) => {
+    setHeld(undefined);
     void navigate({ search: (before) => ({ ...before, ...changes }), replace: true });
+  };
   const search = { event, distinct_id, property, value };
   const is_filtered = filters.some(([name]) => search[name] !== undefined);
   return (
@@ -53,11 +53,11 @@ export function LiveEvents({ project_id }: { project_id: string }) {
             set={(text) => change({ [name]: text })}
           />
         ))}
-        <Button variant="default" onClick={() => setPaused(!is_paused)}>
+        <Button variant="default" onClick={() => setHeld(is_paused ? undefined : query.data)}>
           {is_paused ? 'Continue' : 'Pause'}
         </Button>
       </div>
-      <Shown query={query}>
+      <Shown query={{ ...query, data: held ?? query.data }}>
         {({ results }) => (
           <>
             <p role="status" className="muted">
