@@ -34,11 +34,11 @@ test('events appear as they come, by a filter, until they are paused', { skip },
   await row('bob').waitFor();
   await section.getByRole('button', { name: 'Pause' }).click();
   await section.getByText('Paused: new events do not appear.').waitFor();
-  await send('paid', 'eve', { plan: 'free' });
+  await send('paid', 'zoe', { plan: 'free' });
   // Longer than it takes to read again.
   await page.waitForTimeout(3_000);
-  assert.equal(await row('eve').count(), 0);
+  assert.equal(await row('zoe').count(), 0);
   await section.getByRole('button', { name: 'Continue' }).click();
-  await row('eve').waitFor();
+  await row('zoe').waitFor();
   await visitor.leave();
 });
