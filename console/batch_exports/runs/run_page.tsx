@@ -63,7 +63,8 @@ function Outcome({ run }: { run: BatchExportRun }) {
   const { tone, shape } = stateOfRun(run);
   const parameters = { project_id: String(row.team_id), export_id: row.id };
   const { retry, answer } = useRetryOf(run);
-  const after = visibleAfter(run)?.replace('arrive', 'arrived');
+  const after =
+    run.kind === 'scheduled' ? visibleAfter(run)?.replace('arrive', 'arrived') : undefined;
   return (
     <section className="part">
       <div className="part_head">

@@ -17,9 +17,7 @@ export async function listSlices(engine: Engine, runId: string): Promise<StoredS
       FROM batch_export_slices WHERE run_id = ${runId} ORDER BY number`);
 }
 
-/**
- * Stores the cut of a run once, together with its total; a later attempt works from the same cut.
- */
+/** Stores the cut of a run once, with its total; a later attempt works from the same cut. */
 export async function storeSlices(
   engine: Engine,
   run: ClaimedRun,
