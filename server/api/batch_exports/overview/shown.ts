@@ -83,6 +83,7 @@ function shown(row: OverviewRow, beside: Beside): ExportOverview {
     oldest_row_seconds: row.oldest_row_seconds,
     newest_row_seconds: row.newest_row_seconds,
     verified_through: row.verified_through,
+    verification: row.verification,
     records_by_backfills: row.records_by_backfills,
     next_run,
     open_runs: row.open_runs,
