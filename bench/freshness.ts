@@ -44,7 +44,7 @@ const places: Record<string, (server: BenchServer) => Promise<Place>> = {
         const { type, config } = (await place.destination()) as Destination;
         return { type, config: { ...config, table_name: `export_${number}` } };
       },
-      close: place.close,
+      close: place.close ?? none,
     };
   },
   Iceberg: async () => ({

@@ -132,7 +132,6 @@ function warningsOf(deps: Deps): Chore[] {
   ];
 }
 
-const looked_at = [noteExports, planLooks, noteVerified];
 /** Lists chores that judge how exports are. */
 function looksOf(deps: Deps): Chore[] {
   return [
@@ -144,7 +143,7 @@ function looksOf(deps: Deps): Chore[] {
     {
       name: 'look at how late exports are planned, in which states they are, and what is verified',
       interval_ms: 10_000,
-      work: () => Promise.all(looked_at.map((look) => look(deps.engine))),
+      work: () => Promise.all([noteExports, planLooks, noteVerified].map((it) => it(deps.engine))),
     },
   ];
 }
