@@ -22,7 +22,7 @@ export async function listNewestEvents(
   );
   const order = 'ORDER BY e.team_id DESC, e.inserted_at DESC, e.uuid DESC';
   const ofProject = 'FROM events e WHERE e.team_id = {team_id:Int64}';
-  // With a filter that fits nothing all events of the project would be read, so it looks at so many.
+  // A filter that fits nothing would read all events of the project, so it looks at so many.
   const source =
     conditions.length === 0
       ? `${ofProject} ${order}`
