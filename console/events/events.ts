@@ -20,7 +20,7 @@ export function newestEvents(project_id: string) {
   });
 }
 
-/** What a live list of events shows; empty fields are not asked for. */
+/** The filter of a live list of events; empty fields are not asked for. */
 export type LiveSearch = Partial<Record<'event' | 'distinct_id' | 'property' | 'value', string>>;
 
 /** Number of events in a live list. */

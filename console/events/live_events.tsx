@@ -24,7 +24,7 @@ const filters = [
 ] as const;
 
 /**
- * The last events as they come, by name, person and property, until they are paused. Nothing is
+ * Shows the last events as they come, by name, person and property, until they are paused. Nothing is
  * read while the page is hidden. Only the state is announced, never each event.
  */
 export function LiveEvents({ project_id }: { project_id: string }) {
