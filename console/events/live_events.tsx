@@ -30,7 +30,7 @@ const filters = [
 export function LiveEvents({ project_id }: { project_id: string }) {
   const { event, distinct_id, property, value } = route.useSearch();
   const navigate = route.useNavigate();
-  // What was shown when it was paused; an answer that was on its way then does not come in.
+  // Keeps what was shown when it was paused: an answer that was on its way is not shown.
   const [held, setHeld] = useState<Newest>();
   const live = liveEvents(project_id, { event, distinct_id, property, value });
   const is_paused = held !== undefined;
