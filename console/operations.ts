@@ -13,6 +13,7 @@ import type { Acceptance, Deviation, DeviationsQuery, StatementQuery } from '../
 import type { ChangeEffect, DestinationTest, ExportPreview } from '../server/api/batch_exports/drafts/schema.ts';
 import type { FindQuery, Found } from '../server/api/batch_exports/find/schema.ts';
 import type { BatchExportLogs, BatchExportRunLogs, DocumentedLogQuery } from '../server/api/batch_exports/logs/schema.ts';
+import type { ExportMaintenance } from '../server/api/batch_exports/maintenance/schema.ts';
 import type { BatchExportMetrics, MetricsQuery } from '../server/api/batch_exports/metrics/schema.ts';
 import type { Overview, OverviewQuery } from '../server/api/batch_exports/overview/schema.ts';
 import type { Proof, ProofQuery } from '../server/api/batch_exports/proof/schema.ts';
@@ -123,6 +124,7 @@ export type Operations = {
   'GET /api/organizations/:organization_id/batch_exports/:id/': [undefined, undefined, Static<typeof BatchExport>];
   'GET /api/organizations/:organization_id/batch_exports/:id/earlier_deliveries/': [undefined, undefined, Static<typeof EarlierDeliveries>];
   'GET /api/organizations/:organization_id/batch_exports/:id/logs/': [Static<typeof DocumentedLogQuery>, undefined, Static<typeof BatchExportLogs>];
+  'GET /api/organizations/:organization_id/batch_exports/:id/maintenance/': [undefined, undefined, Static<typeof ExportMaintenance>];
   'GET /api/organizations/:organization_id/batch_exports/:id/metrics/': [Static<typeof MetricsQuery>, undefined, Static<typeof BatchExportMetrics>];
   'GET /api/organizations/:organization_id/batch_exports/:id/proof/': [Static<typeof ProofQuery>, undefined, Static<typeof Proof>];
   'GET /api/organizations/:organization_id/batch_exports/:id/receipts/': [Static<typeof ReceiptsQuery>, undefined, unknown];
@@ -204,6 +206,7 @@ export type Operations = {
   'GET /api/projects/:project_id/batch_exports/:id/': [undefined, undefined, Static<typeof BatchExport>];
   'GET /api/projects/:project_id/batch_exports/:id/earlier_deliveries/': [undefined, undefined, Static<typeof EarlierDeliveries>];
   'GET /api/projects/:project_id/batch_exports/:id/logs/': [Static<typeof DocumentedLogQuery>, undefined, Static<typeof BatchExportLogs>];
+  'GET /api/projects/:project_id/batch_exports/:id/maintenance/': [undefined, undefined, Static<typeof ExportMaintenance>];
   'GET /api/projects/:project_id/batch_exports/:id/metrics/': [Static<typeof MetricsQuery>, undefined, Static<typeof BatchExportMetrics>];
   'GET /api/projects/:project_id/batch_exports/:id/proof/': [Static<typeof ProofQuery>, undefined, Static<typeof Proof>];
   'GET /api/projects/:project_id/batch_exports/:id/receipts/': [Static<typeof ReceiptsQuery>, undefined, unknown];
@@ -318,6 +321,7 @@ export type Operations = {
   'POST /api/organizations/:organization_id/batch_exports/:batch_export_id/verifications/:id/repair/': [{ validate_only?: boolean }, Static<typeof NewRepair>, Static<typeof Repair>];
   'POST /api/organizations/:organization_id/batch_exports/:id/backfill/': [{ validate_only?: boolean }, Static<typeof NewBackfill>, Static<typeof BatchExportWithBackfill>];
   'POST /api/organizations/:organization_id/batch_exports/:id/effect/': [{ validate_only?: boolean }, Static<typeof BatchExportPatch>, Static<typeof ChangeEffect>];
+  'POST /api/organizations/:organization_id/batch_exports/:id/maintain/': [{ validate_only?: boolean }, undefined, Static<typeof ExportMaintenance>];
   'POST /api/organizations/:organization_id/batch_exports/:id/pause/': [{ validate_only?: boolean }, undefined, Static<typeof BatchExport>];
   'POST /api/organizations/:organization_id/batch_exports/:id/preview/': [{ validate_only?: boolean }, Static<typeof BatchExportPatch>, Static<typeof ExportPreview>];
   'POST /api/organizations/:organization_id/batch_exports/:id/run/': [{ validate_only?: boolean }, undefined, Static<typeof BatchExportWithBackfill>];
@@ -377,6 +381,7 @@ export type Operations = {
   'POST /api/projects/:project_id/batch_exports/:batch_export_id/verifications/:id/repair/': [{ validate_only?: boolean }, Static<typeof NewRepair>, Static<typeof Repair>];
   'POST /api/projects/:project_id/batch_exports/:id/backfill/': [{ validate_only?: boolean }, Static<typeof NewBackfill>, Static<typeof BatchExportWithBackfill>];
   'POST /api/projects/:project_id/batch_exports/:id/effect/': [{ validate_only?: boolean }, Static<typeof BatchExportPatch>, Static<typeof ChangeEffect>];
+  'POST /api/projects/:project_id/batch_exports/:id/maintain/': [{ validate_only?: boolean }, undefined, Static<typeof ExportMaintenance>];
   'POST /api/projects/:project_id/batch_exports/:id/pause/': [{ validate_only?: boolean }, undefined, Static<typeof BatchExport>];
   'POST /api/projects/:project_id/batch_exports/:id/preview/': [{ validate_only?: boolean }, Static<typeof BatchExportPatch>, Static<typeof ExportPreview>];
   'POST /api/projects/:project_id/batch_exports/:id/run/': [{ validate_only?: boolean }, undefined, Static<typeof BatchExportWithBackfill>];

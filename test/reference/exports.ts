@@ -40,6 +40,7 @@ export async function tellExports(world: StoryWorld): Promise<void> {
   await insertEvents(harness, home);
   await downloads(world);
   await lakeTables(world);
+  await deltaTable(world);
   for (const place of [project, organization]) {
     const id = await anExport(world, place);
     await runsOf(world, `${place}batch_exports/${id}/`);
@@ -92,6 +93,16 @@ async function lakeTables({ ask, harness, home, project }: StoryWorld): Promise<
   const { id } = await newExport(home, { name: 'Sales' });
   await harness.deps.db.run(sql`UPDATE lake_tables SET batch_export_id = ${id}`);
   await ask('POST', `${one}maintain/`);
+}
+
+async function deltaTable({ ask, home, organization, project }: StoryWorld): Promise<void> {
+  const destination = { type: 'Delta', config: { storage: 'File', table: 'events' } };
+  const { id } = await newExport(home, { name: 'Delta', destination });
+  for (const place of [project, organization]) {
+    const one = `${place}batch_exports/${id}/`;
+    await ask('GET', `${one}maintenance/`);
+    await ask('POST', `${one}maintain/`);
+  }
 }
 
 async function connections({ ask, organization, receiver }: StoryWorld): Promise<void> {

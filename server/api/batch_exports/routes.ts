@@ -11,6 +11,7 @@ import { draftRoutes } from './drafts/routes.ts';
 import { findRoutes } from './find/routes.ts';
 import { exportRoutes } from './export_routes.ts';
 import { logRoutes } from './logs/routes.ts';
+import { maintenanceRoutes } from './maintenance/routes.ts';
 import { metricsRoutes } from './metrics/routes.ts';
 import { overviewRoutes } from './overview/routes.ts';
 import { proofRoutes } from './proof/routes.ts';
@@ -35,6 +36,7 @@ export function batchExportRoutes(app: FastifyInstance, deps: Deps): void {
     draftRoutes(app, engine, mount);
     actionRoutes(app, mount);
     logRoutes(app, engine, mount);
+    maintenanceRoutes(app, engine, mount);
     metricsRoutes(app, engine, mount);
     slotRoutes(app, engine, mount);
     timelineRoutes(app, engine, mount);
