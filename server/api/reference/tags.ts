@@ -62,6 +62,10 @@ export const groups: ApiReference['groups'] = [
           'Runs over a time range that you choose. Start one with the `backfill/` of an export.',
       },
       {
+        name: 'deviations',
+        text: 'Findings of verification on a schedule, to accept or repair, and signed statements.',
+      },
+      {
         name: 'verifications',
         label: 'Verifications',
         description:
