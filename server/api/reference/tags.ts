@@ -63,7 +63,9 @@ export const groups: ApiReference['groups'] = [
       },
       {
         name: 'deviations',
-        text: 'Findings of verification on a schedule, to accept or repair, and signed statements.',
+        label: 'Deviations',
+        description:
+          'Findings of verification on a schedule: accept what is right so, or repair it.',
       },
       {
         name: 'verifications',
