@@ -1,3 +1,4 @@
+// Length: the texts of all tags of the reference.
 import type { ApiReference } from '../../platform/http/openapi/reference.ts';
 
 /**
