@@ -75,6 +75,10 @@ const benches: Record<string, Bench> = {
     what: "rows of one run into an Iceberg table, beside the store's own INSERT",
     quick: ['--events', '200000', '--rounds', '1'],
   },
+  tools: {
+    what: 'events to ten tools, idle tools, an outage of one, a limit by the minute',
+    quick: ['--events', '5000', '--only', 'load,outage'],
+  },
   console: {
     what: 'the console over 10,000 exports and 1,000,000 runs, in Chromium',
     all: ['--rounds', '5'],

@@ -4,6 +4,7 @@
 // least once, twice only where an answer was lost or a process was killed in between, each person's
 // in order, and once by messageId. Prints what it found, the memory of the tools' processes, and
 // the seed. npm run tool_faults [-- --kills 100 --seed 7 --tools 20 --rate 20 --minutes 30].
+// Then persons are erased, and both workers are killed while a tool hears of it (--deletions 5).
 // --naive moves cursors as a queue does that acknowledges before it sends; it must lose events.
 import '../require_node.mjs';
 import { randomUUID } from 'node:crypto';
@@ -17,6 +18,7 @@ import { openRandom } from '../../test/chaos/random.ts';
 import { descendantsOf } from '../../test/processes/process_group.ts';
 import { until } from '../../test/processes/server_process.ts';
 import { anySeed, readOptions } from '../options.ts';
+import { killWhileTelling } from './tool_faults/deletions.ts';
 import { openReceiver } from './tool_faults/receiver.ts';
 import type { Arrival } from './tool_faults/receiver.ts';
 
@@ -29,6 +31,7 @@ const options = readOptions({
   tools: 20,
   rate: 20,
   minutes: 30,
+  deletions: 5,
   naive: false,
 });
 const victims = ['worker 1', 'worker 2', 'tool', 'api', 'PostgreSQL', 'ClickHouse'] as const;
@@ -58,6 +61,7 @@ try {
   console.log(`${await sent} events sent, all struck; waiting for the rest`);
   receiver.heal();
   await compare(tools);
+  faults.push(...(await killWhileTelling(deployment, receiver, options.deletions)));
 } finally {
   await deployment.close();
   await receiver.close();
@@ -192,7 +196,7 @@ async function compare(tools: Tool[]): Promise<void> {
   const missing = () => paths.reduce((sum, path) => sum + stored.length - seenAt(path).size, 0);
   for (; missing() > 0 && Date.now() - began < options.minutes * 60_000; await pause(1_000))
     measure(toolProcesses());
-  let doubled = 0;
+  let [doubled, repeats] = [0, 0];
   const order = new Map(stored.map(({ uuid }, at) => [uuid, at]));
   const personOf = new Map(stored.map(({ uuid, distinct_id }) => [uuid, distinct_id]));
   for (const path of paths) {
@@ -200,6 +204,7 @@ async function compare(tools: Tool[]): Promise<void> {
     const lost = stored.length - seenAt(path).size;
     if (lost > 0) faults.push(`${path}: ${lost} of ${stored.length} events did not come`);
     doubled += checkDoubles(path, arrivals);
+    repeats += checkKeys(path, stored.length - lost, arrivals);
     checkOrder(path, arrivals, order, personOf);
   }
   const { count: told } = await until('the log', 60_000, 500, () =>
@@ -215,10 +220,10 @@ async function compare(tools: Tool[]): Promise<void> {
   const caught_up_seconds = Math.round((Date.now() - began) / 1_000);
   console.log(
     `${stored.length} events at ${paths.length} mappings of ${tools.length} tools; kills ` +
-      `${JSON.stringify(counts)}; ` +
-      `receiver ${JSON.stringify(receiver.counts)}; ${doubled} came again, ${told} lines say so; ` +
-      `${missing()} missing; caught up ${caught_up_seconds} s after the last ` +
-      `kill; largest process of tools ${Math.round(largest_bytes / 1_048_576)} MB`,
+      `${JSON.stringify(counts)}; receiver ${JSON.stringify(receiver.counts)}; ` +
+      `${doubled} came again, ${told} lines say so, ${repeats} with the same key; ` +
+      `${missing()} missing; caught up ${caught_up_seconds} s after the last kill; ` +
+      `largest process of tools ${Math.round(largest_bytes / 1_048_576)} MB`,
   );
 }
 
@@ -240,6 +245,25 @@ function checkDoubles(path: string, arrivals: Arrival[]): number {
     if (!isExplained) faults.push(`${path}: ${arrival.uuid} came again, and no answer was lost`);
   }
   return doubled;
+}
+
+/**
+ * With keys, each event is kept exactly once: a repeat bears the key of the first time, and no key
+ * stands for two events.
+ */
+function checkKeys(path: string, events: number, arrivals: Arrival[]): number {
+  const numbers = [...(receiver.kept.get(path) ?? new Map<string, number>()).values()];
+  if (numbers.length !== events || new Set(numbers).size !== events)
+    faults.push(`${path}: ${numbers.length} kept by key, ${new Set(numbers).size} of ${events}`);
+  const keys = new Map<number, string>();
+  let repeats = 0;
+  for (const { number, uuid } of arrivals) {
+    const first = keys.get(number);
+    if (first === undefined) keys.set(number, uuid);
+    else if (first === uuid) repeats += 1;
+    else faults.push(`${path}: ${number} came again as ${uuid}, and first as ${first}`);
+  }
+  return repeats;
 }
 
 /** Each person's events come for the first time in the order of the store. */

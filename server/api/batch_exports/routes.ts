@@ -3,6 +3,8 @@ import type { Deps } from '../../deps.ts';
 import { actionRoutes } from './action_routes.ts';
 import { backfillRoutes } from './backfills/routes.ts';
 import { awsRoleRoute } from './aws_role/routes.ts';
+import { deviationRoutes } from './deviations/routes.ts';
+import { statementRoute } from './deviations/statement_route.ts';
 import { connectionRoutes } from './connections/routes.ts';
 import { bulkActionRoutes } from './bulk_actions/routes.ts';
 import { draftRoutes } from './drafts/routes.ts';
@@ -45,6 +47,8 @@ export function batchExportRoutes(app: FastifyInstance, deps: Deps): void {
     proofRoutes(app, engine, mount);
     receiptsRoute(app, engine, mount);
     verificationRoutes(app, engine, mount);
+    deviationRoutes(app, engine, mount);
+    statementRoute(app, engine, mount);
     overviewRoutes(app, engine, mount);
   }
 }

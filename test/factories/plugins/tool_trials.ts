@@ -18,15 +18,30 @@ import { emptyRecord, platformInMemory } from './plugin_sandbox.ts';
 /** A request that a tool made. */
 export type RecordedRequest = { url: string; method: string };
 
+/** The way of a request of a tool to what answers it. */
+export type TrialFetch = Outbound['fetch'];
+
+const answerAll: TrialFetch = async () =>
+  new Response('{}', { headers: { 'content-type': 'application/json' } });
+
+/** Settings and fields in place of made-up ones, and changes of the event. */
+export type TrialValues = {
+  settings?: Record<string, unknown>;
+  fields?: Record<string, unknown>;
+  event?: Record<string, unknown>;
+};
+
 /** Tools of the installed library in one process, and a receiver that answers 200 to everything. */
 export type ToolTrials = {
-  load(directory: string): Promise<LoadedPlugin>;
+  /** Loads a tool; `variables` are those of the operator, for a process of its own. */
+  load(directory: string, variables?: Record<string, string>): Promise<LoadedPlugin>;
   describe(tool: LoadedPlugin): Promise<ToolDescription>;
   /** Returns the outcome of an event that fits the mapping, and the requests that were made. */
   send(
     tool: LoadedPlugin,
     description: ToolDescription,
     mapping: ToolMapping,
+    more?: TrialValues,
   ): Promise<{ outcome: ToolOutcome; requests: RecordedRequest[] }>;
   close(): Promise<void>;
 };
@@ -38,11 +53,11 @@ const endings =
 const allowed_hosts = endings.split(' ').map((ending) => `*.${ending}`);
 
 /** Opens the receiver; the process starts with the first tool. */
-export async function openToolTrials(): Promise<ToolTrials> {
+export async function openToolTrials(answer = answerAll): Promise<ToolTrials> {
   let requests: RecordedRequest[] = [];
-  const fetch: Outbound['fetch'] = async (url, { method = 'GET' } = {}) => {
-    requests.push({ url: String(url), method });
-    return new Response('{}', { headers: { 'content-type': 'application/json' } });
+  const fetch: TrialFetch = async (url, init = {}) => {
+    requests.push({ url: String(url), method: init.method ?? 'GET' });
+    return answer(url, init);
   };
   const sandbox = await openSandbox({
     outbound: { fetch },
@@ -54,28 +69,31 @@ export async function openToolTrials(): Promise<ToolTrials> {
   if (library === undefined) throw new Error('The package of tools is not installed.');
   const signal = () => AbortSignal.timeout(60_000);
   return {
-    load: (directory) =>
+    load: (directory, variables = {}) =>
       sandbox.load({
         id: directory,
         code: toolCode(directory),
         config: {},
         allowed_hosts,
         host: platformInMemory(emptyRecord()),
-        process: { name: 'trials', program: () => toolProgram(library) },
+        process: {
+          name: `trials ${JSON.stringify(variables)}`,
+          program: () => toolProgram({ ...library, variables }, Object.keys(variables)),
+        },
       }),
     describe: (tool) => tool.call('describe', null, signal()) as Promise<ToolDescription>,
-    send: async (tool, { slug = '', settings, actions }, mapping) => {
+    send: async (tool, { slug = '', settings, actions }, mapping, more = {}) => {
       requests = [];
       const fields = actions[mapping.partnerAction]!.fields;
       const settled = Object.entries(settings).map(
         ([key, field]) => [key, valueFor(slug, key, field)] as const,
       );
-      let values = filled(slug, fields, mapping.mapping);
+      let values = { ...filled(slug, fields, mapping.mapping), ...more.fields };
       for (let round = 0; ; round += 1) {
         requests = [];
         const payload = {
-          event: eventFor(mapping.subscribe),
-          settings: { ...Object.fromEntries(settled), oauth },
+          event: merged(eventFor(mapping.subscribe), more.event ?? {}),
+          settings: { ...Object.fromEntries(settled), oauth, ...more.settings },
           mapping: { ...mapping, mapping: values },
         };
         const outcome = await (tool.call('send', payload, signal()) as Promise<ToolOutcome>).catch(
@@ -86,9 +104,9 @@ export async function openToolTrials(): Promise<ToolTrials> {
             retry_after: null,
           }),
         );
-        const more = 'reason' in outcome ? asked(slug, fields, outcome.reason) : {};
-        if (Object.keys(more).length === 0 || round === rounds_max) return { outcome, requests };
-        values = { ...values, ...more };
+        const named = 'reason' in outcome ? asked(slug, fields, outcome.reason) : {};
+        if (Object.keys(named).length === 0 || round === rounds_max) return { outcome, requests };
+        values = { ...values, ...named };
       }
     },
     close: () => sandbox.close(),
@@ -125,8 +143,18 @@ const context = {
   os: { name: 'iOS', version: '18.0' },
 };
 
+/** The event with parts of another one in their places. */
+export function merged(event: object, parts: object): object {
+  const all = { ...event } as Record<string, unknown>;
+  for (const [key, part] of Object.entries(parts)) {
+    const isObject = typeof part === 'object' && part !== null && !Array.isArray(part);
+    all[key] = isObject ? merged((all[key] ?? {}) as object, part as object) : (part as unknown);
+  }
+  return all;
+}
+
 /** A call of the first kind that the filter names, with what many mappings read. */
-function eventFor(subscribe: string): object {
+export function eventFor(subscribe: string): object {
   const type = /type\s*=\s*["'](\w+)["']/.exec(subscribe)?.[1] ?? 'track';
   const event = /event\s*=\s*["']([^"']+)["']/.exec(subscribe)?.[1] ?? 'Signed Up';
   const traits = {
@@ -210,7 +238,11 @@ const known: Record<string, string> = {
 };
 
 /** The mapping with a value for each required field that has none, and with the person. */
-function filled(slug: string, fields: Record<string, ToolField>, mapping: ToolMapping['mapping']) {
+export function filled(
+  slug: string,
+  fields: Record<string, ToolField>,
+  mapping: ToolMapping['mapping'],
+) {
   const missing = Object.entries(fields).filter(
     ([key, { required }]) => required === true && (mapping[key] ?? null) === null,
   );

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve, sep } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -35,10 +35,12 @@ export function findToolLibrary(tools_dir: string | undefined): ToolLibrary | un
     ...(tools_dir === undefined ? [] : [join(tools_dir, 'node_modules')]),
     ...(createRequire(import.meta.url).resolve.paths(tool_package) ?? []),
   ];
-  for (const node_modules of folders) {
+  for (const place of folders) {
+    if (!existsSync(join(place, tool_package, 'package.json'))) continue;
+    // The process may read what lies below this, and is asked for the place behind a link.
+    const node_modules = realpathSync(place);
     const folder = join(node_modules, ...tool_package.split('/'));
     const manifest = join(folder, 'package.json');
-    if (!existsSync(manifest)) continue;
     const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
     const variables = readVariables(tools_dir);
     return { version, folder, node_modules: node_modules + sep, variables };

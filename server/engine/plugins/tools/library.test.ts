@@ -58,3 +58,11 @@ for (const [directory, address] of Object.entries(hosts))
     assert.equal(outcome.kind, 'sent');
     assert.match(requests[0]!.url, address);
   });
+
+test('The mappings of Amplitude give each event a key of its own', async () => {
+  const tool = await trials.load('amplitude');
+  const description = await trials.describe(tool);
+  await tool.close();
+  const track = presetsOf(description).find(({ name }) => name === 'Track Calls');
+  assert.deepEqual(track?.mapping['insert_id'], { '@path': '$.messageId' });
+});

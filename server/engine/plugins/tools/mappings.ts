@@ -7,12 +7,24 @@ import type { ToolDefinition, ToolDescription, ToolMapping } from './tool.ts';
 /** The key beside the fields of a mapping under which the library looks for its sync mode. */
 const sync_mode_key = '__segment_internal_sync_mode';
 
-/** The mapping with the sync mode that its action has by default. */
-function withSyncMode(
-  { sync_mode }: ToolDescription['actions'][string],
+/** Fields by which a tool recognizes an event that it has. */
+const key_names = /^(insert|event)_?id$/i;
+
+/**
+ * The mapping with the sync mode that its action has by default, and with the event's own id where
+ * a tool takes a key of repeats and the library gives it none.
+ */
+function completed(
+  { sync_mode, fields }: ToolDescription['actions'][string],
   mapping: ToolMapping['mapping'],
 ): ToolMapping['mapping'] {
-  return sync_mode === undefined ? mapping : { [sync_mode_key]: sync_mode, ...mapping };
+  const keys = Object.entries(fields).flatMap(([name, { type }]) =>
+    key_names.test(name) && type === 'string' && (mapping[name] ?? null) === null
+      ? [[name, { '@path': '$.messageId' }] as const]
+      : [],
+  );
+  const mode = sync_mode === undefined ? {} : { [sync_mode_key]: sync_mode };
+  return { ...mode, ...mapping, ...Object.fromEntries(keys) };
 }
 
 /**
@@ -26,8 +38,8 @@ export function presetsOf(
   return presets.flatMap(({ type, name, partnerAction = '', subscribe, mapping = {} }) => {
     const action = Object.hasOwn(actions, partnerAction) ? actions[partnerAction] : undefined;
     if (type !== wanted || action === undefined || subscribe === undefined) return [];
-    const complete = withSyncMode(action, mapping);
-    return [{ name: name ?? partnerAction, partnerAction, subscribe, mapping: complete }];
+    const all = completed(action, mapping);
+    return [{ name: name ?? partnerAction, partnerAction, subscribe, mapping: all }];
   });
 }
 
@@ -42,7 +54,7 @@ export function templatesOf({ actions, presets }: ToolDescription): ToolMapping[
       name: action.title ?? partnerAction,
       partnerAction,
       subscribe: action.subscribe ?? 'type = "track"',
-      mapping: withSyncMode(action, Object.fromEntries(values)),
+      mapping: completed(action, Object.fromEntries(values)),
     };
   });
   return [...ready, ...plain];

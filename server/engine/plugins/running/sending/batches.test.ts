@@ -15,7 +15,15 @@ const seen: Seen = {
   text: '',
   refusal: undefined,
   exchanges: [],
+  known: undefined,
+  read: { whole: undefined, single: undefined, members: [] },
 };
+const batchOf = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({
+    at,
+    event: {},
+    fields: { email: `${at}@acme.com` },
+  }));
 const mapping = (fields: Record<string, unknown>) => ({
   partnerAction: 'send',
   subscribe: 'type = "track"',
@@ -24,7 +32,8 @@ const mapping = (fields: Record<string, unknown>) => ({
 
 test('A mapping has batches if its field says so, by default as the action says', () => {
   const withSwitch = { send: { fields: { enable_batching: { default: true } } } };
-  const all = { size: 1_000, bytes: 4_000_000, keys: [] };
+  const divided = { is_in_order: false, whole_tries: 0 };
+  const all = { ...divided, size: 1_000, bytes: 4_000_000, keys: [] };
   assert.deepEqual(batchingOf({ actions: withSwitch }, mapping({})), all);
   assert.equal(batchingOf({ actions: withSwitch }, mapping({ enable_batching: false })), undefined);
   const bounds = {
@@ -32,6 +41,7 @@ test('A mapping has batches if its field says so, by default as the action says'
   };
   assert.equal(batchingOf({ actions: bounds }, mapping({})), undefined);
   assert.deepEqual(batchingOf({ actions: bounds }, mapping({ batch_size: 10, batch_bytes: 99 })), {
+    ...divided,
     size: 10,
     bytes: 99,
     keys: ['url'],
@@ -60,7 +70,7 @@ test('Each event of a batch has its own outcome, and one for all says so', () =>
     { status: 429, errormessage: 'slow' },
     { status: 400, errormessage: 'bad' },
   ];
-  const kinds = outcomesOfBatch([{ multistatus }], 3, seen);
+  const kinds = outcomesOfBatch([{ multistatus }], batchOf(3), seen);
   assert.deepEqual(
     kinds.map(({ kind }) => kind),
     ['sent', 'retry', 'refused'],
@@ -68,12 +78,26 @@ test('Each event of a batch has its own outcome, and one for all says so', () =>
   // The answer for one event has no header of its own.
   assert.equal('reason' in kinds[1]! && kinds[1].retry_after, '7');
   const refused = Array.from({ length: 3 }, () => ({ status: 400, errormessage: 'bad' }));
-  const [one] = outcomesOfBatch([{ multistatus: refused }], 3, seen);
+  const [one] = outcomesOfBatch([{ multistatus: refused }], batchOf(3), seen);
   assert.deepEqual('reason' in one! && [one.kind, one.together], ['refused', 3]);
   assert.deepEqual(
-    outcomesOfBatch(undefined, 2, seen).map(({ kind }) => kind),
+    outcomesOfBatch(undefined, batchOf(2), seen).map(({ kind }) => kind),
     ['retry', 'retry'],
   );
+});
+
+test('Refused events that the vendor names are found among those that the library sent', () => {
+  const multistatus = [{ status: 200 }, { status: 400, errormessage: 'bad' }, { status: 200 }];
+  const kindsWith = (members: Seen['read']['members']) =>
+    outcomesOfBatch([{ multistatus }], batchOf(3), {
+      ...seen,
+      read: { ...seen.read, members },
+    }).map((one) => ('reason' in one ? one.reason : one.kind));
+  // The library left the second event out, so the vendor's second one is the third.
+  assert.deepEqual(kindsWith([{ at: 1, status: 400, reason: 'no' }]), ['sent', 'bad', 'no']);
+  const byEmail = { field: 'email', value: '0@acme.com', status: 400, reason: 'no' };
+  assert.deepEqual(kindsWith([byEmail]), ['no', 'bad', 'sent']);
+  assert.deepEqual(kindsWith([{ at: 7, status: 400, reason: 'no' }]), ['sent', 'bad', 'sent']);
 });
 
 test('Lanes go out together as far as each of them allows, and the next mapping is next', () => {
@@ -90,7 +114,7 @@ test('Lanes go out together as far as each of them allows, and the next mapping 
   ]);
   const taken = [];
   for (let next = lanes.take(); next !== undefined; next = lanes.take())
-    taken.push(next.map((one) => `${one.mapping} ${one.items[0].together_max}`).join());
+    taken.push(next.map(({ lane: { mapping }, item }) => `${mapping} ${item.together_max}`).join());
   assert.deepEqual(taken, ['one 3,one 3', 'two 1', 'one 1', 'one 3']);
   assert.ok(lanes.isEmpty());
 });

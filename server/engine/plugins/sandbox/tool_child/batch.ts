@@ -1,5 +1,5 @@
 import type { ToolOutcome } from '../tool_outcome.ts';
-import { outcomeOfMember } from './outcome.ts';
+import { outcomeOfMember, outcomeOfStatus } from './outcome.ts';
 import type { Seen } from './way_out.ts';
 
 /** The bounds of a batch, as they are read from a mapping: events, bytes, and shared fields. */
@@ -33,11 +33,13 @@ export function batchesOf(members: Member[], { size, bytes, keys }: Bounds): Mem
  * Judges the results of a batch of so many events. If all were refused for one reason, nobody knows
  * which of them is the reason: the answer is for all together.
  */
-export function outcomesOfBatch(results: unknown, count: number, seen: Seen): ToolOutcome[] {
+export function outcomesOfBatch(results: unknown, batch: Member[], seen: Seen): ToolOutcome[] {
+  const count = batch.length;
   const [first] = (Array.isArray(results) ? results : []) as Record<string, unknown>[];
   const listed = first?.['multistatus'];
   const list = (Array.isArray(listed) ? listed : []) as (Record<string, unknown> | undefined)[];
-  const outcomes = Array.from({ length: count }, (_, at) => outcomeOfMember(list[at], seen));
+  const judged = Array.from({ length: count }, (_, at) => outcomeOfMember(list[at], seen));
+  const outcomes = withRefused(judged, batch, seen);
   const reasons = new Set(outcomes.map((one) => ('reason' in one ? one.reason : undefined)));
   return reasons.size === 1 ? outcomes.map((one) => togetherOf(one, count)) : outcomes;
 }
@@ -45,4 +47,23 @@ export function outcomesOfBatch(results: unknown, count: number, seen: Seen): To
 /** The outcome as one of so many events. */
 export function togetherOf(outcome: ToolOutcome, together: number): ToolOutcome {
   return 'reason' in outcome ? { ...outcome, together } : outcome;
+}
+
+/** Tells refusals of single events, in an answer that the library takes for success as a whole. */
+function withRefused(outcomes: ToolOutcome[], batch: Member[], seen: Seen): ToolOutcome[] {
+  const { members } = seen.read;
+  if (members.length === 0) return outcomes;
+  // The library leaves out what it refuses itself, so places count the others alone.
+  const places = outcomes.flatMap(({ kind }, at) => (kind === 'sent' ? [at] : []));
+  const told = [...outcomes];
+  for (const member of members) {
+    const { status, reason } = member;
+    const at =
+      'at' in member
+        ? [places[member.at]]
+        : places.filter((place) => batch[place]!.fields[member.field] === member.value);
+    for (const place of at)
+      if (place !== undefined) told[place] = outcomeOfStatus(status, reason, seen);
+  }
+  return told;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { outcomeOfResults } from './outcome.ts';
+import { outcomeOfError, outcomeOfMember, outcomeOfResults } from './outcome.ts';
 
 const seen = {
   instance: 1,
@@ -10,6 +10,8 @@ const seen = {
   text: '',
   refusal: undefined,
   exchanges: [],
+  known: undefined,
+  read: { whole: undefined, single: undefined, members: [] },
 };
 
 const answered = (value: object) => ({ getAllResponses: () => [{ value: () => value }] });
@@ -35,4 +37,29 @@ test('An action that asks nobody has sent nothing', () => {
   const results = [{ output: 'Action Executed', data: { batch: [] } }];
   assert.deepEqual(outcomeOfResults(results, { ...seen, has_asked: false }), { kind: 'skipped' });
   assert.deepEqual(outcomeOfResults(results, seen), { kind: 'sent' });
+});
+
+test('An event left out beside a refused one is sent soon, at the same pace', () => {
+  const beside = { status: 429, errormessage: 'Others were refused.' };
+  assert.deepEqual(outcomeOfMember(beside, { ...seen, status: 400 }), {
+    kind: 'retry',
+    status: 400,
+    reason: 'Others were refused.',
+    retry_after: null,
+  });
+  const denied = outcomeOfMember(beside, { ...seen, status: 401 });
+  assert.equal(denied.kind, 'denied');
+  const limited = outcomeOfMember(beside, { ...seen, status: 429, text: 'Slow down.' });
+  assert.deepEqual(
+    [limited.kind, 'reason' in limited && limited.reason],
+    ['retry', 'Others were refused. (429): Slow down.'],
+  );
+});
+
+test('An answer that the library cannot read counts by its status', async () => {
+  const down = { ...seen, status: 503, text: '<html></html>' };
+  assert.equal(outcomeOfMember({ errormessage: 'Unknown.' }, down).kind, 'retry');
+  assert.equal((await outcomeOfError(new SyntaxError('No JSON.'), down)).kind, 'retry');
+  const good = await outcomeOfError(new SyntaxError('No JSON.'), { ...seen, status: 200 });
+  assert.equal(good.kind, 'refused');
 });

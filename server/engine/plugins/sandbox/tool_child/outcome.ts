@@ -34,15 +34,32 @@ export function outcomeOfMember(
   seen: Seen,
 ): ToolOutcome {
   if (member === undefined) return failed('retry', null, 'The destination did not say.', seen);
-  const status = Number(member['status']);
+  const { status: given, errormessage } = member;
+  const isGiven = Number.isInteger(Number(given));
+  const status = isGiven ? Number(given) : (seen.status ?? NaN);
   if (status < 400) return { kind: 'sent' };
-  const { errormessage: reason } = member;
-  return outcomeOfStatus(
-    status,
-    typeof reason === 'string' ? reason : 'It refused the event.',
-    seen,
-  );
+  const reason = typeof errormessage === 'string' ? errormessage : 'It refused the event.';
+  if (status === 429 && seen.status !== 429) return outcomeBesideRefused(reason, seen);
+  // The library's own words for a limit, or for an answer that it cannot read, say too little.
+  const isVague = status === 429 || !isGiven;
+  return outcomeOfStatus(status, isVague ? said(reason, seen) : reason, seen);
 }
+
+/** Status of an event that was not sent, and shall be sent soon (Too Early). */
+const too_early = 425;
+
+/**
+ * Judges an event that the library did not send, or that had no result, because of others in its
+ * batch. The library calls that 429, and no limit was met.
+ */
+function outcomeBesideRefused(reason: string, seen: Seen): ToolOutcome {
+  const status = seen.status !== undefined && seen.status >= 400 ? seen.status : too_early;
+  if (status === 401 || status === 403) return outcomeOfStatus(status, said(reason, seen), seen);
+  return failed('retry', status, reason, seen);
+}
+
+/** Words of the library, which is not asked to refresh. */
+const no_refresh = /^Failed to refresh access token/;
 
 type Thrown = {
   name?: string;
@@ -59,13 +76,21 @@ export async function outcomeOfError(error: unknown, seen: Seen): Promise<ToolOu
   if (response !== undefined)
     return outcomeOfStatus(Number(response.status), said(message, seen), seen);
   if (name === 'InvalidAuthenticationError')
-    return failed('denied', 401, said(message, seen), seen);
+    return failed(
+      'denied',
+      401,
+      said(message.replace(no_refresh, 'It refuses the token'), seen),
+      seen,
+    );
   if (name === 'PayloadValidationError' || name === 'AggregateAjvError')
     return failed('refused', 400, message, seen);
   // The outcome is unknown: what was sent may have arrived.
   if (code === 'NO_ANSWER' || code === 'ETIMEDOUT' || name === 'TimeoutError')
     return failed('retry', null, message, seen);
   if (typeof status === 'number') return outcomeOfStatus(status, said(message, seen), seen);
+  // The library stumbled over the answer of a failure, such as a page in place of JSON.
+  if (seen.status !== undefined && seen.status >= 400)
+    return outcomeOfStatus(seen.status, said(message, seen), seen);
   return failed('refused', null, `${name}: ${message}`, seen);
 }
 

@@ -2,9 +2,12 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Seen, WayOut } from './way_out.ts';
 import type { ToolExchange, ToolOutcome } from '../tool_outcome.ts';
+import { outcomeOfVerdict } from './answers.ts';
+import type { KnownAnswers, Verdict } from './answers.ts';
 import { deletionOf } from './deletion.ts';
 import { batchesOf, outcomesOfBatch, togetherOf } from './batch.ts';
 import type { Bounds, Member } from './batch.ts';
+import { known_answers } from './known_answers.ts';
 import { outcomeOfError, outcomeOfResults } from './outcome.ts';
 
 /** One destination of the library, loaded. */
@@ -27,12 +30,13 @@ type Definition = {
 } & Record<string, unknown>;
 type Destination = {
   responses: unknown[];
-  onEvent(event: object, settings: object): Promise<unknown>;
-  onBatch(events: object[], settings: object): Promise<unknown>;
+  onEvent(event: object, settings: object, options: Options): Promise<unknown>;
+  onBatch(events: object[], settings: object, options: Options): Promise<unknown>;
   onDelete?(person: object, settings: object): Promise<unknown>;
   testAuthentication(settings: object): Promise<void>;
   refreshAccessToken(settings: object, credentials: object): Promise<Refreshed | undefined>;
 };
+type Options = { features?: Record<string, boolean> };
 type Refreshed = { accessToken?: string };
 type Core = {
   Destination: new (definition: Definition) => Destination;
@@ -55,7 +59,8 @@ export function openTool(folder: string, directory: string, way_out: WayOut): To
     ...withoutRefresh(definition),
     ...deletionOf(definition),
   });
-  const sender: Sender = { definition, destination, core, way_out };
+  const known = Object.hasOwn(known_answers, directory) ? known_answers[directory] : undefined;
+  const sender: Sender = { definition, destination, core, way_out, known };
   const methods: Record<string, (payload: never) => unknown> = {
     describe: () => describe(definition),
     refresh: ({ settings }: Forgetting) =>
@@ -78,16 +83,18 @@ type Sender = {
   destination: Destination;
   core: Core;
   way_out: WayOut;
+  known: KnownAnswers | undefined;
 };
 
 /** Runs work with requests of its own, and gives what it ended in. */
 function run<Result>(
-  { destination, way_out }: Sender,
+  { destination, way_out, known }: Sender,
   work: (seen: Seen) => Promise<Result>,
   failed: (outcome: ToolOutcome, seen: Seen) => Result,
 ): Promise<Result> {
   return way_out.during(way_out.seen()!.instance, async () => {
     const seen = way_out.seen()!;
+    seen.known = known;
     try {
       return await work(seen);
     } catch (error) {
@@ -102,21 +109,30 @@ function run<Result>(
 async function runOne(
   sender: Sender,
   work: (seen: Seen) => Promise<ToolOutcome>,
+  verdictOf = ({ read }: Seen) => read.whole,
 ): Promise<ToolOutcome> {
+  const judge = (outcome: ToolOutcome, seen: Seen) =>
+    judged(outcome, seen, told(verdictOf(seen), seen));
   const { outcome, refusal, exchanges } = await run(
     sender,
-    async (seen) => judged(await work(seen), seen),
-    judged,
+    async (seen) => judge(await work(seen), seen),
+    judge,
   );
   if (refusal !== undefined) throw new Error(refusal);
   return { ...outcome, exchanges };
 }
 
 function sendOne(sender: Sender, { event, settings, mapping }: Sending): Promise<ToolOutcome> {
-  return runOne(sender, async (seen) => {
+  const send = async (seen: Seen) => {
     const given = { ...settings, subscription: mapping };
-    return outcomeOfResults(await sender.destination.onEvent(event, given), seen);
-  });
+    const results = await sender.destination.onEvent(event, given, optionsOf(sender));
+    return outcomeOfResults(results, seen);
+  };
+  return runOne(sender, send, ({ read }) => read.whole ?? read.single);
+}
+
+function optionsOf({ known }: Sender): Options {
+  return known?.features === undefined ? {} : { features: known.features };
 }
 
 async function sendBatches(sender: Sender, sending: SendingBatch): Promise<ToolOutcome[]> {
@@ -148,16 +164,18 @@ function sendBatch(
   { settings, mapping }: SendingBatch,
 ): Promise<Judged[]> {
   const events = batch.map(({ event }) => event);
+  const judge = (outcome: ToolOutcome, seen: Seen): Judged => {
+    const verdict = told(seen.read.whole, seen);
+    return judged(outcome, seen, verdict && togetherOf(verdict, batch.length));
+  };
   return run(
     sender,
     async (seen) => {
-      const results = await sender.destination.onBatch(events, {
-        ...settings,
-        subscription: mapping,
-      });
-      return outcomesOfBatch(results, batch.length, seen).map((one) => judged(one, seen));
+      const given = { ...settings, subscription: mapping };
+      const results = await sender.destination.onBatch(events, given, optionsOf(sender));
+      return outcomesOfBatch(results, batch, seen).map((one) => judge(one, seen));
     },
-    (outcome, seen) => batch.map(() => judged(togetherOf(outcome, batch.length), seen)),
+    (outcome, seen) => batch.map(() => judge(togetherOf(outcome, batch.length), seen)),
   );
 }
 
@@ -206,8 +224,21 @@ type Judged = {
   exchanges: ToolExchange[];
 };
 
-/** Tells a refusal of the server as that, whatever the tool made of it. */
-function judged(outcome: ToolOutcome, { refusal, exchanges }: Seen): Judged {
+/** Returns the verdict over the vendor's answers as an outcome. */
+function told(verdict: Verdict | undefined, { retry_after }: Seen): ToolOutcome | undefined {
+  return verdict && outcomeOfVerdict(verdict, retry_after);
+}
+
+/**
+ * Tells a refusal of the server as that, and what the vendor is known to mean, whatever the tool
+ * made of it.
+ */
+function judged(
+  given: ToolOutcome,
+  { refusal, exchanges }: Seen,
+  verdict: ToolOutcome | undefined,
+): Judged {
+  const outcome = given.kind === 'skipped' ? given : (verdict ?? given);
   if (outcome.kind === 'sent' || refusal === undefined)
     return { outcome, refusal: undefined, exchanges };
   const refused = { kind: 'refused', status: null, reason: refusal, retry_after: null } as const;

@@ -1,6 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createRequire } from 'node:module';
 import type { ToolExchange } from '../tool_outcome.ts';
+import { readAnswer } from './answers.ts';
+import type { KnownAnswers, ReadAnswers } from './answers.ts';
 import { bodyOf, headerFieldsOf, noteRequest } from './exchanges.ts';
 import { guardSockets } from './guarded_socket.ts';
 
@@ -29,6 +31,9 @@ export type Seen = {
   refusal: string | undefined;
   /** The requests and their answers. */
   exchanges: ToolExchange[];
+  /** The known answers of the vendor, and how those of this call read. */
+  known: KnownAnswers | undefined;
+  read: ReadAnswers;
 };
 
 /** The only way out of the process: requests and connections that the server makes. */
@@ -91,7 +96,8 @@ export function openWayOut(
     noted.answer = { status, header_fields: headerFieldsOf(headers), body: bodyOf(body) };
     seen.status = answer.status;
     seen.text = body.subarray(0, text_length_max).toString('utf8');
-    seen.retry_after = answer.headers.find(([name]) => /^retry-after$/i.test(name))?.[1];
+    seen.retry_after = retryAfterOf(status, headers);
+    if (seen.known !== undefined) readAnswer(seen.known, status, body.toString('utf8'), seen.read);
     return { ...answer, body };
   };
   return {
@@ -115,7 +121,26 @@ function nothingSeen(instance: number): Seen {
     text: '',
     refusal: undefined,
     exchanges: [],
+    known: undefined,
+    read: { whole: undefined, single: undefined, members: [] },
   };
+}
+
+const reset_headers = ['x-ratelimit-reset', 'ratelimit-reset', 'x-rate-limit-reset'];
+
+/**
+ * Returns how long the other side asks to wait, in the words of Retry-After. With 429 many name the
+ * end of the present window instead: as seconds from now, or since 1970.
+ */
+export function retryAfterOf(status: number, headers: [string, string][]): string | undefined {
+  const valueOf = (wanted: string) => headers.find(([name]) => name.toLowerCase() === wanted)?.[1];
+  const asked = valueOf('retry-after');
+  if (asked !== undefined || status !== 429) return asked;
+  const reset = reset_headers.map(valueOf).find((value) => value !== undefined);
+  const number = Number(reset ?? '');
+  if (reset === undefined || reset.trim() === '' || !Number.isFinite(number)) return reset;
+  if (number < 1e9) return String(Math.ceil(number));
+  return new Date(number < 1e11 ? number * 1_000 : number).toUTCString();
 }
 
 type SentRequest = {

@@ -1,0 +1,283 @@
+// Measures tools of the catalogue on a server of its own: events at a rate to ten tools, what an
+// idle tool costs, how much an outage of one tool slows the others, and how well a limit of 750
+// requests a minute is used. Requests end at a receiver of the bench.
+//   npm run bench tools [-- --events 20000 --rate 1000 --tools 10 --batch 100 --idle 30
+//     --minutes 5 --only load,idle,outage,limit]
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { until } from '../test/processes/server_process.ts';
+import { openBenchServer } from './measure/bench_server.ts';
+import type { BenchServer } from './measure/bench_server.ts';
+import { readBenchOptions, tell } from './measure/figures.ts';
+import { treeOf } from './measure/process_memory.ts';
+import { processorTime } from './measure/processor_time.ts';
+import { openBenchReceiver } from './tools/receiver.ts';
+import type { BenchReceiver } from './tools/receiver.ts';
+
+const options = readBenchOptions({
+  events: '20000',
+  rate: '1000',
+  tools: '10',
+  batch: '100',
+  idle: '30',
+  minutes: '5',
+  only: 'load,idle,outage,limit',
+});
+const [events, rate, tools] = [options.events, options.rate, options.tools].map(Number);
+const batch_size = Number(options.batch);
+const persons = 500;
+const wait_ms_max = 1_800_000;
+const limit_per_minute = 750;
+const only = options.only.split(',');
+
+let runs = 0;
+const server = await openBenchServer(['start']);
+const receiver = await openBenchReceiver();
+try {
+  const plugin = await installWebhook(server);
+  if (only.includes('load')) await measureLoad(plugin);
+  if (only.includes('idle')) await measureIdle(plugin);
+  if (only.includes('outage')) await measureOutage(plugin);
+  if (only.includes('limit')) await measureLimit(plugin);
+} finally {
+  await server.close();
+  await receiver.close();
+}
+
+async function installWebhook({ api }: BenchServer): Promise<number> {
+  const path = '/api/organizations/@current/pipeline_destinations/';
+  const body = { plugin_type: 'repository', name: 'Webhook' };
+  return Number((await api('POST', path, body))['id']);
+}
+
+type Load = { project: number; paths: string[] };
+
+/** Makes a project with so many tools that are switched on, each with a path at the receiver. */
+async function openLoad(plugin: number, count: number, size: number): Promise<Load> {
+  runs += 1;
+  const { api } = server;
+  const project = Number((await api('POST', '/api/projects/', { name: `Run ${runs}` }))['id']);
+  const paths = Array.from({ length: count }, (_, at) => `${runs}-${at}`);
+  for (const path of paths)
+    await api('POST', `/api/projects/${project}/plugin_configs/`, {
+      plugin,
+      enabled: true,
+      allowed_hosts: ['127.0.0.1'],
+      config: { mappings: JSON.stringify([mappingTo(receiver, path, size)]) },
+    });
+  return { project, paths };
+}
+
+function mappingTo({ url }: BenchReceiver, path: string, size: number) {
+  return {
+    name: 'Send',
+    partnerAction: 'send',
+    subscribe: 'type = "track"',
+    mapping: {
+      url: `${url}/${path}`,
+      method: 'POST',
+      data: { '@path': '$.' },
+      batch_size: size,
+    },
+  };
+}
+
+/** Sends events at the rate; `each` is called once a second. */
+async function send(
+  { project }: Load,
+  count: number,
+  { each = () => undefined, pace = rate! }: { each?: (sent: number) => void; pace?: number } = {},
+): Promise<void> {
+  const began = performance.now();
+  for (let sent = 0; sent < count;) {
+    const sent_at = Date.now();
+    const list = Array.from({ length: Math.min(pace, count - sent) }, (_, at) => ({
+      uuid: randomUUID(),
+      event: 'Order completed',
+      distinct_id: `person-${(sent + at) % persons}`,
+      properties: { sent_at, number: sent + at, price: 19.5, currency: 'EUR', sku: 'lamp-17' },
+    }));
+    await until('the store', wait_ms_max, 500, () =>
+      server
+        .api('POST', `/api/projects/${project}/events/`, { events: list })
+        // Events with a uuid are not doubled; a store that others slow may take a while.
+        .catch((error: Error) => void console.log(error.message.slice(0, 200))),
+    );
+    sent += list.length;
+    each(sent);
+    await pause(Math.max(began + (sent / pace) * 1_000 - performance.now(), 0));
+  }
+}
+
+async function arrived({ paths }: Load, count: number): Promise<void> {
+  await until(`${count} events at ${paths.length} tools`, wait_ms_max, 100, async () =>
+    paths.every((path) => receiver.came(path).uuids.size >= count) ? true : undefined,
+  );
+}
+
+/** The processes of tools below the server, by their private memory in MB. */
+function childMemory(): number {
+  let largest = 0;
+  for (const pid of treeOf(server.child.pid!))
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+      if (!words.includes('--permission') || !words.includes('--max-semi-space-size')) continue;
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+      largest = Math.max(largest, (Number(/^VmRSS:\s+(\d+) kB/m.exec(status)![1]) * 1024) / 1e6);
+    } catch {
+      // It has ended meanwhile.
+    }
+  return largest;
+}
+
+/** Processor time in microseconds of the server, its stores and the processes of tools. */
+function timesByKind(): Map<string, number> {
+  const times = new Map<string, number>();
+  for (const pid of treeOf(server.child.pid!)) {
+    const kind = pid === server.child.pid ? 'server' : kindOf(pid);
+    times.set(kind, (times.get(kind) ?? 0) + processorTime(pid, 'alone'));
+  }
+  return times;
+}
+
+function kindOf(pid: number): string {
+  try {
+    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    if (words.includes('--permission')) return 'processes of tools';
+    if (words.includes('postgres')) return 'PostgreSQL';
+    return words.includes('clickhouse') || words.includes('chdb') ? 'ClickHouse' : 'others';
+  } catch {
+    return 'others';
+  }
+}
+
+async function measureLoad(plugin: number): Promise<void> {
+  for (const [size, count] of [
+    [batch_size, events!],
+    [0, Math.ceil(events! / 10)],
+  ] as const) {
+    const load = await openLoad(plugin, tools!, size);
+    await send(load, 100);
+    await arrived(load, 100);
+    const [before, began] = [timesByKind(), Date.now()];
+    let memory = 0;
+    await send(load, count, { each: () => (memory = Math.max(memory, childMemory())) });
+    await arrived(load, count + 100);
+    memory = Math.max(memory, childMemory());
+    const times = [...timesByKind()].map(
+      ([kind, time]) => [kind, (time - (before.get(kind) ?? 0)) / count / tools!] as const,
+    );
+    const how = size > 0 ? `batches of ${size}` : 'one event a request';
+    const what = `${count} events to ${tools} tools, ${how}`;
+    const seconds = (Date.now() - began) / 1_000;
+    tell({ what, unit: 'events/s', better: 'more', ours: [count / seconds] });
+    tell({
+      what: `processor time for an event at a tool, ${how}, stores and ingestion included`,
+      unit: 'microseconds',
+      better: 'less',
+      ours: [times.reduce((sum, [, time]) => sum + time, 0)],
+    });
+    console.log(times.map(([kind, time]) => `${kind} ${time.toFixed(0)} us`).join(', '));
+    tell({
+      what: `memory of the largest process of tools, ${how}`,
+      unit: 'MB',
+      better: 'less',
+      ours: [memory],
+      aim: { value: 120 },
+    });
+  }
+}
+
+/** Processor time of the server in a quiet time, with and without idle tools. */
+async function measureIdle(plugin: number): Promise<void> {
+  const quiet = async () => {
+    const before = processorTime(server.child.pid!, 'with children');
+    await pause(Number(options.idle) * 1_000);
+    return (processorTime(server.child.pid!, 'with children') - before) / Number(options.idle);
+  };
+  // Loaded tools are given back after a minute without events.
+  await pause(70_000);
+  const without = await quiet();
+  await openLoad(plugin, 100, batch_size);
+  await pause(75_000);
+  const processes = childMemory() === 0 ? 'none' : 'some';
+  tell({
+    what: `processor time a second with 100 idle tools more, processes of tools: ${processes}`,
+    unit: 'microseconds',
+    better: 'less',
+    ours: [await quiet()],
+    beside: { name: 'before', rounds: [without] },
+  });
+}
+
+/** The delay of the other tools while one is out of order, beside the same load without that. */
+async function measureOutage(plugin: number): Promise<void> {
+  const p99 = async (isDown: boolean) => {
+    const load = await openLoad(plugin, tools!, batch_size);
+    await send(load, 100);
+    await arrived(load, 100);
+    const [first, ...others] = load.paths;
+    for (const path of load.paths) receiver.came(path).delays_ms.length = 0;
+    if (isDown) receiver.setDown(first!, true);
+    await send(load, events!);
+    await arrived({ ...load, paths: others }, events! + 100);
+    const delays = others.flatMap((path) => receiver.came(path).delays_ms).toSorted(byNumber);
+    receiver.setDown(first!, false);
+    const back = Date.now();
+    await arrived(load, events! + 100);
+    const { uuids } = receiver.came(first!);
+    if (isDown)
+      console.log(
+        `${uuids.size - 100} of ${events} events came to the tool that was out of order, ` +
+          `${((Date.now() - back) / 1_000).toFixed(1)} s after it was back.`,
+      );
+    return delays[Math.floor(delays.length * 0.99)]! / 1_000;
+  };
+  const [before, during] = [await p99(false), await p99(true)];
+  tell({
+    what: 'p99 from accepted to delivered at nine tools, one being out of order',
+    unit: 's',
+    better: 'less',
+    ours: [during],
+    beside: { name: 'none out of order', rounds: [before] },
+    aim: { ratio: 0.95 },
+  });
+}
+
+function byNumber(one: number, other: number): number {
+  return one - other;
+}
+
+/** The use of a limit by the minute, from the third minute on. */
+async function measureLimit(plugin: number): Promise<void> {
+  const load = await openLoad(plugin, 1, 0);
+  const [path] = load.paths;
+  receiver.setLimit(path!, limit_per_minute);
+  const minutes = Number(options.minutes);
+  const wanted = limit_per_minute * (minutes + 3);
+  await send(load, wanted, { pace: 1_000 });
+  const counts = () => ({ ...receiver.came(path!), size: receiver.came(path!).uuids.size });
+  // To the beginning of a minute, and two more for what is learnt.
+  await pause(60_000 - (Date.now() % 60_000) + 2 * 60_000);
+  const before = counts();
+  await pause(minutes * 60_000);
+  const after = counts();
+  const used = (after.size - before.size) / (limit_per_minute * minutes);
+  const refused = (after.limited - before.limited) / (after.answers - before.answers);
+  const of = `of ${limit_per_minute} requests a minute, over ${minutes} minutes`;
+  tell({
+    what: `share ${of}, that was used`,
+    unit: '%',
+    better: 'more',
+    ours: [used * 100],
+    aim: { value: 95 },
+  });
+  tell({
+    what: `share of answers of 429 at a limit ${of}`,
+    unit: '%',
+    better: 'less',
+    ours: [refused * 100],
+    aim: { value: 1 },
+  });
+}
