@@ -55,6 +55,7 @@ export const event_words: Record<NoticeTargetRow['events'][number], string> = {
   table_gone: 'Table is gone',
   schema_drift: 'Columns and events differ',
   table_unreadable: 'Table cannot be read',
+  differing: 'Changed by others',
   recovered: 'Recovered',
   paused_automatically: 'Paused by the server',
 };
@@ -67,6 +68,7 @@ const event_names: Record<NoticeTargetRow['events'][number], string> = {
   table_gone: 'The table of an export is gone, with its rows',
   schema_drift: 'Columns change, or values do not fit them',
   table_unreadable: 'Maintenance cannot read files of a table',
+  differing: 'Somebody else changed what was delivered',
   recovered: 'One of these has ended',
   paused_automatically: 'The server paused an export',
 };

@@ -19,7 +19,9 @@ import { configPath, pluginConfigOf, pluginConfigs, runIn } from './plugins.ts';
 import type { Place } from './plugins.ts';
 import { SettingInput, useAsked } from './setting_input.tsx';
 import { SwitchLine } from './switch_line.tsx';
-import { useTool } from './tool/tool_source.ts';
+import { EventChoiceField } from './tool/event_choice_field.tsx';
+import type { EventChoice } from './tool/one_mapping.tsx';
+import { isTool, useTool } from './tool/tool_source.ts';
 import { WaitingVersion } from './waiting_version.tsx';
 import { pathTo } from '../http/path.ts';
 
@@ -75,17 +77,19 @@ function ConfigForm({ plugin, place, config }: Given & { config: PluginConfigRow
 
 function Fields({
   plugin,
-  place: { project_id },
+  place,
   config,
   tool,
 }: Given & { config: PluginConfigRow | undefined; tool: ToolFile | undefined }) {
   const done = useDone();
+  const { project_id } = place;
   const { config_schema } = runIn(plugin, config);
   const fields = settingFields(config_schema);
   const { asked, typed, valueOf } = useAsked(fields, config);
   const [reached, reaches] = useState<string[]>([]);
   const [files, setFiles] = useState<Record<string, Attachment | null | undefined>>({});
   const [saves, setSaves] = useState(0);
+  const choice = useEventChoice(plugin, place, config);
   const of_tool = tool && {
     tool,
     place: { project_id, plugin_id: plugin.id },
@@ -111,6 +115,7 @@ function Fields({
         order: numberOf(String(values['order'])),
         allowed_hosts: wordsOf(values['allowed_hosts']),
         config: settingsOf(asked, values, files),
+        ...choice.sent,
       })}
       done={async () => {
         setFiles({});
@@ -125,12 +130,33 @@ function Fields({
           choose={(key, file) => setFiles((before) => ({ ...before, [key]: file }))}
         />
       </div>
+      {choice.input}
       <CommonFields
         config={config}
         hosts={[...new Set([...(config?.allowed_hosts ?? tool?.hosts ?? []), ...reached])]}
       />
     </Form>
   );
+}
+
+/** The choice of events of a destination of code, and what a person has made of it. */
+function useEventChoice(
+  plugin: PluginRow,
+  { project_id, collection }: Place,
+  config: PluginConfigRow | undefined,
+) {
+  const [choice, choose] = useState<EventChoice | null>();
+  const has_choice = collection === 'pipeline_destinations' && !isTool(plugin);
+  return {
+    sent: choice === undefined ? {} : { event_choice: choice },
+    input: has_choice && (
+      <EventChoiceField
+        stored={config?.event_choice ?? null}
+        place={{ project_id, plugin_id: plugin.id }}
+        choose={choose}
+      />
+    ),
+  };
 }
 
 function Settings({

@@ -24,13 +24,14 @@ import {
   pluginOf,
   pluginPath,
   runIn,
+  sourceOf,
 } from './plugins.ts';
 import type { Place } from './plugins.ts';
 import { SourceSection } from './source_section.tsx';
 import { TryOut } from './editor/try_out.tsx';
 import { DeliverySection } from './tool/delivery_section.tsx';
 import { OauthSection } from './tool/oauth_section.tsx';
-import { isTool, useTool } from './tool/tool_source.ts';
+import { isTool } from './tool/tool_source.ts';
 import { VersionSection } from './versions.tsx';
 
 const route = getRouteApi('/signed_in/projects/$project_id/plugins/$collection/$plugin_id');
@@ -106,6 +107,7 @@ function InProject({
   const navigate = route.useNavigate();
   const config = listed && (query.data ?? listed);
   const of = config && { project_id, config_id: config.id };
+  const is_destination = place.collection === 'pipeline_destinations';
   return (
     <>
       <MayBeOld problem={query.error} />
@@ -113,7 +115,7 @@ function InProject({
       {of !== undefined && isTool(plugin) && (
         <OauthSection place={place} config_id={of.config_id} may_change={may_change} />
       )}
-      {may_change && isTool(plugin) && <TestSection plugin={plugin} place={place} />}
+      {may_change && is_destination && <TestSection plugin={plugin} place={place} />}
       {config !== undefined && of !== undefined && (
         <>
           <JobSection
@@ -122,16 +124,15 @@ function InProject({
             public_jobs={runIn(plugin, config).public_jobs}
             is_enabled={config.enabled}
           />
-          {isTool(plugin) ? (
+          {is_destination && (
             <DeliverySection
               {...of}
               is_enabled={config.enabled}
               may_change={may_change}
               error={config.error?.message}
             />
-          ) : (
-            <MetricSection {...of} />
           )}
+          {!isTool(plugin) && <MetricSection {...of} />}
           <LogSection
             {...of}
             level={level}
@@ -144,11 +145,13 @@ function InProject({
 }
 
 function TestSection({ plugin, place }: { plugin: PluginRow; place: Place }) {
-  const { files } = useTool(plugin, place);
+  const is_own = plugin.organization_id === place.organization_id;
+  const query = sourceOf(place.organization_id, place.collection, String(plugin.id));
+  const files = useQuery({ ...query, enabled: is_own }).data?.source;
   if (files === undefined) return null;
   return (
     <Section title="Test">
-      <Seldom summary="Send an event by the mappings, or look at what would be sent">
+      <Seldom summary="Send an event, or look at what would be sent">
         <TryOut {...{ plugin, place, files }} checked={undefined} tried={() => undefined} />
       </Seldom>
     </Section>

@@ -124,7 +124,13 @@ function Latest({
         .
       </p>
       {error !== null && <Refusal problem={error} title="The origin did not answer" />}
-      <BusyButton size="compact-sm" mb="md" is_busy={isPending} press={() => mutate()}>
+      <BusyButton
+        size="compact-sm"
+        mb="md"
+        className="as_text"
+        is_busy={isPending}
+        press={() => mutate()}
+      >
         Look for a newer one
       </BusyButton>
     </>

@@ -1,6 +1,7 @@
 """Checks receipts of Sluice, and the files that they name, without Sluice.
 
     python3 verify.py receipts.zip [folder] [--key BASE64]
+    python3 verify.py statement.json [--key BASE64]
 
 `receipts.zip` is what the page Proof of an export downloads, or a folder with receipts. `folder` is
 where the delivered files lie: the names in a receipt are paths in it. `--key` is the public key
@@ -105,14 +106,44 @@ def read_receipts(place):
         return texts, archive.read("public_key.txt").decode("ascii")
 
 
+def has_signature(text, key):
+    """Returns True if the last key of the JSON text is a signature of the rest by the key."""
+    record = json.loads(text)
+    signature = record.get("signature", {})
+    signed = text[: text.rindex(',"signature":')] + "}" if "signature" in record else text
+    return signature.get("algorithm") == "Ed25519" and is_signed(
+        signed.encode("utf-8"), base64.b64decode(signature.get("value", "")), key
+    )
+
+
+def check_statement(text, given):
+    """Checks a statement and prints what it says; returns the code to end with."""
+    statement = json.loads(text)
+    known = given or statement["signature"]["public_key"]
+    if given is None:
+        print("The key comes from the statement: compare it with the one of your operator.")
+        print(f"key {known}")
+    if not has_signature(text, raw_key(known)):
+        print("STATEMENT  the signature is not valid: it was changed, or another server signed it")
+        return 1
+    of, where = statement["batch_export"], statement["destination"]
+    print(f"{of['name']} ({of['id']}) to {where['type']} {where['place']}")
+    for word in ("verified", "read"):
+        part = statement[word]
+        print(f"{word}: {part['deliveries']} deliveries with {part['records']} rows")
+    print(f"delivered: {statement['deliveries']} deliveries with {statement['records']} rows")
+    print(f"verified through {statement['verified_through']}, as of {statement['created_at']}")
+    for one in statement["findings"]:
+        because = f" by {one['accepted_by']}: {one['accepted_reason']}" if one["accepted_at"] else ""
+        print(f"{one['state']:10} {one['detail']}{because}")
+    print("The signature is valid.")
+    return 1 if any(one["state"] == "open" for one in statement["findings"]) else 0
+
+
 def faults_of_receipt(text, key):
     """Yields what is wrong with a receipt by itself."""
     receipt = json.loads(text)
-    signature = receipt.get("signature", {})
-    signed = text[: text.rindex(',"signature":')] + "}" if "signature" in receipt else text
-    if signature.get("algorithm") != "Ed25519" or not is_signed(
-        signed.encode("utf-8"), base64.b64decode(signature.get("value", "")), key
-    ):
+    if not has_signature(text, key):
         yield "the signature is not valid: the receipt was changed, or another server signed it"
     slices = receipt["slices"]
     for field in ("records", "bytes"):
@@ -168,11 +199,13 @@ def doubled(receipts):
 
 def main():
     asked = argparse.ArgumentParser(description="Checks receipts of Sluice without Sluice.")
-    asked.add_argument("receipts", help="the zip file of the page Proof, or a folder with receipts")
+    asked.add_argument("receipts", help="the zip file of the page Proof, a folder with receipts, or a statement (.json)")
     asked.add_argument("folder", nargs="?", help="the folder of the delivered files")
     asked.add_argument("--key", help="the public key of the server, as base64")
     given = asked.parse_args()
     try:
+        if given.receipts.endswith(".json"):
+            return check_statement(pathlib.Path(given.receipts).read_text("utf-8"), given.key)
         texts, beside = read_receipts(given.receipts)
         known = given.key or beside
         if known is None:

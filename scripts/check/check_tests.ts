@@ -5,9 +5,14 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { openEmbeddedClickHouse } from '../../server/platform/embedded/clickhouse/clickhouse.ts';
 import { openEmbeddedPostgres } from '../../server/platform/embedded/postgres/postgres.ts';
+import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
 import { openLog } from '../../server/platform/log.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
-import { migrateAsStarted, withDatabase } from '../../test/harness_stores.ts';
+import {
+  migrateAsStarted,
+  migrateClickHouseAsStarted,
+  withDatabase,
+} from '../../test/harness_stores.ts';
 import { root } from '../child.ts';
 
 const template_database = 'migrated';
@@ -58,6 +63,7 @@ export async function openTestStores(): Promise<TestStores> {
   if (postgres.status === 'fulfilled' && clickhouse.status === 'fulfilled') {
     try {
       await prepare(postgres.value.url);
+      await prepareClickHouse(clickhouse.value.url);
     } catch (error) {
       await close();
       throw error;
@@ -69,6 +75,7 @@ export async function openTestStores(): Promise<TestStores> {
       SLUICE_TEST_DATABASE_URL: postgres.value.url,
       SLUICE_TEST_DATABASE_TEMPLATE: template_database,
       SLUICE_TEST_CLICKHOUSE_URL: clickhouse.value.url,
+      SLUICE_TEST_CLICKHOUSE_TEMPLATE: template_database,
     };
     return { environment, close };
   }
@@ -112,4 +119,12 @@ async function prepare(url: string): Promise<void> {
     application_name: 'sluice-check',
   });
   await migrateAsStarted(db).finally(() => db.close());
+}
+
+/** Migrates the database of ClickHouse whose tables those of the test files have. */
+async function prepareClickHouse(url: string): Promise<void> {
+  const server = openClickHouse(url, { application: 'sluice-check' });
+  await server.command({ query: `CREATE DATABASE ${template_database}` });
+  await server.close();
+  await migrateClickHouseAsStarted(withDatabase(url, template_database));
 }

@@ -1,3 +1,4 @@
+// Length: the list of all chores, and nothing else.
 import type { Deps } from '../deps.ts';
 import { certifyDeletions } from '../engine/model/removals/certify_deletions.ts';
 import { sweepAnswers } from '../engine/model/lake_catalog/answers.ts';
@@ -17,6 +18,7 @@ import { retainRows } from '../engine/privacy/retention/look.ts';
 import { maintainLake } from '../engine/exports/lake_maintenance/delta/delta_work.ts';
 import { notePlannerLag } from '../engine/exports/runs/plan_due_exports.ts';
 import { sweepDeleted, sweepHistory } from '../engine/exports/runs/sweep_history.ts';
+import { noteVerified, planLooks } from '../engine/exports/verification/watches.ts';
 import { sweepVerifications } from '../engine/exports/verification/sweep.ts';
 import { workBackgroundMigrations } from '../platform/background_migrations/work.ts';
 import { checkChains } from '../platform/activity/check.ts';
@@ -131,6 +133,7 @@ function warningsOf(deps: Deps): Chore[] {
   ];
 }
 
+const looked_at = [notePlannerLag, noteStates, planLooks, noteVerified];
 /** Lists chores that judge how exports are. */
 function looksOf(deps: Deps): Chore[] {
   return [
@@ -140,9 +143,9 @@ function looksOf(deps: Deps): Chore[] {
       work: () => judgeFreshness({ ...deps, settle_seconds: deps.config.settle_seconds }),
     },
     {
-      name: 'look at how late exports are planned, and in which states they are',
+      name: 'look at how late exports are planned, in which states they are, and what is verified',
       interval_ms: 10_000,
-      work: () => Promise.all([notePlannerLag(deps.engine), noteStates(deps.engine)]),
+      work: () => Promise.all(looked_at.map((look) => look(deps.engine))),
     },
   ];
 }

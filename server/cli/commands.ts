@@ -31,12 +31,12 @@ export async function run(argv: string[]): Promise<number> {
       const [{ environmentConfig }, { openLog }, { terminalText }] = await Promise.all([
         import('../config/config.ts'),
         import('../platform/log.ts'),
-        import('./shown_text.ts'),
+        import('../platform/terminal_text.ts'),
       ]);
       const config = environmentConfig();
       const context: CommandContext = {
         config,
-        log: openLog(config.log_level),
+        log: openLog(config.log_level, config.log_format),
         say: (line) => process.stdout.write(`${terminalText(line)}\n`),
       };
       const action = await load();

@@ -7,7 +7,7 @@ import { ControlStoreError } from '../platform/postgres/control_store_error.ts';
 import { SchemaTooNewError } from '../platform/postgres/migrate.ts';
 import { WrongSecretKeyError } from '../platform/secrets/server_keys.ts';
 import { NoStoreError, RestoreUnfinishedError } from './stores/stores.ts';
-import { terminalText } from './shown_text.ts';
+import { terminalText } from '../platform/terminal_text.ts';
 import { UserError } from './user_error.ts';
 
 /** Faults whose message is made for the person at the terminal. */

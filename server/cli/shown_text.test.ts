@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { tellReconciled } from './backup/tell_reconciled.ts';
 import { findingLine, warning } from './doctor/finding.ts';
-import { terminalText } from './shown_text.ts';
+import { terminalText } from '../platform/terminal_text.ts';
 import { tellFinding } from './verify/verify.ts';
 
 /** An export that wipes the terminal, and says of another one that it is in order. */

@@ -5,14 +5,3 @@
 export function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ');
 }
-
-/**
- * Returns text for a terminal, with control characters written out as `\u001b`; line ends and tabs
- * stay. JSON means the same afterwards: there they can only occur within texts.
- */
-export function terminalText(text: string): string {
-  return text.replaceAll(
-    /(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu,
-    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-}

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { createApiKey } from '../platform/http/caller/api_key.ts';
 import { ConfigError, readConfig, settings } from './config.ts';
+import { fileVariable } from './from_files.ts';
 
 const problemsOf = (environment: Record<string, string>): string[] => {
   try {
@@ -130,6 +134,37 @@ test('the usual variables of proxies are looked at where ours are not set', () =
     [config.https_proxy, config.http_proxy, config.no_proxy],
     ['http://proxy.example:3128', 'http://ours:3128', ['a.example', '10.0.0.0/8']],
   );
+});
+
+test('a setting can be in a file', async (context) => {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-config-'));
+  context.after(() => rm(folder, { recursive: true }));
+  const path = join(folder, 'key');
+  await writeFile(path, `${'k'.repeat(32)}\n`);
+  await writeFile(join(folder, 'empty'), '\n');
+  await writeFile(join(folder, 'long'), 'k'.repeat(70_000));
+  assert.equal(readConfig({ SLUICE_SECRET_KEY_FILE: path }).secret_key, 'k'.repeat(32));
+  assert.equal(readConfig({ SLUICE_PORT: '80', SLUICE_SECRET_KEY_FILE: '' }).secret_key, undefined);
+  const refused: [Record<string, string>, RegExp][] = [
+    [{ SLUICE_SECRET_KEY_FILE: path, SLUICE_SECRET_KEY: 'x' }, /_FILE: is set beside SLUICE_SEC/],
+    [{ SLUICE_SECRET_KEY_FILE: join(folder, 'none') }, /_KEY_FILE: names .*none, which does not/],
+    [{ SLUICE_SECRET_KEY_FILE: folder }, /which is a folder/],
+    [{ SLUICE_SECRET_KEY_FILE: join(folder, 'empty') }, /which is empty/],
+    [{ SLUICE_SECRET_KEY_FILE: join(folder, 'long') }, /larger than 64 KiB/],
+    [{ SLUICE_SECRT_KEY_FILE: path }, /SLUICE_SECRT_KEY_FILE: is not a setting/],
+    [
+      { SLUICE_PORT_FILE: path },
+      /SLUICE_PORT_FILE: must be a whole number from 0 to 65535, not "\.\.\."/,
+    ],
+  ];
+  for (const [environment, message] of refused)
+    assert.throws(() => readConfig(environment), message);
+});
+
+test('no setting has the name of another one in a file', () => {
+  const variables = Object.values(settings).map(({ variable }) => variable);
+  const both = variables.filter((variable) => variables.includes(fileVariable(variable)));
+  assert.deepEqual(both, []);
 });
 
 test('a fault of a secret setting does not show the secret', () => {

@@ -1,5 +1,6 @@
 import { client_settings } from './client.ts';
 import { processEnvironment } from './environment.ts';
+import { fileVariable, valueOf } from './from_files.ts';
 import { instance_settings } from './instance.ts';
 import { limit_settings } from './limits.ts';
 import { outbound_settings } from './outbound.ts';
@@ -171,6 +172,13 @@ export const settings = {
     choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
     'Lowest level that is logged to standard error.',
   ),
+  log_format: setting(
+    'SLUICE_LOG_FORMAT',
+    '',
+    choice('json', 'text'),
+    'Form of a line of the log: `json` for programs, `text` for people. Default: `text` at a ' +
+      'terminal, otherwise `json`.',
+  ),
   smtp_url: setting(
     'SLUICE_SMTP_URL',
     '',
@@ -206,13 +214,14 @@ const groups: (keyof typeof settings)[][] = [
 ];
 
 /**
- * Reads the settings from an environment. Guarantees: every value is checked, an unknown `SLUICE_`
- * variable is refused as a misspelling, and all problems are thrown together as one `ConfigError`
- * that names each variable.
+ * Reads the settings from an environment, and from the files that it names (`valueOf`).
+ * Guarantees: every value is checked, an unknown `SLUICE_` variable is refused as a misspelling,
+ * and all problems are thrown together as one `ConfigError` that names each variable.
  */
 export function readConfig(environment: Record<string, string | undefined>): Config {
   const problems: ConfigProblem[] = [];
-  const known = new Set(Object.values(settings).map((entry) => entry.variable));
+  const own = Object.values(settings).map((entry) => entry.variable);
+  const known = new Set([...own, ...own.map(fileVariable)]);
   for (const variable of Object.keys(environment)) {
     if (variable.startsWith('SLUICE_') && !known.has(variable))
       problems.push({
@@ -222,14 +231,23 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   }
   const values: Record<string, unknown> = {};
   for (const [name, entry] of Object.entries(settings)) {
-    const names = [entry.variable, ...entry.else_variables];
-    const variable = names.find((one) => (environment[one]?.trim() ?? '') !== '');
-    const source = variable === undefined ? entry.default_text : environment[variable]!.trim();
+    const given = valueOf(environment, entry.variable);
+    if (given.fault !== undefined) {
+      problems.push(given.fault);
+      continue;
+    }
+    const usual = entry.else_variables.find((one) => (environment[one]?.trim() ?? '') !== '');
+    const source =
+      given.value ?? (usual === undefined ? entry.default_text : environment[usual]!.trim());
     try {
       values[name] = source === '' && !isList(entry.read) ? undefined : entry.read(source);
     } catch (error) {
       if (!(error instanceof WrongValue)) throw error;
-      problems.push({ variable: variable ?? entry.variable, detail: error.message });
+      const variable = given.value === undefined ? (usual ?? given.from) : given.from;
+      // Somebody may have named another file: what is in it is nobody's business.
+      const isFile = variable === fileVariable(entry.variable);
+      const detail = isFile ? error.message.replaceAll(source, '...') : error.message;
+      problems.push({ variable, detail });
     }
   }
   problems.push(...groups.flatMap((group) => missingOf(group, values)));

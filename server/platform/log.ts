@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import type { DestinationStream, Logger as PinoLogger } from 'pino';
+import { logText } from './log_text.ts';
 import { isStoreAway } from './store_away.ts';
 import { traceFields } from './tracing/span.ts';
 
@@ -14,14 +15,19 @@ const secretPaths = [
   '*.token',
 ];
 
+/** The form of a line: JSON for programs, text for people. */
+export type LogFormat = 'json' | 'text';
+
 /**
- * A logger that writes JSON lines to the stream: standard error unless another is given, so that
- * standard output stays free for what a command answers. Guarantee: request credentials and fields
- * named password, secret or token are replaced before a line is written; a line that is written
- * while something is traced has its `trace_id` and `span_id`.
+ * A logger that writes a line for each entry to the stream: standard error unless another is given,
+ * so that standard output stays free for what a command answers. Without a format, a terminal gets
+ * text, and everything else JSON. Guarantee: request credentials and fields named password, secret
+ * or token are replaced before a line is written; a line that is written while something is traced
+ * has its `trace_id` and `span_id`.
  */
 export function openLog(
   level: string,
+  format: LogFormat = process.stderr.isTTY ? 'text' : 'json',
   stream: DestinationStream = pino.destination({ dest: 2, sync: false }),
 ): Logger {
   return pino(
@@ -31,7 +37,7 @@ export function openLog(
       serializers: { err: describeError },
       redact: { paths: secretPaths, censor: '[hidden]' },
     },
-    stream,
+    format === 'json' ? stream : { write: (line) => stream.write(logText(line)) },
   );
 }
 

@@ -11,6 +11,8 @@ export type Metrics = {
   tool_events: Counter<'tool' | 'outcome'>;
   tool_delay_seconds: Histogram<'tool'>;
   lake_maintenance: Counter<'change'>;
+  export_verified_through_seconds: Gauge<'destination'>;
+  export_deviations: Gauge;
   runs_active: Gauge;
   planner_lag_seconds: Gauge;
   batch_exports: Gauge<'state'>;
@@ -51,6 +53,7 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
       registers,
     }),
     ...deliveryCounters(registers),
+    ...verificationGauges(registers),
     ...toolInstruments(registers),
     runs_active: new Gauge({
       name: 'sluice_runs_active',
@@ -101,6 +104,24 @@ function deliveryCounters(registers: Registry[]) {
       name: 'sluice_lake_maintenance_total',
       help: 'Files, manifests, snapshots and bytes that the maintenance of Iceberg tables changed.',
       labelNames: ['change'],
+      registers,
+    }),
+  };
+}
+
+function verificationGauges(registers: Registry[]) {
+  return {
+    export_verified_through_seconds: new Gauge({
+      name: 'sluice_export_verified_through_seconds',
+      help:
+        'Unix time up to which each export that can be verified was found as delivered: the ' +
+        'earliest of each type of destination. API processes look.',
+      labelNames: ['destination'],
+      registers,
+    }),
+    export_deviations: new Gauge({
+      name: 'sluice_export_deviations',
+      help: 'Findings of verification that are open and that nobody accepted. API processes look.',
       registers,
     }),
   };

@@ -7,7 +7,7 @@ const withCode = (code: string, more = {}) => Object.assign(new Error('No.'), { 
 
 test('a store that is away has its own error, which is logged without a stack', () => {
   let logged = '';
-  const log = openLog('info', { write: (line) => void (logged += line) });
+  const log = openLog('info', 'json', { write: (line) => void (logged += line) });
   for (const error of [
     withCode('57P01'),
     withCode('57P03'),

@@ -32,6 +32,9 @@ const usual_window = { width: 1280, height: 800 };
  */
 const few_points = 0.25;
 
+/** Each picture of a movement costs both cores; the journeys through the console show them. */
+const resting = { reducedMotion: 'reduce' } as const;
+
 /** A browser of one person. */
 export type Visitor = {
   context: BrowserContext;
@@ -68,7 +71,7 @@ export async function openVisitor(
   const isSeen = left === undefined || process.env['SLUICE_SCREENSHOTS'] !== undefined;
   const deviceScaleFactor = isSeen ? 1 : few_points;
   const baseURL = new URL(address).origin;
-  const options = { baseURL, viewport: usual_window, deviceScaleFactor };
+  const options = { baseURL, viewport: usual_window, deviceScaleFactor, ...resting };
   const context = left?.pop() ?? (await browser.newContext(options));
   context.setDefaultTimeout(wait_ms_max);
   const page = context.pages()[0] ?? (await context.newPage());
@@ -152,7 +155,7 @@ async function emptyPage(page: Page, address: string): Promise<Page | undefined>
   await session.send('Page.resetNavigationHistory');
   await session.detach();
   await page.setViewportSize(usual_window);
-  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'no-preference' });
+  await page.emulateMedia({ colorScheme: 'light', ...resting });
   return page;
 }
 
@@ -249,7 +252,7 @@ export async function checkEverywhere(
   const isWhole = is_deep || folder !== undefined;
   for (const [theme, width] of isWhole ? looks : looks.slice(0, 2)) {
     const isAsked = isWhole || asked.includes(width === 320 ? 'narrow' : 'wide');
-    if (isAsked) await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+    if (isAsked) await page.emulateMedia({ colorScheme: theme, ...resting });
     await page.setViewportSize({ width, height: 800 });
     let rules: string[] | undefined = isAsked ? undefined : [];
     if (isWhole) {

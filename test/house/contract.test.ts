@@ -56,6 +56,8 @@ const additions: Record<string, string[]> = {
     'schema_number',
     'tags',
     'timezone',
+    'verification',
+    'verified_through',
     'version_key',
     'waiting_schema',
   ],

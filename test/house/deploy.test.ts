@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -15,6 +15,22 @@ import { root } from './source_files.ts';
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const settings = new Set(read('docs/configuration.md').match(/SLUICE_[A-Z_]+/g));
 const commands = new Set(describedProgram().commands.map((command) => command.name()));
+
+const rating = (unit: string) =>
+  spawnSync('systemd-analyze', ['security', '--offline=true', '--no-pager', unit], {
+    encoding: 'utf8',
+  });
+const unit_path = join(root, 'deploy/sluice.service');
+
+test(
+  'systemd rates the exposure of the unit below 3',
+  { skip: rating(unit_path).error === undefined ? false : 'systemd-analyze is not installed' },
+  () => {
+    const { stdout } = rating(unit_path);
+    const [, exposure] = /exposure level for \S+: ([\d.]+)/.exec(stdout) ?? [];
+    assert.ok(Number(exposure) < 3, stdout);
+  },
+);
 
 test('the chart renders to objects that belong together, with our settings and commands', () => {
   const given = { SLUICE_WORKER_RUNS_MAX: 2, SLUICE_QUERY_ROWS_MAX: 1e9 };

@@ -73,6 +73,7 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
     runs: run,
     backfills: backfill.id,
     verifications: verification.id,
+    deviations: await newDeviation(exported.id),
     bulk_actions: (
       await post(`${project}bulk_actions/`, { action: 'pause_exports', ids: [exported.id] })
     ).id,
@@ -156,6 +157,16 @@ async function newDelivery(export_id: string, target_id: string): Promise<string
       (SELECT team_id FROM batch_exports WHERE id = ${export_id}::uuid), 'infinity' FROM notice
     RETURNING id`);
   return String(row!.id);
+}
+
+/** A finding of verification on a schedule. */
+async function newDeviation(export_id: string): Promise<string> {
+  const row = await harness.deps.db.row<{ id: string }>(sql`
+    INSERT INTO batch_export_deviations (id, batch_export_id, revision, kind, differences, name,
+      detail, mark, first_seen_at, last_seen_at)
+    VALUES (gen_random_uuid(), ${export_id}::uuid, 1, 'foreign', 1, 'x', 'x', 'x', now(), now())
+    RETURNING id`);
+  return row!.id;
 }
 
 /** A group of the directory of the domain. */

@@ -55,6 +55,7 @@ const other_texts: Record<string, string> = {
   password: 'a password',
   mapping: 'compared with names that are stored',
   property: 'a name in the events of the customer',
+  subscribe: 'a filter that is read',
   publicKey: 'of the protocol of passkeys',
   query: 'several lines',
   saml_acs_url: 'checked as an address',

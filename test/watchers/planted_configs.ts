@@ -21,7 +21,7 @@ type Heard = { kind: string; text: string };
  */
 export class PlantedConfigs {
   /** Writes lines as the server does, of every level, to where `search` looks. */
-  readonly log: Logger = openLog('trace', {
+  readonly log: Logger = openLog('trace', 'json', {
     write: (line) => this.hear('a line of the log', line),
   });
   private readonly parts = new Map<string, string>();

@@ -3,6 +3,7 @@ import sql from 'sql-template-tag';
 import { protocols } from '../../server/api/capture/protocols.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
 
+const maintains = 'No row changes; the history of the table tells of the files.';
 const tries = 'Tries a destination; what it writes there it takes away again.';
 const reads = 'Reads events and changes nothing.';
 const commits = 'Rows are the data of a project; the snapshots of a table tell of each commit.';
@@ -44,8 +45,9 @@ export const not_recorded: Record<string, string> = {
   'POST /iceberg/v1/:project_id/namespaces/:namespace/tables/:table/sign':
     'Signs a request and stores nothing.',
   'POST /iceberg/v1/:project_id/transactions/commit': commits,
-  'POST /api/projects/:project_id/lake_tables/:id/maintain/':
-    'No row changes; the snapshots of the table tell of the files.',
+  'POST /api/projects/:project_id/lake_tables/:id/maintain/': maintains,
+  'POST /api/organizations/:organization_id/batch_exports/:id/maintain/': maintains,
+  'POST /api/projects/:project_id/batch_exports/:id/maintain/': maintains,
   'POST /mcp': 'Hands on what a tool asks to the routes, which record it.',
   'POST /api/organizations/:organization_id/batch_exports/test/': tries,
   'POST /api/organizations/:organization_id/batch_exports/:id/test/': tries,

@@ -4,18 +4,39 @@ import type { ExportOverview } from '../../../server/api/batch_exports/overview/
 import { ZoneContext } from '../../time/instant.tsx';
 import { dated } from '../../time/words.ts';
 
+type Given = { row: Pick<ExportOverview, 'id' | 'team_id' | 'verified_through' | 'verification'> };
+
 /** Says up to when an export is verified, with the way to the proof; nothing before the first. */
-export function Verified({ row }: { row: ExportOverview }) {
-  const zone = useContext(ZoneContext);
-  if (row.verified_through === null) return undefined;
+export function Verified({ row, is_short = false }: Given & { is_short?: boolean }) {
+  const { text, tone } = useWords(row, is_short);
+  if (text === undefined) return is_short ? '–' : undefined;
   return (
-    <span className="muted">
+    <span className={tone}>
       <Link
         to="/projects/$project_id/exports/$export_id/proof"
         params={{ project_id: String(row.team_id), export_id: row.id }}
       >
-        verified through {dated(row.verified_through, zone)}
+        {text}
       </Link>
     </span>
   );
+}
+
+function useWords(
+  { verified_through: through, verification }: Given['row'],
+  is_short: boolean,
+): { text: string | undefined; tone: string } {
+  const zone = useContext(ZoneContext);
+  const state = verification?.state;
+  if (state === 'not_verifiable')
+    return { text: is_short ? undefined : 'Not verifiable', tone: 'muted' };
+  const tone = state === 'differing' ? 'bad' : state === 'standing_still' ? 'warn' : 'muted';
+  const until =
+    through === null ? undefined : `${is_short ? '' : 'Verified through '}${dated(through, zone)}`;
+  const [differs, still] = is_short
+    ? ['Differs', 'Stands still']
+    : ['Differs at the destination', 'Verification stands still'];
+  if (state === 'differing') return { text: until ?? differs, tone };
+  if (state === 'standing_still') return { text: until ?? still, tone };
+  return { text: until, tone };
 }

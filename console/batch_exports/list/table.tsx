@@ -9,6 +9,7 @@ import { useDestinationLabel, useInLabels } from '../../destinations/destination
 import { useRowsAround } from '../../page/around/printing.ts';
 import { Sentence } from '../../page/text/sentence.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
+import { Verified } from '../head/verified.tsx';
 import { scheduleWords } from '../schedule_words.ts';
 import { Health } from './health.tsx';
 import { NextRun } from './next_run.tsx';
@@ -18,7 +19,7 @@ import { Sparkline } from './sparkline.tsx';
 import { troubleOf } from './standing.ts';
 
 const row_height = 44;
-const columns = ['Name', 'State', 'Rows in 24 h', 'Next run', 'From', 'To', 'Schedule'];
+const columns = ['Name', 'State', 'Rows in 24 h', 'Next run', 'Verified', 'From', 'To', 'Schedule'];
 
 type Given = {
   project_id: string;
@@ -149,6 +150,9 @@ function Row({
       </span>
       <span role="cell" data-label="Next run">
         <NextRun row={row} />
+      </span>
+      <span role="cell" className="export_verified" data-label="Verified">
+        <Verified row={row} is_short />
       </span>
       <span role="cell">{model}</span>
       <span role="cell">{labelOf(destination_type)}</span>

@@ -1,23 +1,21 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useContext } from 'react';
 import type {
   Verification,
   VerificationFinding,
 } from '../../../server/api/batch_exports/verifications/schema.ts';
-import { Form } from '../../form/form.tsx';
-import { pathTo } from '../../http/path.ts';
 import { counted } from '../../page/text/quantities.ts';
 import { Sentence } from '../../page/text/sentence.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
 import { dated } from '../../time/words.ts';
 import { useExport } from '../export_context.ts';
-import { findingsOf, verifications } from './proof.ts';
-import { groupsOf, kindInWords, repairInWords } from './words.ts';
+import { findingsOf } from './proof.ts';
+import { groupsOf, kindInWords } from './words.ts';
 import type { Group } from './words.ts';
 
-/** Findings of a verification, by delivery, each with the way to repair it. */
+/** Each difference of a verification, by delivery. */
 export function Findings({ verification }: { verification: Verification }) {
   const { ids } = useExport();
   const { id, differences } = verification;
@@ -27,7 +25,7 @@ export function Findings({ verification }: { verification: Verification }) {
       {({ results }) => (
         <>
           {groupsOf(results).map((group) => (
-            <Found key={group.delivery?.id ?? 'none'} id={id} group={group} />
+            <Found key={group.delivery?.id ?? 'none'} group={group} />
           ))}
           {differences > results.length && (
             <p className="muted">
@@ -44,11 +42,10 @@ export function Findings({ verification }: { verification: Verification }) {
 /** Number of differences of a delivery that are read at a glance. */
 const shown_max = 8;
 
-function Found({ id, group: { delivery, findings } }: { id: string; group: Group }) {
+function Found({ group: { delivery, findings } }: { group: Group }) {
   const { row } = useExport();
   const zone = useContext(ZoneContext);
   const params = { project_id: String(row.team_id), export_id: row.id };
-  const [first] = findings;
   return (
     <section className="finding_group">
       {delivery === null ? (
@@ -80,13 +77,6 @@ function Found({ id, group: { delivery, findings } }: { id: string; group: Group
           {counted(findings.length - shown_max, 'more difference')} of this delivery.
         </p>
       )}
-      {delivery === null || first === undefined || first.repair === null ? (
-        <p className="muted small">
-          Sluice cannot repair this: remove at the destination what is not of Sluice.
-        </p>
-      ) : (
-        <Repair id={id} delivery={delivery.id} repair={first.repair} />
-      )}
     </section>
   );
 }
@@ -97,66 +87,5 @@ function Told({ finding: { kind, name, detail } }: { finding: VerificationFindin
       <strong className="bad">{kindInWords(kind)}</strong> <code>{name}</code>{' '}
       <Sentence text={detail} />
     </>
-  );
-}
-
-function Repair({
-  id,
-  delivery,
-  repair,
-}: {
-  id: string;
-  delivery: string;
-  repair: NonNullable<VerificationFinding['repair']>;
-}) {
-  const { ids } = useExport();
-  const queries = useQueryClient();
-  const { action, detail } = repair;
-  if (repair.run !== null || repair.backfill !== null) return <Started repair={repair} />;
-  return (
-    <Form
-      path={pathTo(`${verifications}:id/repair/`, { ...ids, id })}
-      part={delivery}
-      body={() => ({ delivery })}
-      done={() => queries.invalidateQueries({ queryKey: findingsOf(ids, id).queryKey })}
-      button={repairInWords(action)}
-      asks={() => ({
-        title: `${repairInWords(action)}?`,
-        text: detail,
-        button: repairInWords(action),
-        keep: 'Leave it as it is',
-      })}
-    />
-  );
-}
-
-function Started({
-  repair: { run, backfill },
-}: {
-  repair: NonNullable<VerificationFinding['repair']>;
-}) {
-  const { row } = useExport();
-  const params = { project_id: String(row.team_id), export_id: row.id };
-  return (
-    <p className="good" role="status">
-      The repair was started:{' '}
-      {run === null ? (
-        <Link
-          to="/projects/$project_id/exports/$export_id"
-          params={params}
-          search={{ backfill: backfill ?? undefined }}
-        >
-          its backfill
-        </Link>
-      ) : (
-        <Link
-          to="/projects/$project_id/exports/$export_id/runs/$run_id"
-          params={{ ...params, run_id: run }}
-        >
-          its run
-        </Link>
-      )}
-      . Verify again when it is done.
-    </p>
   );
 }

@@ -79,18 +79,28 @@ test('a person proves an export, sees what was changed, and repairs it', { skip 
   await checkEverywhere(page, 'export_proof_waiting');
   await workVerifications(engine, never);
   await page.getByText(/^Everything is as delivered:/).waitFor();
-  await page.getByText(/^Verified through 2026-01-01 03:00/).waitFor();
-  await page.getByRole('link', { name: /^verified through 2026-01-01 03:00/ }).waitFor();
+  await page
+    .locator('.proof_through')
+    .getByText(/^Verified through 2026-01-01 03:00/)
+    .waitFor();
+  await page.getByRole('link', { name: /^Verified through 2026-01-01 03:00/ }).waitFor();
   const names = (await readdir(join(folder, prefix))).filter((name) => name.endsWith('.jsonl'));
   await rm(join(folder, prefix, names[0]!));
   await page.getByRole('button', { name: 'Verify all deliveries' }).click();
   await page.getByText('Waiting for a worker.').waitFor();
   await workVerifications(engine, never);
-  await page.getByText('Missing', { exact: true }).waitFor();
+  const found = page.getByRole('region', { name: 'Findings' });
+  await found.getByText('Missing', { exact: true }).first().waitFor();
   await checkEverywhere(page, 'export_proof_findings');
   await page.getByRole('button', { name: 'Write the files again' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Write the files again' }).click();
-  await page.getByText('The repair was started:').waitFor();
+  await page.getByText('The repair was started.').waitFor();
+  await page.getByRole('button', { name: 'Accept finding' }).click();
+  await page.getByLabel('Reason').fill('It moved to the archive.');
+  await checkEverywhere(page, 'export_proof_accept');
+  await page.getByRole('dialog').getByRole('button', { name: 'Accept finding' }).click();
+  await page.getByText('It moved to the archive.').waitFor();
+  await checkEverywhere(page, 'export_proof_accepted');
   await deliver(id);
   await page.getByRole('button', { name: 'Verify all deliveries' }).click();
   await page.getByText('Waiting for a worker.').waitFor();

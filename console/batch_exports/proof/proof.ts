@@ -27,6 +27,22 @@ const rangeOf = ({ from, to }: Span) => ({
   before: isoInstant(Math.ceil(to)),
 });
 
+/** The path of an export's findings of the schedule. */
+export const deviations = '/api/projects/:project_id/batch_exports/:batch_export_id/deviations/';
+
+/** Findings of verification on a schedule, newest first. */
+export function latestDeviations(ids: ExportIds) {
+  return reading(pathTo(deviations, ids, { limit: 100 }));
+}
+
+/** The path of the statement about a range. */
+export function statementPath(ids: ExportIds, span: Span, format: 'json' | 'text') {
+  return pathTo('/api/projects/:project_id/batch_exports/:id/statement/', ids, {
+    ...rangeOf(span),
+    format,
+  });
+}
+
 /** The latest verifications of an export, newest first. */
 export function latestVerifications(ids: ExportIds) {
   return reading(pathTo(verifications, ids, { limit: 20 }), {

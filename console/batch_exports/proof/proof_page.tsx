@@ -23,6 +23,7 @@ import { Moment } from '../moment.tsx';
 import type { Span } from '../slots/boundaries.ts';
 import { isoInstant } from '../slots/slots.ts';
 import type { Clock } from '../slots/clocks.ts';
+import { Deviations } from './deviations.tsx';
 import { latestVerifications, proofOf, receiptsPath } from './proof.ts';
 import { Verifications } from './verifications.tsx';
 import { provenInWords, restInWords, throughInWords } from './words.ts';
@@ -71,6 +72,7 @@ function ProofOf({ begun }: { begun: number }) {
           A zip file with the signed receipts of this range, the public key, and how to check them.
         </span>
       </div>
+      <Deviations span={span} />
       <Verifications />
     </>
   );

@@ -15,7 +15,7 @@ import { useExport } from '../export_context.ts';
 import { useWhenChanged } from '../following.ts';
 import { overviewOf } from '../list/overview.ts';
 import { Findings } from './findings.tsx';
-import { latestVerifications, verifications } from './proof.ts';
+import { latestDeviations, latestVerifications, verifications } from './proof.ts';
 import { doneOf, stateOf } from './words.ts';
 
 /** The verifications of an export: the present one with its progress or findings, then others. */
@@ -26,9 +26,10 @@ export function Verifications() {
   const latest = query.data?.results[0];
   const overview = overviewOf(String(row.team_id), row.id);
   // The head of the export says up to when it is verified.
-  useWhenChanged(latest?.finished_at, () =>
-    queries.invalidateQueries({ queryKey: overview.queryKey }),
-  );
+  useWhenChanged(latest?.last_updated_at, async () => {
+    await queries.invalidateQueries({ queryKey: overview.queryKey });
+    await queries.invalidateQueries({ queryKey: latestDeviations(ids).queryKey });
+  });
   return (
     <section className="part" aria-label="Verification">
       <div className="part_head">
@@ -117,7 +118,11 @@ function One({ verification }: { verification: Verification }) {
         </p>
       ))}
       {finished_at === null && <Cancel id={verification.id} />}
-      {differences > 0 && <Findings verification={verification} />}
+      {differences > 0 && (
+        <Seldom summary="Each difference">
+          <Findings verification={verification} />
+        </Seldom>
+      )}
     </>
   );
 }

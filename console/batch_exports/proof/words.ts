@@ -1,3 +1,4 @@
+import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
 import type { ProofCounts } from '../../../server/api/batch_exports/proof/schema.ts';
 import type {
   Verification,
@@ -49,6 +50,32 @@ export function throughInWords(
       'delivered an interval yet.',
     tone: 'good',
   };
+}
+
+/** The state of verification on a schedule, in sentences; `at` writes an instant. */
+export function scheduleInWords(
+  verification: BatchExport['verification'],
+  at: (instant: string) => string,
+): { text: string; tone: string } {
+  if (verification === null || verification.state === 'waiting')
+    return {
+      text: 'The first look begins after the first delivery, within a share of its cost.',
+      tone: 'muted',
+    };
+  const { state, reason, verified_at, cycle_ended_at, deviations, accepted } = verification;
+  if (state === 'not_verifiable') return { text: `Not verifiable. ${reason ?? ''}`, tone: 'muted' };
+  const cycle =
+    cycle_ended_at === null ? '' : ` All deliveries were looked at ${at(cycle_ended_at)}.`;
+  const agreed = accepted === 0 ? '' : ` ${counted(accepted, 'finding')} accepted.`;
+  if (state === 'standing_still')
+    return {
+      text: `Stands still${verified_at === null ? '' : ` since ${at(verified_at)}`}: ${reason}`,
+      tone: 'warn',
+    };
+  if (state === 'differing')
+    return { text: `${counted(deviations, 'open finding')}.${agreed}${cycle}`, tone: 'bad' };
+  const what = accepted === 0 ? 'Everything' : 'Everything else';
+  return { text: `${what} is as delivered.${agreed}${cycle}`, tone: 'good' };
 }
 
 /** Names and counts rows that are not simply delivered; none where all are. */

@@ -18,6 +18,7 @@ import type { ExportIds } from '../export_context.ts';
 import { ExportForm } from '../form/export_form.tsx';
 import { useTurn } from '../form/turn.ts';
 import { useReadAnew } from '../read_anew.ts';
+import { TableMaintenance } from './table_maintenance.tsx';
 
 /** Changes an export, pauses it and deletes it. */
 export function SettingsPage() {
@@ -30,6 +31,7 @@ export function SettingsPage() {
         <Instant at={row.last_updated_at} is_exact />.
       </p>
       <AsYaml kind="batch_export" id={row.id} />
+      {row.destination.type === 'Delta' && <TableMaintenance ids={ids} />}
       <Section title={row.paused ? 'Paused' : 'Pause'}>
         {row.paused ? <Unpause row={row} ids={ids} /> : <Pause row={row} ids={ids} />}
       </Section>

@@ -25,8 +25,11 @@ export function DeliverySection({
 }: Given & { is_enabled: boolean; may_change: boolean; error: string | undefined }) {
   const query = useQuery(deliveryOf(given));
   const metrics = useQuery(pluginMetrics(given.project_id, given.config_id));
-  const counted = (name: string) =>
-    (metrics.data?.results.find((one) => one.name === name)?.value ?? 0).toLocaleString('en');
+  // Code counts what it exports, and its deliveries are in the charts alone.
+  const counted = (label: string, name: string): [string, string][] => {
+    const found = metrics.data?.results.find((one) => one.name === name);
+    return found === undefined ? [] : [[label, found.value.toLocaleString('en')]];
+  };
   return (
     <Section title="Delivery" is_wide>
       <Shown query={query}>
@@ -52,8 +55,8 @@ export function DeliverySection({
             </p>
             <Figures
               figures={[
-                ['Delivered', counted('delivered')],
-                ['Retried', counted('retried')],
+                ...counted('Delivered', 'delivered'),
+                ...counted('Retried', 'retried'),
                 ['Set aside now', set_aside.toLocaleString('en')],
               ]}
             />

@@ -69,16 +69,8 @@ function useMappings({ tool, stored, place, sends_dollar, reaches }: Given) {
   const { presets, templates } = tool;
   const first = presets.length === 0 ? templates.slice(0, 1) : presets;
   const [text, setText] = useState(stored ?? mappingsText(first));
-  const [chosen, choose] = useState<string>();
-  const newest = useQuery(newestEvents(place.project_id)).data?.results ?? [];
-  const event_uuid = chosen ?? newest[0]?.uuid;
   const mappings = readMappings(text);
-  const { previewed, fault } = usePreview(
-    place,
-    mappings ?? [],
-    sends_dollar,
-    event_uuid === '' ? undefined : event_uuid,
-  );
+  const { preview_with, ...previewed } = usePreviewed(place, mappings ?? [], sends_dollar);
   const put = (next: string) => {
     setText(next);
     reaches(mappedHosts(readMappings(next) ?? []));
@@ -88,6 +80,27 @@ function useMappings({ tool, stored, place, sends_dollar, reaches }: Given) {
     mappings,
     put,
     change: (next: ToolMapping[]) => put(mappingsText(next)),
+    ...previewed,
+    preview_with,
+  };
+}
+
+/** Previews an event that a person chooses, of the newest ones or a sample. */
+export function usePreviewed(
+  place: ToolPlace,
+  mappings: readonly ToolMapping[],
+  sends_dollar: boolean,
+) {
+  const [chosen, choose] = useState<string>();
+  const newest = useQuery(newestEvents(place.project_id)).data?.results ?? [];
+  const event_uuid = chosen ?? newest[0]?.uuid;
+  const { previewed, fault } = usePreview(
+    place,
+    mappings,
+    sends_dollar,
+    event_uuid === '' ? undefined : event_uuid,
+  );
+  return {
     resultOf: (at: number) => {
       const [of, is] = [previewed?.of[at], previewed?.results[at]];
       return of === undefined || is === undefined ? undefined : { of, is };
@@ -98,7 +111,7 @@ function useMappings({ tool, stored, place, sends_dollar, reaches }: Given) {
 }
 
 /** Paths that browsers offer while one is typed, with the value that the event has there. */
-function Paths({
+export function Paths({
   lists,
   event,
 }: {
@@ -126,7 +139,8 @@ function Paths({
   );
 }
 
-function PreviewedEvent({
+/** The event of the preview. */
+export function PreviewedEvent({
   newest,
   event_uuid,
   choose,

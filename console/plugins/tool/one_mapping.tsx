@@ -11,6 +11,8 @@ import { ValueInput } from './value_input.tsx';
 
 type Result = MappingPreviews['results'][number];
 type Change = (next: ToolMapping | undefined) => void;
+/** The events that a mapping takes, or a destination of code. */
+export type EventChoice = Pick<ToolMapping, 'subscribe' | 'sample_percent' | 'consent'>;
 
 /** A mapping: the events that it takes, the fields that it sends, and what comes of an event. */
 export function OneMapping({
@@ -52,7 +54,7 @@ export function OneMapping({
           change={(subscribe) => change({ ...mapping, subscribe })}
         />
         <Fields {...{ mapping, tool, change }} values_id={lists.values} />
-        <Choice mapping={mapping} change={change} />
+        <PersonChoice mapping={mapping} change={change} />
         {result !== undefined && <Preview result={result.is} />}
       </div>
       <Button
@@ -111,7 +113,13 @@ function Fields({
 }
 
 /** The choice of persons: a share of them, and those who consented. */
-function Choice({ mapping, change }: { mapping: ToolMapping; change: Change }) {
+export function PersonChoice<Chosen extends EventChoice>({
+  mapping,
+  change,
+}: {
+  mapping: Chosen;
+  change: (next: Chosen) => void;
+}) {
   const { consent, sample_percent, ...others } = mapping;
   const [typed, setTyped] = useState(String(sample_percent ?? ''));
   const put = (percent: number | undefined, category: string | undefined) =>
@@ -119,7 +127,7 @@ function Choice({ mapping, change }: { mapping: ToolMapping; change: Change }) {
       ...others,
       ...(percent === undefined ? {} : { sample_percent: percent }),
       ...(category === undefined ? {} : { consent: category }),
-    });
+    } as Chosen);
   return (
     <Seldom
       summary="Consent and sample"
@@ -153,7 +161,8 @@ function Choice({ mapping, change }: { mapping: ToolMapping; change: Change }) {
   );
 }
 
-function Preview({ result }: { result: Result }) {
+/** The fate of the event, with what would be sent. */
+export function Preview({ result }: { result: Result }) {
   const { shape, word, tone } = previewState(result);
   const text = previewText(result);
   return (

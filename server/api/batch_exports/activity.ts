@@ -17,6 +17,8 @@ const not_its_own = [
   'waiting_schema',
   'schema',
   'managed_by',
+  'verified_through',
+  'verification',
   ...alias_names,
 ];
 

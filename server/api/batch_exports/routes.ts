@@ -3,12 +3,15 @@ import type { Deps } from '../../deps.ts';
 import { actionRoutes } from './action_routes.ts';
 import { backfillRoutes } from './backfills/routes.ts';
 import { awsRoleRoute } from './aws_role/routes.ts';
+import { deviationRoutes } from './deviations/routes.ts';
+import { statementRoute } from './deviations/statement_route.ts';
 import { connectionRoutes } from './connections/routes.ts';
 import { bulkActionRoutes } from './bulk_actions/routes.ts';
 import { draftRoutes } from './drafts/routes.ts';
 import { findRoutes } from './find/routes.ts';
 import { exportRoutes } from './export_routes.ts';
 import { logRoutes } from './logs/routes.ts';
+import { maintenanceRoutes } from './maintenance/routes.ts';
 import { metricsRoutes } from './metrics/routes.ts';
 import { overviewRoutes } from './overview/routes.ts';
 import { proofRoutes } from './proof/routes.ts';
@@ -33,6 +36,7 @@ export function batchExportRoutes(app: FastifyInstance, deps: Deps): void {
     draftRoutes(app, engine, mount);
     actionRoutes(app, mount);
     logRoutes(app, engine, mount);
+    maintenanceRoutes(app, engine, mount);
     metricsRoutes(app, engine, mount);
     slotRoutes(app, engine, mount);
     timelineRoutes(app, engine, mount);
@@ -43,6 +47,8 @@ export function batchExportRoutes(app: FastifyInstance, deps: Deps): void {
     proofRoutes(app, engine, mount);
     receiptsRoute(app, engine, mount);
     verificationRoutes(app, engine, mount);
+    deviationRoutes(app, engine, mount);
+    statementRoute(app, engine, mount);
     overviewRoutes(app, engine, mount);
   }
 }

@@ -15,6 +15,7 @@ import { alias_answers, alias_inputs } from './aliases.ts';
 import { rhythm_answers, rhythm_inputs } from './rhythm.ts';
 import { StoredTags, Tags } from './tags.ts';
 import { typed_answers, typed_inputs, typed_settings } from './typed_columns.ts';
+import { verified_answers } from './verified.ts';
 import { write_answers, write_inputs } from './write_mode.ts';
 import { BatchExportRun } from './runs/schema.ts';
 
@@ -178,6 +179,7 @@ export const BatchExport = Type.Object(
     ...typed_answers,
     ...write_answers,
     ...alias_answers,
+    ...verified_answers,
     managed_by: ManagedBy,
   },
   { title: 'BatchExport' },

@@ -6,6 +6,7 @@ import { next_run, own_config } from './place.ts';
 import { rhythm_columns } from './rhythm.ts';
 import { run_text } from './runs/fields.ts';
 import { typed_columns } from './typed_columns.ts';
+import { verified_columns } from './verified.ts';
 
 /** Number of an export's newest runs in `latest_runs`. */
 const latest_runs_max = 10;
@@ -22,7 +23,7 @@ export const wireOf = (table: Sql, runs = sql`latest.runs::json`) => sql`
     e.freshness_seconds, e.rejected_rows, e.rejected_rows_max, e.rejected_percent_max,
     to_jsonb(e.tags) AS tags, ${next_run} AS next_run, ${runs} AS latest_runs, e.custom_query,
     e.schema, ${typed_columns}, ${alias_columns},
-    ${managedBy('batch_export', sql`e.id`)} AS managed_by
+    ${verified_columns}, ${managedBy('batch_export', sql`e.id`)} AS managed_by
   FROM ${table} e CROSS JOIN LATERAL (
     SELECT concat('[', string_agg(${run_text}, ','), ']') AS runs FROM (
       SELECT r.* FROM batch_export_runs r

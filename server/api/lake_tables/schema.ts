@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { pageOf } from '../../platform/http/lists/pagination.ts';
 import { nullable } from '../../platform/nullable.ts';
+import { maintenance_rounds } from '../batch_exports/maintenance/schema.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
@@ -42,13 +43,7 @@ const Maintenance = Type.Object(
       description:
         'False: `sluice.maintenance` is `false`, or the table has another version than 2.',
     }),
-    due_at: instant('The next round begins after this.'),
-    finished_at: nullable(instant('End of the latest round. Null: none has ended yet.')),
-    changed_at: nullable(instant('End of the latest round that changed something.')),
-    changes: Type.Record(Type.String(), Type.Integer(), {
-      description: 'Numbers of what that round changed, such as `files_compacted`.',
-    }),
-    detail: nullable(Type.String({ description: 'What the latest round left alone, and why.' })),
+    ...maintenance_rounds,
   },
   { description: 'The maintenance of the table. Null: no export writes it, so there is none.' },
 );

@@ -6,7 +6,10 @@ import { PluginError } from '../../engine/plugins/plugin.ts';
 import type { PluginCollection } from '../../engine/plugins/plugin.ts';
 import { serviceFault } from '../../engine/plugins/prepare.ts';
 import { loadPluginConfig, storePluginConfig } from '../../engine/plugins/stored_config.ts';
+import { fieldsOf } from '../../engine/plugins/config_schema.ts';
+import { filterFault } from '../../engine/plugins/tools/filter/filter_fault.ts';
 import { soundMappings } from '../../engine/plugins/tools/mappings.ts';
+import type { EventChoice } from '../../engine/plugins/tools/wanted.ts';
 import { refuseConnection } from '../../engine/plugins/oauth/connection.ts';
 import { mappings_key } from '../../engine/plugins/tools/settings.ts';
 import { toolOf } from '../../engine/plugins/tools/tool.ts';
@@ -96,6 +99,7 @@ async function applyChange(
 ): Promise<string[]> {
   const { config_schema } = before.plugin_info;
   const stored = (await findStoredConfig(tx, before.id))!;
+  if (fields.event_choice) requireChoice(before, fields.event_choice);
   const enabled = fields.enabled ?? before.enabled;
   const isEnabling = enabled && !before.enabled;
   const settings = loadPluginConfig(deps.secrets, before.id, stored);
@@ -139,6 +143,24 @@ async function applyChange(
   if (movesPlace(config_schema, reached, reaches)) await refuseConnection(tx, before.id);
   if (isEnabling) await startCursor(tx, before.id);
   return Object.keys(next ?? {}).filter((key) => !isDeepStrictEqual(settings[key], next![key]));
+}
+
+/** Throws a 400 for a choice of events that cannot be read, or that the plugin does not have. */
+function requireChoice(
+  { collection, plugin_info: { config_schema } }: Before,
+  { subscribe }: EventChoice,
+): void {
+  const isTool = fieldsOf(config_schema).some(({ key }) => key === mappings_key);
+  if (collection !== 'pipeline_destinations' || isTool)
+    throw invalid(
+      'event_choice',
+      'invalid_input',
+      isTool
+        ? 'The mappings of a tool say which events it gets.'
+        : 'Only a destination gets events of a choice.',
+    );
+  const fault = filterFault(subscribe);
+  if (fault !== undefined) throw invalid('event_choice__subscribe', 'invalid_input', fault);
 }
 
 /** Returns the fault of a tool's mappings; undefined: there is none, or it is no tool. */

@@ -55,6 +55,7 @@ test('a config has the sent values, the defaults, and its plugin', async () => {
     order: 0,
     config: {},
     allowed_hosts: [],
+    event_choice: null,
     secret_keys: [],
     error: null,
     accepted_version: null,

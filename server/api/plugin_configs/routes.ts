@@ -11,6 +11,8 @@ import { deliveryRoutes } from './deliveries/routes.ts';
 import { configEntry } from './entry.ts';
 import { exportingRoutes } from './exporting_routes.ts';
 import { runningRoutes } from './job_routes.ts';
+import { revocationOf } from '../../engine/plugins/oauth/revoke.ts';
+import { findTool } from '../../engine/plugins/tools/catalogue.ts';
 import { removeOldVersions } from '../../engine/plugins/versions.ts';
 import { requirePluginsLevel } from '../plugins/store.ts';
 import { getConfig, getLockedConfig } from './found.ts';
@@ -43,7 +45,7 @@ export function pluginConfigRoutes(app: FastifyInstance, deps: Deps): void {
   makingRoute(app, deps);
   changingRoutes(app, deps);
   acceptRoute(app, deps);
-  deleteRoute(app);
+  deleteRoute(app, deps);
   runningRoutes(app, deps);
   deliveryRoutes(app, deps);
   oauthRoutes(app, deps);
@@ -170,22 +172,26 @@ function changingRoutes(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-function deleteRoute(app: FastifyInstance): void {
+function deleteRoute(app: FastifyInstance, deps: Deps): void {
   app.delete(
     one,
     {
       config: changing,
       schema: {
         summary: 'Delete a config, with what the plugin keeps and has logged',
-        description: 'Needs the plugins access level 3.',
+        description:
+          'Tokens of an OAuth connection are revoked at the vendor, if the vendor takes ' +
+          'that. Needs the plugins access level 3.',
         response: { 204: { type: 'null' } },
       },
     },
     (request, reply) =>
-      write(request, reply, 204, async (tx, record) => {
+      write(request, reply, 204, async (tx, record, afterwards) => {
         const before = await getLockedConfig(tx, request);
         ifMatch(request, before);
         record(configEntry('deleted', before, undefined));
+        const tool = findTool(before.plugin_info.url ?? '')?.directory;
+        if (tool !== undefined) afterwards(await revocationOf(tx, deps, before.id, tool));
         await deletePluginConfig(tx, before.id);
         await removeOldVersions(tx, before.plugin);
       }),

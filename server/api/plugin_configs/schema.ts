@@ -45,6 +45,37 @@ const fields = {
     description:
       "Hosts that the plugin's `fetch` may reach; none is reached without being named here.",
   }),
+  event_choice: nullable(
+    Type.Object(
+      {
+        subscribe: Type.String({
+          trim: true,
+          minLength: 1,
+          maxLength: 10_000,
+          description: 'A filter as mappings of tools have it; `type != ""` lets all through.',
+        }),
+        sample_percent: Type.Optional(
+          Type.Number({
+            exclusiveMinimum: 0,
+            maximum: 100,
+            description: 'The share of persons whose events it gets, always the same ones.',
+          }),
+        ),
+        consent: Type.Optional(
+          lineOfText({
+            minLength: 1,
+            maxLength: 200,
+            description: 'The category of consent that an event must have.',
+          }),
+        ),
+      },
+      {
+        description:
+          'Which events a destination of code gets; null: all. A tool of the catalogue has this ' +
+          'in its mappings.',
+      },
+    ),
+  ),
 };
 
 const version = {
@@ -103,6 +134,7 @@ const optional = {
   order: Type.Optional(fields.order),
   config: Type.Optional(fields.config),
   allowed_hosts: Type.Optional(fields.allowed_hosts),
+  event_choice: Type.Optional(fields.event_choice),
 };
 
 /** Body of POST. */

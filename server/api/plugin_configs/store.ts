@@ -2,6 +2,7 @@ import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { run_changed_at } from '../../engine/plugins/run_version.ts';
 import type { StoredPluginConfig } from '../../engine/plugins/stored_config.ts';
+import type { EventChoice } from '../../engine/plugins/tools/wanted.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
@@ -27,7 +28,7 @@ const isWaiting = sql`c.accepted_version_id IS NOT NULL
 /** The wire fields of config `c`. Columns are named: nothing secret can slip in. */
 const selectConfigs = sql`
   SELECT c.id, c.plugin_id AS plugin, ${configuredPluginJson} AS plugin_info, c.team_id,
-    c.enabled, c."order", c.config, c.allowed_hosts, c.secret_keys,
+    c.enabled, c."order", c.config, c.allowed_hosts, c.event_choice, c.secret_keys,
     CASE WHEN c.error IS NOT NULL THEN json_build_object('message', c.error, 'at',
       wire_instant(c.error_at))
       WHEN ${isHeld} THEN json_build_object('message', k.held_reason, 'at',
@@ -53,7 +54,10 @@ export function listPluginConfigs(team_id: number): List {
 
 /** The settings of a config, with the sealed ones. */
 export type ConfigSettings = StoredPluginConfig &
-  Pick<PluginConfigRow, 'id' | 'plugin' | 'team_id' | 'enabled' | 'order' | 'allowed_hosts'> & {
+  Pick<
+    PluginConfigRow,
+    'id' | 'plugin' | 'team_id' | 'enabled' | 'order' | 'allowed_hosts' | 'event_choice'
+  > & {
     name: string | null;
   };
 
@@ -64,7 +68,7 @@ export function listConfigSettings(
 ): Promise<ConfigSettings[]> {
   return db.rows<ConfigSettings>(sql`
     SELECT c.id, c.plugin_id AS plugin, c.team_id, c.enabled, c."order", c.allowed_hosts, c.config,
-      c.config_secrets, c.secret_keys, p.name
+      c.event_choice, c.config_secrets, c.secret_keys, p.name
     FROM plugin_configs c JOIN plugins p ON p.id = c.plugin_id JOIN projects t ON t.id = c.team_id
     WHERE t.organization_id = ${organization_id}::uuid ORDER BY c.id`);
 }
@@ -132,6 +136,7 @@ export type PluginConfigFields = Partial<StoredPluginConfig> & {
   enabled?: boolean;
   order?: number;
   allowed_hosts?: string[];
+  event_choice?: EventChoice | null;
   error?: null;
   error_at?: null;
 };
@@ -140,9 +145,15 @@ export type PluginConfigFields = Partial<StoredPluginConfig> & {
 export async function updatePluginConfig(
   tx: Transaction,
   id: number,
-  { config, ...fields }: PluginConfigFields,
+  { config, event_choice, ...fields }: PluginConfigFields,
 ): Promise<void> {
-  const values = { ...fields, ...(config === undefined ? {} : { config: JSON.stringify(config) }) };
+  const values = {
+    ...fields,
+    ...(config === undefined ? {} : { config: JSON.stringify(config) }),
+    ...(event_choice === undefined
+      ? {}
+      : { event_choice: event_choice && JSON.stringify(event_choice) }),
+  };
   if (Object.keys(values).length === 0) return;
   await tx.run(
     sql`UPDATE plugin_configs SET ${assignments(values)}, updated_at = now() WHERE id = ${id}`,
@@ -187,8 +198,9 @@ export async function startCursor(tx: Transaction, id: number): Promise<void> {
       begun_inserted_at = CASE WHEN k.stopped_at IS NULL THEN NULL
         ELSE k.begun_inserted_at END, begun_event_uuid = CASE WHEN k.stopped_at IS NULL THEN NULL
         ELSE k.begun_event_uuid END,
-      failures = 0, series_inserted_at = NULL, series_event_uuid = NULL, retry_at = NULL,
-        stopped_at = NULL, leased_by = NULL, leased_until = NULL, updated_at = now()`);
+      failures = 0, work_failures = 0, series_inserted_at = NULL, series_event_uuid = NULL,
+        retry_at = NULL, work_retry_at = NULL, stopped_at = NULL, leased_by = NULL,
+        leased_until = NULL, updated_at = now()`);
 }
 
 /** Deletes the config and by cascade what its plugin keeps and has logged. */

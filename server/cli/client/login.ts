@@ -119,8 +119,9 @@ async function localKey(address: string, known: Profile | undefined): Promise<st
   const config = environmentConfig();
   const label = `sluice login, ${userName()}@${hostname()}`.slice(0, 100);
   const wanted = { label, scopes: ['*'], expires_in_days: undefined };
-  const key = await withProcess({ config, log: openLog(config.log_level) }, ({ deps }) =>
-    issueKey(deps, { ...wanted, email: config.owner_email }),
+  const key = await withProcess(
+    { config, log: openLog(config.log_level, config.log_format) },
+    ({ deps }) => issueKey(deps, { ...wanted, email: config.owner_email }),
   );
   const taken = await askServer({ address, key }, { path: own_path });
   if (taken.status !== 401) return key;

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
-import { oneLine, terminalText } from '../shown_text.ts';
+import { oneLine } from '../shown_text.ts';
+import { terminalText } from '../../platform/terminal_text.ts';
 
 /** The output of a command: for a person at a terminal, otherwise for a program. */
 export type Output = {

@@ -1,4 +1,5 @@
-import { environmentVariable } from '../../config/environment.ts';
+import { processEnvironment } from '../../config/environment.ts';
+import { valueOf } from '../../config/from_files.ts';
 import { ownUrl } from '../../config/public_url.ts';
 import { serverAddress } from '../server_address.ts';
 import { KeyError, WrongUsageError } from '../user_error.ts';
@@ -58,10 +59,11 @@ function getProfile(profiles: Record<string, Profile>, name: string): Profile {
   );
 }
 
-/** A variable that is not empty: an empty one is not given. */
+/** A setting of this environment, or of the file that it names; an empty one is not given. */
 export function given(name: string): string | undefined {
-  const value = environmentVariable(name)?.trim();
-  return value === '' ? undefined : value;
+  const { value, fault } = valueOf(processEnvironment(), name);
+  if (fault !== undefined) throw new WrongUsageError(`${fault.variable} ${fault.detail}`);
+  return value;
 }
 
 /** The address of the server that the settings of this environment start. */

@@ -27,7 +27,7 @@ const folder = folderAroundTests();
 async function looked(environment: Record<string, string>) {
   const lines: string[] = [];
   let logged = '';
-  const log = openLog('debug', { write: (line) => void (logged += line) });
+  const log = openLog('debug', 'json', { write: (line) => void (logged += line) });
   const config = readConfig({
     SLUICE_SECRET_KEY: secret_key,
     SLUICE_DATA_DIR: join(folder, 'none'),

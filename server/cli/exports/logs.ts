@@ -6,7 +6,8 @@ import type { Mood, Output } from '../client/print.ts';
 import { askUntil } from '../client/poll.ts';
 import { readCount } from '../client/read_options.ts';
 import type { ReadFlags } from '../client/read_options.ts';
-import { oneLine, terminalText } from '../shown_text.ts';
+import { oneLine } from '../shown_text.ts';
+import { terminalText } from '../../platform/terminal_text.ts';
 import { exportPath, findExportId } from './find_export.ts';
 import { shownInstant } from './shown_export.ts';
 

@@ -3,7 +3,7 @@ import type { TargetFlags } from '../client/target.ts';
 import type { Output } from '../client/print.ts';
 import type { ImportFormat } from './formats.ts';
 import { importFile } from './import.ts';
-import { terminalText } from '../shown_text.ts';
+import { terminalText } from '../../platform/terminal_text.ts';
 import { stopSignal } from '../process/stop_signal.ts';
 
 /** The options of `sluice import` as the command line gives them. */

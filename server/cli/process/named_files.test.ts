@@ -30,7 +30,7 @@ test('a wrong catalogue is refused by its setting, before a store is started', (
 /** Returns the log of a start with the settings; throws the error that stops it. */
 function looked(environment: Record<string, string>): string {
   let logged = '';
-  const log = openLog('info', { write: (line) => void (logged += line) });
+  const log = openLog('info', 'json', { write: (line) => void (logged += line) });
   lookAtNamedFiles(readConfig(environment), log, { api: true });
   return logged;
 }

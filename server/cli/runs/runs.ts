@@ -9,7 +9,8 @@ import { readCount } from '../client/read_options.ts';
 import type { ReadFlags } from '../client/read_options.ts';
 import { exportPath, findExportId } from '../exports/find_export.ts';
 import { hasEnded, moodOfStatus, runColumns } from '../exports/shown_export.ts';
-import { oneLine, terminalText } from '../shown_text.ts';
+import { oneLine } from '../shown_text.ts';
+import { terminalText } from '../../platform/terminal_text.ts';
 import { UserError } from '../user_error.ts';
 
 /** `sluice runs list`: the runs of an export, newest first. */

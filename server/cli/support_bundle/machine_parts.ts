@@ -23,6 +23,7 @@ const shown = new Set<keyof Config>([
   'no_proxy',
   'proxy_connect',
   'log_level',
+  'log_format',
   'dns_servers',
   'plugin_dir',
   'otel_exporter',

@@ -10,6 +10,7 @@ export const notice_events = [
   'table_gone',
   'schema_drift',
   'table_unreadable',
+  'differing',
   'paused_automatically',
 ] as const;
 

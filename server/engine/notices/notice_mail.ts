@@ -30,6 +30,7 @@ const words: Record<NoticeEvent, string> = {
   table_gone: 'table is gone',
   schema_drift: 'other columns',
   table_unreadable: 'table cannot be read',
+  differing: 'changed by others',
   paused_automatically: 'paused',
   recovered: 'recovered',
 };

@@ -93,6 +93,8 @@ function headingOf(event: NoticeEvent, name: string): string {
       return `The columns of the export ${name} differ from its events`;
     case 'table_unreadable':
       return `Files of the table of the export ${name} cannot be read`;
+    case 'differing':
+      return `The destination of the export ${name} differs from what was delivered`;
     case 'paused_automatically':
       return `The export ${name} was paused`;
   }

@@ -27,6 +27,7 @@ const severities: Record<Exclude<NoticeEvent, 'recovered'>, Severity> = {
   table_gone: 'error',
   schema_drift: 'info',
   table_unreadable: 'warning',
+  differing: 'error',
   unusual_volume: 'warning',
 };
 

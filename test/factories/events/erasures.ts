@@ -16,6 +16,7 @@ type Exported = {
   /** Another destination than files below the prefix. */
   destination?: object;
   timezone?: string;
+  custom_query?: string;
 };
 
 /** Returns helpers for tests of erasures; exported rows need a harness that delivers. */
@@ -43,6 +44,7 @@ export function erasing(opened: () => Pick<DeliveringHarness, 'harness'>) {
     const { id } = await newExport(home, {
       model,
       timezone: more.timezone ?? null,
+      ...(more.custom_query === undefined ? {} : { custom_query: more.custom_query }),
       destination: more.destination ?? {
         type: 'File',
         config: { prefix, include_events, ...more.config },

@@ -143,7 +143,7 @@ const FoundRecord = Type.Object({
   }),
   tools: Type.Array(FoundTool, {
     description:
-      `What tools of the catalogue made of an event, at most ${tools_max}. Empty for other ` +
+      `What destinations made of an event, at most ${tools_max}. Empty for other ` +
       'records, and for a key without `plugin:read`.',
   }),
 });

@@ -69,7 +69,7 @@ function foundOf(tool: Tool, inserted_us: number, own: FoundSend[], is_aside: bo
       return { state: 'waiting', detail: latest?.reason ?? 'It has not had its turn yet.' };
     return {
       state: 'not_sent',
-      detail: 'No mapping wanted it, or the tool was off when it was stored.',
+      detail: 'No mapping or filter wanted it, or the destination was off when it was stored.',
     };
   }
 }
@@ -80,7 +80,8 @@ function listTools(db: Engine['db'], team_id: number): Promise<Tool[]> {
       (extract(epoch FROM k.inserted_at) * 1000000)::float8 AS done_us
     FROM plugin_configs c JOIN plugins p ON p.id = c.plugin_id
       JOIN plugin_cursors k ON k.plugin_config_id = c.id
-    WHERE c.team_id = ${team_id} AND p.url ~ '^(npm|sluice):' ORDER BY c.id LIMIT ${tools_max}`);
+    WHERE c.team_id = ${team_id} AND p.collection = 'pipeline_destinations'
+    ORDER BY c.id LIMIT ${tools_max}`);
 }
 
 async function listAsides(

@@ -10,6 +10,7 @@ import { ManagedBy } from '../../managed/schema.ts';
 import { rhythm_answers } from '../rhythm.ts';
 import { NextRun } from '../schema.ts';
 import { run_statuses } from '../runs/schema.ts';
+import { verified_answers } from '../verified.ts';
 import { StoredTags, TagAsked } from '../tags.ts';
 
 const slots_default = 24;
@@ -127,12 +128,7 @@ export const ExportOverview = Type.Object(
     delivered_until: nullable(
       instant('End of the newest interval that its schedule has delivered; null before the first.'),
     ),
-    verified_through: nullable(
-      instant(
-        'All rows ingested before it, since the first interval of its schedule, were found as ' +
-          'delivered by the latest verification; null: never, or not all of them.',
-      ),
-    ),
+    ...verified_answers,
     records_by_backfills: nullable(
       Type.Integer({
         description:

@@ -80,6 +80,7 @@ function shown(row: OverviewRow, beside: Beside): ExportOverview {
     },
     delivered_until: row.delivered_until,
     verified_through: row.verified_through,
+    verification: row.verification,
     records_by_backfills: row.records_by_backfills,
     next_run,
     open_runs: row.open_runs,

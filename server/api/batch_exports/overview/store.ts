@@ -7,6 +7,7 @@ import type { HealthCode } from '../../../engine/exports/health/state.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import type { Page } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
+import { verified_columns } from '../verified.ts';
 import { managedBy } from '../../managed/store.ts';
 import { isInPlace, next_run, pageOfPlace } from '../place.ts';
 import type { Place } from '../../../platform/http/caller/mount.ts';
@@ -154,11 +155,6 @@ const runs_beside = sql`
         ELSE e.backfill_failed_since IS NOT NULL AND r.backfill_id IS NOT NULL END
     ORDER BY r.created_at DESC, r.id DESC LIMIT 1) failed ON true`;
 
-/** The instant up to which the latest verification of an export `e` found everything. */
-const verified_through = sql`(SELECT v.verified_through FROM batch_export_verifications v
-  WHERE v.batch_export_id = e.id AND v.revision = e.revision AND v.status = 'Completed'
-  ORDER BY v.created_at DESC, v.id DESC LIMIT 1)`;
-
 /**
  * One page of exports. The page is chosen first, by an index unless the order is that of health;
  * only of its exports the runs are looked at: the latest from batch_export_runs_by_export, the open
@@ -194,7 +190,7 @@ export function listOverview(
     SELECT e.id, e.team_id, e.revision, e.name, e.model, e.destination_type, e."interval",
       ${rhythm_columns}, e.paused, e.created_at, to_jsonb(e.tags) AS tags, e.code, e.since,
       e.delivered_until, e.pause_reason, e.delivery_changed_at, e.lacks_since, e.lacks_rows,
-      e.lacks_from, e.lacks_until, e.backfill_failed_since, ${verified_through} AS verified_through,
+      e.lacks_from, e.lacks_until, e.backfill_failed_since, ${verified_columns},
       CASE WHEN e.delivered_until IS NULL THEN (
         SELECT coalesce(sum(r.records_completed), 0)::bigint FROM batch_export_runs r
         WHERE r.batch_export_id = e.id AND r.revision = e.revision AND r.status = 'Completed'

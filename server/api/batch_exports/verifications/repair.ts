@@ -10,7 +10,7 @@ import type { LockedExport } from '../store.ts';
 import type { Repair } from './schema.ts';
 import { repairOf } from './shown.ts';
 import { findDeliveryFinding, noteRepair } from './store.ts';
-import type { VerificationRow } from './store.ts';
+import type { FindingRow, VerificationRow } from './store.ts';
 
 /**
  * Starts what repairs a delivery that a verification has found changed, and notes it at its
@@ -25,12 +25,28 @@ export async function repairDelivery(
   delivery_id: string,
 ): Promise<Repair> {
   const finding = await findDeliveryFinding(tx, verification.id, delivery_id);
-  const { delivery } = finding ?? {};
-  if (finding === undefined || delivery === null || delivery === undefined)
+  if (finding === undefined || finding.delivery === null)
     throw invalid('delivery', 'invalid_input', 'No finding of this verification is about it.');
   if (verification.revision !== row.revision)
     throw conflict('The export was changed since this verification. Verify it again.');
-  const action = repairOf(finding, row);
+  const repair = await startRepair(engine, tx, row, finding.kind, finding.delivery);
+  await noteRepair(tx, verification.id, repair);
+  return repair;
+}
+
+/**
+ * Starts what repairs a delivery with a finding. The caller holds the lock on the export. Throws
+ * 409 where it cannot be repaired, or its repair is in progress.
+ */
+export async function startRepair(
+  engine: Engine,
+  tx: Transaction,
+  row: LockedExport,
+  kind: FindingRow['kind'],
+  delivery: NonNullable<FindingRow['delivery']>,
+): Promise<Repair> {
+  const delivery_id = delivery.id;
+  const action = repairOf({ kind, delivery }, row);
   if (action === undefined)
     throw conflict('This destination cannot show its rows again, so only you can repair it.');
   const run = await lockRun(tx, row.id, delivery.run);
@@ -50,6 +66,5 @@ export async function repairDelivery(
     };
     started.backfill = await startBackfill(tx, row.id, range, engine.settle_seconds);
   }
-  await noteRepair(tx, verification.id, { delivery: delivery_id, ...started });
   return { delivery: delivery_id, action, ...started };
 }

@@ -97,12 +97,18 @@ const repair_details: Record<Action, string> = {
   retry: 'A retry finds out whether the rows are there, and delivers them if not.',
 };
 
+/** The repair of a finding on the wire, with what was started; null where only people can. */
+export function shownRepair(
+  finding: Pick<FindingRow, 'kind' | 'delivery'>,
+  written: Written,
+  started: { run: string | null; backfill: string | null },
+): VerificationFinding['repair'] {
+  const action = repairOf(finding, written);
+  return action === undefined ? null : { action, detail: repair_details[action], ...started };
+}
+
 /** The finding on the wire, with its repair. */
 export function shownFinding(row: FindingRow, written: Written): VerificationFinding {
   const { repair_run_id: run, repair_backfill_id: backfill, ...finding } = row;
-  const action = repairOf(row, written);
-  return {
-    ...finding,
-    repair: action === undefined ? null : { action, detail: repair_details[action], run, backfill },
-  };
+  return { ...finding, repair: shownRepair(row, written, { run, backfill }) };
 }

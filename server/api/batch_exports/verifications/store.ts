@@ -39,10 +39,12 @@ export type VerificationRow = Omit<Verification, 'detail' | 'progress'> & {
 /** An export's verifications, newest first. */
 export function listVerifications(place: Place, exportId: string): List {
   return {
-    rows: (page) => sql`${selected} WHERE e.id = ${exportId} AND ${isInPlace(place)}
+    rows: (
+      page,
+    ) => sql`${selected} WHERE e.id = ${exportId} AND NOT v.is_scheduled AND ${isInPlace(place)}
       ORDER BY v.created_at DESC, v.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
     count: sql`SELECT count(*) AS count FROM batch_export_verifications
-      WHERE batch_export_id = ${exportId}`,
+      WHERE batch_export_id = ${exportId} AND NOT is_scheduled`,
   };
 }
 

@@ -31,7 +31,7 @@ export const plugin_config: Kind = {
       is_list: false,
     },
   ],
-  defaults: { enabled: false, order: 0, config: {}, allowed_hosts: [] },
+  defaults: { enabled: false, order: 0, config: {}, allowed_hosts: [], event_choice: null },
   maySealAt: (path) => path.startsWith('config.'),
   spelled: (fields) =>
     Array.isArray(fields['allowed_hosts'])
@@ -50,7 +50,14 @@ export const plugin_config: Kind = {
         id: String(row.id),
         parent_id: String(row.team_id),
         name: row.name,
-        fields: pick(row, ['plugin', 'enabled', 'order', 'config', 'allowed_hosts']),
+        fields: pick(row, [
+          'plugin',
+          'enabled',
+          'order',
+          'config',
+          'allowed_hosts',
+          'event_choice',
+        ]),
         secrets: Object.fromEntries(hidden.map(([key, value]) => [`config.${key}`, value])),
       };
     }),

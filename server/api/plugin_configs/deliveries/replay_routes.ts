@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { v7 as uuidv7 } from 'uuid';
 import type { Deps } from '../../../deps.ts';
 import { countEvents } from '../../../engine/plugins/running/read_events.ts';
-import { toolOf } from '../../../engine/plugins/tools/tool.ts';
 import { loadConfigVersion } from '../../../engine/plugins/versions.ts';
 import { changesOf } from '../../../platform/activity/changes.ts';
 import { caughtUpForAnswer } from '../../../platform/clickhouse/topology/caught_up.ts';
@@ -183,7 +182,7 @@ function requireRange(
     throw invalid('end_at', 'invalid_input', 'Must not be in the future.');
 }
 
-/** Throws a 400 for a plugin that gets no events, or sets none aside. */
+/** Throws a 400 for a plugin that gets no events, or a filter of another source. */
 async function requireSource(
   { db, secrets }: Deps,
   config: PluginConfigRow,
@@ -193,11 +192,7 @@ async function requireSource(
   const takes = ['onEvent', 'exportEvents', 'composeWebhook'];
   if (!takes.some((method) => version.capabilities.methods.includes(method)))
     throw invalid('source', 'invalid_choice', 'The plugin takes no events.');
-  if (source === 'set_aside') {
-    if (toolOf(version.files) === undefined)
-      throw invalid('source', 'invalid_choice', 'Only tools of the catalogue set events aside.');
-    return;
-  }
+  if (source === 'set_aside') return;
   for (const [attr, value] of Object.entries({ mapping, status, event_uuid, reason }))
     if (value !== undefined)
       throw invalid(attr, 'invalid_input', 'Only what was set aside can be chosen by this.');

@@ -59,7 +59,7 @@ function metricsRoute(app: FastifyInstance, { db, clock }: Deps): void {
         summary: 'Events, retries and delays of a tool over time',
         description:
           `At most ${points_max} points; a range that has more is 400. Points are kept for 90 ` +
-          'days. Tools of the catalogue have them, other plugins have none.',
+          'days. Destinations have them, other plugins have none.',
         querystring: DeliveryMetricsQuery,
         response: { 200: DeliveryMetrics },
       },

@@ -36,8 +36,9 @@ function readingRoutes(app: FastifyInstance, db: Deps['db']): void {
       schema: {
         summary: 'List the events that a tool did not take, newest first',
         description:
-          'A tool is a destination of the catalogue whose mappings decide what it gets. An event ' +
-          'that it refuses does not stop the others: it is set aside, once for each mapping. ' +
+          'The mappings of a tool are its own; those of code are its methods that take events. ' +
+          'An event that it refuses does not stop the others: it is set aside, once for each ' +
+          'mapping. ' +
           '`replays/` sends these events again. A tool waits when 100,000 events are set aside.',
         querystring: SetAsideQuery,
         response: { 200: pageOf(SetAsideEvent) },

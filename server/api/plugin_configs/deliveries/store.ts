@@ -15,8 +15,10 @@ import type {
 /** The progress of a config, with the number of events that were set aside. */
 export async function findDelivery(db: Queryable, id: number): Promise<PluginDeliveryRow> {
   return (await db.row<PluginDeliveryRow>(sql`
-    SELECT wire_instant(k.inserted_at) AS delivered_until, k.failures,
-      wire_instant(CASE WHEN k.retry_at > now() THEN k.retry_at END) AS retry_at,
+    SELECT wire_instant(k.inserted_at) AS delivered_until,
+      greatest(k.failures, k.work_failures) AS failures,
+      wire_instant(CASE WHEN greatest(k.retry_at, k.work_retry_at) > now()
+        THEN greatest(k.retry_at, k.work_retry_at) END) AS retry_at,
       (SELECT count(*)::integer FROM plugin_set_aside s
         WHERE s.plugin_config_id = c.id) AS set_aside
     FROM plugin_configs c LEFT JOIN plugin_cursors k ON k.plugin_config_id = c.id

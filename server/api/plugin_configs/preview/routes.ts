@@ -18,10 +18,11 @@ export function previewRoute(app: FastifyInstance, deps: Deps): void {
     {
       config: { within: 'project', scope: 'plugin:write', level: 8, no_store: true },
       schema: {
-        summary: 'Preview what mappings of a tool would send of an event',
+        summary: 'Preview what mappings of a destination would send of an event',
         description:
           'Nothing is sent or stored, and no code of the tool runs: each mapping is checked, and ' +
-          'resolved for the event. Needs the plugins access level 3.',
+          'resolved for the event. A destination of code has one action, `event`, without ' +
+          'fields: it shows whether an `event_choice` takes the event. Needs the plugins access level 3.',
         body: MappingPreviewBody,
         response: { 200: MappingPreviews },
       },
@@ -50,19 +51,29 @@ export function previewRoute(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-/** Throws 400 for what is no tool of the organization. */
+/** Stands for a destination of code, which gets events as they are. */
+const of_code: ToolDefinition = {
+  directory: '',
+  version: '',
+  hosts: [],
+  settings: {},
+  actions: { event: { fields: {} } },
+  presets: [],
+  templates: [],
+};
+
+/** Throws 400 for what is no destination that the organization sees. */
 async function readTool(
   { db, secrets }: Deps,
   request: FastifyRequest,
   plugin: number,
 ): Promise<ToolDefinition> {
-  const isVisible =
-    (await findVisiblePlugin(db, request.access.organization_id, plugin)) !== undefined;
+  const found = await findVisiblePlugin(db, request.access.organization_id, plugin);
   try {
-    const tool = isVisible ? toolOf((await loadVersion(db, secrets, plugin)).files) : undefined;
-    if (tool !== undefined) return tool;
+    if (found?.collection === 'pipeline_destinations')
+      return toolOf((await loadVersion(db, secrets, plugin)).files) ?? of_code;
   } catch (error) {
     if (!(error instanceof PluginError)) throw error;
   }
-  throw invalid('plugin', 'invalid_input', 'The organization has no tool with this id.');
+  throw invalid('plugin', 'invalid_input', 'The organization has no destination with this id.');
 }

@@ -117,6 +117,7 @@ function objectsOf(
           bytes: found.contentLength ?? 0,
           mark: found.metadata?.[mark_name],
           written_at_ms: found.lastModified?.getTime() ?? Number.NaN,
+          tag: `${found.etag}`,
         };
       }),
     remove: async (key) =>

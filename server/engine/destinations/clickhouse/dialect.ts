@@ -66,6 +66,11 @@ export function clickHouseDialect(connection: Connection): Dialect {
       wanted === 'timestamp' && type.includes('DateTime')
         ? `toString(toTimeZone(${name}, 'UTC'))`
         : `toString(${name})`,
+    sealing: {
+      hashOf: (columns) => `sipHash64(toString(tuple(${columns.join(', ')})))`,
+      instant: (text) => `toDateTime64('${text.slice(0, 26).replace('T', ' ')}', 6, 'UTC')`,
+      instants: /^(?:Nullable\()?DateTime64\([6-9]/,
+    },
     merged: `${target.quoted} FINAL`,
     openTexts: async (query) => () => connection.stream(query),
     close: () => connection.close(),

@@ -17,7 +17,7 @@ import type { Dialect } from '../sql_tables/dialect.ts';
 import { prepareTables } from '../sql_tables/prepare.ts';
 import { newStanding, openStagedSink, recordsIn } from '../sql_tables/staged_sink.ts';
 import type { StagedDelivery, Standing } from '../sql_tables/staged_sink.ts';
-import { stageName } from '../sql_tables/stages.ts';
+import { stageName, stagePrefix } from '../sql_tables/stages.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { connect } from './connection.ts';
 import { clickHouseDialect } from './dialect.ts';
@@ -26,6 +26,7 @@ import { withFaults } from '../../model/destination/faults.ts';
 import { findReceipt, writeReceipt } from './receipts.ts';
 import { eraseRows } from './erase.ts';
 import { dropNext, isStanding, removeReplaced, replaceTable } from './replace.ts';
+import { lookAround } from './look.ts';
 import { announceStage, showStage, takeBack, takeStageBack } from './show.ts';
 import type { ShownStage } from './show.ts';
 import {
@@ -53,6 +54,7 @@ export async function openClickHouseSink(
     delivery,
     stage: { table: stageName(delivery), id: randomUUID() },
     target: undefined,
+    stages: undefined,
     has_slices: false,
     delivered_stage_id: undefined,
   };
@@ -86,14 +88,25 @@ async function isDelivered(session: Session): Promise<boolean> {
 async function prepare(session: Session, deps: DestinationDeps): Promise<void> {
   const { connection, delivery } = session;
   const dialect = clickHouseDialect(connection);
+  const look = await lookAround(connection, stagePrefix(delivery));
+  const asked = new Set<string>();
+  let is_changed = false;
   const checking: Dialect = {
     ...dialect,
+    // A table is asked for twice where it was created or altered meanwhile.
+    findColumns: async (table) => {
+      is_changed ||= asked.has(table);
+      if (asked.has(table)) return dialect.findColumns(table);
+      asked.add(table);
+      return look.columns.get(table);
+    },
     checkTable: async (layout, found) => {
-      session.target = await checkTable(connection, layout, found);
+      session.target = await checkTable(connection, layout, found, look.target);
       return undefined;
     },
   };
   await prepareTables(checking, delivery, deps);
+  session.stages = is_changed ? undefined : look.stages;
 }
 
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {

@@ -73,7 +73,7 @@ export async function insertSlice(
  * it has joined is gone. The attempt's stage becomes that which their rows say they came by.
  */
 export async function takeSlicesOver(
-  place: Place,
+  place: Place & Pick<Session, 'stages'>,
   outcomes: SliceOutcome[],
 ): Promise<SliceOutcome[]> {
   const { connection, delivery } = place;
@@ -98,7 +98,7 @@ export async function takeSlicesOver(
     taken.push(outcome);
   }
   // After the new names: what an earlier attempt could join until then is removed here.
-  await dropStages(place, taken);
+  await dropStages(place, taken, stage_id === undefined ? place.stages : undefined);
   if (stage_id === undefined || taken.length === 0) return [];
   if (await mayShowAgain(place, stage_id, recordsIn(outcomes))) {
     place.stage.id = stage_id;
@@ -175,9 +175,10 @@ export async function attach(
 export async function dropStages(
   { connection, delivery, stage }: Place,
   kept: SliceOutcome[],
+  listed?: string[],
 ): Promise<void> {
   const names = new Set(kept.map(({ number }) => `${stage.table}_${number}`));
-  for (const table of await listTables(connection, stagePrefix(delivery)))
+  for (const table of listed ?? (await listTables(connection, stagePrefix(delivery))))
     if (!names.has(table)) await dropTable(connection, table);
 }
 

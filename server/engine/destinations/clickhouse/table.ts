@@ -136,13 +136,17 @@ function versionExpression(layout: Layout, { key, versions }: MergeKeys): string
   return [...parts, ...(others.length === 0 ? [] : [tie])].join(' + ') || '0';
 }
 
+/** What `system.tables` tells of a table. */
+export const table_facts =
+  'engine, engine_full, sorting_key, storage_policy, arrayMap((at, name) -> ' +
+  "concat(at, '.', name), dependencies_database, dependencies_table) AS views";
+
 /** The table of this name, or undefined when there is none that the user may see. */
 export async function findTable(connection: Connection, table: string): Promise<Table | undefined> {
   const { database } = connection.target;
   const [found] = await connection.rows<Table>(
-    `SELECT engine, engine_full, sorting_key, storage_policy,
-      arrayMap((at, name) -> concat(at, '.', name), dependencies_database, dependencies_table) views
-    FROM system.tables WHERE database = {database:String} AND name = {table:String}`,
+    `SELECT ${table_facts} FROM system.tables
+      WHERE database = {database:String} AND name = {table:String}`,
     { database, table },
   );
   return found;
@@ -193,9 +197,10 @@ export async function checkTable(
   connection: Connection,
   layout: Layout,
   found: FoundColumn[],
+  known?: Table,
 ): Promise<Table> {
   const { name } = connection.target;
-  const table = await getTable(connection);
+  const table = known ?? (await getTable(connection));
   if (!table.engine.endsWith('MergeTree')) {
     throw new NonRetryableError(
       'table_unsuitable',

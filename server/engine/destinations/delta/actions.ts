@@ -118,7 +118,8 @@ export function entryText(actions: readonly Action[]): string {
 
 /** Returns the name of a file as a path of the log has it. */
 export function encodedPath(name: string): string {
-  return name.split('/').map(encodeURIComponent).join('/');
+  // As other writers leave it: readers look for the sign of a partition.
+  return name.split('/').map(encodeURIComponent).join('/').replaceAll('%3D', '=');
 }
 
 /** Returns the name of the file that a path of the log means. */

@@ -29,5 +29,5 @@ export const top_folder = 'delta';
  * whose name begins with `_`, which a `VACUUM` of another writer spares.
  */
 export function dataConfig(place: LakePlace, config: Config, team_id: number): Config {
-  return placeConfig(place, config, tableFolder(place, config, team_id));
+  return { ...placeConfig(place, config, tableFolder(place, config, team_id)), is_parted: true };
 }

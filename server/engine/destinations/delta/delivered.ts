@@ -1,5 +1,5 @@
 import type { NamedDelivery } from '../formats/naming.ts';
-import { isOfStem, lastPart, stemOf } from '../formats/naming.ts';
+import { lastPart, parseDeliveryName, stemOf } from '../formats/naming.ts';
 import { decodedPath } from './actions.ts';
 import { hasParts } from './parts.ts';
 import type { State } from './actions.ts';
@@ -44,7 +44,10 @@ export function isShown(state: State, delivery: ExportDelivery): boolean {
 /** Names of a delivery's data files among those of the table, wherever in its folder they lie. */
 function namesOf(files: ReadonlyMap<string, unknown>, delivery: ExportDelivery): string[] {
   const stem = stemOf('', { ...delivery, timezone: 'UTC' });
-  return [...files.keys()].map(decodedPath).filter((name) => isOfStem(lastPart(name), stem));
+  return [...files.keys()].map(decodedPath).filter((name) => {
+    const parsed = parseDeliveryName(name);
+    return parsed?.is_receipt === false && lastPart(parsed.stem) === stem;
+  });
 }
 
 /** The part of a delivery's id that the names of its files have. */

@@ -26,7 +26,7 @@ import { requirePutIfAbsent } from './probe.ts';
 import { deltaLayoutViolations } from './layout.ts';
 import { partsOfRows } from './parts_of_rows.ts';
 import { openTableSink } from './sink.ts';
-import { compareTable, findForeign, shownReceipts } from './verify.ts';
+import { compareTable, findForeign, sealTable, shownReceipts } from './verify.ts';
 import { openWorld } from './world.ts';
 
 /**
@@ -76,6 +76,14 @@ export function defineDelta(places: readonly LakePlace[]): DestinationDefinition
         inPlace(places, config).compare(delivered, source, deps),
       findForeign: (config, accounted, deps) =>
         findForeign(placeOf(places, config), config, accounted, deps),
+    },
+    seals: async (config, delivered, source, deps) => {
+      const team_id = delivered[0]?.delivery.team_id;
+      if (team_id === undefined) return undefined;
+      const { place, world, data } = inPlace(places, config);
+      return sealTable(await world(team_id, deps), delivered, (own) =>
+        place.definition.seals!(data(team_id), own, source, deps),
+      );
     },
     receipts: async function* (config, deps, wanted) {
       const team_id = await teamOf(deps, wanted.batch_export_id);

@@ -7,7 +7,10 @@ import type { TestEvent } from '../../../../test/factories/batch_exports/query_e
 import { destinationDeps } from '../../exports/engine.ts';
 import { verifyExports } from '../../exports/verification/verify_exports.ts';
 import { file_place } from '../file/file.ts';
+import { folderPart } from '../formats/naming.ts';
 import { transformed } from '../lake/transforms.ts';
+import { decodedPath } from './actions.ts';
+import { foldersOf } from './folders.ts';
 import { addEntry, loadTable, readEntry } from './log.ts';
 import { rowsOf } from './live_files.ts';
 import { openWorld } from './world.ts';
@@ -242,6 +245,21 @@ test('rows lie in days, in an order, in columns that only the log has', async ()
     [...adds.values()].map(({ partitionValues }) => partitionValues),
     ['y', 'ä b/%'].map((event) => ({ ...made, timestamp_month: '2026-01', event })),
   );
+  // As other writers lay them: some readers take the values of partitions from the folders.
+  const above = 'timestamp_day=2026-01-01/timestamp_hour=2026-01-01-00/timestamp_month=2026-01';
+  assert.deepEqual(
+    [...adds.keys()].map((path) => folderPart(decodedPath(path))),
+    [`${above}/event=y`, `${above}/event=ä%20b%2F%25`],
+  );
   assert.deepEqual(await one.rows(), ['a ä b/%', 'b ä b/%', 'c y']);
   assert.deepEqual(await one.differences(id), []);
+});
+
+test('a partition with a name too long for a folder lies in the folder of the table', () => {
+  const named = (event: string | null, folder = 'delta/1/events') =>
+    foldersOf({ folder }, ['event'], { event });
+  assert.deepEqual(named('a=b'), ['event=a%3Db']);
+  assert.deepEqual(named(null), ['event=__HIVE_DEFAULT_PARTITION__']);
+  assert.deepEqual(named('ä'.repeat(125)), []);
+  assert.deepEqual(named('a'.repeat(200), 'b'.repeat(700)), []);
 });

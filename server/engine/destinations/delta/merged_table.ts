@@ -16,6 +16,7 @@ import { isShown } from './delivered.ts';
 import { fieldName } from '../lake/layout.ts';
 import { partitionValues } from './layout.ts';
 import { filesOf, readData, valuesBeside } from './live_files.ts';
+import { partitionFolders } from './folders.ts';
 import { refresh } from './log.ts';
 import { statisticsText } from './statistics.ts';
 import { rowFields, icebergType } from './schema.ts';
@@ -84,8 +85,14 @@ export function openMergedTable(
       const names = new Map([...file.names].filter(([id]) => !values.has(id)));
       return { ...file, names, values };
     },
-    store: ({ columns }, slice, bytes) =>
-      storeFile(new Map(columns.map(({ name, id }) => [name, id])), files, slice, bytes),
+    store: ({ columns, fields }, slice, bytes) =>
+      storeFile(
+        new Map(columns.map(({ name, id }) => [name, id])),
+        files,
+        slice,
+        bytes,
+        partitionFolders(world, fields, slice.values, delivery.columns),
+      ),
     show: async (slices) => show(world, delivery, slices, { table: await load(), noteSent }),
     abort,
     unsuitable: (why) => unsuitable(world, why),

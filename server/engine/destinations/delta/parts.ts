@@ -11,7 +11,9 @@ export type Successor = { add: Add; sha256: string; erased: number };
 
 /** The short name of a slice: the end of its delivery's id and its number; undefined for others. */
 export function partOf(name: string): string | undefined {
-  return /-([0-9a-f]{12}-\d{4,})\.parquet$/.exec(lastPart(name))?.[1];
+  const [, delivery, number] =
+    /-([0-9a-f]{12})(?:-p\d)?-(\d{4,})\.parquet$/.exec(lastPart(name)) ?? [];
+  return number === undefined ? undefined : `${delivery}-${number}`;
 }
 
 /** The slices whose rows a file has: its own, or those that its tags name. */

@@ -20,6 +20,7 @@ import { receiptsOfSlice } from '../formats/foreign_files.ts';
 import { fence, requireSuitable, showFiles } from './commit.ts';
 import type { OpenTable } from './commit.ts';
 import { appIdOf, isShown } from './delivered.ts';
+import { partitionFolders } from './folders.ts';
 import { fieldsOfTable } from './layout.ts';
 import { keepLog } from './keep_log.ts';
 import { loadTable, refresh } from './log.ts';
@@ -69,7 +70,7 @@ export function openTableSink(
 }
 
 function openAppend(opened: Opened): Sink {
-  const { delivery, files, prepared } = opened;
+  const { files, prepared } = opened;
   return {
     isCommitted: () => isThere(opened),
     recover: async (outcomes) => {
@@ -81,7 +82,7 @@ function openAppend(opened: Opened): Sink {
     },
     write: async (slice, bytes) => {
       await prepared(partitionOf(slice).fields);
-      return writeSlice(delivery, files, slice, bytes);
+      return writeSlice(opened, slice, bytes);
     },
     commit: (outcomes, manifest) => {
       let mayShow = false;
@@ -162,13 +163,13 @@ async function removeFiles({ log }: World, outcomes: SliceOutcome[]): Promise<vo
 }
 
 async function writeSlice(
-  { columns }: Delivery,
-  files: Sink,
+  { world, delivery: { columns }, files }: Opened,
   slice: Slice,
   bytes: Readable,
 ): Promise<WrittenSlice> {
   const { fields, values: partition } = partitionOf(slice);
-  const stored = await storeFile(columnIds(columns), files, slice, bytes);
+  const folders = partitionFolders(world, fields, partition, columns);
+  const stored = await storeFile(columnIds(columns), files, slice, bytes, folders);
   const { name, file, statistics, bytes: size, sha256 } = stored;
   const state = { file, statistics, fields: [...fields], partition };
   return { name, state, bytes: size, sha256 };

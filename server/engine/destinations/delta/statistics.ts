@@ -1,4 +1,5 @@
 import type { Column } from '../../model/models/column.ts';
+import { floorDivision } from '../formats/logical_text.ts';
 import type { FileStatistics } from '../lake/file_statistics.ts';
 
 /** Returns the ids by which the statistics of a data file name its columns. */
@@ -59,7 +60,3 @@ function boundOf(base64: string, type: string, raised: bigint): string | undefin
 
 /** Years with four digits. */
 const [first_ms, last_ms] = [Date.UTC(1000, 0), Date.UTC(9999, 11, 31)];
-
-function floorDivision(value: bigint, by: bigint): bigint {
-  return (value - (((value % by) + by) % by)) / by;
-}

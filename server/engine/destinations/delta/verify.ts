@@ -4,12 +4,13 @@ import type { ContentSource } from '../../model/destination/content_source.ts';
 import type {
   DeliveredSlices,
   DestinationDeps,
+  Seal,
   SliceOutcome,
 } from '../../model/destination/destination.ts';
 import type { AccountedNames, Difference } from '../../model/destination/difference.ts';
 import type { HeldReceipt, WantedReceipts } from '../../model/destination/held_receipt.ts';
 import { parseDeliveryName } from '../formats/naming.ts';
-import { compareListed } from '../lake/listed_files.ts';
+import { compareListed, sealListed } from '../lake/listed_files.ts';
 import type { ListedFiles } from '../lake/listed_files.ts';
 import { isMerging } from '../lake/merge/state.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
@@ -68,6 +69,35 @@ export async function compareTable(
     ...compareListed(live, (name) => nameInTable(world, name), own),
     ...(await compareMoved(world, moved)),
   ];
+}
+
+/** The seals of deliveries whose files stay, from the log and what the place says of the files. */
+export async function sealTable(
+  world: World,
+  delivered: DeliveredSlices[],
+  seal: (own: DeliveredSlices[]) => Promise<Map<string, Seal> | undefined>,
+): Promise<Map<string, Seal> | undefined> {
+  if (isMerging(delivered[0]!.delivery)) return undefined;
+  const state = await loadTable(world.log);
+  const live = filesIn(state);
+  const { own, moved } = apartMoved(world, live, successorsIn(state), delivered);
+  const at = ({ add }: Successor) => {
+    const name = decodedPath(add.path);
+    return { name, at: `${world.folder}/${name}` };
+  };
+  return sealListed(
+    await seal(own),
+    live,
+    (name) => nameInTable(world, name),
+    {
+      own,
+      moved: moved.map(({ delivery_id, successor }) => ({
+        delivery_id,
+        successor: successor && at(successor),
+      })),
+    },
+    (name) => world.log.files.writtenAt(name),
+  );
 }
 
 /** Deliveries with the slices that have their own files, and the slices whose rows moved. */

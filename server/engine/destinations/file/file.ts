@@ -22,7 +22,8 @@ import {
 import { heldReceipts } from '../formats/held_receipts.ts';
 import type { ReceiptStore } from '../formats/held_receipts.ts';
 import { constantFolder, folderPart } from '../formats/naming.ts';
-import type { FileStore } from '../formats/file_store.ts';
+import { sealFiles } from '../formats/file_seals.ts';
+import type { FileFacts, FileStore } from '../formats/file_store.ts';
 import { findForeignFiles } from '../formats/foreign_files.ts';
 import { compareFiles, verifyFiles } from '../formats/verify_files.ts';
 import type { LakePlace } from '../lake/place.ts';
@@ -74,6 +75,7 @@ export const file: DestinationDefinition<typeof config> = {
     findForeign: (_config, accounted, deps) =>
       findForeignFiles(storeOf(deps.export_dir), accounted),
   },
+  seals: (_config, delivered, _source, deps) => sealFiles(storeOf(deps.export_dir), delivered),
   receipts: (given, deps, wanted) => heldReceipts(storeOf(deps.export_dir), given.prefix, wanted),
 };
 
@@ -171,6 +173,12 @@ function explain(error: unknown): string {
     : 'The file system refused it; the server log says more.';
 }
 
+/** The number of the file and the instants of its changes, which no program can set, to the ns. */
+async function factsOf(path: string): Promise<FileFacts> {
+  const { size, ino, ctimeNs } = await stat(path, { bigint: true });
+  return { bytes: Number(size), tag: `${ino} ${ctimeNs}` };
+}
+
 function storeOf(root: string): FileStore & ReceiptStore {
   const list = async function* (folder: string, direct: boolean): AsyncGenerator<string> {
     const path = await findInside(root, folder);
@@ -180,6 +188,10 @@ function storeOf(root: string): FileStore & ReceiptStore {
     read: async (name) => {
       const path = await findInside(root, name);
       return path === undefined ? undefined : openContent(path);
+    },
+    describe: async (name) => {
+      const path = await findInside(root, name);
+      return path === undefined ? undefined : factsOf(path);
     },
     list: (folder) => list(folder, true),
     listAll: (folder) => list(folder, false),

@@ -11,7 +11,7 @@ import type {
   Slice,
   SliceOutcome,
 } from '../../model/destination/destination.ts';
-import { fileEncoding, mayHaveLeftovers, partitionKeys } from '../formats/file_config.ts';
+import { fileEncoding, hasFolders, mayHaveLeftovers } from '../formats/file_config.ts';
 import type { FileConfig } from '../formats/file_config.ts';
 import {
   folderPart,
@@ -207,7 +207,7 @@ async function ownNames(place: Place, folder: string, hasParts: boolean): Promis
   const names = (await listNames(folder)).filter(
     (name) => name.startsWith(place.stem) || name.startsWith(`.${place.stem}`),
   );
-  if (!hasParts || partitionKeys(place.config).length === 0) return names;
+  if (!hasParts || !hasFolders(place.config)) return names;
   for await (const name of filesBelow(folder, '', { direct: false }))
     if (name.includes('/') && isOfStem(name, place.stem)) names.push(name);
   return names;

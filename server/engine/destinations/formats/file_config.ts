@@ -98,6 +98,8 @@ export type FileConfig = {
   file_format?: FileFormat;
   compression?: Compression | null;
   max_file_size_mb?: number | null;
+  /** Files may lie in folders of the partitions of a table, whose config says it. */
+  is_parted?: true;
 };
 
 const bytes_per_mebibyte = 1024 * 1024;
@@ -112,6 +114,11 @@ export function partitionKeys({ partition_by = [] }: Partial<FileConfig>): Parti
   return partition_keys.filter((key) => partition_by.includes(key));
 }
 
+/** True where files of a delivery may lie in folders below its own. */
+export function hasFolders(config: FileConfig): boolean {
+  return config.is_parted === true || partitionKeys(config).length > 0;
+}
+
 /**
  * False where nothing of a delivery can be there yet. Files without parts are found by the
  * beginning of their names, but parts lie among those of all other deliveries, and to look for them
@@ -120,7 +127,7 @@ export function partitionKeys({ partition_by = [] }: Partial<FileConfig>): Parti
 export function mayHaveLeftovers(place: { config: FileConfig; delivery: Delivery }): boolean {
   const { delivery_id, run_id, attempt, erased } = place.delivery;
   const isFirst = attempt === 1 && delivery_id === run_id && erased === undefined;
-  return !isFirst || partitionKeys(place.config).length === 0;
+  return !isFirst || !hasFolders(place.config);
 }
 
 /** The bound on a slice's uncompressed bytes, or undefined when the config sets none. */

@@ -15,7 +15,12 @@ export type FileStore = {
    * is empty.
    */
   list(folder: string): AsyncIterable<string>;
+  /** Tells a file without reading it, or undefined when there is nothing of this name. */
+  describe(name: string): Promise<FileFacts | undefined>;
 };
+
+/** The facts that a place tells of a file without its content: `tag` changes with each write. */
+export type FileFacts = { bytes: number; tag: string; mark?: string | undefined };
 
 const receipt_bytes_max = 64 * 1024 * 1024;
 

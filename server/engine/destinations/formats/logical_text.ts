@@ -23,3 +23,8 @@ export function decimalText(bytes: Uint8Array): string {
   const sign = value < 0n ? '-' : '';
   return `${sign}${digits.slice(0, -decimal_places)}.${digits.slice(-decimal_places)}`;
 }
+
+/** The quotient, rounded down. */
+export function floorDivision(value: bigint, by: bigint): bigint {
+  return (value - (((value % by) + by) % by)) / by;
+}

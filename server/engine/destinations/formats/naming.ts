@@ -1,7 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import type { Encoding } from '../../model/destination/encoding.ts';
 import { isOfTable, partition_keys } from '../../model/destination/partition.ts';
-import type { Partition, SlicePartition } from '../../model/destination/partition.ts';
+import type { SlicePartition } from '../../model/destination/partition.ts';
 import { extensionOf } from '../../model/destination/encoding.ts';
 
 /** The fields of a delivery that its names need. */
@@ -147,20 +147,21 @@ export function sliceName(
 ): string {
   const stem = stemOf(prefix, delivery);
   const end = `-${String(number).padStart(4, '0')}${extensionOf(encoding)}`;
-  // A table knows the partition of each file, whatever its folder.
-  if (partition === undefined || isOfTable(partition)) return `${stem}${end}`;
+  const folders = partition === undefined ? [] : partitionFolders(partition);
+  if (folders.length === 0) return `${stem}${end}`;
   const folder = folderPart(stem);
-  const folders = partitionFolders(partition);
   const parts = [...(folder === '' ? [] : [folder]), ...folders, lastPart(stem)];
   return `${parts.join('/')}-p${folders.length}${end}`;
 }
 
 const folder_names = { date: 'dt', event: 'event' } as const;
 /** The value by which Hive, Spark, DuckDB and others know NULL. */
-const null_folder = '__HIVE_DEFAULT_PARTITION__';
+export const null_folder = '__HIVE_DEFAULT_PARTITION__';
 
-/** The folders of a partition, as `dt=2026-11-29` and `event=%24pageview`. */
-function partitionFolders(partition: Partition): string[] {
+/** The folders of a partition, as `dt=2026-11-29` and `event=%24pageview`; none for most tables. */
+function partitionFolders(partition: SlicePartition): string[] {
+  // A table knows the partition of each file, whatever its folder.
+  if (isOfTable(partition)) return partition.folders ?? [];
   return partition_keys.flatMap((key) => {
     const value = partition[key];
     if (value === undefined) return [];
@@ -186,7 +187,7 @@ const receipt_folder = '_sluice';
 
 const stem_form = String.raw`\d{8}T\d{6}Z-\d{8}T\d{6}Z-([0-9a-f]{12})`;
 const slice_form = new RegExp(
-  String.raw`^(.*/)?(${stem_form})(?:-p([12]))?-\d{4,}\.(?:jsonl|csv|parquet|avro)(?:\.\w+)?$`,
+  String.raw`^(.*/)?(${stem_form})(?:-p([1-4]))?-\d{4,}\.(?:jsonl|csv|parquet|avro)(?:\.\w+)?$`,
 );
 const receipt_form = new RegExp(
   String.raw`^(.*/)?${receipt_folder}/(${stem_form})\.receipt\.json$`,
@@ -221,7 +222,7 @@ export function isOfStem(name: string, stem: string): boolean {
 function withoutParts(folder: string, parts: number): { folder: string } | undefined {
   const names = folder.split('/').slice(0, -1);
   const own = names.splice(names.length - parts, parts);
-  if (own.length < parts || !own.every((name) => /^(?:dt|event)=/.test(name))) return undefined;
+  if (own.length < parts || !own.every((name) => /^[^=]+=/.test(name))) return undefined;
   return { folder: names.map((name) => `${name}/`).join('') };
 }
 

@@ -59,18 +59,20 @@ function objectsOf(
       unlessMissing(async () => {
         const { text } = await client.text({
           method: 'GET',
-          path: `${pathOf(key)}?fields=size,metadata,updated`,
+          path: `${pathOf(key)}?fields=size,metadata,updated,generation`,
           signal,
         });
-        const { size, metadata, updated } = JSON.parse(text) as {
+        const { size, metadata, updated, generation } = JSON.parse(text) as {
           size?: string;
           updated?: string;
+          generation?: string;
           metadata?: Record<string, string>;
         };
         return {
           bytes: Number(size),
           mark: metadata?.[mark_name],
           written_at_ms: Date.parse(updated ?? ''),
+          tag: `${generation}`,
         };
       }),
     remove: async (key) =>

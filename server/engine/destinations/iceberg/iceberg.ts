@@ -2,6 +2,7 @@ import type {
   DeliveredSlices,
   DestinationDefinition,
   DestinationDeps,
+  Seal,
 } from '../../model/destination/destination.ts';
 import type { ContentSource } from '../../model/destination/content_source.ts';
 import type { AccountedNames, Difference } from '../../model/destination/difference.ts';
@@ -18,7 +19,7 @@ import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import { checkForeign } from './check.ts';
 import { configSchema, lakeFolder, violations } from './config.ts';
 import { layoutViolations, layout_keys, sortedBy } from '../lake/layout.ts';
-import { compareListed } from '../lake/listed_files.ts';
+import { compareListed, sealListed } from '../lake/listed_files.ts';
 import { liveFiles } from './live_files.ts';
 import { openMergeSink } from '../lake/merge/merge_sink.ts';
 import { isMerging } from '../lake/merge/state.ts';
@@ -82,6 +83,8 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
       findForeign: (config, accounted, deps) =>
         findForeign(placeOf(places, config), config, accounted, deps),
     },
+    seals: (config, delivered, source, deps) =>
+      sealsIn(places, config, { delivered, source, deps }),
     receipts: async function* (config, deps, wanted) {
       const team_id = await teamOf(deps, wanted.batch_export_id);
       if (team_id === undefined) return;
@@ -132,6 +135,33 @@ async function compared(
     ...compareListed(live, (name) => world.root + name, own),
     ...(await compareMoved(world, live, moved)),
   ];
+}
+
+/** The seals of deliveries whose files stay, from the snapshot and what the place says of them. */
+async function sealsIn(
+  places: readonly LakePlace[],
+  config: Config,
+  { delivered, source, deps }: Compared,
+): Promise<Map<string, Seal> | undefined> {
+  const [first] = delivered;
+  if (first === undefined || isMerging(first.delivery)) return undefined;
+  const place = placeOf(places, config);
+  const world = await openWorld(place, config, first.delivery.team_id, deps);
+  const { own, moved } = await apartMoved(world, delivered);
+  const { root } = world;
+  return sealListed(
+    await place.definition.seals!(world.data, own, source, deps),
+    await liveFiles(world),
+    (name) => root + name,
+    {
+      own,
+      moved: moved.map(({ delivery_id, successor }) => ({
+        delivery_id,
+        successor: successor && { name: successor.path, at: successor.path.slice(root.length) },
+      })),
+    },
+    (name) => world.files.writtenAt(name),
+  );
 }
 
 async function findForeign(

@@ -1,6 +1,7 @@
+import { hash } from 'node:crypto';
 import { counted } from '../../../platform/counted.ts';
 import { NonRetryableError } from '../../model/destination/errors.ts';
-import type { DeliveredSlices, SliceOutcome } from '../../model/destination/destination.ts';
+import type { DeliveredSlices, Seal, SliceOutcome } from '../../model/destination/destination.ts';
 import type { Difference } from '../../model/destination/difference.ts';
 
 /** The entries of the data files that readers of a table see, by name; one for each naming. */
@@ -33,6 +34,51 @@ export function compareListed(
     }
   return differences;
 }
+
+/** Slices of a delivery that stand in another file since; null: an erasure removed all of them. */
+export type MovedSlice = { delivery_id: string; successor: { name: string; at: string } | null };
+
+/**
+ * The seals of deliveries in a table: what the place says of their files, the entries of these in
+ * the table, and the files that have their rows since.
+ */
+export async function sealListed(
+  files: ReadonlyMap<string, Seal> | undefined,
+  live: ListedFiles,
+  nameIn: (name: string) => string,
+  { own, moved }: { own: DeliveredSlices[]; moved: MovedSlice[] },
+  writtenAt: (name: string) => Promise<number | undefined>,
+): Promise<Map<string, Seal> | undefined> {
+  if (files === undefined) return undefined;
+  const written = new Map<string, Promise<number | undefined>>();
+  const texts = new Map<string, string[]>();
+  const missing = new Set<string>();
+  for (const { delivery_id, successor } of moved) {
+    if (successor === null) continue;
+    const { name, at } = successor;
+    if (!written.has(at)) written.set(at, writtenAt(at));
+    const time = await written.get(at);
+    const entries = live.get(name) ?? [];
+    if (time === undefined || entries.length !== 1) missing.add(delivery_id);
+    const text = `${name} ${time} ${JSON.stringify(entries.map(entryOf))}`;
+    texts.set(delivery_id, [...(texts.get(delivery_id) ?? []), text]);
+  }
+  return new Map(
+    own.map((one) => {
+      const { delivery_id } = one.delivery;
+      const file = files.get(delivery_id);
+      const entries = one.outcomes.map(({ name }) => (live.get(nameIn(name)) ?? []).map(entryOf));
+      const text = [file?.text, JSON.stringify(entries), ...(texts.get(delivery_id) ?? [])];
+      const is_expected =
+        file?.is_expected === true &&
+        !missing.has(delivery_id) &&
+        compareListed(live, nameIn, [one]).length === 0;
+      return [delivery_id, { text: hash('sha256', text.join('\n')), is_expected }];
+    }),
+  );
+}
+
+const entryOf = ({ records, bytes }: { records: number; bytes: number }) => [records, bytes];
 
 /**
  * Throws `delivery_missing` unless the table names each of the files with the size that it has: a

@@ -48,3 +48,27 @@ test('a column of another type does not fit, nor one that differs in case alone'
     fault: '"UUID" and "uuid" differ only in upper and lower case.',
   });
 });
+
+test('narrower numbers of another writer are widened, and wider ones do not fit', () => {
+  const table = (type: string) => ({
+    type: 'struct' as const,
+    'schema-id': 0,
+    fields: [{ id: 1, name: 'total', required: false, type }],
+  });
+  for (const [from, column, to] of [
+    ['int', 'integer', 'long'],
+    ['float', 'float', 'double'],
+    ['decimal(12, 9)', 'decimal', 'decimal(38, 9)'],
+  ] as const) {
+    const fitting = fitSchema(table(from), [{ name: 'total', type: column }], 1);
+    assert.ok('schema' in fitting);
+    assert.deepEqual(fitting.schema.fields, [{ ...table(to).fields[0] }]);
+  }
+  for (const [from, column] of [
+    ['double', 'integer'],
+    ['int', 'float'],
+    ['decimal(38, 10)', 'decimal'],
+    ['string', 'boolean'],
+  ] as const)
+    assert.ok('fault' in fitSchema(table(from), [{ name: 'total', type: column }], 1), from);
+});

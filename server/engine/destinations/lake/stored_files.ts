@@ -43,17 +43,21 @@ export function placeFiles(
   );
 }
 
-/** Stores the bytes of a Parquet file in its place, with the ids of its columns. */
+/**
+ * Stores the bytes of a Parquet file in its place, with the ids of its columns; below the folders
+ * of a partition if there are some.
+ */
 export async function storeFile(
   ids: ReadonlyMap<string, number>,
   files: Sink,
   { number, records }: Pick<Slice, 'number' | 'records'>,
   bytes: Readable,
+  folders: string[] = [],
 ): Promise<DataFileFacts> {
   const { stage, finish } = stampParquet(ids);
   // The error reaches the reader of the stage, which `pipeline` destroys with it.
   const { name, state } = await files.write(
-    { number, records },
+    { number, records, partition: { fields: [], values: [], folders } },
     pipeline(bytes, stage, () => undefined),
   );
   return { name, file: state, ...finish() };

@@ -19,6 +19,7 @@ import {
 import type { FileConfig } from '../formats/file_config.ts';
 import { heldReceipts } from '../formats/held_receipts.ts';
 import { constantFolder } from '../formats/naming.ts';
+import { sealFiles } from '../formats/file_seals.ts';
 import { readStoredText } from '../formats/file_store.ts';
 import type { FileStore } from '../formats/file_store.ts';
 import type { SmallFiles } from '../lake/place.ts';
@@ -89,6 +90,8 @@ export function defineObjectStore<Schema extends TObject>({
       findForeign: async (config, accounted, deps) =>
         findForeignFiles(await opened(config, deps), accounted),
     },
+    seals: async (config, delivered, _source, deps) =>
+      sealFiles(await opened(config, deps), delivered),
     receipts: async function* (config, deps, wanted) {
       const store = await openStore(config, deps);
       yield* explained(
@@ -127,6 +130,7 @@ function fileStoreOf(store: ObjectStore): FileStore {
   return {
     read: reading(store),
     list: (folder) => explained(store, listed(store, folder, { direct: true })),
+    describe: (name) => withStoreFaults(store, () => store.describe(name)),
   };
 }
 

@@ -46,12 +46,14 @@ export type ObjectStore = {
   /** The object's content, or undefined when there is none. */
   read(key: string): Promise<Readable | undefined>;
   /**
-   * Size in bytes, our own mark and the instant of the last write in milliseconds, or undefined
-   * when there is no such object.
+   * Size in bytes, our own mark, the instant of the last write in milliseconds and the tag that the
+   * store gives each content, or undefined when there is no such object.
    */
   describe(
     key: string,
-  ): Promise<{ bytes: number; mark: string | undefined; written_at_ms: number } | undefined>;
+  ): Promise<
+    { bytes: number; mark: string | undefined; written_at_ms: number; tag: string } | undefined
+  >;
   /** Removes an object; one that is gone already is no error. */
   remove(key: string): Promise<void>;
   /**

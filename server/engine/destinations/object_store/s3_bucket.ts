@@ -76,6 +76,7 @@ function objectsOf(
           bytes: head.ContentLength ?? 0,
           mark: head.Metadata?.[mark_name],
           written_at_ms: head.LastModified?.getTime() ?? Number.NaN,
+          tag: `${head.ETag} ${head.LastModified?.getTime()}`,
         };
       }),
     remove: async (key) =>

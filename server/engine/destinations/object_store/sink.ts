@@ -13,7 +13,7 @@ import type {
   Slice,
   SliceOutcome,
 } from '../../model/destination/destination.ts';
-import { fileEncoding, mayHaveLeftovers, partitionKeys } from '../formats/file_config.ts';
+import { fileEncoding, hasFolders, mayHaveLeftovers } from '../formats/file_config.ts';
 import type { FileConfig } from '../formats/file_config.ts';
 import { folderPart, isOfStem, receiptsOfStem, sliceName, stemOf } from '../formats/naming.ts';
 import { deliveryOfReceipt } from '../formats/verify_files.ts';
@@ -248,7 +248,7 @@ async function endUploads(place: Place, kept: SliceOutcome[]): Promise<void> {
  * among the keys of all other deliveries.
  */
 function keysOf({ stem, config }: Place): { prefix: string; isOurs: (key: string) => boolean } {
-  if (partitionKeys(config).length === 0) return { prefix: stem, isOurs: () => true };
+  if (!hasFolders(config)) return { prefix: stem, isOurs: () => true };
   const folder = folderPart(stem);
   return { prefix: folder === '' ? '' : `${folder}/`, isOurs: (key) => isOfStem(key, stem) };
 }

@@ -71,6 +71,11 @@ export function postgresDialect(connection: Connection, config: PostgresConfig):
       record: 'record::text',
     },
     textOf: (_column, name) => name,
+    sealing: {
+      hashOf: (columns) => `hashtextextended(ROW(${columns.join(', ')})::text, 0)`,
+      instant: (text) => `timestamptz '${text}'`,
+      instants: /^timestamp(?:\(6\))? with time zone$/,
+    },
     openTexts: async (query) => () =>
       copiedRows(connection, `COPY (${query}) TO STDOUT WITH (FORMAT text, ENCODING 'UTF8')`),
     close: () => connection.close(),

@@ -4,6 +4,7 @@ import type {
   DeliveredSlices,
   Delivery,
   DestinationDeps,
+  Seal,
 } from '../../model/destination/destination.ts';
 import type { Difference } from '../../model/destination/difference.ts';
 import { NonRetryableError } from '../../model/destination/errors.ts';
@@ -11,22 +12,42 @@ import { withFaults } from '../../model/destination/faults.ts';
 import type { HeldReceipt, WantedReceipts } from '../../model/destination/held_receipt.ts';
 import { withoutRejected } from './rejected/known_rejected.ts';
 import { isMerged } from './layout.ts';
+import { around, isWithin, numberOfArea } from './comparing/areas.ts';
+import type { Area } from './comparing/areas.ts';
 import { compareContents } from './comparing/compare_contents.ts';
 import type { Dialect } from './dialect.ts';
 import type { FoundColumn } from './fitting.ts';
 import { textsQuery } from './prepare.ts';
 import { receiptsOf } from './receipts.ts';
+import { areaWords, findStrangers, numberedAreas, sealTable } from './comparing/table_seals.ts';
 import type { TableOfReceipts } from './receipts.ts';
 import { knownRejected } from './rejected/rejected_table.ts';
 
-/** The two of `DestinationDefinition` that read. */
+type Verify<Config> = (
+  config: Config,
+  delivered: DeliveredSlices[],
+  source: ContentSource,
+  deps: DestinationDeps,
+) => Promise<Difference[]>;
+
+/** The members of `DestinationDefinition` that read. */
 type Readers<Config> = {
-  verify(
+  verify: Verify<Config>;
+  seals(
     config: Config,
     delivered: DeliveredSlices[],
     source: ContentSource,
     deps: DestinationDeps,
-  ): Promise<Difference[]>;
+  ): Promise<Map<string, Seal> | undefined>;
+  verify_areas: {
+    compare: Verify<Config>;
+    findStrangers(
+      config: Config,
+      delivery: Delivery,
+      areas: Area[],
+      deps: DestinationDeps,
+    ): Promise<Difference[]>;
+  };
   receipts(
     config: Config,
     deps: DestinationDeps,
@@ -43,16 +64,30 @@ export function tableReaders<Config>(
   open: (config: Config, deps: DestinationDeps) => Promise<Dialect>,
   explainer: (config: Config, deps: DestinationDeps) => (error: unknown) => unknown,
 ): Readers<Config> {
+  const within = <Result>(
+    config: Config,
+    deps: DestinationDeps,
+    work: (table: Dialect) => Promise<Result>,
+  ) =>
+    withFaults(explainer(config, deps), async () => {
+      const table = await open(config, deps);
+      try {
+        return await work(table);
+      } finally {
+        await table.close();
+      }
+    });
   return {
     verify: (config, delivered, source, deps) =>
-      withFaults(explainer(config, deps), async () => {
-        const table = await open(config, deps);
-        try {
-          return await compareTable(table, delivered, source);
-        } finally {
-          await table.close();
-        }
-      }),
+      within(config, deps, (table) => compareTable(table, delivered, source, 'all')),
+    seals: (config, delivered, source, deps) =>
+      within(config, deps, (table) => sealTable(table, delivered, source)),
+    verify_areas: {
+      compare: (config, delivered, source, deps) =>
+        within(config, deps, (table) => compareTable(table, delivered, source, 'areas')),
+      findStrangers: (config, delivery, areas, deps) =>
+        within(config, deps, (table) => findStrangers(table, delivery, areas)),
+    },
     async *receipts(config, deps, { batch_export_id, isKnown }): AsyncGenerator<HeldReceipt> {
       const explained = explainer(config, deps);
       const withErrors = <Result>(work: () => Promise<Result>) => withFaults(explained, work);
@@ -76,11 +111,13 @@ export function tableReaders<Config>(
 
 /**
  * Without receipts the rows are not compared: nobody knows then whose rows others in the table are.
+ * By `areas`, only the rows in the areas of these deliveries are.
  */
 async function compareTable(
   dialect: Dialect,
   delivered: DeliveredSlices[],
   source: ContentSource,
+  by: 'all' | 'areas',
 ): Promise<Difference[]> {
   const [first] = delivered;
   if (first === undefined) return [];
@@ -96,13 +133,23 @@ async function compareTable(
     return [...differences, { kind: 'missing', name, detail: 'The table is gone.' }];
   if (!hasReceipts) return differences;
   const { delivery } = first;
+  const dropped = droppedColumns(delivery, found);
+  if (dropped.length > 0)
+    return [
+      ...differences,
+      { kind: 'missing', name, detail: `The column ${dropped.join(', ')} is gone.` },
+    ];
   const relation = isMerged(delivery) ? (dialect.merged ?? target.quoted) : target.quoted;
   const rows = await dialect.openTexts(
-    textsQuery(dialect, relation, delivery, found),
+    textsQuery(dialect, relation, delivery, found) +
+      (by === 'areas' ? `\nWHERE ${inAreas(dialect, delivered, source)}` : ''),
     delivery.columns.length,
   );
   const rejected = knownRejected(dialect);
-  const is_shared = await hasOthers(receipts, delivered);
+  const is_shared =
+    by === 'areas'
+      ? (await receipts.ofAnother(delivery.batch_export_id)) !== undefined
+      : await hasOthers(receipts, delivered);
   const wanted =
     rejected === undefined
       ? { source, differences: [] }
@@ -112,6 +159,19 @@ async function compareTable(
   if (narrower !== undefined)
     source.note(`${narrower} Values of these columns can differ for that reason alone.`);
   return [...differences, ...wanted.differences, ...contents];
+}
+
+/** The rows of the areas of these deliveries, of which `textsQuery` selects all. */
+function inAreas(dialect: Dialect, delivered: DeliveredSlices[], source: ContentSource): string {
+  const areas = numberedAreas(delivered, source);
+  const words = areaWords(dialect);
+  return `${isWithin(words, around(areas))} AND ${numberOfArea(words, areas)} >= 0`;
+}
+
+/** The columns of the delivery that somebody dropped or renamed since. */
+function droppedColumns({ columns }: Delivery, found: FoundColumn[]): string[] {
+  const names = new Set(found.map(({ name }) => name.toLowerCase()));
+  return columns.map(({ name }) => name).filter((name) => !names.has(name.toLowerCase()));
 }
 
 /** Names the columns that keep less than the export brings; undefined for an unsuitable table. */

@@ -39,11 +39,23 @@ export type Dialect = {
   text_bytes_max?: number;
   /** SQL for the text of a column's value; `name` is quoted, `type` that of the table's column. */
   textOf(column: Layout['columns'][number], name: string, type: string | undefined): string;
+  /** Sums of rows that the server makes. Left out: rows have to be read to be compared. */
+  sealing?: SealWords;
   /** The relation that holds merged rows once. Left out: the table does. */
   merged?: string;
   /** Makes the rows of a query of texts ready to be read, once or twice, in bounded memory. */
   openTexts(query: string, columns: number): Promise<() => AsyncIterable<ValueRow>>;
   close(): Promise<void>;
+};
+
+/** The words to sum rows by: the same rows give the same sum as long as nobody changes them. */
+type SealWords = {
+  /** SQL for a whole number that is a hash of the values of quoted columns. */
+  hashOf(columns: string[]): string;
+  /** An instant as a literal. */
+  instant(text: string): string;
+  /** The types, as `findColumns` names them, that hold instants to the microsecond. */
+  instants: RegExp;
 };
 
 /** The columns of a project's schema. */

@@ -19,6 +19,8 @@ export type TableOfReceipts = {
   ofExport(batch_export_id: string): Promise<DeliveryId[]>;
   /** Lists deliveries to this very table up to the limit, from any export. */
   ofAll(limit: number): Promise<DeliveryId[]>;
+  /** A delivery of another export to this very table, if there is one. */
+  ofAnother(batch_export_id: string): Promise<DeliveryId | undefined>;
 };
 
 /** The receipts beside the table of a session. */
@@ -40,6 +42,14 @@ export function receiptsOf(dialect: Dialect): TableOfReceipts {
       ]),
     ofAll: (limit) =>
       rows(`${deliveries}\nWHERE ${name} = ${slot(1)}${counts}\nLIMIT ${limit}`, [target.name]),
+    ofAnother: async (batch_export_id) => {
+      const [other] = await rows<DeliveryId>(
+        `${deliveries}\nWHERE ${of_export} <> ${slot(1)} AND ${name} = ${slot(2)}` +
+          `${counts}\nLIMIT 1`,
+        [batch_export_id, target.name],
+      );
+      return other;
+    },
   };
 }
 

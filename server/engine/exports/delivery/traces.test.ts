@@ -38,7 +38,7 @@ before(async () => {
     OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test,service.name=other',
     OTEL_SERVICE_NAME: 'sluice-test',
   });
-  const log = openLog('debug', { write: (line) => void logged.push(line) });
+  const log = openLog('debug', 'json', { write: (line) => void logged.push(line) });
   tracer = openTracer(tracingOptions(config), { clock: systemClock, log, metrics })!;
   exporting = await openQueryHarness({ deps: { tracer, metrics, log } });
 });

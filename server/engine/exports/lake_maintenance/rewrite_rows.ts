@@ -47,8 +47,21 @@ const group_settings = { max_block_size: '16384', output_format_parquet_row_grou
 /** A data file to read, with the rows that its manifest says. */
 export type SourceFile = { path: string; records: number };
 
-/** Rows that are left out: those with one of the keys of an erasure in a column. */
+/**
+ * Rows that are left out: those with one of the keys of an erasure in a column. The kind of the
+ * keys is that of noted rows, or `distinct_id` for the ids of erased persons.
+ */
 export type LeftOut = { erasure_id: string; kind: string; column: string };
+
+/** The keys of an erasure as a query, with its parameters. */
+export function erasureKeys({ erasure_id, kind }: Pick<LeftOut, 'erasure_id' | 'kind'>) {
+  const query =
+    kind === 'distinct_id'
+      ? 'SELECT distinct_id AS key FROM erasing_ids WHERE erasure_id = {erasure_id:UUID}'
+      : `SELECT key FROM erasing_rows
+          WHERE erasure_id = {erasure_id:UUID} AND kind = {kind:String}`;
+  return { query, params: { erasure_id, kind } };
+}
 
 /** The rows that stay of some files, and the file with them; undefined without a row. */
 export type RewrittenRows = {
@@ -198,13 +211,9 @@ async function written(
 /** The rows that stay. A row without a key stays. */
 function keptRows({ fields }: TableSchema, left_out: LeftOut | undefined) {
   if (left_out === undefined) return { condition: '1', params: {} };
-  const { erasure_id, kind, column } = left_out;
-  const place = fields.findIndex(({ name }) => name === column) + 1;
-  return {
-    condition: `NOT ifNull(row[${place}] IN (SELECT key FROM erasing_rows
-      WHERE erasure_id = {erasure_id:UUID} AND kind = {kind:String}), 0)`,
-    params: { erasure_id, kind },
-  };
+  const place = fields.findIndex(({ name }) => name === left_out.column) + 1;
+  const { query, params } = erasureKeys(left_out);
+  return { condition: `NOT ifNull(row[${place}] IN (${query}), 0)`, params };
 }
 
 function columnOf({ name, type }: SchemaField, index: number): Column {

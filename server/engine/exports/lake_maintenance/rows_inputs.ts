@@ -45,10 +45,10 @@ function namesById(path: string, elements: Element[], fields: SchemaField[]): (s
   return fields.map(({ id }) => by_id.get(id) ?? null);
 }
 
-/** The fields that a file has under their own names. Nanoseconds in 96 bits would be cut. */
+/** The fields that a file has under their own names. */
 function ownNames(path: string, elements: Element[], fields: SchemaField[]): (string | null)[] {
-  if (elements.some(({ type, num_children }) => type === 'INT96' || num_children !== undefined))
-    throw new UnfitFilesError(`The file ${path} has nested columns, or instants of 96 bits.`);
+  if (elements.some(({ num_children }) => num_children !== undefined))
+    throw new UnfitFilesError(`The file ${path} has nested columns.`);
   const own = new Set(elements.map(({ name }) => name));
   return fields.map(({ name }) => (own.has(name) ? name : null));
 }

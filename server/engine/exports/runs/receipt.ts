@@ -114,7 +114,12 @@ function rejectedIn(outcomes: SliceOutcome[]): { rejected_records?: number } {
  * last key, `signature`.
  */
 export function signReceipt(receipt: Receipt, secrets: Secrets): string {
-  const text = JSON.stringify(receipt);
+  return signedText(receipt, secrets);
+}
+
+/** The JSON text of a record, with a signature of it as the last key. */
+export function signedText(record: object, secrets: Secrets): string {
+  const text = JSON.stringify(record);
   const signature: SignedReceipt['signature'] = {
     algorithm: 'Ed25519',
     public_key: secrets.public_key,

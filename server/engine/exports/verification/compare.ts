@@ -1,8 +1,10 @@
 import { counted } from '../../../platform/counted.ts';
 import { openStallTimer } from '../../../platform/pacing/stall_timer.ts';
+import type { ContentSource } from '../../model/destination/content_source.ts';
 import type {
   DeliveredSlices,
   DestinationDefinition,
+  DestinationDeps,
 } from '../../model/destination/destination.ts';
 import type { Difference } from '../../model/destination/difference.ts';
 import { fromStored } from '../../model/ledger/rectangles.ts';
@@ -14,12 +16,14 @@ import { emptyColumn } from '../../model/schema/typed_relation.ts';
 import type { TypedColumn } from '../../model/schema/typed_relation.ts';
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';
-import { listSlices } from '../runs/progress.ts';
+import { parseJson } from '../../../platform/parse_json.ts';
 import { readReceipt } from '../runs/receipt.ts';
+import type { Receipt } from '../runs/receipt.ts';
 import { openConfig } from '../runs/run_input.ts';
 import { columnsOf } from '../source/source_query.ts';
 import { openContentSource } from './content_source.ts';
 import type { KnownDelivery } from './content_source.ts';
+import { listSlicesOf } from './deliveries.ts';
 import type { DeliveryRun } from './deliveries.ts';
 import { deliveryOf } from './missing_deliveries.ts';
 import type { LookedAtExport } from './missing_deliveries.ts';
@@ -58,26 +62,40 @@ export function newComparison(): Comparison {
   return { deliveries: 0, records: 0, differences: [], notes: [], is_unproven: false };
 }
 
+/** Chooses deliveries whose contents are read, and how; the others are told by their seals. */
+export type Choose = (
+  delivered: DeliveredSlices[],
+  source: ContentSource,
+  config: Record<string, unknown>,
+  deps: DestinationDeps,
+) => Promise<{ delivered: DeliveredSlices[]; by: 'all' | 'areas' }>;
+
 /**
  * Compares deliveries with their receipts and with the destination, and fills the comparison. All
- * deliveries at once, unless the destination can be read in parts.
+ * deliveries at once, unless the destination can be read in parts, or `choose` leaves some out.
  */
 export async function compareDeliveries(
   comparing: Comparing,
   runs: DeliveryRun[],
   comparison: Comparison,
+  choose?: Choose,
 ): Promise<void> {
   const { engine, row, definition } = comparing;
   const delivered: DeliveredSlices[] = [];
   const columnsAt = await findColumnsAt(engine.db, row, numbersOf(runs));
   const known = new Map<string, KnownDelivery>();
+  const slices_of = await listSlicesOf(engine.db, runs);
   for (const run of runs) {
-    const receipt = readReceipt(run.receipt, engine.secrets.public_key);
+    // A delivery that is only told by its seal was signed when it was read.
+    const receipt =
+      choose === undefined
+        ? signedBy(engine, run)
+        : (parseJson(run.receipt) as Receipt | undefined);
     if (receipt === undefined) {
       comparison.differences.push(unsignedReceipt(run));
       continue;
     }
-    const slices = await listSlices(engine, run.id);
+    const slices = slices_of.get(run.id) ?? [];
     const typed_columns =
       run.schema_number === null ? null : (columnsAt.get(run.schema_number) ?? []);
     known.set(run.delivery_id, { receipt, slices, typed_columns });
@@ -92,14 +110,17 @@ export async function compareDeliveries(
   // Rows handed to an endpoint cannot be read again; their receipts are checked all the same.
   if (definition.shows_as_written === true) comparison.is_unproven = true;
   // Without a delivery nothing was created at the destination that could be missing there.
-  else if (delivered.length > 0) await readAgain(comparing, comparison, delivered, known);
+  else if (delivered.length > 0) await readAgain(comparing, comparison, delivered, known, choose);
 }
+
+const signedBy = ({ secrets }: Engine, { receipt }: Pick<DeliveryRun, 'receipt'>) =>
+  readReceipt(receipt, secrets.public_key);
 
 function numbersOf(runs: DeliveryRun[]): number[] {
   return runs.map(({ schema_number }) => schema_number).filter((number) => number !== null);
 }
 
-function unsignedReceipt({ id, delivery_id }: DeliveryRun): Difference {
+function unsignedReceipt({ id, delivery_id }: Pick<DeliveryRun, 'id' | 'delivery_id'>): Difference {
   const detail = 'the stored receipt was not signed by this server or was changed since.';
   const name = `receipt of run ${id}`;
   return { kind: 'changed', name, detail, delivery_id, about: 'receipt' };
@@ -110,6 +131,7 @@ async function readAgain(
   comparison: Comparison,
   delivered: DeliveredSlices[],
   known: Map<string, KnownDelivery>,
+  choose: Choose | undefined,
 ): Promise<void> {
   const removed = await findRemoved(engine.db, row.team_id);
   if (removed !== undefined) comparison.notes.push(...removedNotes(removed, known));
@@ -131,8 +153,18 @@ async function readAgain(
   const deps = destinationDeps(engine, ending, () => timer.refresh());
   try {
     const config = openConfig(engine, row.id, row);
-    const compare = verifyPartsOf(definition, row.write_rule)?.compare ?? definition.verify;
-    comparison.differences.push(...(await compare(config, delivered, source, deps)));
+    const chosen = await choose?.(delivered, source, config, deps);
+    const read = chosen?.delivered ?? delivered;
+    for (const { delivery, manifest } of chosen?.delivered ?? [])
+      if (signedBy(engine, { receipt: manifest }) === undefined)
+        comparison.differences.push(
+          unsignedReceipt({ id: delivery.run_id, delivery_id: delivery.delivery_id }),
+        );
+    if (read.length === 0) return;
+    const compare =
+      verifyPartsOf(definition, row.write_rule)?.compare ??
+      (chosen?.by === 'areas' ? definition.verify_areas!.compare : definition.verify);
+    comparison.differences.push(...(await compare(config, read, source, deps)));
   } finally {
     timer.end();
   }

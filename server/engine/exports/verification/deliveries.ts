@@ -2,6 +2,7 @@ import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import type { StoredRectangle } from '../../model/ledger/rectangles.ts';
+import type { StoredSlice } from '../../model/run.ts';
 import type { BackfillBy } from '../planning/backfill_area.ts';
 
 /** The newest completed run of a delivery: what stands at the destination is what it signed. */
@@ -86,4 +87,22 @@ export async function listSliceNames(db: Queryable, range: DeliveryRange): Promi
     JOIN batch_export_slices slice ON slice.run_id = r.id AND slice.outcome IS NOT NULL
     WHERE ${ofRange(range)}`);
   return rows.map(({ name }) => name);
+}
+
+/** The slices of runs, in order, by the runs' ids. */
+export async function listSlicesOf(
+  db: Queryable,
+  runs: { id: string }[],
+): Promise<Map<string, StoredSlice[]>> {
+  const rows = await db.rows<StoredSlice & { run_id: string }>(sql`
+    SELECT run_id, number, inserted_from, inserted_to, key_from, key_to, partition, records, outcome
+    FROM batch_export_slices WHERE run_id = ANY (${runs.map(({ id }) => id)}::uuid[])
+    ORDER BY run_id, number`);
+  const slices = rows.map(({ run_id, ...slice }) => ({ run_id, slice }));
+  return new Map(
+    [...Map.groupBy(slices, ({ run_id }) => run_id)].map(([id, of_run]) => [
+      id,
+      of_run.map(({ slice }) => slice),
+    ]),
+  );
 }

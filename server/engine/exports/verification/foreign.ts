@@ -1,5 +1,7 @@
 import { openStallTimer } from '../../../platform/pacing/stall_timer.ts';
 import { accountedNames } from '../../destinations/formats/foreign_files.ts';
+import type { Delivery, DestinationDeps } from '../../model/destination/destination.ts';
+import { deliveredOf } from '../../model/ledger/ledger.ts';
 import type { Difference } from '../../model/destination/difference.ts';
 import { destinationDeps } from '../engine.ts';
 import { openConfig } from '../runs/run_input.ts';
@@ -9,6 +11,18 @@ import type { DeliveryRange } from './deliveries.ts';
 import { verifyPartsOf } from './verify_parts.ts';
 
 const stall_milliseconds = 600_000;
+
+/** Names the rows of a table that lie outside of everything that its export has delivered. */
+export async function findStrangers(
+  { engine, row, definition, signal }: Omit<Comparing, 'onRow'>,
+  delivery: Delivery,
+): Promise<Difference[]> {
+  const { id, revision } = row;
+  const areas = (await deliveredOf(engine.db, [{ id, revision }])).get(id) ?? [];
+  return asked({ engine, signal }, (deps) =>
+    definition.verify_areas!.findStrangers(openConfig(engine, id, row), delivery, areas, deps),
+  );
+}
 
 /**
  * Names the objects in the folders of the range's deliveries that no delivery accounts for. None
@@ -24,11 +38,19 @@ export async function findForeign(
   const isAll = range.start_at === null && range.end_at === null;
   const looked_at = isAll ? all : await listSliceNames(engine.db, range);
   if (looked_at.length === 0) return [];
+  return asked({ engine, signal }, (deps) =>
+    verify_parts.findForeign(openConfig(engine, row.id, row), accountedNames(all, looked_at), deps),
+  );
+}
+
+async function asked(
+  { engine, signal }: Pick<Comparing, 'engine' | 'signal'>,
+  ask: (deps: DestinationDeps) => Promise<Difference[]>,
+): Promise<Difference[]> {
   const timer = openStallTimer(stall_milliseconds, 'It gave no answer for ten minutes.');
-  const deps = destinationDeps(engine, AbortSignal.any([timer.signal, signal]), timer.refresh);
   try {
-    const config = openConfig(engine, row.id, row);
-    return await verify_parts.findForeign(config, accountedNames(all, looked_at), deps);
+    const ending = AbortSignal.any([timer.signal, signal]);
+    return await ask(destinationDeps(engine, ending, timer.refresh));
   } finally {
     timer.end();
   }

@@ -18,8 +18,8 @@ export type Judged = Pick<Difference, 'name' | 'detail' | 'column' | 'expected' 
   run: DeliveryRun | undefined;
 };
 
-/** A look at deliveries: when it began, and what was in progress then. */
-export type Look = { since: string; unsettled: Unsettled[] };
+/** The moment at which a look at deliveries began, and what was in progress then. */
+export type Moment = { since: string; unsettled: Unsettled[] };
 
 /**
  * Gives each difference its delivery, and leaves out those that come from deliveries in progress: a
@@ -28,16 +28,16 @@ export type Look = { since: string; unsettled: Unsettled[] };
 export async function judge(
   engine: Engine,
   row: LookedAtExport,
-  look: Look,
+  moment: Moment,
   { runs, differences }: { runs: DeliveryRun[]; differences: Difference[] },
   signal: AbortSignal,
 ): Promise<Judged[]> {
   if (differences.length === 0) return [];
   const known = new Set(runs.map(({ delivery_id }) => delivery_id.slice(-12)));
   const later = [
-    ...look.unsettled,
+    ...moment.unsettled,
     ...(await listUnsettled(engine.db)),
-    ...(await listPlannedSince(engine.db, row.id, look.since)),
+    ...(await listPlannedSince(engine.db, row.id, moment.since)),
   ].filter(({ delivery }) => !known.has(delivery));
   const names = new Set(later.map(({ delivery }) => delivery));
   const coming = later

@@ -3,14 +3,18 @@ import { counted } from '../../../platform/counted.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { writeRunLog } from '../../model/run_log.ts';
 import type { Engine } from '../engine.ts';
+import { lookCost, restAfter } from './budget.ts';
 import type { Comparison } from './compare.ts';
 import type { DeliveryRun } from './deliveries.ts';
-import { doubtfulFrom } from './judge.ts';
+import { enterDeviations, openDoubt } from './deviations.ts';
 import type { Judged } from './judge.ts';
+import { keepSeals } from './look.ts';
+import type { Look } from './look.ts';
 import type { LookedAtExport } from './missing_deliveries.ts';
 import { lockHeld } from './verification.ts';
 import type { Verification } from './verification.ts';
 import { verifiedThrough } from './verified_through.ts';
+import { endLook, noteLook } from './watches.ts';
 
 /** More findings of one verification than this are counted, not kept. */
 export const kept_findings_max = 10_000;
@@ -24,6 +28,9 @@ export type PartEnd = {
   /** The counts of the whole, if this was the first part. */
   counted: { deliveries: number; records: number } | undefined;
   is_last: boolean;
+  /** The seals that a look on schedule has seen. */
+  look: Look | undefined;
+  took_ms: number;
 };
 
 /**
@@ -36,22 +43,26 @@ export async function endPart(
   one: Verification,
   end: PartEnd,
 ): Promise<void> {
-  const { comparison, runs, judged, is_last } = end;
-  const doubts = judged.flatMap((fault) => doubtfulFrom(fault, one.start_at) ?? []);
-  const doubtful_from = Math.min(one.doubtful_from ?? Infinity, ...doubts);
-  const doubtful = doubtful_from === Infinity ? null : doubtful_from;
+  const { comparison, runs, judged, is_last, look } = end;
+  const read = look === undefined ? runs.length : look.looked.filter((of) => of.is_read).length;
   const checked = one.records_checked + runs.reduce((sum, run) => sum + run.records, 0);
   const totals = end.counted ?? { deliveries: one.deliveries!, records: one.records! };
   const notes = [...new Set([...one.notes, ...comparison.notes])].slice(0, kept_notes_max);
   const is_unproven = one.is_unproven || comparison.is_unproven;
   await engine.db.transaction(async (tx) => {
+    // Requests lock the export before its verification.
+    await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${row.id} FOR NO KEY UPDATE`);
     if (!(await lockHeld(tx, one))) return;
-    await insertFindings(tx, one, judged);
+    if (!one.is_scheduled) await insertFindings(tx, one, judged);
+    await enter(tx, engine, row, one, end);
+    const doubtful = await openDoubt(tx, row);
     const differences = one.differences + judged.length;
     const deliveries_checked = one.deliveries_checked + runs.length;
     await tx.run(sql`
-      UPDATE batch_export_verifications SET claim_id = NULL, claimed_at = NULL, due_at = now(),
-        tries = 0, detail = NULL, last_updated_at = now(),
+      UPDATE batch_export_verifications SET claim_id = NULL, claimed_at = NULL,
+        due_at = now() + make_interval(secs => ${look === undefined ? 0 : restAfter(end.took_ms)}),
+        deliveries_read = deliveries_read + ${read}, tries = 0, detail = NULL,
+        last_updated_at = now(),
         deliveries = greatest(${totals.deliveries}::integer, ${deliveries_checked}::integer),
         records = greatest(${totals.records}::bigint, ${checked}::bigint),
         deliveries_checked = ${deliveries_checked}, records_checked = ${checked},
@@ -60,6 +71,12 @@ export async function endPart(
         notes = ${JSON.stringify(notes)}::jsonb, is_unproven = ${is_unproven},
         doubtful_from = ${doubtful}::float8
       WHERE id = ${one.id}`);
+    await noteLook(
+      tx,
+      one,
+      doubtful,
+      lookCost({ deliveries: runs.length, rows_read: look?.rows_read ?? 0 }),
+    );
     if (!is_last) return;
     const verified_through = await verifiedThrough(tx, {
       ...one,
@@ -69,6 +86,12 @@ export async function endPart(
     await tx.run(sql`
       UPDATE batch_export_verifications SET status = 'Completed', finished_at = now(),
         verified_through = ${verified_through} WHERE id = ${one.id}`);
+    await endLook(tx, one, {
+      verified_through,
+      reason: is_unproven ? (notes[0] ?? null) : null,
+      is_unproven,
+    });
+    if (one.is_scheduled && differences === 0) return;
     await writeRunLog(tx, {
       batch_export_id: row.id,
       run_id: null,
@@ -80,6 +103,34 @@ export async function endPart(
           : `${counted(differences, 'difference')} found.`),
     });
   });
+}
+
+/** Keeps seals and findings of a part. */
+async function enter(
+  tx: Transaction,
+  engine: Engine,
+  row: LookedAtExport,
+  one: Verification,
+  { comparison, judged, runs, look, is_last }: PartEnd,
+): Promise<void> {
+  const is_round = one.start_at === null && one.end_at === null;
+  const ids =
+    look === undefined
+      ? runs.map(({ delivery_id }) => delivery_id)
+      : look.looked.filter((of) => !of.is_known_to_differ).map((of) => of.delivery_id);
+  // A fault of the whole place is one of every delivery.
+  const is_of_place = judged.some(({ kind, run }) => run === undefined && kind !== 'foreign');
+  const carried = look?.looked.filter((of) => of.is_known_to_differ) ?? [];
+  await enterDeviations(tx, engine, row, one, {
+    judged,
+    compared: comparison.is_unproven || is_of_place ? [] : ids,
+    carried: carried.map(({ delivery_id }) => delivery_id),
+    is_complete: is_last && is_round && !comparison.is_unproven,
+    is_last,
+  });
+  if (look === undefined || is_of_place) return;
+  const differing = new Set(judged.flatMap(({ run }) => run?.delivery_id ?? []));
+  await keepSeals(tx, row.id, look.looked, differing);
 }
 
 function positionOf(runs: PartEnd['runs']): string | null {

@@ -43,13 +43,19 @@ export type Verification = {
   tries: number;
   started_at: string;
   claim_id: string;
+  is_scheduled: boolean;
+  /** Processor time that a look on a schedule may use, in milliseconds. */
+  balance_ms: number;
 };
 
 /** A process that has said nothing for so long was killed. */
 const claim_seconds = 20;
 const renew_ms = 1_000;
 
-/** Adds a verification of deliveries in a range; a worker takes it. Undefined: one is open. */
+/**
+ * Adds a verification of deliveries in a range; a worker takes it. One of a person takes the place
+ * of one on schedule. False: another one is open.
+ */
 export async function insertVerification(
   tx: Transaction,
   wanted: {
@@ -58,12 +64,19 @@ export async function insertVerification(
     revision: number;
     start_at: string | null;
     end_at: string | null;
+    is_scheduled?: boolean;
   },
 ): Promise<boolean> {
+  const { is_scheduled = false } = wanted;
+  await tx.run(sql`DELETE FROM batch_export_verifications
+    WHERE batch_export_id = ${wanted.batch_export_id} AND is_scheduled AND ${
+      is_scheduled ? sql`status = 'Failed'` : sql`finished_at IS NULL`
+    }`);
   const inserted = await tx.run(sql`
-    INSERT INTO batch_export_verifications (id, batch_export_id, revision, start_at, end_at)
+    INSERT INTO batch_export_verifications (id, batch_export_id, revision, start_at, end_at,
+      is_scheduled)
     VALUES (${wanted.id}, ${wanted.batch_export_id}, ${wanted.revision}, ${wanted.start_at},
-      ${wanted.end_at})
+      ${wanted.end_at}, ${is_scheduled})
     ON CONFLICT (batch_export_id) WHERE finished_at IS NULL DO NOTHING`);
   return inserted === 1;
 }
@@ -76,20 +89,39 @@ export async function cancelVerification(tx: Transaction, id: string): Promise<b
   return ended === 1;
 }
 
+/** The server or bucket of an export `e`: exports to the same one are looked at in turn. */
+const place = sql`concat_ws(' ', e.destination_type, coalesce(e.connection_id::text,
+  e.destination_config ->> 'host', e.destination_config ->> 'endpoint_url'),
+  e.destination_config ->> 'bucket_name')`;
+
 /**
  * Takes the verification that waits longest for a worker, and lets no other have it; undefined
- * where none waits.
+ * where none waits. Of those on schedule, one at a time asks the same destination.
  */
-export function claimVerification({ db }: Engine): Promise<Verification | undefined> {
+export function claimVerification(
+  { db }: Engine,
+  is_scheduled: boolean,
+): Promise<Verification | undefined> {
+  const is_free = is_scheduled
+    ? sql`AND NOT EXISTS (SELECT 1 FROM batch_export_verifications busy
+        JOIN batch_exports other ON other.id = busy.batch_export_id
+        JOIN batch_exports own ON own.id = v.batch_export_id
+        WHERE busy.finished_at IS NULL AND busy.id <> v.id
+          AND busy.claimed_at >= now() - make_interval(secs => ${claim_seconds})
+          AND (SELECT ${place} FROM batch_exports e WHERE e.id = other.id)
+            = (SELECT ${place} FROM batch_exports e WHERE e.id = own.id))`
+    : sql``;
   return db.row<Verification>(sql`
     UPDATE batch_export_verifications SET claim_id = ${randomUUID()}::uuid, claimed_at = now(),
       status = 'Running', records_in_part = 0, started_at = coalesce(started_at, now()),
       last_updated_at = now()
-    WHERE id = (SELECT id FROM batch_export_verifications WHERE finished_at IS NULL
-        AND due_at <= now() AND (claimed_at IS NULL
-          OR claimed_at < now() - make_interval(secs => ${claim_seconds}))
+    WHERE id = (SELECT id FROM batch_export_verifications v WHERE finished_at IS NULL
+        AND v.is_scheduled = ${is_scheduled} AND due_at <= now() AND (claimed_at IS NULL
+          OR claimed_at < now() - make_interval(secs => ${claim_seconds})) ${is_free}
       ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING id, batch_export_id, revision, start_at, end_at, deliveries, records,
+    RETURNING is_scheduled, coalesce((SELECT w.balance_ms FROM batch_export_watches w
+        WHERE w.batch_export_id = batch_export_verifications.batch_export_id), 0) AS balance_ms,
+      id, batch_export_id, revision, start_at, end_at, deliveries, records,
       deliveries_checked, records_checked, position, differences, notes, is_unproven,
       doubtful_from, tries, started_at, claim_id`);
 }

@@ -64,9 +64,8 @@ async function findVerifiedThrough(
   { batch_export_id, revision }: Pick<Verified, 'batch_export_id' | 'revision'>,
 ): Promise<string | null> {
   const row = await db.row<{ verified_through: string | null }>(sql`
-    SELECT verified_through FROM batch_export_verifications
-    WHERE batch_export_id = ${batch_export_id} AND revision = ${revision}
-      AND status = 'Completed' ORDER BY created_at DESC, id DESC LIMIT 1`);
+    SELECT verified_through FROM batch_export_watches
+    WHERE batch_export_id = ${batch_export_id} AND revision = ${revision}`);
   return row?.verified_through ?? null;
 }
 

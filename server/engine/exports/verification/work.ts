@@ -3,7 +3,6 @@ import { caughtUp } from '../../../platform/clickhouse/topology/caught_up.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { databaseInstant } from '../../../platform/postgres/instant.ts';
 import { NonRetryableError } from '../../model/destination/errors.ts';
-import type { DestinationDefinition } from '../../model/destination/destination.ts';
 import { listUncertain } from '../../model/ledger/uncertain.ts';
 import { delivered_columns } from '../../model/schema/run_columns.ts';
 import { row_tables } from '../../model/removals/delete_rows.ts';
@@ -12,20 +11,26 @@ import { compareDeliveries, newComparison } from './compare.ts';
 import type { Comparing, Comparison } from './compare.ts';
 import { countDeliveries, listDeliveries } from './deliveries.ts';
 import type { DeliveryRun } from './deliveries.ts';
-import { findForeign } from './foreign.ts';
+import { affordableRows } from './budget.ts';
+import { findForeign, findStrangers } from './foreign.ts';
+import { openLook } from './look.ts';
+import type { Look as OpenLook } from './look.ts';
 import { judge } from './judge.ts';
-import type { Judged, Look } from './judge.ts';
+import type { Judged, Moment } from './judge.ts';
 import type { LookedAtExport } from './missing_deliveries.ts';
 import { endPart } from './part_end.ts';
 import type { PartEnd } from './part_end.ts';
 import { isMoving, listUnsettled } from './unsettled.ts';
 import { claimVerification, fail, postpone, whileHeld } from './verification.ts';
 import type { Verification } from './verification.ts';
+import { standStill } from './watches.ts';
 import { getDestination, part_deliveries_max, reasonOf } from './verify_exports.ts';
 import { verifyPartsOf } from './verify_parts.ts';
 
 /** Rows of one part, unless a single delivery has more. */
 const part_records_max = 500_000;
+/** Deliveries to a table that one question asks for their sums. */
+const sealed_deliveries_max = 500;
 /** Waits after a part that failed, in seconds; after the last one the verification ends. */
 const waits = [5, 15, 30, 60] as const;
 /** So often a part with differences is compared again while rows are changed on purpose. */
@@ -42,12 +47,17 @@ const moving_note =
  * Compares the next part of each verification that waits, until none does, and gives the number of
  * parts. Guarantees: after a kill another process repeats the part in hand and no other one; two
  * processes never record the same part; one part at a time is read in a process, the newest
- * deliveries first; a destination that cannot be read is tried again, and the reason shown.
+ * deliveries first; a destination that cannot be read is tried again, and the reason shown. Looks
+ * on schedule are worked on apart from verifications of people.
  */
-export async function workVerifications(engine: Engine, signal: AbortSignal): Promise<number> {
+export async function workVerifications(
+  engine: Engine,
+  signal: AbortSignal,
+  { is_scheduled = false }: { is_scheduled?: boolean } = {},
+): Promise<number> {
   let done = 0;
   while (!signal.aborted) {
-    const one = await claimVerification(engine);
+    const one = await claimVerification(engine, is_scheduled);
     if (one === undefined) break;
     await workPart(engine, one, signal);
     done += 1;
@@ -63,6 +73,7 @@ async function workPart(engine: Engine, one: Verification, signal: AbortSignal):
     WHERE id = ${one.batch_export_id} AND revision = ${one.revision} AND deleted_at IS NULL`);
   if (row === undefined)
     return fail(engine, one, 'The export was changed or deleted: verify it again.');
+  const began = performance.now();
   let rows = 0;
   const part = { records: 0 };
   try {
@@ -80,7 +91,7 @@ async function workPart(engine: Engine, one: Verification, signal: AbortSignal):
     );
     if (end === 'moving')
       await postpone(engine, one, { detail: moving_detail, seconds: moving_wait_seconds });
-    else await endPart(engine, row, one, end);
+    else await endPart(engine, row, one, { ...end, took_ms: performance.now() - began });
   } catch (error) {
     await settle(engine, one, error, signal);
   }
@@ -90,47 +101,79 @@ async function comparePart(
   comparing: Comparing,
   one: Verification,
   part: { records: number },
-): Promise<PartEnd | 'moving'> {
-  const { engine, row, definition, signal } = comparing;
+): Promise<Omit<PartEnd, 'took_ms'> | 'moving'> {
+  const { engine, row, signal } = comparing;
   const { db } = engine;
   const range = { ...one, id: row.id };
-  const look: Look = {
+  const moment: Moment = {
     since: isoInstant(await databaseInstant(db)),
     unsettled: await listUnsettled(db),
   };
   const counted = one.deliveries === null ? await countDeliveries(db, range) : undefined;
-  const { runs, is_last } = await nextRuns(comparing, definition, one);
-  part.records = runs.reduce((sum, run) => sum + run.records, 0);
-  const comparison = newComparison();
-  await compareDeliveries(comparing, runs, comparison);
+  const { runs, is_last, comparison, look } = await compareNext(comparing, one, part);
   const judgeAll = (differences: Comparison['differences']) =>
-    judge(engine, row, look, { runs, differences }, signal);
+    judge(engine, row, moment, { runs, differences }, signal);
   const judged = await judgeAll(comparison.differences);
-  if (is_last) judged.push(...(await foreignNow(comparing, range, judgeAll)));
+  const is_round = one.start_at === null && one.end_at === null;
+  if (is_last && (is_round || look === undefined))
+    judged.push(...(await foreignNow(comparing, range, judgeAll, look)));
   if (is_last) judged.push(...(await listDoubts(engine, row.id)));
-  if (judged.length > 0 && (await isMoving(db, row, look.since))) {
+  if (judged.length > 0 && (await isMoving(db, row, moment.since))) {
     if (one.tries < moving_tries_max) return 'moving';
     comparison.notes.push(moving_note);
     comparison.is_unproven = true;
   }
-  return { comparison, runs, judged, counted, is_last };
+  return { comparison, runs, judged, counted, is_last, look };
+}
+
+/** Compares the deliveries of the next part, or looks at their seals first on a schedule. */
+async function compareNext(
+  comparing: Comparing,
+  one: Verification,
+  part: { records: number },
+): Promise<Pick<PartEnd, 'runs' | 'is_last' | 'comparison' | 'look'>> {
+  const { definition } = comparing;
+  const compare = async (limit: number | null) => {
+    const { runs, is_last } = await nextRuns(comparing, one, limit);
+    part.records = runs.reduce((sum, run) => sum + run.records, 0);
+    const comparison = newComparison();
+    const look = one.is_scheduled
+      ? await openLook(comparing, runs, {
+          rows_max: affordableRows(one.balance_ms),
+          needs_seals: limit === sealed_deliveries_max,
+        })
+      : undefined;
+    await compareDeliveries(comparing, runs, comparison, look?.choose);
+    return { runs, is_last, comparison, look };
+  };
+  const { row } = comparing;
+  const limit =
+    verifyPartsOf(definition, row.write_rule) === undefined ? null : part_deliveries_max;
+  if (!one.is_scheduled || limit !== null || definition.verify_areas === undefined)
+    return compare(limit);
+  const sealed =
+    row.write_rule?.mode === 'merge' ? undefined : await compare(sealed_deliveries_max);
+  // Rows of a merged or shared table do not say their delivery: all are compared at once.
+  return sealed?.look?.is_sealed === true ? sealed : compare(null);
 }
 
 /** The deliveries of the next part: all of them where the destination is read as a whole. */
 async function nextRuns(
   { engine, row }: Comparing,
-  definition: DestinationDefinition,
   one: Verification,
+  limit: number | null,
 ): Promise<{ runs: DeliveryRun[]; is_last: boolean }> {
-  const limit =
-    verifyPartsOf(definition, row.write_rule) === undefined ? null : part_deliveries_max;
   const range = { ...one, id: row.id };
+  if (limit === null) {
+    const all = one.is_scheduled ? { ...range, start_at: null, end_at: null } : range;
+    const runs = await listDeliveries(engine.db, all, { after: null, limit });
+    return { runs, is_last: true };
+  }
   const listed = await listDeliveries(engine.db, range, { after: one.position, limit });
-  if (limit === null) return { runs: listed, is_last: true };
   let records = 0;
   const runs = listed.filter((run, index) => {
     records += run.records;
-    return index === 0 || records <= part_records_max;
+    return one.is_scheduled || index === 0 || records <= part_records_max;
   });
   return { runs, is_last: listed.length < limit && runs.length === listed.length };
 }
@@ -140,10 +183,15 @@ async function foreignNow(
   comparing: Comparing,
   range: Parameters<typeof findForeign>[1],
   judgeAll: (differences: Comparison['differences']) => Promise<Judged[]>,
+  look: OpenLook | undefined,
 ): Promise<Judged[]> {
-  const first = await judgeAll(await findForeign(comparing, range));
+  const find = () =>
+    look?.of_table === undefined
+      ? findForeign(comparing, range)
+      : findStrangers(comparing, look.of_table);
+  const first = await judgeAll(await find());
   if (first.length === 0) return [];
-  const again = await judgeAll(await findForeign(comparing, range));
+  const again = await judgeAll(await find());
   const names = new Set(first.map(({ name }) => name));
   return again.filter(({ name }) => names.has(name));
 }
@@ -167,6 +215,7 @@ async function settle(
   signal: AbortSignal,
 ): Promise<void> {
   if (signal.aborted) return postpone(engine, one, { detail: null, seconds: 0 });
+  if (one.is_scheduled) return standStill(engine, one, error);
   engine.log.warn(
     { err: error, verification: one.id, batch_export_id: one.batch_export_id },
     'a part of a verification failed',

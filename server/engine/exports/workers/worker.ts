@@ -64,6 +64,7 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
     backfills: start('backfills', 'advancing backfills'),
     leftovers: start('leftovers', 'removing what deleted runs left'),
     verify: start('verify', 'verifying deliveries'),
+    look: start('look', 'looking at deliveries on schedule'),
     claim: start('claim', 'claiming runs', claim_pause_ms),
   };
   return {
@@ -85,7 +86,16 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
 }
 
 /** The repeated duties of a worker; `watch` continues until its last run has stopped. */
-type Duty = 'watch' | 'settle' | 'plan' | 'empty' | 'backfills' | 'leftovers' | 'verify' | 'claim';
+type Duty =
+  | 'watch'
+  | 'settle'
+  | 'plan'
+  | 'empty'
+  | 'backfills'
+  | 'leftovers'
+  | 'verify'
+  | 'look'
+  | 'claim';
 
 /** The duties of one worker, each of them one turn, and the runs that it has. */
 export type Duties = {
@@ -146,6 +156,7 @@ export function openDuties(
       },
       leftovers: () => removeLeftovers(engine),
       verify: () => workVerifications(engine, leaving.signal),
+      look: () => workVerifications(engine, leaving.signal, { is_scheduled: true }),
       claim,
     },
   };

@@ -11,6 +11,7 @@ import type { Column, ColumnSet, TextRow } from '../models/column.ts';
 import type { ContentSource } from './content_source.ts';
 import type { AccountedNames, Difference } from './difference.ts';
 import type { HeldReceipt, WantedReceipts } from './held_receipt.ts';
+import type { Rectangle } from '../ledger/rectangles.ts';
 import type { ModelName } from '../models/model.ts';
 import type { ShownRequest } from './shown_request.ts';
 import type { PartitionKey, SlicePartition, TableField } from './partition.ts';
@@ -149,6 +150,12 @@ export type Sink = {
 
 /** A committed delivery for `verify`: the text of the receipt and the slices. */
 export type DeliveredSlices = { delivery: Delivery; outcomes: SliceOutcome[]; manifest: string };
+
+/**
+ * The sign that a place shows of a delivery without its contents being read: `text` changes with
+ * every change of them. `is_expected` is false where it cannot be what was delivered.
+ */
+export type Seal = { text: string; is_expected: boolean };
 
 /** The parts of the server that a destination may use. */
 export type DestinationDeps = {
@@ -358,6 +365,34 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
     findForeign(
       config: Static<Schema>,
       accounted: AccountedNames,
+      deps: DestinationDeps,
+    ): Promise<Difference[]>;
+  };
+  /**
+   * Asks the place for the seals of deliveries, by their ids. Left out, or undefined: their
+   * contents have to be read.
+   */
+  seals?(
+    config: Static<Schema>,
+    delivered: DeliveredSlices[],
+    source: ContentSource,
+    deps: DestinationDeps,
+  ): Promise<Map<string, Seal> | undefined>;
+  /**
+   * The halves of `verify` where the instants of a row say its delivery and `seals` gave seals:
+   * `compare` reads the rows of some deliveries, `findStrangers` those outside of all `areas`.
+   */
+  verify_areas?: {
+    compare(
+      config: Static<Schema>,
+      delivered: DeliveredSlices[],
+      source: ContentSource,
+      deps: DestinationDeps,
+    ): Promise<Difference[]>;
+    findStrangers(
+      config: Static<Schema>,
+      delivery: Delivery,
+      areas: Rectangle[],
       deps: DestinationDeps,
     ): Promise<Difference[]>;
   };

@@ -17,9 +17,14 @@ export type TableField = { column: string; transform: string };
 
 /**
  * The value of each field that all rows of a slice share, as text: a number of months, days, hours
- * or a bucket, or the value itself. Null: rows without one.
+ * or a bucket, or the value itself. Null: rows without one. `folders` are those that its file lies
+ * in, below the folder of the table.
  */
-export type TablePartition = { fields: TableField[]; values: (string | null)[] };
+export type TablePartition = {
+  fields: TableField[];
+  values: (string | null)[];
+  folders?: string[];
+};
 
 /** The part of a delivery that a slice lies in: folders of files, or a partition of a table. */
 export type SlicePartition = Partition | TablePartition;

@@ -192,6 +192,17 @@ test('Disconnecting revokes both tokens, and nothing is sent with them any more'
   assert.match(await held(tool), /is not connected/);
 });
 
+test('Taking a tool out of a project revokes both tokens', async () => {
+  const tool = await connected();
+  const { tokens } = await currentConnection(parts(), placeOf(tool), signal());
+  const looked = await home.ask('DELETE', `${tool.url}?validate_only=true`);
+  assert.deepEqual([looked.status, vendor.revoked], [204, []], looked.text);
+  const ended = await home.ask('DELETE', tool.url);
+  assert.equal(ended.status, 204, ended.text);
+  await soon('the revocation', async () => (vendor.revoked.length === 2 ? true : undefined));
+  assert.deepEqual(vendor.revoked, [tokens.refresh_token, tokens.access_token]);
+});
+
 test('Settings that lead elsewhere, and another client, need another connection', async () => {
   const application = await registerApplication(home, vendor);
   const tool = await oauthTool(harness, home, `${vendor.url}/in`);

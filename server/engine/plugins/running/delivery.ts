@@ -1,7 +1,6 @@
 import type { ConfigState, Lease } from './leases.ts';
-import type { LoadedConfig } from './loaded_config.ts';
+import type { LoadedConfig } from './loaded_plugin.ts';
 import type { PluginLog } from './plugin_log.ts';
-import type { PluginEvent } from './read_events.ts';
 import type { Running } from './running.ts';
 
 /**
@@ -17,53 +16,17 @@ export type Delivery = {
   stopping: AbortSignal;
 };
 
-/** Events in their order; where `isErased`, what is left of them is read anew. */
-export type DeliveryBatch = { events: PluginEvent[]; isErased(): Promise<boolean> };
+/** The place of a delivery, its failures in a row, and whether something was taken. */
+export type DeliveryProgress = Pick<ConfigState, 'position' | 'failures'> & {
+  has_worked: boolean;
+};
 
 /**
  * The end of a turn: `waiting`, a batch is neither full nor old enough; `stopping`, before the end
- * of the batch; `paced`, the tool takes more after so many seconds; `failed`, the same batch has to
- * be retried; `failed too often`, so many consecutive events were skipped that the config must
- * stop. The last two have stored nothing.
+ * of the events; `paced`, more is taken after so many seconds; `failed`, the events that are left
+ * have to be tried again, and nothing is stored of the failure.
  */
 export type DeliveryEnd =
   | { kind: 'done' | 'waiting' | 'stopping' }
   | { kind: 'paced'; wait_seconds: number }
-  | {
-      kind: 'failed' | 'failed too often';
-      error: unknown;
-      progress: Pick<ConfigState, 'position' | 'failures' | 'series'>;
-    };
-
-/**
- * Progress of a delivery; `until` undefined: the events are handed over in a further step, so the
- * position stays.
- */
-export type DeliveryProgress = Pick<ConfigState, 'position' | 'failures' | 'series'> & {
-  succeeded(until: PluginEvent | undefined): void;
-  passedOver(until: PluginEvent | undefined): void;
-};
-
-/** Begins where the config stands. */
-export function openProgress({ position, failures, series }: ConfigState): DeliveryProgress {
-  const move = (until: PluginEvent | undefined): void => {
-    if (until !== undefined)
-      progress.position = { inserted_at: until.inserted_at, event_uuid: until.uuid };
-  };
-  const progress: DeliveryProgress = {
-    position,
-    failures,
-    series,
-    succeeded: (until) => {
-      move(until);
-      progress.failures = 0;
-      progress.series = null;
-    },
-    passedOver: (until) => {
-      progress.series ??= progress.position;
-      progress.failures += 1;
-      move(until);
-    },
-  };
-  return progress;
-}
+  | { kind: 'failed'; error: Error; progress: DeliveryProgress };

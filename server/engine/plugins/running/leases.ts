@@ -1,4 +1,5 @@
 import sql, { empty } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Queryable } from '../../../platform/postgres/database.ts';
 import { has_deletions } from '../erasing/erasure_tools.ts';
@@ -22,18 +23,18 @@ export type ConfigState = {
   /** Another text: the settings or the code have changed, and the plugin has to be loaded anew. */
   fingerprint: string;
   position: Position;
+  /** Deliveries in a row that failed: their events wait, and nothing stops. */
   failures: number;
-  /**
-   * The position at which the current series of failures began: a stop returns there, so that
-   * nothing is lost.
-   */
-  series: Position | null;
+  /** Failures in a row of loading, tasks and jobs, of which too many stop the config. */
+  work_failures: number;
   /** The reason for a wait without a failure, as a sentence. */
   held_reason: string | null;
-  /** It failed, and waits before it tries again. */
+  /** It could not be loaded, or a task failed, and it waits before it tries again. */
   is_waiting: boolean;
+  /** False also while the delivery waits after a failure. */
   has_events: boolean;
   has_jobs: boolean;
+  /** False also while the delivery waits. */
   has_replays: boolean;
   /** Its tool has to be told of an erasure. */
   has_deletions: boolean;
@@ -87,8 +88,21 @@ const due_tasks = sql`
   WHERE coalesce((k.scheduled ->> task.name)::timestamptz, '-infinity') < date_trunc(unit.name,
     now())`;
 /** A change of settings or code does not sit out the pause after a failure. */
-const is_waiting = sql`coalesce(k.retry_at > now()
-  AND ${run_changed_at} <= k.updated_at, false)`;
+const isAhead = (instant: Sql) =>
+  sql`coalesce(${instant} > now() AND ${run_changed_at} <= k.updated_at, false)`;
+const is_waiting = isAhead(sql`k.work_retry_at`);
+/** The pause of a delivery keeps neither tasks nor jobs. */
+const is_resting = isAhead(sql`k.retry_at`);
+const is_delivery_due = sql`(NOT ${is_resting} AND (${has_events} OR ${has_replays}))`;
+
+/**
+ * A worker of the release before passed over events that failed, until there were too many. It
+ * noted where they began, and they come again from there.
+ */
+const unskipped = sql`inserted_at = coalesce(k.series_inserted_at, k.inserted_at),
+  event_uuid = CASE WHEN k.series_inserted_at IS NULL THEN k.event_uuid
+    ELSE k.series_event_uuid END,
+  series_inserted_at = NULL, series_event_uuid = NULL`;
 
 /**
  * Takes on up to `count` configs that have something to do, those first that were served longest
@@ -102,11 +116,11 @@ export async function claimConfigs(db: Database, count: number): Promise<Lease[]
     WITH free AS (
       SELECT k.plugin_config_id, c.team_id FROM ${runnable} AND (k.leased_until IS NULL
         OR k.leased_until < now()) AND NOT ${is_waiting}
-        AND (${has_events} OR ${has_jobs} OR ${has_deletions} OR ${has_replays}
-          OR EXISTS (${due_tasks}))
+        AND (${is_delivery_due} OR ${has_jobs} OR ${has_deletions} OR EXISTS (${due_tasks}))
       ORDER BY k.served_at, k.plugin_config_id LIMIT ${count} FOR UPDATE OF k SKIP LOCKED)
     UPDATE plugin_cursors k SET leased_by = ${lease_id},
-      leased_until = now() + make_interval(secs => ${lease_seconds}), served_at = now()
+      leased_until = now() + make_interval(secs => ${lease_seconds}), served_at = now(),
+      ${unskipped}
     FROM free WHERE k.plugin_config_id = free.plugin_config_id
       RETURNING k.plugin_config_id AS config_id, free.team_id`);
   return rows.map((row) => ({ id: lease_id, ...row }));
@@ -143,14 +157,12 @@ export async function releaseLease(db: Database, lease: Lease): Promise<void> {
 export async function getState(db: Database, lease: Lease): Promise<ConfigState> {
   const state = await db.row<ConfigState>(sql`
     SELECT p.name AS plugin_name,
-      v.id || ' ' || ${run_changed_at} AS fingerprint, k.failures, k.held_reason,
-      ${is_waiting} AS is_waiting,
-      ${has_events} AS has_events, ${has_jobs} AS has_jobs, ${has_deletions} AS has_deletions,
-      ${has_replays} AS has_replays,
+      v.id || ' ' || ${run_changed_at} AS fingerprint, k.failures, k.work_failures,
+      k.held_reason, ${is_waiting} AS is_waiting,
+      (NOT ${is_resting} AND ${has_events}) AS has_events, ${has_jobs} AS has_jobs,
+      ${has_deletions} AS has_deletions, (NOT ${is_resting} AND ${has_replays}) AS has_replays,
       json_build_object('inserted_at', wire_instant(k.inserted_at), 'event_uuid',
         k.event_uuid) AS "position",
-      CASE WHEN k.series_inserted_at IS NOT NULL THEN json_build_object('inserted_at',
-        wire_instant(k.series_inserted_at), 'event_uuid', k.series_event_uuid) END AS series,
       (SELECT coalesce(json_agg(json_build_object('name', due.name, 'period',
         wire_instant(due.period)) ORDER BY due.name), '[]') FROM (${due_tasks}) due) AS tasks
     FROM ${runnable} AND k.plugin_config_id = ${lease.config_id} AND k.leased_by = ${lease.id}`);
@@ -159,53 +171,77 @@ export async function getState(db: Database, lease: Lease): Promise<ConfigState>
 }
 
 /**
- * The stored progress of a config; `retry_seconds` is the pause before the next try, and `held` the
- * reason why it does not continue.
+ * The stored progress of a delivery; `retry_seconds` is the pause before the next try, and `held`
+ * the reason why it does not continue. `has_worked`: something was taken, so the plugin works.
  */
-type Progress = Pick<ConfigState, 'position' | 'failures' | 'series'> & {
+type Progress = Pick<ConfigState, 'position' | 'failures'> & {
+  has_worked?: boolean;
   retry_seconds?: number;
   held?: string;
 };
 
 /**
- * Keeps the progress. Guarantee: a worker that has lost the config changes nothing, and gets a
- * LeaseLostError.
+ * Keeps the progress of a delivery. Guarantee: a worker that has lost the config changes nothing,
+ * and gets a LeaseLostError.
  */
 export async function saveProgress(
   db: Queryable,
   lease: Lease,
-  { position, failures, series, retry_seconds, held }: Progress,
+  { position, failures, has_worked = false, retry_seconds, held }: Progress,
 ): Promise<void> {
   const saved = await db.run(sql`
     UPDATE plugin_cursors SET inserted_at = ${position.inserted_at},
       event_uuid = ${position.event_uuid}, failures = ${failures},
-      series_inserted_at = ${series?.inserted_at ?? null},
-        series_event_uuid = ${series?.event_uuid ?? null},
+      work_failures = CASE WHEN ${has_worked}::boolean THEN 0 ELSE work_failures END,
       retry_at = now() + make_interval(secs => ${retry_seconds ?? null}::float8),
-        updated_at = now(),
-      held_reason = ${held ?? null}::text,
-      held_at = CASE WHEN ${held ?? null}::text IS NULL THEN NULL
-        WHEN held_reason = ${held ?? null}::text THEN held_at ELSE now() END
+      work_retry_at = NULL, updated_at = now(), ${heldAs(held)}
     WHERE ${isHeld(lease)}`);
   if (saved === 0) throw new LeaseLostError();
 }
 
+/** The work beside a delivery, after a turn of it. */
+type Work = {
+  /** Failures in a row. */
+  work_failures: number;
+  /** The scheduled task that has had its turn in its period. */
+  task?: ConfigState['tasks'][number];
+  /** The pause of everything that the config does. */
+  retry_seconds?: number;
+  /** The reason of a pause without a failure. */
+  held?: string;
+};
+
 /**
- * Notes that a scheduled task has had its turn in the period, and how many failures there are in a
- * row. Throws LeaseLostError.
+ * Keeps what became of loading, a task or a job; a delivery that waits goes on waiting. Throws
+ * LeaseLostError.
  */
-export async function saveTask(
+export async function saveWork(
   db: Queryable,
   lease: Lease,
-  task: ConfigState['tasks'][number],
-  failures: number,
+  { work_failures, task, retry_seconds, held }: Work,
 ): Promise<void> {
+  const done = task === undefined ? {} : { [task.name]: task.period };
   const saved = await db.run(sql`
-    UPDATE plugin_cursors SET scheduled = scheduled || jsonb_build_object(${task.name}::text,
-      ${task.period}::text), failures = ${failures},
-      retry_at = NULL, held_reason = NULL, held_at = NULL, updated_at = now()
+    UPDATE plugin_cursors SET scheduled = scheduled || ${JSON.stringify(done)}::jsonb,
+      work_failures = ${work_failures},
+      work_retry_at = now() + make_interval(secs => ${retry_seconds ?? null}::float8),
+      ${
+        retry_seconds === undefined && held === undefined
+          ? work_over
+          : sql`updated_at = now(), ${heldAs(held)}`
+      }
     WHERE ${isHeld(lease)}`);
   if (saved === 0) throw new LeaseLostError();
+}
+
+/** Ends the wait of work; a delivery that waits keeps its own reason. */
+const work_over = sql`held_reason = CASE WHEN retry_at IS NOT NULL THEN held_reason END,
+  held_at = CASE WHEN retry_at IS NOT NULL THEN held_at END`;
+
+function heldAs(held: string | undefined): Sql {
+  return sql`held_reason = ${held ?? null}::text,
+    held_at = CASE WHEN ${held ?? null}::text IS NULL THEN NULL
+      WHEN held_reason = ${held ?? null}::text THEN held_at ELSE now() END`;
 }
 
 /**

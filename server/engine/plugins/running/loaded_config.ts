@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { fieldsOf } from '../config_schema.ts';
 import { PluginError } from '../plugin.ts';
-import type { Capabilities, ConfigField } from '../plugin.ts';
+import type { ConfigField, PluginCollection } from '../plugin.ts';
 import { readCode } from '../sandbox/fault.ts';
 import type { HostServices } from '../sandbox/host_services.ts';
 import { calls_max } from '../sandbox/limits.ts';
@@ -10,6 +10,7 @@ import { withTokens } from '../oauth/tokens.ts';
 import type { ToolCall } from '../oauth/tokens.ts';
 import { toolOf } from '../tools/tool.ts';
 import type { ToolDefinition } from '../tools/tool.ts';
+import type { EventChoice } from '../tools/wanted.ts';
 import { openDeliveryPoints } from '../trace/delivery_points.ts';
 import type { DeliveryPoints } from '../trace/delivery_points.ts';
 import { run_config_schema } from '../run_version.ts';
@@ -19,7 +20,9 @@ import { loadConfigVersion } from '../versions.ts';
 import { openCache } from './cache.ts';
 import { captureEvent, sourcesOf } from './capture.ts';
 import type { Call } from './capture.ts';
+import { openLoadedCode } from './code/loaded_code.ts';
 import { addJob } from './jobs.ts';
+import type { LoadedConfig } from './loaded_plugin.ts';
 import { openLoadedTool, toolPlace } from './loaded_tool.ts';
 import type { LoadedTool } from './loaded_tool.ts';
 import type { ConfigState, Lease } from './leases.ts';
@@ -28,53 +31,17 @@ import { openNeededHosts } from './needed_hosts.ts';
 import type { LogLevel, PluginLog } from './plugin_log.ts';
 import { openPluginMetrics } from './plugin_metrics.ts';
 import type { Running } from './running.ts';
-import type { PluginEvent } from './read_events.ts';
 import { openRefusals } from './refusals.ts';
 import { readMemory } from './sending/tool_memory.ts';
 import { openStorage } from './storage.ts';
-
-/** A config whose plugin is loaded with its settings as of `fingerprint`. */
-export type LoadedConfig = {
-  fingerprint: string;
-  capabilities: Capabilities;
-  config: Record<string, unknown>;
-  allowed_hosts: string[];
-  /**
-   * Number of concurrent calls: several, or one for a plugin that captures events, because a
-   * captured event must belong to one call.
-   */
-  calls_max: number;
-  /**
-   * Uuids of events that were handed over although one before them was not yet; they are not handed
-   * over again while the plugin is loaded.
-   */
-  handed: Set<string>;
-  /** The tool that it is; undefined: it is code. */
-  tool: LoadedTool | undefined;
-  /** Does the plugin need this host? See `openNeededHosts`. */
-  needsHost(hostname: string): boolean;
-  /**
-   * Calls a method of the plugin. `key` names the call and is the same when it is tried again;
-   * `about` are the stored events that it is about: see `captureEvent`. Throws what the sandbox
-   * throws, and a HostNeededError when the call failed while a host that the plugin needs was
-   * refused to it.
-   */
-  call(
-    key: string,
-    method: string,
-    payload: unknown,
-    signal: AbortSignal,
-    about?: PluginEvent[],
-  ): Promise<unknown>;
-  /** Stores what the plugin counted. Never rejects. */
-  saveMetrics(): Promise<void>;
-  close(): Promise<void>;
-};
 
 type Row = StoredPluginConfig & {
   config_schema: unknown;
   allowed_hosts: string[];
   organization_id: string;
+  collection: PluginCollection;
+  /** The events that a destination of code is to get; null: all. */
+  event_choice: EventChoice | null;
 };
 
 const log_levels: Record<Parameters<HostServices['log']>[0], LogLevel> = {
@@ -107,17 +74,16 @@ export async function loadConfig(
   const refusals = openRefusals(needsHost, log);
   const metrics = await openPluginMetrics(db, running.log, lease.config_id, version.metrics);
   const points = openDeliveryPoints(db, running.log, lease.config_id);
-  const call: LoadedConfig['call'] = (key, method, payload, signal, about) => {
+  const call: LoadedConfig['call'] = (key, method, payload, signal, about, noted) => {
     present.call = beginCall(key, about && sourcesOf(about));
-    return refusals.during(() => plugin.call(method, payload, signal));
+    return refusals.during(() => plugin.call(method, payload, signal, noted));
   };
-  const tool =
-    definition &&
-    (await openTool(running, lease, definition, settings.config, {
-      hide: log.hide,
-      call: (...given) => call('tool', ...given),
-      count: countsOf(running, definition, metrics, points),
-    }));
+  const tool = await openReceiverOf(running, lease, read, {
+    needsHost,
+    hide: log.hide,
+    call,
+    countOf: (name) => countsOf(running, name, definition === undefined ? none : metrics, points),
+  });
   const plugin: LoadedPlugin = await refusals.during(() =>
     sandbox.load({
       id: `plugin config ${lease.config_id}`,
@@ -137,11 +103,10 @@ export async function loadConfig(
   );
   return {
     fingerprint: state.fingerprint,
-    capabilities: (tool === undefined ? plugin : version).capabilities,
+    capabilities: (definition === undefined ? plugin : version).capabilities,
     config: settings.config,
     allowed_hosts,
     calls_max: captures.test(readCode(code).text) ? 1 : calls_max,
-    handed: new Set(),
     needsHost,
     tool,
     call,
@@ -152,26 +117,56 @@ export async function loadConfig(
   };
 }
 
+/** Counts of code are its own. */
+const none = { count: () => undefined };
+
+/** Opens the way of events to a destination; undefined for another plugin. */
+async function openReceiverOf(
+  running: Running,
+  lease: Lease,
+  { row, definition, version, settings: { config } }: Awaited<ReturnType<typeof readConfig>>,
+  given: Pick<LoadedConfig, 'needsHost' | 'call'> &
+    Pick<PluginLog, 'hide'> & { countOf(name: string): LoadedTool['count'] },
+): Promise<LoadedTool | undefined> {
+  const { needsHost, call, hide, countOf } = given;
+  if (row.collection !== 'pipeline_destinations') return undefined;
+  if (definition !== undefined)
+    return openTool(running, lease, definition, config, {
+      hide,
+      call: (...one) => call('tool', ...one),
+      count: countOf(definition.directory),
+    });
+  const { methods } = version.capabilities;
+  const { allowed_hosts, event_choice: choice } = row;
+  const { outbound } = running;
+  const code = { methods, config, allowed_hosts, needsHost, call, outbound, choice };
+  return openLoadedCode(code, await readReceiverMemory(running, lease), countOf('code'));
+}
+
+/** Reads what an earlier worker has remembered of a delivery. */
+async function readReceiverMemory({ db, clock }: Running, { config_id }: Lease) {
+  return { ...(await readMemory(db, config_id)), now: () => clock.now() };
+}
+
 /** Opens the tool of a config, with what is remembered of it and the tokens of its account. */
 async function openTool(
   running: Running,
-  { config_id }: Lease,
+  lease: Lease,
   definition: ToolDefinition,
   config: Record<string, unknown>,
   given: { hide: PluginLog['hide']; call: ToolCall; count: LoadedTool['count'] },
 ): Promise<LoadedTool> {
-  const { db, clock } = running;
-  const memory = { ...(await readMemory(db, config_id)), now: () => clock.now() };
-  const account = { config_id, tool: definition.directory };
+  const memory = await readReceiverMemory(running, lease);
+  const account = { config_id: lease.config_id, tool: definition.directory };
   const call = withTokens({ ...running, hide: given.hide }, account, given.call);
   return openLoadedTool(definition, config, memory, call, given.count);
 }
 
-/** Counts attempts for a config, and for all configs of its tool in this process. */
+/** Counts attempts for a config, and for all configs of its kind in this process. */
 function countsOf(
   { clock, metrics: { tool_events, tool_delay_seconds } }: Running,
-  { directory: tool }: ToolDefinition,
-  metrics: Awaited<ReturnType<typeof openPluginMetrics>>,
+  tool: string,
+  metrics: Pick<Awaited<ReturnType<typeof openPluginMetrics>>, 'count'>,
   points: DeliveryPoints,
 ): LoadedTool['count'] {
   return (outcome, delay_ms) => {
@@ -188,8 +183,8 @@ async function readConfig({ db, secrets }: Running, { config_id }: Lease, log: P
   const code = version.code.server;
   if (code === null) throw new PluginError('invalid', 'The plugin has no code for the server.');
   const row = await db.row<Row>(sql`
-    SELECT c.config, c.config_secrets, c.secret_keys, c.allowed_hosts,
-      ${run_config_schema} AS config_schema, t.organization_id
+    SELECT c.config, c.config_secrets, c.secret_keys, c.allowed_hosts, c.event_choice,
+      ${run_config_schema} AS config_schema, t.organization_id, p.collection
     FROM plugin_configs c JOIN plugins p ON p.id = c.plugin_id
       JOIN projects t ON t.id = c.team_id WHERE c.id = ${config_id}`);
   if (row === undefined) throw new LeaseLostError();

@@ -20,16 +20,22 @@ import { openPace } from './sending/pace.ts';
 import type { Pace } from './sending/pace.ts';
 import { openSent } from './sending/sent.ts';
 import type { Sent } from './sending/sent.ts';
-import { answersOf } from './sending/tool_answers.ts';
+import { outcomesOf, paced } from './sending/tool_answers.ts';
 import type { ToolMemory } from './sending/tool_memory.ts';
 import type { WaitingRoom } from './sending/waiting_room.ts';
 import type { SetAsideRoom } from './sending/set_aside.ts';
+import { ToolRetryError } from './sending/tool_retry.ts';
 
-/** The part of a loaded config that only tools have. */
+/**
+ * The part of a loaded config that gets events: a tool of the catalogue, or a destination whose
+ * code is its own.
+ */
 export type LoadedTool = Sent & {
   mappings: ToolMapping[];
   /** The batches of mappings that have them, by name. */
   batching: Map<string, Batching>;
+  /** The events of a turn: at most so many and so large, and new ones only at such an age. */
+  reads: { rows_max: number; bytes_max: number; seconds_min: number };
   /** The pace of all requests to the tool's account. */
   pace: Pace;
   /** The events that wait. */
@@ -38,10 +44,26 @@ export type LoadedTool = Sent & {
   taken_at: number | null;
   /** True if the mapping takes the event. */
   wants(event: PluginEvent, mapping: ToolMapping): boolean;
-  /** Sends events by a mapping, several in a batch, and gives the outcome of each. */
-  sendAll(events: PluginEvent[], mapping: ToolMapping, signal: AbortSignal): Promise<ToolOutcome[]>;
-  /** Sends one event by a mapping, as soon as the pace allows it. */
-  send(event: PluginEvent, mapping: ToolMapping, signal: AbortSignal): Promise<ToolOutcome>;
+  /**
+   * Sends events by a mapping, several in a batch, and gives the outcome of each; events at the end
+   * that have none were not sent.
+   */
+  sendAll(
+    events: PluginEvent[],
+    mapping: ToolMapping,
+    signal: AbortSignal,
+    isErased?: () => Promise<boolean>,
+  ): Promise<ToolOutcome[]>;
+  /**
+   * Sends one event by a mapping, as soon as the pace allows it. Throws a ToolRetryError if nothing
+   * was sent because events were erased.
+   */
+  send(
+    event: PluginEvent,
+    mapping: ToolMapping,
+    signal: AbortSignal,
+    isErased: () => Promise<boolean>,
+  ): Promise<ToolOutcome>;
   /** Tells the tool to forget the person who has the distinct id. */
   forget(distinct_id: string, signal: AbortSignal): Promise<ToolOutcome>;
   /** Counts an attempt; `delay_ms` is how long after its storing an event was delivered. */
@@ -50,8 +72,40 @@ export type LoadedTool = Sent & {
   aside: SetAsideRoom;
 };
 
+const batch_rows_max = 1_000;
+/** Number of events in a turn where each is a request. */
+export const single_rows_max = 100;
+/** The size of the events in a turn. */
+export const read_bytes_max = 4 * 1024 * 1024;
+
 /** The counts that every tool keeps. */
 export type ToolMetric = 'delivered' | 'retried' | 'set_aside' | 'sent_again';
+
+/** The parts that differ between kinds of code. */
+type Kind = Pick<
+  LoadedTool,
+  'mappings' | 'batching' | 'reads' | 'wants' | 'sendAll' | 'forget' | 'count'
+>;
+
+/** Opens what gets events, with what is remembered of it. */
+export function openReceiver(kind: Kind, pace: Pace, memory: ToolMemory): LoadedTool {
+  return {
+    ...openSent(kind.mappings.map(mappingName), memory.begun),
+    ...kind,
+    pace,
+    room: memory.room,
+    taken_at: memory.taken_at,
+    send: async (event, mapping, signal, isErased) => {
+      if (!kind.wants(event, mapping)) return { kind: 'skipped' };
+      for (let ms = pace.waitMs(); ms > 0; ms = pace.waitMs())
+        await pause(ms, undefined, { signal });
+      const [outcome] = await kind.sendAll([event], mapping, signal, isErased);
+      if (outcome === undefined) throw new ToolRetryError('Events were erased meanwhile.', 1);
+      return outcome;
+    },
+    aside: { left: 0 },
+  };
+}
 
 /** Opens the tool over the calls of its process; secrets go along with each call. */
 export function openLoadedTool(
@@ -75,31 +129,26 @@ export function openLoadedTool(
     const batch = batching.get(mappingName(mapping));
     const sendings = events.map((event) => sendingOf(definition, config, event, mapping));
     const [first] = sendings;
-    return answersOf(events.length, { pace, now: memory.now }, signal, async () =>
+    const ask = async () =>
       batch === undefined
         ? [await call('send', first, signal)]
         : call(
             'send_batch',
             { ...first, events: sendings.map(({ event }) => event), batch },
             signal,
-          ),
-    );
+          );
+    return paced({ pace, now: memory.now }, () => outcomesOf(events.length, signal, ask));
   };
-  return {
-    ...openSent(mappings.map(mappingName), memory.begun),
+  const kind: Kind = {
     mappings,
     batching,
-    pace,
-    room: memory.room,
-    taken_at: memory.taken_at,
+    reads: {
+      rows_max: batching.size > 0 ? batch_rows_max : single_rows_max,
+      bytes_max: read_bytes_max,
+      seconds_min: 0,
+    },
     wants: (event, mapping) => unwantedReason(mapping, event) === undefined,
     sendAll,
-    send: async (event, mapping, signal) => {
-      if (unwantedReason(mapping, event) !== undefined) return { kind: 'skipped' };
-      for (let ms = pace.waitMs(); ms > 0; ms = pace.waitMs())
-        await pause(ms, undefined, { signal });
-      return (await sendAll([event], mapping, signal))[0]!;
-    },
     forget: async (distinct_id, signal) => {
       // The tool got it as the one or as the other, and it is nobody else's.
       const person = { userId: distinct_id, anonymousId: distinct_id };
@@ -107,8 +156,8 @@ export function openLoadedTool(
       return readOutcome(await call('delete', { person, settings }, signal));
     },
     count,
-    aside: { left: 0 },
   };
+  return openReceiver(kind, pace, memory);
 }
 
 /** A filter that lets every event through. */

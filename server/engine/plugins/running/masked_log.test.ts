@@ -48,12 +48,13 @@ for (const [where, text] of Object.entries(code)) {
     await sendEvents(home, 3);
     const runner = runPlugins(harness.deps, { retry_seconds: 0.05, idle_seconds: 1 });
     try {
-      // Stopped, or held until a host is allowed.
-      const stopped = await until('the error', 60_000, 20, async () => {
+      // Stopped, held until a host is allowed, or set aside.
+      const said_of = await until('the reason', 60_000, 20, async () => {
         const { body } = await harness.request('GET', url, { key: home.key });
-        return body.error === null ? undefined : body;
+        const asides = await harness.request('GET', `${url}set_aside/`, { key: home.key });
+        return body.error?.message ?? asides.body.results[0]?.reason;
       });
-      assert.match(stopped.error.message, /\*{8}/);
+      assert.match(said_of, /\*{8}/);
       // A log line of a plugin is written a moment later.
       const lines = await until('the line', 60_000, 20, async () => {
         const written = await logLines(home, url);
@@ -62,9 +63,10 @@ for (const [where, text] of Object.entries(code)) {
       const kept = await harness.deps.db.rows(
         sql`SELECT to_jsonb(c) - 'config_secrets' AS row FROM plugin_configs c WHERE c.id = ${id}
           UNION ALL SELECT to_jsonb(k) FROM plugin_cursors k WHERE k.plugin_config_id = ${id}
+          UNION ALL SELECT to_jsonb(s) FROM plugin_set_aside s WHERE s.plugin_config_id = ${id}
           UNION ALL SELECT to_jsonb(a) FROM activity a WHERE a.item_id = ${String(id)}`,
       );
-      for (const said of [...lines, JSON.stringify(kept), JSON.stringify(stopped)])
+      for (const said of [...lines, JSON.stringify(kept), said_of])
         assert.ok(!said.includes(hidden.slice(0, 7)) && !said.includes('s3cret'), said);
     } finally {
       await runner.stop();

@@ -4,7 +4,7 @@ import { sweepCache } from './cache.ts';
 import { LeaseLostError, claimConfigs, getState, releaseLease, renewLeases } from './leases.ts';
 import type { Lease } from './leases.ts';
 import { loadConfig } from './loaded_config.ts';
-import type { LoadedConfig } from './loaded_config.ts';
+import type { LoadedConfig } from './loaded_plugin.ts';
 import { openPluginLog } from './plugin_log.ts';
 import type { PluginLog } from './plugin_log.ts';
 import { takeReplayTurn } from './replaying/replay_turn.ts';
@@ -141,7 +141,6 @@ async function runConfig(
   try {
     await takeTurns(running, limits, lease, watch, log, loaded);
   } catch (error) {
-    console.error('DEBUG', error);
     if (!(error instanceof LeaseLostError))
       running.log.warn(
         { err: error, plugin_config_id: lease.config_id },

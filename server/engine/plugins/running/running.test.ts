@@ -115,24 +115,32 @@ test('composeWebhook: its request is sent in order, and skipped or retried', asy
   );
   const lines = await soon('the log', async () => {
     const found = (await logLines(home, url)).join('\n');
-    return found.includes('Passed over') ? found : undefined;
+    return found.includes('Set aside') ? found : undefined;
   });
-  assert.match(lines, /ERROR Passed over the event \S+: The webhook was answered with 400/);
+  assert.match(
+    lines,
+    /ERROR Set aside the event \S+ at "composeWebhook": The receiver refused the webhook \(400\)/,
+  );
   assert.doesNotMatch(lines, /hidden-from-all/);
 });
 
-test('a plugin that keeps failing is stopped, and resumes where it failed', async () => {
-  const code = `${send} export const onEvent = (event, { config }) => post(config, event.uuid);`;
+test('a task that keeps failing stops the plugin, and its events wait', async () => {
+  const code = `${send}
+    export const runEveryDay = () => { throw new Error('no source'); };
+    export const jobs = { never: () => { throw new Error('no job'); } };
+    export const setupPlugin = async ({ jobs, storage }) => {
+      for (let at = await storage.get('at', 0); at < 4; at += 1) await jobs.never().runNow();
+      await storage.set('at', 4);
+    };
+    export const onEvent = (event, { config }) => post(config, event.uuid);`;
   const { url, id } = await enabledPlugin(harness, home, 'pipeline_destinations', code, {
     config: { address: target.url },
   });
-  target.answer = () => 400;
-  await sendEvents(home, 6);
   run();
   const config = await stopped(url);
   assert.match(
     config.error.message,
-    /^Stopped after 3 failures in a row, the last: refused 400 \(index\.ts:/,
+    /^Stopped after 3 failures in a row, the last: no job \(index\.ts:/,
   );
   const entries = await harness.deps.db.rows<{ activity: string; user_id: number | null }>(
     sql`SELECT activity, user_id FROM activity WHERE scope = 'plugin_config'
@@ -140,8 +148,7 @@ test('a plugin that keeps failing is stopped, and resumes where it failed', asyn
   );
   assert.deepEqual(entries.slice(1), [{ activity: 'stopped', user_id: null }]);
   assert.match((await logLines(home, url)).at(-1)!, /ERROR Stopped after 3 failures/);
-  target.answer = () => undefined;
-  await sendEvents(home, 2);
+  await sendEvents(home, 8);
   const again = await harness.request('PATCH', url, { key: home.key, body: { enabled: true } });
   assert.deepEqual([again.status, again.body.error], [200, null]);
   await taken(8);

@@ -6,9 +6,8 @@ import type { Running } from './running.ts';
 
 /**
  * Disables a config, with the reason (a sentence) in its `error`, in its log and in one entry of
- * the server in the activity log: all of it or nothing. The cursor goes back to where the series of
- * failures began and stays there: enabled again, the plugin goes on from it. Without effect on a
- * config that is disabled already.
+ * the server in the activity log: all of it or nothing. The cursor stays where it is: enabled
+ * again, the plugin continues from there. Without effect on a config that is disabled already.
  */
 export async function stopConfig(
   { db, secrets }: Pick<Running, 'db' | 'secrets'>,
@@ -21,11 +20,8 @@ export async function stopConfig(
         updated_at = now() WHERE id = ${config_id} AND enabled RETURNING team_id, plugin_id`);
     if (stopped === undefined) return;
     await tx.run(sql`
-      UPDATE plugin_cursors SET inserted_at = coalesce(series_inserted_at, inserted_at),
-        event_uuid = CASE WHEN series_inserted_at IS NULL THEN event_uuid
-        ELSE series_event_uuid END,
-        leased_by = NULL, leased_until = NULL, stopped_at = now(), updated_at = now()
-          WHERE plugin_config_id = ${config_id}`);
+      UPDATE plugin_cursors SET leased_by = NULL, leased_until = NULL, stopped_at = now(),
+        updated_at = now() WHERE plugin_config_id = ${config_id}`);
     await tx.run(
       sql`INSERT INTO plugin_logs (plugin_config_id, level, message)
         VALUES (${config_id}, 'ERROR', ${error})`,

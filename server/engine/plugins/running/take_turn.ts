@@ -1,12 +1,12 @@
 import { PluginError } from '../plugin.ts';
-import { deliverEvents } from './deliver.ts';
 import type { Delivery } from './delivery.ts';
 import { describeFailure, mayPass, retrySeconds } from './failures.ts';
 import { forgetPersons } from './forget_persons.ts';
 import { HoldError } from './hold.ts';
 import { findDueJob, postponeJob, removeJob } from './jobs.ts';
-import { requireLease, saveProgress, saveTask } from './leases.ts';
+import { requireLease, saveProgress, saveWork } from './leases.ts';
 import type { ConfigState } from './leases.ts';
+import { deliverToTool } from './sending/send_to_tool.ts';
 import { ToolRetryError } from './sending/tool_retry.ts';
 import { stopConfig } from './stop_config.ts';
 
@@ -23,26 +23,49 @@ const job_tries_max = 15;
 /**
  * Does one thing that is due for a config: a scheduled task, else a deletion to be told, else a
  * job, else a batch of events.
- * Failures in a row are counted, and too many stop the config. Throws LeaseLostError.
+ * Failures in a row are counted. Those of tasks and jobs stop the config when there are too many;
+ * after those of a delivery its events wait. Throws LeaseLostError.
  */
 export async function takeTurn(delivery: Delivery, state: ConfigState): Promise<TurnEnd> {
   const [task] = state.tasks;
   if (task !== undefined) return runTask(delivery, state, task);
   if (state.has_deletions) return forgetPersons(delivery);
   if (state.has_jobs) return runJob(delivery, state);
-  if (!state.has_events) return 'idle';
-  const end = await deliverEvents(delivery, state);
-  if (end.kind === 'failed')
-    return countFailure(delivery, { ...state, ...end.progress }, end.error);
-  if (end.kind === 'paced') return 'worked';
-  if (end.kind !== 'failed too often') return end.kind === 'waiting' ? 'idle' : 'worked';
-  await saveProgress(delivery.running.db, delivery.lease, end.progress);
-  return stopFor(delivery, end.progress.failures, end.error);
+  const { tool } = delivery.plugin;
+  if (!state.has_events || tool === undefined) return 'idle';
+  const end = await deliverToTool(delivery, tool, state);
+  if (end.kind === 'failed') await letWait(delivery, { ...state, ...end.progress }, end.error);
+  return end.kind === 'waiting' ? 'idle' : 'worked';
 }
 
 /**
- * Counts a failure after which the same is tried again, after a pause; stops the config when there
- * were too many, or when another try makes no sense. Throws LeaseLostError.
+ * Lets the events of a delivery wait after a failure, and says why; nothing is lost, and nothing
+ * stops.
+ */
+async function letWait(
+  { running, lease, log }: Turn,
+  state: ConfigState & { has_worked: boolean },
+  error: Error,
+): Promise<void> {
+  if (error instanceof HoldError) {
+    const held = tellHold(log, state, error);
+    return saveProgress(running.db, lease, { ...state, held, retry_seconds: heldSeconds(running) });
+  }
+  const failures = state.failures + 1;
+  const asked = error instanceof ToolRetryError ? error.retry_seconds : undefined;
+  const retry_seconds = asked ?? retrySeconds(running.retry_seconds, failures);
+  await saveProgress(running.db, lease, { ...state, failures, retry_seconds });
+  log.write(
+    'WARNING',
+    `What failed is tried again in ${retry_seconds} s (failure ${failures} in a row): ` +
+      describeFailure(error),
+  );
+}
+
+/**
+ * Counts a failure of loading or of a task, after which the same is tried again, after a pause;
+ * stops the config when there were too many, or when another try makes no sense. Throws
+ * LeaseLostError.
  */
 export async function countFailure(
   turn: Turn,
@@ -50,28 +73,27 @@ export async function countFailure(
   error: unknown,
 ): Promise<TurnEnd> {
   const { running, lease, log } = turn;
+  const { work_failures } = state;
   if (error instanceof HoldError) {
-    await hold(turn, state, error, heldSeconds(running));
+    const held = tellHold(log, state, error);
+    const retry_seconds = heldSeconds(running);
+    await saveWork(running.db, lease, { work_failures, held, retry_seconds });
     return 'worked';
   }
-  const failures = state.failures + 1;
+  const failures = work_failures + 1;
   if (!(error instanceof PluginError))
     running.log.warn(
       { err: error, plugin_config_id: lease.config_id },
       'a plugin could not be served and is tried again',
     );
   const isRefused = error instanceof PluginError && error.code === 'refused';
-  const ofTool = error instanceof ToolRetryError ? error : undefined;
-  const seconds = ofTool?.retry_seconds ?? retrySeconds(running.retry_seconds, failures);
-  await saveProgress(running.db, lease, { ...state, failures, retry_seconds: seconds });
-  // A tool that does not answer today may do so tomorrow: its events wait.
-  const isOver = failures >= running.failures_max && ofTool === undefined;
-  if (isRefused || isOver) return stopFor(turn, failures, error);
-  const count = ofTool === undefined ? ` of ${running.failures_max}` : '';
+  const retry_seconds = retrySeconds(running.retry_seconds, failures);
+  await saveWork(running.db, lease, { work_failures: failures, retry_seconds });
+  if (isRefused || failures >= running.failures_max) return stopFor(turn, failures, error);
   log.write(
     'WARNING',
-    `What failed is tried again in ${seconds} s (failure ${failures}${count} in a row): ` +
-      describeFailure(error),
+    `What failed is tried again in ${retry_seconds} s (failure ${failures} of ` +
+      `${running.failures_max} in a row): ${describeFailure(error)}`,
   );
   return 'worked';
 }
@@ -84,20 +106,11 @@ function heldSeconds({ retry_seconds }: Turn['running']): number {
   return 12 * retry_seconds;
 }
 
-/**
- * Keeps everything as it is until a host is allowed, says so once, and counts no failure. Throws
- * LeaseLostError.
- */
-async function hold(
-  { running, lease, log }: Turn,
-  state: ConfigState,
-  error: HoldError,
-  retry_seconds?: number,
-): Promise<void> {
+/** Says once why everything stays as it is, and gives the sentence. */
+function tellHold(log: Turn['log'], { held_reason }: ConfigState, error: HoldError): string {
   const message = log.mask(error.message);
-  if (state.held_reason !== message) log.write('WARNING', message);
-  const pause = retry_seconds === undefined ? {} : { retry_seconds };
-  await saveProgress(running.db, lease, { ...state, ...pause, held: message });
+  if (held_reason !== message) log.write('WARNING', message);
+  return message;
 }
 
 async function stopFor(
@@ -129,8 +142,8 @@ async function runTask(
   );
   if (fault !== undefined && mayPass(fault.error))
     return countFailure(delivery, state, fault.error);
-  const failures = fault === undefined ? 0 : state.failures + 1;
-  await saveTask(running.db, lease, task, failures);
+  const failures = fault === undefined ? 0 : state.work_failures + 1;
+  await saveWork(running.db, lease, { work_failures: failures, task });
   if (fault === undefined) return 'worked';
   log.write('ERROR', `${task.name} failed: ${describeFailure(fault.error)}`);
   return failures < running.failures_max ? 'worked' : stopFor(delivery, failures, fault.error);
@@ -147,16 +160,18 @@ async function runJob(delivery: Delivery, state: ConfigState): Promise<TurnEnd> 
   await requireLease(running.db, lease);
   if (fault?.error instanceof HoldError) {
     await postponeJob(running.db, job.id, heldSeconds(running), false);
-    await hold(delivery, state, fault.error);
+    const held = tellHold(log, state, fault.error);
+    await saveWork(running.db, lease, { work_failures: state.work_failures, held });
     return 'worked';
   }
-  const failures = fault === undefined ? 0 : state.failures + 1;
+  const failures = fault === undefined ? 0 : state.work_failures + 1;
   const isAgain = fault !== undefined && mayPass(fault.error) && job.failures + 1 < job_tries_max;
   if (isAgain) {
     const seconds = retrySeconds(running.retry_seconds, job.failures + 1);
     await postponeJob(running.db, job.id, seconds, true);
   } else await removeJob(running.db, job.id);
-  if (failures !== state.failures) await saveProgress(running.db, lease, { ...state, failures });
+  if (failures !== state.work_failures || state.held_reason !== null)
+    await saveWork(running.db, lease, { work_failures: failures });
   if (fault === undefined) {
     if (job.is_started_by_person) log.write('INFO', `The job ${job.name} (${job.id}) is done.`);
     return 'worked';

@@ -9,7 +9,7 @@ import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { postWebhook } from '../../notices/attempt.ts';
 import { requestOrigin } from '../packages/origins/origin_request.ts';
 import { PluginCallError } from '../sandbox/fault.ts';
-import { sendWebhook } from './webhook.ts';
+import { sendWebhook } from './code/webhook.ts';
 
 const { signal } = new AbortController();
 const url = 'https://93.184.216.34/';

@@ -2,6 +2,7 @@ import { SourceMap } from 'node:module';
 import type { SourceMapPayload } from 'node:module';
 import { shapeOf } from '../../../platform/shape.ts';
 import { PluginError } from '../plugin.ts';
+import type { SandboxLimits } from './limits.ts';
 import { ThrownError } from './protocol.ts';
 import { parseJson } from '../../../platform/parse_json.ts';
 
@@ -103,6 +104,28 @@ export function thrownError(text: string, code: MappedCode): PluginCallError {
     kind,
     message || 'The plugin threw an error without a message.',
     error.is_retry,
+    place,
+  );
+}
+
+/** The error of a call that used up its time or memory. */
+export function faultError(
+  reason: 'timeout' | 'memory',
+  limits: SandboxLimits,
+  place: Place,
+): PluginCallError {
+  if (reason === 'memory')
+    return new PluginCallError(
+      'memory',
+      `The plugin used more than ${limits.memory_megabytes} MB of memory: keep less at a time.`,
+      false,
+    );
+  const [slice, total] = [limits.slice_milliseconds / 1_000, limits.cpu_milliseconds / 1_000];
+  return new PluginCallError(
+    'timeout',
+    `The plugin ran for more than ${slice} s without a pause, or used more than ${total} s of ` +
+      'the processor in a call: do less at a time.',
+    false,
     place,
   );
 }

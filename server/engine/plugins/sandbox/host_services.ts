@@ -8,6 +8,8 @@ import { HostNotAllowed, HostNotFound, PluginRequest, fetchForPlugin } from './p
 import { SocketPlace } from './plugin_sockets.ts';
 import type { PluginOutbound, PluginSockets } from './plugin_sockets.ts';
 import { parseJson } from '../../../platform/parse_json.ts';
+import { answerOf } from './noted_fetches.ts';
+import type { ToolExchange } from './tool_outcome.ts';
 
 /**
  * An event that a plugin adds to its project; without `distinct_id` and `timestamp` the platform's
@@ -68,6 +70,8 @@ export type HostApi = {
   allowed_hosts: string[];
   /** Connections beside `fetch`; undefined for code that may open none. */
   sockets?: PluginSockets | undefined;
+  /** Notes a fetch; what becomes of it is added to the result. */
+  note?: ((request: PluginRequest) => ToolExchange) | undefined;
   now(): number;
   signal: AbortSignal;
 };
@@ -105,8 +109,20 @@ function of(sockets: PluginSockets | undefined): PluginSockets {
 }
 
 const services: Record<string, Service> = {
-  fetch: service(Type.Tuple([PluginRequest]), ({ outbound, allowed_hosts, signal }, [request]) =>
-    fetchForPlugin(outbound, allowed_hosts, request, signal),
+  fetch: service(
+    Type.Tuple([PluginRequest]),
+    async ({ outbound, allowed_hosts, signal, note, ...host_api }, [request]) => {
+      const noted = note?.(request);
+      try {
+        const response = await fetchForPlugin(outbound, allowed_hosts, request, signal);
+        if (noted !== undefined) noted.answer = answerOf(response);
+        return response;
+      } catch (error) {
+        const { message } = JSON.parse(refusalOf(host_api, 'fetch', error).text) as Error;
+        if (noted !== undefined) noted.error = message;
+        throw error;
+      }
+    },
   ),
   'socket.open': service(Type.Tuple([SocketPlace]), ({ sockets }, [place]) =>
     of(sockets).open(place),
@@ -185,19 +201,24 @@ export async function serveRequest(
     return { is_ok: true, text: JSON.stringify((await known.serve(host_api, parameters)) ?? null) };
   } catch (error) {
     if (error instanceof HostNotAllowed) host_api.host.refused(error.hostname);
-    if (
-      error instanceof PluginError ||
-      error instanceof OutboundRefused ||
-      error instanceof RangeError
-    )
-      return refusal('Error', error.message);
-    if (error instanceof HostNotFound && !host_api.host.isNeeded(error.hostname))
-      return refusal('Error', `${error.message} Only what the plugin was given names it.`);
-    if (error instanceof ProxyFault) return refusal('FetchError', error.message);
-    if (name === 'fetch') return failedFetch(error as Error);
-    if (name.startsWith('socket.')) return failedSocket(error as Error);
-    return refusal('RetryError', `The platform could not do ${name} now.`);
+    return refusalOf(host_api, name, error);
   }
+}
+
+/** The answer to a request that failed. */
+function refusalOf({ host }: Pick<HostApi, 'host'>, name: string, error: unknown): ServiceAnswer {
+  if (
+    error instanceof PluginError ||
+    error instanceof OutboundRefused ||
+    error instanceof RangeError
+  )
+    return refusal('Error', error.message);
+  if (error instanceof HostNotFound && !host.isNeeded(error.hostname))
+    return refusal('Error', `${error.message} Only what the plugin was given names it.`);
+  if (error instanceof ProxyFault) return refusal('FetchError', error.message);
+  if (name === 'fetch') return failedFetch(error as Error);
+  if (name.startsWith('socket.')) return failedSocket(error as Error);
+  return refusal('RetryError', `The platform could not do ${name} now.`);
 }
 
 function refusal(name: string, message: string): ServiceAnswer {

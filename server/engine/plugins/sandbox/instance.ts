@@ -1,14 +1,15 @@
 import type { Static } from 'typebox';
 import { shapeOf } from '../../../platform/shape.ts';
-import { PluginCallError, readCode, thrownError } from './fault.ts';
+import { PluginCallError, faultError, readCode, thrownError } from './fault.ts';
 import type { MappedCode } from './fault.ts';
 import { serveRequest } from './host_services.ts';
 import type { HostApi } from './host_services.ts';
+import type { NotedFetches } from './noted_fetches.ts';
 import { calls_max, fetches_max, requests_open_max, text_length_max } from './limits.ts';
 import type { SandboxLimits } from './limits.ts';
 import { openPluginSockets } from './plugin_sockets.ts';
 import { openPlaces } from './places.ts';
-import type { Place, Places } from './places.ts';
+import type { Places } from './places.ts';
 import type { InstanceReport, ProcessHolder, PluginSlot } from './process_holder.ts';
 import { CountedMetrics, Inspection } from './protocol.ts';
 import type { OrderMessage } from './protocol.ts';
@@ -37,14 +38,18 @@ export type Instance = {
   readonly isGone: boolean;
   /**
    * The result of a method as JSON text. Rejects with the signal's reason when it is aborted, and
-   * the instance is gone then.
+   * the instance is gone then. `noted` takes what the call fetches.
    */
-  call(method: string, text: string, signal: AbortSignal): Promise<string>;
+  call(method: string, text: string, signal: AbortSignal, noted?: NotedFetches): Promise<string>;
   /** Ends it at once; calls under way reject. */
   end(): void;
 };
 
-type Pending = { resolve(text: string): void; reject(error: unknown): void };
+type Pending = {
+  resolve(text: string): void;
+  reject(error: unknown): void;
+  noted: NotedFetches | undefined;
+};
 
 const levels = ['debug', 'log', 'info', 'warn', 'error'] as const;
 const inspection = shapeOf(Inspection);
@@ -90,9 +95,11 @@ export async function openInstance(
       get isGone() {
         return isGone();
       },
-      call: async (method, payload, callSignal) => {
+      call: async (method, payload, callSignal, noted) => {
         requireCallable(payload, isGone());
-        return ask((call) => ({ type: 'call', instance, call, method, text: payload }), callSignal);
+        const order = (call: number) =>
+          ({ type: 'call', instance, call, method, text: payload }) as const;
+        return ask(order, callSignal, noted);
       },
       end: () => leave(() => again('The plugin was unloaded during the call: call again.')),
     };
@@ -138,7 +145,11 @@ function readInspection(text: string): Static<typeof Inspection> {
   return found;
 }
 
-type Ask = (create: (call: number) => OrderMessage, signal: AbortSignal) => Promise<string>;
+type Ask = (
+  create: (call: number) => OrderMessage,
+  signal: AbortSignal,
+  noted?: NotedFetches,
+) => Promise<string>;
 
 /**
  * The function that gives an order and waits for its end, at most as long as a call may take;
@@ -152,7 +163,7 @@ function asker(
   places: Places,
 ): Ask {
   let last_call = 0;
-  return (create, signal) => {
+  return (create, signal, noted) => {
     const call = (last_call += 1);
     const unwatch = slot.process.watch();
     const collateral = () =>
@@ -175,7 +186,7 @@ function asker(
     signal.addEventListener('abort', abort);
     return new Promise<string>((resolve, reject) => {
       signal.throwIfAborted();
-      pending.set(call, { resolve, reject });
+      pending.set(call, { resolve, reject, noted });
       slot.process.send(create(call));
     }).finally(() => {
       pending.delete(call);
@@ -195,23 +206,21 @@ type Receiving = Omit<InstanceOptions, 'code'> & {
   slot(): PluginSlot;
 };
 
-/** Acts on what the process reports of an instance. */
-function receiver({
-  code,
+type Request = { request: number; call?: number; name: string; text: string };
+
+/** The function that serves a request of an instance, and notes what its call fetches. */
+function server({
   pending,
-  leave,
   over,
   host_api,
   opens_sockets,
-  limits,
-  places,
   slot,
-}: Receiving): (report: InstanceReport) => void {
+}: Receiving): (asked: Request) => Promise<void> {
   let served = 0;
   const fetches = openSemaphore(fetches_max);
   const sockets =
     opens_sockets === true ? host_api && openPluginSockets(host_api, over.signal) : undefined;
-  const answer = async (request: number, name: string, text: string): Promise<void> => {
+  return async ({ request, call, name, text }) => {
     const { instance, process } = slot();
     const reply = (is_ok: boolean, result: string) =>
       process.send({ type: 'reply', instance, request, name, is_ok, text: result });
@@ -226,7 +235,10 @@ function receiver({
         refusal('RetryError', 'Too many requests are being served: await some of them.'),
       );
     served += 1;
-    const serve = () => serveRequest({ ...host_api, sockets, signal: over.signal }, name, text);
+    const noted = call === undefined ? undefined : pending.get(call)?.noted;
+    const note: HostApi['note'] = noted && ((fetched) => noted.add(fetched, pending.size === 1));
+    const serve = () =>
+      serveRequest({ ...host_api, sockets, note, signal: over.signal }, name, text);
     const { is_ok, text: result } = await (name === 'fetch' ? fetches.run(serve) : serve());
     served -= 1;
     if (over.signal.aborted) return;
@@ -234,6 +246,12 @@ function receiver({
       reply(false, refusal('RangeError', 'The answer is too long.'));
     else reply(is_ok, result);
   };
+}
+
+/** Acts on what the process reports of an instance. */
+function receiver(receiving: Receiving): (report: InstanceReport) => void {
+  const { code, pending, leave, host_api, limits, places } = receiving;
+  const serve = server(receiving);
   const count = (text: string): void => {
     const values = parseJson(text);
     if (counted.is(values)) host_api?.host.count(values);
@@ -243,7 +261,7 @@ function receiver({
     if (report.type === 'returned') pending.get(report.call)?.resolve(report.text);
     else if (report.type === 'thrown')
       pending.get(report.call)?.reject(thrownError(report.text, code));
-    else if (report.type === 'request') void answer(report.request, report.name, report.text);
+    else if (report.type === 'request') void serve(report);
     else if (report.type === 'unheard')
       host_api?.host.log('error', unheardText(report.request, report.text, code));
     else if (report.type === 'log')
@@ -267,25 +285,4 @@ function unheardText(request: string | null, text: string, code: MappedCode): st
 
 function refusal(name: string, message: string): string {
   return JSON.stringify({ name, message });
-}
-
-function faultError(
-  reason: 'timeout' | 'memory',
-  limits: SandboxLimits,
-  place: Place,
-): PluginCallError {
-  if (reason === 'memory')
-    return new PluginCallError(
-      'memory',
-      `The plugin used more than ${limits.memory_megabytes} MB of memory: keep less at a time.`,
-      false,
-    );
-  const [slice, total] = [limits.slice_milliseconds / 1_000, limits.cpu_milliseconds / 1_000];
-  return new PluginCallError(
-    'timeout',
-    `The plugin ran for more than ${slice} s without a pause, or used more than ${total} s of ` +
-      'the processor in a call: do less at a time.',
-    false,
-    place,
-  );
 }

@@ -63,6 +63,8 @@ export const ReportMessage = Type.Union([
       type: Type.Literal('request'),
       instance: Count,
       request: Count,
+      // The call that asks, as far as the process can tell.
+      call: Type.Optional(Count),
       name: Type.String({ maxLength: 40 }),
       text: Text,
     },

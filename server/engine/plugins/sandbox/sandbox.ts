@@ -9,6 +9,7 @@ import { default_limits } from './limits.ts';
 import type { SandboxLimits } from './limits.ts';
 import { openProcessHolder } from './process_holder.ts';
 import type { ProcessHolder, ProgramMaker } from './process_holder.ts';
+import type { NotedFetches } from './noted_fetches.ts';
 import type { PluginOutbound } from './plugin_sockets.ts';
 import { openShortLived } from './short_lived.ts';
 import { findToolLibrary } from './tool_library.ts';
@@ -70,9 +71,14 @@ export type LoadedPlugin = {
    * nothing. `jobs.x` is the job x; setupPlugin, getSettings and the scheduled tasks get no
    * payload. Calls may overlap. Throws a PluginCallError; where the sandbox or the instance ended
    * meanwhile, the next call loads the plugin anew, with `setupPlugin`. Aborting ends the instance
-   * in the same way, and rejects with the signal's reason.
+   * in the same way, and rejects with the signal's reason. `noted` takes what the call fetches.
    */
-  call(method: string, payload: unknown, signal: AbortSignal): Promise<unknown>;
+  call(
+    method: string,
+    payload: unknown,
+    signal: AbortSignal,
+    noted?: NotedFetches,
+  ): Promise<unknown>;
   /**
    * Calls `teardownPlugin` where there is one, whose faults go to the plugin's log, and unloads.
    */
@@ -240,10 +246,11 @@ async function openLoaded(
   const { methods, jobs, scheduled_tasks } = (await current()).inspection;
   return {
     capabilities: { methods, jobs, scheduled_tasks },
-    call: async (method, payload, signal) => {
+    call: async (method, payload, signal, noted) => {
       if (closing.signal.aborted) throw new Error('The plugin was closed.');
+      const instance = await current();
       const result = parseJson(
-        await (await current()).call(method, JSON.stringify(payload ?? null), signal),
+        await instance.call(method, JSON.stringify(payload ?? null), signal, noted),
       );
       if (result === undefined)
         throw new PluginCallError(

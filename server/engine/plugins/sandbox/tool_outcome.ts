@@ -6,7 +6,7 @@ import { shapeOf } from '../../../platform/shape.ts';
  * match. `refused`: another attempt ends in the same way. `retry`: another one may succeed, after
  * `retry_after` (as the other side wrote it) at the earliest; `status` is 429 where only the pace
  * was wrong. `denied`: the settings do not let us in. `together` is the number of events that one
- * answer was for.
+ * answer was for. `is_unsent`: no request was made.
  */
 export type ToolOutcome = Exchanged &
   (
@@ -17,6 +17,7 @@ export type ToolOutcome = Exchanged &
         reason: string;
         retry_after: string | null;
         together?: number;
+        is_unsent?: boolean;
       }
   );
 

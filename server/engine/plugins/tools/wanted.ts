@@ -6,12 +6,13 @@ import type { Filter, FilterCondition } from './filter/filter.ts';
 import { readFilter } from './filter/read_filter.ts';
 import type { ToolMapping } from './tool.ts';
 
-type Choice = Pick<ToolMapping, 'subscribe' | 'sample_percent' | 'consent'>;
+/** The events that are wanted. */
+export type EventChoice = Pick<ToolMapping, 'subscribe' | 'sample_percent' | 'consent'>;
 
-const filters = new WeakMap<Choice, Filter | undefined>();
+const filters = new WeakMap<EventChoice, Filter | undefined>();
 
 /** The filter of a mapping; undefined for a text that cannot be read. */
-export function filterOf(mapping: Choice): Filter | undefined {
+export function filterOf(mapping: EventChoice): Filter | undefined {
   if (filters.has(mapping)) return filters.get(mapping);
   const read = readFilter(mapping.subscribe);
   const filter = typeof read === 'string' ? undefined : read;
@@ -25,7 +26,7 @@ export function filterOf(mapping: Choice): Filter | undefined {
  * sample, which has the same persons at each event. A filter that cannot be read keeps nothing out
  * here: it is left to the library.
  */
-export function unwantedReason(mapping: Choice, event: PluginEvent): string | undefined {
+export function unwantedReason(mapping: EventChoice, event: PluginEvent): string | undefined {
   const filter = filterOf(mapping);
   const called = toolEvent(event, true);
   const failed = filter && failing(filter, called);

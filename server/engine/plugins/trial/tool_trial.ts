@@ -4,6 +4,7 @@ import type { PluginEvent } from '../running/read_events.ts';
 import { PluginCallError } from '../sandbox/fault.ts';
 import type { LoadedPlugin } from '../sandbox/sandbox.ts';
 import { readOutcome } from '../sandbox/tool_outcome.ts';
+import type { ToolOutcome } from '../sandbox/tool_outcome.ts';
 import { mappingName, soundMappings } from '../tools/mappings.ts';
 import { findVendor } from '../oauth/vendors.ts';
 import { mappings_key } from '../tools/settings.ts';
@@ -35,9 +36,7 @@ export async function runTool(
     );
   if (typeof mappings === 'string') throw invalidPackage(`The mappings are wrong. ${mappings}`);
   const run = async (method: 'test' | 'send', payload: object): Promise<unknown> => {
-    const outcome = readOutcome(await plugin.call(method, payload, signal));
-    if (!('reason' in outcome)) return outcome.kind;
-    throw new PluginCallError('runtime', outcome.reason, outcome.kind === 'retry');
+    return resultOf(readOutcome(await plugin.call(method, payload, signal)));
   };
   for (const [at, mapping] of mappings.entries()) {
     const sent = sendingOf(definition, config, event, mapping);
@@ -48,6 +47,12 @@ export async function runTool(
       async () => unwantedReason(mapping, event) ?? run('send', sending),
     );
   }
+}
+
+/** The result of a call that sends; throws what a failed one says. */
+export function resultOf(outcome: ToolOutcome): string {
+  if (!('reason' in outcome)) return outcome.kind;
+  throw new PluginCallError('runtime', outcome.reason, outcome.kind === 'retry');
 }
 
 /** Stands for what a connection adds to the settings. */

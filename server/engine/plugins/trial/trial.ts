@@ -5,13 +5,13 @@ import { describeFailure, mayPass } from '../running/failures.ts';
 import { settingsOf } from '../running/loaded_config.ts';
 import { HoldError } from '../running/hold.ts';
 import type { PluginEvent } from '../running/read_events.ts';
-import { sendWebhook } from '../running/webhook.ts';
+import { sendWebhook } from '../running/code/webhook.ts';
 import type { PluginOutbound } from '../sandbox/plugin_sockets.ts';
 import type { LoadedPlugin, Sandbox } from '../sandbox/sandbox.ts';
 import { toolPlace } from '../running/loaded_tool.ts';
 import { toolOf } from '../tools/tool.ts';
 import { cutText } from './kept.ts';
-import { runTool } from './tool_trial.ts';
+import { resultOf, runTool } from './tool_trial.ts';
 import { openTrialHost } from './trial_host.ts';
 import type { TrialEffect, TrialLine } from './trial_host.ts';
 import { openTrialRequests } from './trial_requests.ts';
@@ -105,8 +105,7 @@ export async function tryPlugin(
           );
         return runOnce(plugin, work, {
           call,
-          send: (composed) =>
-            sendWebhook(way, { allowed_hosts, needsHost: () => true }, composed, signal),
+          send: webhookOf(way, allowed_hosts, signal),
           signal,
         });
       },
@@ -124,6 +123,12 @@ export async function tryPlugin(
   };
 }
 
+/** The function that sends what `composeWebhook` gave. */
+function webhookOf(way: PluginOutbound, allowed_hosts: string[], signal: AbortSignal) {
+  return async (composed: unknown) =>
+    resultOf(await sendWebhook(way, { allowed_hosts, needsHost: () => true }, composed, signal));
+}
+
 type Noted<Result> = Promise<{ result: Result } | undefined>;
 
 /** Runs the task, or hands the event over as a worker does; the first fault ends it. */
@@ -136,7 +141,7 @@ async function runOnce(
     signal,
   }: {
     call: (method: string, run: () => Promise<unknown>) => Noted<unknown>;
-    send: (composed: unknown) => Promise<void>;
+    send: (composed: unknown) => Promise<string>;
     signal: AbortSignal;
   },
 ): Promise<void> {

@@ -1,13 +1,39 @@
 import type { DestinationDefinition } from '../../model/destination/destination.ts';
 import { fromStored, isHistory } from '../../model/ledger/rectangles.ts';
+import { kinds } from '../../exports/source/erased_keys.ts';
 import { columnsOf } from '../../exports/source/source_query.ts';
-import { keyColumn } from '../../destinations/sql_tables/layout.ts';
+import { hasOwn, keyColumn } from '../../destinations/sql_tables/layout.ts';
+import type { Erasure } from './erasure.ts';
 import type { ShownDelivery } from './shown_delivery.ts';
+
+/** The column by which rows leave a place, and the kind of the keys that it has. */
+export type ErasedBy = { column: string; kind: string };
+
+/** Why rows without such a column stay. */
+export const why_no_key = 'The rows have no key that identifies them in the table.';
+
+/**
+ * The column by which rows of an erasure are found: the key of their model. A table whose rows only
+ * say whose they are is searched by that: an erasure of persons takes all of their rows. Undefined
+ * where there is none. Throws if the query of the export is no longer valid.
+ */
+export function erasedBy(
+  { column_set, erases }: Pick<DestinationDefinition, 'column_set' | 'erases'>,
+  { model, custom_query }: Pick<ShownDelivery, 'model' | 'custom_query'>,
+  { kind }: Pick<Erasure, 'kind'>,
+): ErasedBy | undefined {
+  const columns = columnsOf({ model, custom_query }, column_set);
+  const column = keyColumn({ model, columns });
+  if (column !== undefined) return { column, kind: kinds[model] };
+  const isByPerson = erases === 'in_table' && kind === 'persons' && hasOwn(columns, 'distinct_id');
+  return isByPerson ? { column: 'distinct_id', kind: 'distinct_id' } : undefined;
+}
 
 /** Why a copy cannot be rewritten from here, as a sentence; undefined where it can. */
 export function whyByHand(
   definition: DestinationDefinition | undefined,
   delivery: ShownDelivery,
+  erasure: Pick<Erasure, 'kind'>,
 ): string | undefined {
   if (definition?.erases === undefined)
     return definition?.shows_as_written === true
@@ -17,12 +43,11 @@ export function whyByHand(
     return 'The export was deleted, or was changed to deliver other rows or to another place.';
   if (definition.erases === 'anew') return undefined;
   try {
-    const columns = columnsOf(delivery, definition.column_set);
-    if (keyColumn({ model: delivery.model, columns }) !== undefined) return undefined;
+    if (erasedBy(definition, delivery, erasure) !== undefined) return undefined;
   } catch {
     return 'The query of the export is no longer valid.';
   }
   return definition.erases === 'by_key' && isHistory(fromStored(delivery.selection))
     ? 'The next run of the export writes the table without these rows. To have it now, start one.'
-    : 'The rows have no key that identifies them in the table.';
+    : why_no_key;
 }

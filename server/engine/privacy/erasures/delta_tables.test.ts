@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { readFile, readdir } from 'node:fs/promises';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { aroundTests } from '../../../../test/around_tests.ts';
 import { openDeliveringHarness } from '../../../../test/factories/batch_exports/delivering_harness.ts';
 import { erasing } from '../../../../test/factories/events/erasures.ts';
@@ -13,11 +14,88 @@ import {
   replaceFiles,
   sourceOf,
 } from '../../exports/lake_maintenance/delta/delta_table.ts';
+import { rowsOf } from '../../destinations/delta/live_files.ts';
+import { addEntry } from '../../destinations/delta/log.ts';
 import { rewriteRows } from '../../exports/lake_maintenance/rewrite_rows.ts';
 import { verifyExports } from '../../exports/verification/verify_exports.ts';
 
 const world = aroundTests(openDeliveringHarness, (opened) => opened.startOnce());
 const { send, ask, exported, work } = erasing(() => world);
+
+/**
+ * A file of pyarrow 26 as Spark writes it, with instants of 96 bits: rows of two events, at
+ * 2026-01-01 00:00:00.123456789 and a nanosecond before 1970.
+ */
+const int96_file = Buffer.from(
+  'UEFSMRUAFawBFWosFQQVABUGFQYcAAAAKLUv/SBWZQEABAICAAAABAEkAAAAMDE5MGEwMDAtMDAwMC03MDAwLTgxMgMA' +
+    'lioCHFDe6QQVABUuFUAsFQQVABUGFQYcAAAAKLUv/SAXuQAAAgAAAAQBBAAAAHBhaWQFAAAAc3RheXMVABU8FU4sFQQV' +
+    'ABUGFQYcAAAAKLUv/SAe8QAAAgAAAAQBFc1bBwAAAAByjSUA//9OkZROAACLPSUAFQQZTDUAGAZzY2hlbWEVBgAVDCUC' +
+    'GAR1dWlkJQBMHAAAABUMJQIYBWV2ZW50JQBMHAAAABUGJQIYCXRpbWVzdGFtcAAWBBkcGTwmABwVDBklBgAZGAR1dWlk' +
+    'FQwWBBbUARaSASYISRwVABUAFQIAPBaQARkGGSYABAAAACYAHBUMGSUGABkYBWV2ZW50FQwWBBZUFmYmmgFJHBUAFQAV' +
+    'AgA8FhIZBhkmAAQAAAAmABwVBhklBgAZGAl0aW1lc3RhbXAVDBYEFmIWdCaAAkkcFQAVABUCADwpBhkmAAQAAAAWigMW' +
+    'BCYIFuwCACggcGFycXVldC1jcHAtYXJyb3cgdmVyc2lvbiAyNi4wLjEZPBwAABwAABwAAAAZAQAAUEFSMQ==',
+  'base64',
+);
+const [int96_paid, int96_stays] = [1, 2].map((n) => `0190a000-0000-7000-8000-00000000000${n}`);
+
+test('instants of 96 bits in a file of another writer do not stop an erasure', async () => {
+  const { harness, folder } = world;
+  const home = await harness.newOrganization();
+  await send(home, [
+    { uuid: int96_paid, event: 'paid', distinct_id: 'ada@x.org' },
+    { event: 'stays', distinct_id: 'bob@x.org' },
+  ]);
+  const destination = { type: 'Delta', config: { storage: 'File', table: 'events' } };
+  const id = await exported(home, '', { destination });
+  const table = join(folder, 'delta', String(home.project.id), 'events');
+  await writeFile(join(table, 'part-1.parquet'), int96_file);
+  const { signal } = new AbortController();
+  const before = (await openDeltaTable(harness.deps.engine, id, crypto.randomUUID(), signal))!;
+  const { length: size } = int96_file;
+  const stats = '{"numRecords":2}';
+  const add = { path: 'part-1.parquet', partitionValues: {}, size, modificationTime: 1, stats };
+  assert.ok(
+    await addEntry(before.world.log, before.state, [{ add: { ...add, dataChange: true } }]),
+  );
+  const { body: asked } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['ada@x.org'] });
+  const done = await work(home, asked.id);
+  assert.deepEqual(done.copies, { waiting: 0, rewriting: 0, rewritten: 1, yours: 0 });
+  const after = (await openDeltaTable(harness.deps.engine, id, crypto.randomUUID(), signal))!;
+  const rows: unknown[] = [];
+  const wanted = ['uuid', 'event', 'timestamp', 'distinct_id'].map((name) => ({ name }));
+  for await (const row of rowsOf(after.world, after.state, wanted)) rows.push(row);
+  assert.equal(rows.length, 2);
+  // Microseconds are what the type of the column has.
+  const foreign = [int96_stays, 'stays', '1969-12-31T23:59:59.999999Z', null];
+  assert.ok(
+    rows.some((row) => isDeepStrictEqual(row, foreign)),
+    JSON.stringify(rows),
+  );
+});
+
+test('rows without a key leave by the person, and by a filter they are yours', async () => {
+  const { harness } = world;
+  const home = await harness.newOrganization();
+  await send(home, [
+    { event: 'paid', distinct_id: 'ada@x.org' },
+    { event: 'paid', distinct_id: 'bob@x.org' },
+  ]);
+  const destination = { type: 'Delta', config: { storage: 'File', table: 'events' } };
+  const custom_query = 'SELECT distinct_id, event, timestamp FROM events';
+  const id = await exported(home, '', { destination, custom_query });
+  const { body: asked } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['ada@x.org'] });
+  const done = await work(home, asked.id);
+  assert.deepEqual(done.copies, { waiting: 0, rewriting: 0, rewritten: 1, yours: 0 });
+  const { signal } = new AbortController();
+  const after = (await openDeltaTable(harness.deps.engine, id, crypto.randomUUID(), signal))!;
+  const rows: unknown[] = [];
+  for await (const row of rowsOf(after.world, after.state, [{ name: 'distinct_id' }]))
+    rows.push(row);
+  assert.deepEqual(rows, [['bob@x.org']]);
+  const { body: rest } = await ask(home, 'POST', 'erasures/', { filter: { events: ['paid'] } });
+  const { copies } = await work(home, rest.id);
+  assert.deepEqual(copies, { waiting: 0, rewriting: 0, rewritten: 0, yours: 1 });
+});
 
 test('a person whose rows were compacted leaves, also as the only one of a delivery', async () => {
   const { harness, folder } = world;

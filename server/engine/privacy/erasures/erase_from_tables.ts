@@ -1,16 +1,22 @@
 import sql from 'sql-template-tag';
 import { findDestination } from '../../destinations/index.ts';
-import { mergeKey } from '../../destinations/sql_tables/layout.ts';
-import { kinds } from '../../exports/source/erased_keys.ts';
 import type { Engine } from '../../exports/engine.ts';
 import { eraseRows } from '../../exports/lake_maintenance/erase_rows.ts';
 import { whileDeltaUnmaintained } from '../../exports/lake_maintenance/delta/delta_work.ts';
 import { eraseDeltaRows } from '../../exports/lake_maintenance/delta/erase_delta.ts';
+import { erasureKeys } from '../../exports/lake_maintenance/rewrite_rows.ts';
 import { whileUnmaintained } from '../../exports/lake_maintenance/work.ts';
 import type { ModelName } from '../../model/models/model.ts';
+import { erasedBy, why_no_key } from './by_hand.ts';
+import type { ErasedBy } from './by_hand.ts';
 import type { Erasure, ErasureCounts } from './erasure.ts';
 
-type WaitingExport = { id: string; destination_type: string; model: ModelName };
+type WaitingExport = {
+  id: string;
+  destination_type: string;
+  model: ModelName;
+  custom_query: string | null;
+};
 
 /**
  * Removes the rows of the erasure from the tables of our own catalog, and from Delta tables, that
@@ -24,7 +30,8 @@ export async function eraseFromTables(
   signal: AbortSignal,
 ): Promise<ErasureCounts> {
   const waiting = await engine.db.rows<WaitingExport>(sql`
-    SELECT DISTINCT export.id, copy.destination_type, export.model FROM erasure_copies copy
+    SELECT DISTINCT export.id, copy.destination_type, export.model, export.custom_query
+    FROM erasure_copies copy
     JOIN batch_exports export ON export.id = copy.batch_export_id
     WHERE copy.erasure_id = ${erasure.id} AND copy.state = 'waiting'`);
   const counts = {
@@ -33,8 +40,11 @@ export async function eraseFromTables(
     lake_files_removed: erasure.counts.lake_files_removed ?? 0,
   };
   for (const one of waiting) {
-    if (findDestination(one.destination_type)?.erases !== 'in_table') continue;
-    const outcome = await eraseFromTable(engine, erasure, one, signal);
+    const definition = findDestination(one.destination_type);
+    if (definition?.erases !== 'in_table') continue;
+    const by = erasedBy(definition, one, erasure);
+    const outcome =
+      by === undefined ? why_no_key : await eraseFromTable(engine, erasure, { ...one, by }, signal);
     if (outcome === undefined) continue;
     if (typeof outcome !== 'string') {
       counts.lake_files += outcome.files;
@@ -53,10 +63,10 @@ export async function eraseFromTables(
 async function eraseFromTable(
   engine: Engine,
   { id: erasure_id, team_id }: Erasure,
-  { id, model, destination_type }: WaitingExport,
+  { id, destination_type, by }: WaitingExport & { by: ErasedBy },
   signal: AbortSignal,
 ): ReturnType<typeof eraseRows> {
-  const left_out = { erasure_id, kind: kinds[model], column: mergeKey({ model }).at(-1)! };
+  const left_out = { erasure_id, ...by };
   const keys = () => keysOf(engine, left_out, signal);
   if (destination_type === 'Delta')
     return whileDeltaUnmaintained(engine, id, signal, async (opened) =>
@@ -83,13 +93,13 @@ async function eraseFromTable(
 
 async function keysOf(
   { clickhouse }: Engine,
-  { erasure_id, kind }: { erasure_id: string; kind: string },
+  given: { erasure_id: string; kind: string },
   abort_signal: AbortSignal,
 ): Promise<Set<string>> {
+  const { query, params } = erasureKeys(given);
   const rows = await clickhouse.rows<{ key: string }>({
-    query: `SELECT DISTINCT key FROM erasing_rows
-      WHERE erasure_id = {erasure_id:UUID} AND kind = {kind:String}`,
-    query_params: { erasure_id, kind },
+    query: `SELECT DISTINCT key FROM (${query})`,
+    query_params: params,
     abort_signal,
   });
   return new Set(rows.map(({ key }) => key));

@@ -145,14 +145,15 @@ async function countErased(
 
 async function listCopy(
   engine: Engine,
-  { id }: Erasure,
+  erasure: Erasure,
   { delivery, records }: { delivery: ShownDelivery; records: number },
   signal: AbortSignal,
   when: 'before' | 'after',
 ): Promise<void> {
+  const { id } = erasure;
   const definition = findDestination(delivery.destination_type);
   const reason =
-    whyByHand(definition, delivery) ??
+    whyByHand(definition, delivery, erasure) ??
     (when === 'before' && definition?.erases !== 'in_table'
       ? await whyNotWhole(engine, delivery, signal)
       : undefined) ??

@@ -5,7 +5,7 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import type { AsyncBuffer, Compressors, FileMetaData } from 'hyparquet';
 import type { ValueRow } from '../../../model/destination/content_source.ts';
-import { dayText, decimalText, instantText } from '../logical_text.ts';
+import { dayText, decimalText, floorDivision, instantText } from '../logical_text.ts';
 import { lz4Decompress } from '../lz4.ts';
 import {
   FileBoundError,
@@ -26,6 +26,14 @@ export type ParquetReply =
   | { damage: string };
 
 const reply_rows_max = 500;
+
+/** Instants have microseconds, as a table's have: readers cut a finer part of a foreign file too. */
+const parsers = {
+  timestampFromMilliseconds: (milliseconds) => instantText(milliseconds * 1_000n),
+  timestampFromMicroseconds: instantText,
+  timestampFromNanoseconds: (nanoseconds) => instantText(floorDivision(nanoseconds, 1_000n)),
+  dateFromDays: dayText,
+};
 
 // A page says how long it is unpacked, and no more is unpacked than that.
 const within = (length: number) => ({ maxOutputLength: Math.max(length, 1) });
@@ -111,7 +119,7 @@ async function rowsOf(
     rowStart: from,
     rowEnd: from + Number(group.num_rows),
     compressors,
-    parsers: { timestampFromMicroseconds: instantText, dateFromDays: dayText },
+    parsers,
   });
 }
 

@@ -58,7 +58,7 @@ export type MergedTable<Found> = {
   fetch(place: Workplace, file: BaseFile, name: string, found: Found): Promise<MergedFile>;
   store(
     found: Found,
-    slice: Pick<Slice, 'number' | 'records'>,
+    slice: Pick<Slice, 'number' | 'records'> & { values: Partition },
     bytes: Readable,
   ): Promise<DataFileFacts>;
   /** Shows the files of the slices. Throws `conflict` where one is not fresh at that moment. */
@@ -241,7 +241,8 @@ async function mergeSlice<Found>(
   const out = 'merged.parquet';
   try {
     await place.run(mergeQuery(merging, place.path(out)));
-    const file = await table.store(found, { number, records: 0 }, place.read(out));
+    const slice = { number, records: 0, values: before.partition };
+    const file = await table.store(found, slice, place.read(out));
     return { ...state, file: { ...file, number } };
   } finally {
     for (const name of [out, ...there.map((_, index) => `there-${index}.parquet`)])

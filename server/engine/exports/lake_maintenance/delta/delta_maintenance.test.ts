@@ -60,7 +60,8 @@ async function newTable(hours: number, config: Record<string, unknown> = {}) {
       return rows;
     },
     stored: async function () {
-      return (await readdir(this.folder)).filter((name) => name.endsWith('.parquet'));
+      const names = await readdir(this.folder, { recursive: true });
+      return names.filter((name) => name.endsWith('.parquet') && !name.startsWith('_'));
     },
     differences: async () =>
       (await verifyExports(exporting.harness.deps.engine, id)).flatMap((one) => one.differences),
@@ -121,7 +122,8 @@ test('files of one partition become one, and a file that differs later is found'
   const texts = (rows: unknown[]) => rows.map((row) => JSON.stringify(row)).toSorted();
   assert.deepEqual(texts(await table.rows()), texts(before));
   assert.deepEqual(await table.differences(), []);
-  const compacted = (await table.stored()).find((name) => name.startsWith('compacted-'))!;
+  const compacted = (await table.stored()).find((name) => name.includes('compacted-'))!;
+  assert.match(compacted, /^event=[^/]+\/compacted-/);
   await writeFile(join(table.folder, compacted), 'other bytes');
   const kinds = new Set((await table.differences()).map(({ kind }) => kind));
   assert.deepEqual([...kinds], ['changed']);
@@ -193,4 +195,7 @@ test('tables are maintained when they are due, and a property turns it off', asy
   await addEntry(world.log, state, [{ metaData }]);
   assert.equal(await maintainDeltaTables(engine, signal), 1);
   assert.equal((await other.open()).state.adds.size, 3);
+  const off = await engine.db.row<{ detail: string }>(sql`
+    SELECT detail FROM delta_maintenance WHERE batch_export_id = ${other.id}`);
+  assert.match(off!.detail, /^Off: .*sluice\.maintenance/);
 });

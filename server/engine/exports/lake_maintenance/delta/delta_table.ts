@@ -4,7 +4,9 @@ import { RetryableError } from '../../../model/destination/errors.ts';
 import { loadConfig } from '../../../model/destination/stored_config.ts';
 import type { StoredConfig } from '../../../model/destination/stored_config.ts';
 import type { Action, Add, State } from '../../../destinations/delta/actions.ts';
+import { decodedPath, encodedPath } from '../../../destinations/delta/actions.ts';
 import { removedAction } from '../../../destinations/delta/commit.ts';
+import { foldersOf } from '../../../destinations/delta/folders.ts';
 import { fieldsOfTable } from '../../../destinations/delta/layout.ts';
 import { readData } from '../../../destinations/delta/live_files.ts';
 import { addEntry, loadTable, refresh } from '../../../destinations/delta/log.ts';
@@ -163,7 +165,8 @@ export async function replaceFiles(
     if (await addEntry(world.log, state, entry)) return true;
   }
   // No version names the file, and none can: each one was read.
-  if (stored !== undefined) await world.log.files.remove(`${world.folder}/${stored.path}`);
+  if (stored !== undefined)
+    await world.log.files.remove(`${world.folder}/${decodedPath(stored.path)}`);
   if (group.every(({ path }) => state.adds.has(path)))
     throw new RetryableError('conflict', 'Other writers change the table all the time.');
   return false;
@@ -177,17 +180,19 @@ async function storeRows(
 ): Promise<Add | undefined> {
   if (file === undefined) return undefined;
   const { world, engine, signal } = one;
-  const path = `compacted-${crypto.randomUUID()}.parquet`;
+  const { partitionValues } = group[0]!;
+  const folders = foldersOf(world, one.state.metaData!.partitionColumns, partitionValues);
+  const name = [...folders, `compacted-${crypto.randomUUID()}.parquet`].join('/');
   signal.throwIfAborted();
-  await world.log.files.put(`${world.folder}/${path}`, file.bytes);
+  await world.log.files.put(`${world.folder}/${name}`, file.bytes);
   const columns = schemaOf(one).fields.map(({ name, type }) => ({
     name,
     type: type === 'timestamptz' ? 'timestamp' : String(type),
   }));
   const before = group.reduce((sum, add) => sum + (recordsOf(add.stats) ?? 0), 0);
   return {
-    path,
-    partitionValues: group[0]!.partitionValues,
+    path: encodedPath(name),
+    partitionValues,
     size: file.bytes.length,
     modificationTime: engine.clock.now(),
     dataChange: false,

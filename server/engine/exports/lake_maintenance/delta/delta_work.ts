@@ -25,6 +25,18 @@ import { vacuum } from './vacuum.ts';
 type Round = Pick<LakeRound, 'result' | 'detail' | 'has_cleaned'>;
 type Claimed = { id: string; claim_id: string; is_daily: boolean };
 
+const nothing_done: MaintenanceResult = {
+  files_compacted: 0,
+  files_written: 0,
+  bytes_written: 0,
+  manifests_merged: 0,
+  snapshots_expired: 0,
+  data_files_removed: 0,
+  metadata_files_removed: 0,
+  orphans_removed: 0,
+};
+const off_detail = 'Off: the table has the property `sluice.maintenance` = `false`.';
+
 /** Maintains the tables that are due, of our own catalog and then Delta tables; their number. */
 export async function maintainLake(engine: Engine, signal: AbortSignal): Promise<number> {
   const done = await maintainTables(engine, signal);
@@ -53,13 +65,11 @@ export async function maintainDeltaTable(
   if (compacted.into > 0) await keepLog(one.world, one.state);
   const cleaned = cleans ? await vacuum(one) : { removed: 0, orphans: 0 };
   const result: MaintenanceResult = {
+    ...nothing_done,
     files_compacted: compacted.files,
     files_written: compacted.into,
     bytes_written: compacted.bytes,
-    manifests_merged: 0,
-    snapshots_expired: 0,
     data_files_removed: cleaned?.removed ?? 0,
-    metadata_files_removed: 0,
     orphans_removed: cleaned?.orphans ?? 0,
   };
   return { result, detail: compacted.detail, has_cleaned: cleans };
@@ -98,7 +108,9 @@ async function maintainClaimed(
     const round = await whileHeld(engine, claimed, signal, async (held) => {
       await dropOtherJobs(engine, listJobs);
       const table = await openDeltaTable(engine, claimed.id, claimed.claim_id, held);
-      if (table?.rules.is_on !== true) return undefined;
+      if (table === undefined) return undefined;
+      if (!table.rules.is_on)
+        return { result: nothing_done, detail: off_detail, has_cleaned: false };
       return maintainDeltaTable(table, { is_daily, cleans: is_daily });
     });
     await giveBack(engine, claimed, round, pause_seconds);

@@ -15,12 +15,11 @@ const week_ms = 7 * 24 * 3_600_000;
 const compacted_name =
   /^compacted-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.parquet$/;
 
-/** Is it the name of a data file that this server gives, directly in the table's folder? */
+/** Is it the name of a data file that this server gives, in the folder of its partition or none? */
 export function isOurs(name: string): boolean {
-  return (
-    !name.includes('/') &&
-    (compacted_name.test(name) || deliveryEndOf(lastPart(name)) !== undefined)
-  );
+  const isFolder = (folder: string) => folder.includes('=');
+  if (!name.split('/').slice(0, -1).every(isFolder)) return false;
+  return compacted_name.test(lastPart(name)) || deliveryEndOf(name) !== undefined;
 }
 
 /** Numbers of files that had left the table, and of those that never were in it. */

@@ -4,10 +4,9 @@ import { settled } from '../../../ingest/lock.ts';
 import { PluginError } from '../../plugin.ts';
 import { mappingName } from '../../tools/mappings.ts';
 import type { ToolMapping } from '../../tools/tool.ts';
-import { handOverAgain } from '../deliver.ts';
 import type { Delivery } from '../delivery.ts';
 import { openErasedMeanwhile } from '../erased_meanwhile.ts';
-import { describeFailure, mayPass, retrySeconds } from '../failures.ts';
+import { describeFailure, retrySeconds } from '../failures.ts';
 import { HoldError } from '../hold.ts';
 import type { Position } from '../leases.ts';
 import { readEvents, readEventsOf } from '../read_events.ts';
@@ -171,7 +170,7 @@ async function sendPart(
 ): Promise<{ finished: number; failed: { error: unknown } | undefined }> {
   const { plugin, stopping } = delivery;
   const until = performance.now() + turn_ms;
-  const places = openSemaphore(plugin.tool === undefined ? 1 : plugin.calls_max);
+  const places = openSemaphore(plugin.calls_max);
   const done = new Set<Item>();
   const latest = new Map<string, Promise<void>>();
   let failed: { error: unknown } | undefined;
@@ -204,39 +203,26 @@ async function sendItem(
   { event, mappings, aside_id }: Item,
   isErased: () => Promise<boolean>,
 ): Promise<void> {
-  const { running, plugin } = delivery;
-  if (plugin.tool === undefined) return handOverCode(delivery, event!, isErased);
   let isLeft = false;
   // An erased event is sent to nobody; a mapping that is gone wants it no more.
   if (event !== undefined)
     for (const mapping of mappings)
-      isLeft = (await sendBy(delivery, replay, event, mapping)) || isLeft;
-  if (aside_id !== undefined && !isLeft) await removeSetAside(running.db, aside_id);
-}
-
-async function handOverCode(
-  delivery: Delivery,
-  event: PluginEvent,
-  isErased: () => Promise<boolean>,
-): Promise<void> {
-  try {
-    await handOverAgain(delivery, { events: [event], isErased });
-  } catch (error) {
-    delivery.signal.throwIfAborted();
-    if (error instanceof HoldError || mayPass(error)) throw error;
-    delivery.log.write('ERROR', `Passed over the event ${event.uuid}: ${describeFailure(error)}`);
-  }
+      isLeft = (await sendBy(delivery, replay, { event, mapping, isErased })) || isLeft;
+  if (aside_id !== undefined && !isLeft) await removeSetAside(delivery.running.db, aside_id);
 }
 
 /** Returns if the event was set aside; throws what lets the replay wait. */
 async function sendBy(
   delivery: Delivery,
   { failures }: Replay,
-  event: PluginEvent,
-  mapping: ToolMapping,
+  {
+    event,
+    mapping,
+    isErased,
+  }: { event: PluginEvent; mapping: ToolMapping; isErased: () => Promise<boolean> },
 ): Promise<boolean> {
   const { plugin, signal, running } = delivery;
-  const outcome = await plugin.tool!.send(event, mapping, signal);
+  const outcome = await plugin.tool!.send(event, mapping, signal, isErased);
   // An event that alone fails lets the others have their turn.
   const isFinal = failures + 1 >= tries_max;
   const isAside =

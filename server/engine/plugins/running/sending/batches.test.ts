@@ -32,7 +32,8 @@ const mapping = (fields: Record<string, unknown>) => ({
 
 test('A mapping has batches if its field says so, by default as the action says', () => {
   const withSwitch = { send: { fields: { enable_batching: { default: true } } } };
-  const all = { size: 1_000, bytes: 4_000_000, keys: [] };
+  const divided = { is_in_order: false, whole_tries: 0 };
+  const all = { ...divided, size: 1_000, bytes: 4_000_000, keys: [] };
   assert.deepEqual(batchingOf({ actions: withSwitch }, mapping({})), all);
   assert.equal(batchingOf({ actions: withSwitch }, mapping({ enable_batching: false })), undefined);
   const bounds = {
@@ -40,6 +41,7 @@ test('A mapping has batches if its field says so, by default as the action says'
   };
   assert.equal(batchingOf({ actions: bounds }, mapping({})), undefined);
   assert.deepEqual(batchingOf({ actions: bounds }, mapping({ batch_size: 10, batch_bytes: 99 })), {
+    ...divided,
     size: 10,
     bytes: 99,
     keys: ['url'],
@@ -112,7 +114,7 @@ test('Lanes go out together as far as each of them allows, and the next mapping 
   ]);
   const taken = [];
   for (let next = lanes.take(); next !== undefined; next = lanes.take())
-    taken.push(next.map((one) => `${one.mapping} ${one.items[0].together_max}`).join());
+    taken.push(next.map(({ lane: { mapping }, item }) => `${mapping} ${item.together_max}`).join());
   assert.deepEqual(taken, ['one 3,one 3', 'two 1', 'one 1', 'one 3']);
   assert.ok(lanes.isEmpty());
 });

@@ -1,7 +1,20 @@
 import type { ToolDefinition, ToolMapping } from '../../tools/tool.ts';
 
-/** The bounds of the batches of a mapping: events, bytes of their fields, and what they share. */
-export type Batching = { size: number; bytes: number; keys: string[] };
+/** The bounds of the batches of a mapping. */
+export type Batching = {
+  /** Number of events. */
+  size: number;
+  /**
+   * They are the stream itself, several events of one person among them; else a batch has one event
+   * of each person.
+   */
+  is_in_order: boolean;
+  /** Number of failures after which the same batch comes again, before it is divided. */
+  whole_tries: number;
+};
+
+/** The bounds of a batch that its tool divides: bytes of the fields, and what its events share. */
+export type ToolBatching = Batching & { bytes: number; keys: string[] };
 
 const size_max = 1_000;
 const bytes_max = 4_000_000;
@@ -13,7 +26,7 @@ const bytes_max = 4_000_000;
 export function batchingOf(
   { actions }: Pick<ToolDefinition, 'actions'>,
   { partnerAction, mapping }: ToolMapping,
-): Batching | undefined {
+): ToolBatching | undefined {
   const fields = actions[partnerAction]?.fields ?? {};
   const valueOf = (key: string): unknown => mapping[key] ?? fields[key]?.default;
   const size = boundOf(valueOf('batch_size'), size_max);
@@ -24,6 +37,8 @@ export function batchingOf(
   const keys = valueOf('batch_keys');
   return {
     size,
+    is_in_order: false,
+    whole_tries: 0,
     bytes: boundOf(valueOf('batch_bytes'), bytes_max),
     keys: Array.isArray(keys) ? keys.map(String) : [],
   };

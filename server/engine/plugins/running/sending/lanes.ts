@@ -6,6 +6,8 @@ export type Item = {
   event: PluginEvent;
   /** Its row, if it waits already. */
   row: Waiting | undefined;
+  /** Its place among all of the turn. */
+  order: number;
   /** Tries that failed. */
   tries: number;
   /** The largest batch in which it goes: smaller after each failure, so that a bad one is found. */
@@ -19,17 +21,26 @@ export type Item = {
 /** Events of one person that one mapping still has to send, in their order. */
 export type Lane = { mapping: string; items: [Item, ...Item[]] };
 
+/** An event that goes out, with its lane. */
+export type Taken = { lane: Lane; item: Item };
+
 /** Lanes that are ready; one that was taken comes back, or is over for this turn. */
 export type Lanes = {
-  /** The lanes whose first events go out next, together; undefined: none is ready. */
-  take(): Lane[] | undefined;
+  /**
+   * The events that go out next, together; undefined: none is ready. One of each lane, or, at a
+   * mapping whose batches are in order, the next ones of all lanes.
+   */
+  take(): Taken[] | undefined;
   /** Takes a lane back: at the front, where its first event is the same. */
   back(lane: Lane, where: 'front' | 'end'): void;
   isEmpty(): boolean;
 };
 
-/** Opens the lanes; mappings have their turns one after the other. */
-export function openLanes(lanes: Lane[]): Lanes {
+/**
+ * Opens the lanes; mappings have their turns one after the other. `in_order`: the mappings whose
+ * batches are the stream itself.
+ */
+export function openLanes(lanes: Lane[], in_order: ReadonlySet<string> = new Set()): Lanes {
   const queues = [...Map.groupBy(lanes, ({ mapping }) => mapping).values()];
   const byMapping = new Map(queues.map((queue) => [queue[0]!.mapping, queue]));
   let turn = 0;
@@ -37,13 +48,9 @@ export function openLanes(lanes: Lane[]): Lanes {
     take: () => {
       for (let step = 0; step < queues.length; step += 1) {
         const queue = queues[(turn + step) % queues.length]!;
-        const first = queue.shift();
-        if (first === undefined) continue;
+        if (queue[0] === undefined) continue;
         turn = (turn + step + 1) % queues.length;
-        const taken = [first];
-        const fits = (lane: Lane) => lane.items[0].together_max > taken.length;
-        while (queue[0] !== undefined && fits(first) && fits(queue[0])) taken.push(queue.shift()!);
-        return taken;
+        return in_order.has(queue[0].mapping) ? takeInOrder(queue) : takeFirsts(queue);
       }
       return undefined;
     },
@@ -54,4 +61,30 @@ export function openLanes(lanes: Lane[]): Lanes {
     },
     isEmpty: () => queues.every(({ length }) => length === 0),
   };
+}
+
+/** Takes the first event of each lane. */
+function takeFirsts(queue: Lane[]): Taken[] {
+  const taken: Taken[] = [];
+  const fits = ({ items: [item] }: Lane) => item.together_max > taken.length;
+  while (queue[0] !== undefined && (taken.length === 0 || (fits(taken[0]!.lane) && fits(queue[0]))))
+    taken.push(takenOf(queue.shift()!));
+  return taken;
+}
+
+function takenOf(lane: Lane): Taken {
+  return { lane, item: lane.items[0] };
+}
+
+/** Takes the next events of all lanes, in the order of the turn: of each lane its beginning. */
+function takeInOrder(queue: Lane[]): Taken[] {
+  const all = queue
+    .flatMap((lane) => lane.items.map((item) => ({ lane, item })))
+    .toSorted((one, other) => one.item.order - other.item.order);
+  const end = all.findIndex(({ item }, at) => at > 0 && item.together_max <= at);
+  const within = Math.min(all[0]!.item.together_max, end === -1 ? all.length : end);
+  const taken = all.slice(0, Math.max(within, 1));
+  const lanes = new Set(taken.map(({ lane }) => lane));
+  queue.splice(0, queue.length, ...queue.filter((lane) => !lanes.has(lane)));
+  return taken;
 }

@@ -41,6 +41,8 @@ export function planTurn(tool: LoadedTool, work: TurnWork): Lane[] {
   const persons = personsOf(events);
   const lines = tool.room.lines(persons);
   const fresh = new Map<string, Lane>();
+  const due = dueLanes(tool, work);
+  let order = due.reduce((sum, { items }) => sum + items.length, 0);
   for (const event of events)
     for (const mapping of tool.mappings) {
       const name = mappingName(mapping);
@@ -51,10 +53,9 @@ export function planTurn(tool: LoadedTool, work: TurnWork): Lane[] {
       }
       const line = lineOf(name, persons, ofEvent(event));
       if (lines.has(line)) parkBehind(tool, event, name);
-      else addTo(fresh, line, name, newItem(tool, event, name, failures));
+      else addTo(fresh, line, name, newItem(tool, event, name, { failures, order: order++ }));
     }
-  const lanes = [...dueLanes(tool, work), ...fresh.values()];
-  return turned(lanes, failures);
+  return turned([...due, ...fresh.values()], failures);
 }
 
 /** A person who failed first does not come first again: a few bad events are no outage. */
@@ -72,19 +73,26 @@ function addTo(lanes: Map<string, Lane>, line: string, mapping: string, item: It
   else lane.items.push(item);
 }
 
-function newItem(tool: LoadedTool, event: PluginEvent, name: string, failures: number): Item {
+function newItem(
+  tool: LoadedTool,
+  event: PluginEvent,
+  name: string,
+  { failures, order }: { failures: number; order: number },
+): Item {
   const together_max = togetherMax(tool, name, failures);
   const is_again = tool.mayHaveBeenSent(event, name);
-  return { event, row: undefined, tries: 0, together_max, limited: 0, is_again };
+  return { event, row: undefined, order, tries: 0, together_max, limited: 0, is_again };
 }
 
 /** The largest batch after so many failures: a quarter with each. */
 function togetherMax(tool: LoadedTool, name: string, failures: number): number {
-  const size = tool.batching.get(name)?.size ?? 1;
-  return Math.max(Math.ceil(size / 4 ** Math.min(failures, 5)), 1);
+  const { size, whole_tries } = tool.batching.get(name) ?? { size: 1, whole_tries: 0 };
+  const quarters = Math.min(Math.max(failures - whole_tries, 0), 5);
+  return Math.max(Math.ceil(size / 4 ** quarters), 1);
 }
 
 function dueLanes(tool: LoadedTool, { due, waiting }: TurnWork): Lane[] {
+  let order = 0;
   return due.flatMap((line): Lane[] => {
     const items = line.flatMap((row): Item[] => {
       const event = waiting.get(row.event_uuid);
@@ -95,7 +103,7 @@ function dueLanes(tool: LoadedTool, { due, waiting }: TurnWork): Lane[] {
         return [];
       }
       const together_max = togetherMax(tool, mapping, tries);
-      return [{ event, row, tries, together_max, limited: 0, is_again }];
+      return [{ event, row, order: order++, tries, together_max, limited: 0, is_again }];
     });
     const [first, ...rest] = items;
     return first === undefined ? [] : [{ mapping: line[0]!.mapping, items: [first, ...rest] }];
@@ -106,13 +114,13 @@ function dueLanes(tool: LoadedTool, { due, waiting }: TurnWork): Lane[] {
 export function parkBehind(tool: LoadedTool, event: PluginEvent, mapping: string): boolean {
   const isKept = tool.room.has({ mapping, event_uuid: event.uuid });
   if (!isKept && tool.room.room <= 0) return false;
-  if (!isKept) tool.room.keep(waitingOf(event, mapping));
+  if (!isKept) tool.room.keep(waitingOf(tool, event, mapping));
   tool.setDone(event, mapping, 'not sent');
   return true;
 }
 
 /** A row for an event that waits for an earlier one. */
-export function waitingOf(event: PluginEvent, mapping: string): Waiting {
+export function waitingOf(tool: LoadedTool, event: PluginEvent, mapping: string): Waiting {
   return {
     ...ofEvent(event),
     mapping,
@@ -121,7 +129,7 @@ export function waitingOf(event: PluginEvent, mapping: string): Waiting {
     tries: 0,
     tried_at: null,
     due_at: null,
-    is_lost: false,
+    is_lost: tool.mayHaveBeenSent(event, mapping),
     reason: '',
   };
 }

@@ -2,8 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { caughtUp } from '../../../../platform/clickhouse/topology/caught_up.ts';
 import { settled } from '../../../ingest/lock.ts';
 import { mappingName } from '../../tools/mappings.ts';
-import { openProgress } from '../delivery.ts';
-import type { Delivery, DeliveryBatch, DeliveryEnd, DeliveryProgress } from '../delivery.ts';
+import type { Delivery, DeliveryEnd, DeliveryProgress } from '../delivery.ts';
 import { openErasedMeanwhile } from '../erased_meanwhile.ts';
 import { HoldError } from '../hold.ts';
 import { LeaseLostError, saveProgress } from '../leases.ts';
@@ -11,7 +10,7 @@ import type { ConfigState } from '../leases.ts';
 import type { LoadedTool } from '../loaded_tool.ts';
 import { readEvents, readEventsAt } from '../read_events.ts';
 import { openLanes } from './lanes.ts';
-import type { Lane, Lanes } from './lanes.ts';
+import type { Lane, Lanes, Taken } from './lanes.ts';
 import { dueLines, planTurn } from './plan_turn.ts';
 import type { TurnWork } from './plan_turn.ts';
 import { takeMemory } from './tool_memory.ts';
@@ -19,9 +18,6 @@ import { openToolTurn } from './tool_turn.ts';
 import type { ToolTurn } from './tool_turn.ts';
 import { openPersons } from './persons.ts';
 
-const single_rows_max = 100;
-const batch_rows_max = 1_000;
-const read_bytes_max = 4 * 1024 * 1024;
 const save_ms = 250;
 /** Answers are kept so long over a restart of the control store, so that nothing is sent again. */
 const save_over_ms_max = 30_000;
@@ -43,8 +39,10 @@ export async function deliverToTool(
   state: ConfigState,
 ): Promise<DeliveryEnd> {
   const { running, lease, log } = delivery;
-  const progress = openProgress(state);
-  const { work, until, isErased } = await readWork(delivery, tool, state);
+  const { position, failures } = state;
+  const progress: DeliveryProgress = { position, failures, has_worked: false };
+  const { work, until, isYoung, isErased } = await readWork(delivery, tool, state);
+  if (isYoung && work.due.length === 0) return { kind: 'waiting' };
   const end = await sendWork(delivery, progress, work, isErased);
   if (end.kind === 'paced') {
     const { wait_seconds: retry_seconds } = end;
@@ -59,7 +57,10 @@ export async function deliverToTool(
   return end;
 }
 
-/** Reads new events, and those that are due; `until` is set where there are no more new ones. */
+/**
+ * Reads new events, and those that are due; `until` is set where there are no more new ones, and
+ * `isYoung` where these wait for others of their batch.
+ */
 async function readWork(
   { running, lease, signal }: Delivery,
   tool: LoadedTool,
@@ -75,8 +76,8 @@ async function readWork(
     after: position,
     until,
     names: null,
-    rows_max: tool.batching.size > 0 ? batch_rows_max : single_rows_max,
-    bytes_max: read_bytes_max,
+    rows_max: tool.reads.rows_max,
+    bytes_max: tool.reads.bytes_max,
   };
   const [{ events, is_end }, waiting] = await caughtUp(clickhouse, ['events'], () =>
     Promise.all([
@@ -84,25 +85,34 @@ async function readWork(
       readEventsAt(clickhouse, team_id, due.flat(), signal),
     ]),
   );
-  return { work: { events, waiting, due, failures }, until: is_end ? until : undefined, isErased };
+  const [oldest] = events;
+  const isYoung =
+    is_end &&
+    oldest !== undefined &&
+    Date.parse(until) - Date.parse(oldest.inserted_at) < tool.reads.seconds_min * 1_000;
+  const fresh = isYoung ? [] : events;
+  const work: TurnWork = { events: fresh, waiting, due, failures };
+  return { work, until: is_end && !isYoung ? until : undefined, isYoung, isErased };
 }
 
 async function sendWork(
   delivery: Delivery,
   progress: DeliveryProgress,
   work: TurnWork,
-  isErased: DeliveryBatch['isErased'],
+  isErased: () => Promise<boolean>,
 ): Promise<DeliveryEnd> {
   const tool = delivery.plugin.tool!;
   const planned = planTurn(tool, work);
-  const lanes = openLanes(planned);
+  const in_order = [...tool.batching].filter(([, { is_in_order }]) => is_in_order);
+  const lanes = openLanes(planned, new Set(in_order.map(([name]) => name)));
   const turn = openToolTurn(delivery, lanes);
   const cursor = openCursor(delivery, progress, work);
   const unmark = markBegun(tool, planned);
   await cursor.save('sending');
   const { error, count } = await sendAll(delivery, { lanes, turn, cursor, work, isErased });
   const failure = error ?? turn.failure();
-  if (failure === undefined && turn.works()) progress.failures = 0;
+  progress.has_worked = turn.works();
+  if (failure === undefined && progress.has_worked) progress.failures = 0;
   unmark();
   promoteFirst(tool);
   await saveOver(delivery, cursor);
@@ -120,7 +130,7 @@ type Sending = {
   turn: ToolTurn;
   cursor: Cursor;
   work: TurnWork;
-  isErased: DeliveryBatch['isErased'];
+  isErased: () => Promise<boolean>;
 };
 
 /** Sends until nothing is left or the turn is over; gives how many requests there were. */
@@ -135,11 +145,11 @@ async function sendAll(
   const until = performance.now() + turn_ms_max;
   let error: Error | undefined;
   let count = 0;
-  const send = async (taken: Lane[]): Promise<void> => {
-    const events = taken.map(({ items: [{ event }] }) => event);
+  const send = async (taken: Taken[]): Promise<void> => {
+    const events = taken.map(({ item: { event } }) => event);
     try {
-      const mapping = mappings.get(taken[0]!.mapping)!;
-      await turn.take(taken, await tool.sendAll(events, mapping, signal));
+      const mapping = mappings.get(taken[0]!.lane.mapping)!;
+      await turn.take(taken, await tool.sendAll(events, mapping, signal, isErased));
     } catch (thrown) {
       stop(thrown);
     }

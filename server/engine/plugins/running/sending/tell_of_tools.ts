@@ -34,7 +34,7 @@ export async function tellOfTools({ db, clock }: Pick<Running, 'db' | 'clock'>):
           AS set_aside
       FROM plugin_cursors k JOIN plugin_configs c ON c.id = k.plugin_config_id
         JOIN plugins p ON p.id = c.plugin_id
-      WHERE c.enabled AND p.url ~ '^(npm|sluice):'
+      WHERE c.enabled AND p.collection = 'pipeline_destinations'
         AND (CASE WHEN k.told_failing_at IS NULL THEN ${isFailing} ELSE ${isWell} END
           OR (k.told_set_aside_at IS NOT NULL) <> ${isAside})
       ORDER BY c.id LIMIT ${told_at_once_max} FOR UPDATE OF k SKIP LOCKED`);

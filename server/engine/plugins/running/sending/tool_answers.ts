@@ -9,23 +9,21 @@ const retry_seconds_max = 86_400;
 /** Failures before anything was sent. */
 const unsent = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT/;
 
-/** The answers of one request for so many events; the pace learns from them. */
-export async function answersOf(
-  count: number,
+/** The outcomes of one request; the pace learns from them. */
+export async function paced(
   { pace, now }: { pace: Pace; now: () => number },
-  signal: AbortSignal,
-  call: () => Promise<unknown>,
+  ask: () => Promise<ToolOutcome[]>,
 ): Promise<ToolOutcome[]> {
   const began_at = pace.begin();
-  const outcomes = await outcomesOf(count, signal, call);
+  const outcomes = await ask();
   const limited = outcomes.find((one): one is Failed => 'status' in one && one.status === 429);
   if (limited !== undefined) pace.limited(began_at, retrySecondsOf(limited, now()));
   else if (outcomes.some(isAnswer)) pace.taken(began_at);
   return outcomes;
 }
 
-/** As the tool's own answer: what its process said or failed to say. */
-async function outcomesOf(
+/** The answers of a request for so many events: what the tool's process said or failed to say. */
+export async function outcomesOf(
   count: number,
   signal: AbortSignal,
   call: () => Promise<unknown>,
@@ -55,7 +53,8 @@ export function isAnswer(outcome: ToolOutcome): boolean {
 
 /** True if the event may have arrived although no answer came. */
 export function isLost(outcome: ToolOutcome): boolean {
-  return outcome.kind === 'retry' && outcome.status === null && !unsent.test(outcome.reason);
+  if (outcome.kind !== 'retry' || outcome.is_unsent === true) return false;
+  return outcome.status === null && !unsent.test(outcome.reason);
 }
 
 /** Reads a Retry-After: seconds, or a date. */

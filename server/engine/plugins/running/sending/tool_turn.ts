@@ -6,7 +6,7 @@ import type { LoadedTool } from '../loaded_tool.ts';
 import { ToolRetryError } from './tool_retry.ts';
 import { recordAttempts } from './tool_attempts.ts';
 import type { ToolAttempt } from './tool_attempts.ts';
-import type { Item, Lane, Lanes } from './lanes.ts';
+import type { Item, Lane, Lanes, Taken } from './lanes.ts';
 import { misses_max, parkBehind, waitingOf } from './plan_turn.ts';
 import { isAnswer, isLost, retrySecondsOf } from './tool_answers.ts';
 import type { Waiting } from './waiting.ts';
@@ -26,8 +26,8 @@ type AtMapping = {
 
 /** A turn of a tool: it takes the outcomes, and says how the turn ends. */
 export type ToolTurn = {
-  /** Takes the outcomes of a request, one for the first event of each lane. */
-  take(lanes: Lane[], outcomes: ToolOutcome[]): Promise<void>;
+  /** Takes the outcomes of a request. Events beyond them were not sent, and go back. */
+  take(taken: Taken[], outcomes: ToolOutcome[]): Promise<void>;
   /** True where nothing further is to be sent: the tool is out of order. */
   isHalted(): boolean;
   /** True as soon as the tool has taken something in this turn. */
@@ -57,43 +57,30 @@ export function openToolTurn(delivery: Delivery, lanes: Lanes): ToolTurn {
     mappings.set(mapping, at);
     return at;
   };
-  const ended = (lane: Lane, where: 'front' | 'end'): void => {
-    if (where === 'front') return lanes.back(lane, 'front');
-    const [{ row, event }, next, ...rest] = lane.items;
-    if (row === undefined) tool.setDone(event, lane.mapping, 'sent');
-    else tool.room.remove(row);
-    if (next !== undefined) lanes.back({ ...lane, items: [next, ...rest] }, 'end');
-  };
-  const failed = (lane: Lane, outcome: Failed): void => {
-    const [item] = lane.items;
-    const { row, event } = item;
-    const at = atOf(lane.mapping);
-    at.last = outcome;
-    if (row !== undefined) return tool.room.keep(tried(delivery, item, row, outcome));
-    if (isLost(outcome)) tool.setLost(event, lane.mapping);
-    at.undecided.push({ lane, outcome });
-  };
+  const settleLane = laneSettler(delivery, lanes, atOf);
   const settle = (at: AtMapping): void => {
     if (at.works) at.undecided = at.undecided.filter((one) => !park(delivery, one));
   };
   return {
     take: async (taken, outcomes) => {
-      const { mapping } = taken[0]!;
+      const { mapping } = taken[0]!.lane;
       const at = atOf(mapping);
       if (outcomes.some(isAnswer)) {
         [at.works, at.misses, tool.taken_at] = [true, 0, performance.now()];
       } else if (outcomes.some(isMiss)) at.misses += 1;
-      const ends = taken.map((lane, which) => endOf(tool, lane.items[0], outcomes[which]!));
-      const attempts = taken.map(({ items: [item] }, which): ToolAttempt => {
+      const ends = new Map(
+        outcomes.map((outcome, which) => {
+          const { item } = taken[which]!;
+          return [item, { outcome, end: endOf(tool, item, outcome) }];
+        }),
+      );
+      const attempts = [...ends].map(([item, { outcome, end }]): ToolAttempt => {
         const { event, tries, is_again } = item;
-        const end = ends[which]!;
         const next = end === 'failed' || end === 'at once' ? 'again' : end;
-        return { event, mapping, outcome: outcomes[which]!, tries: tries + 1, next, is_again };
+        return { event, mapping, outcome, tries: tries + 1, next, is_again };
       });
       await recordAttempts(delivery, attempts);
-      for (const [which, lane] of taken.entries())
-        if (ends[which] === 'failed') failed(lane, outcomes[which] as Failed);
-        else ended(lane, ends[which] === 'at once' ? 'front' : 'end');
+      for (const lane of new Set(taken.map((one) => one.lane))) settleLane(lane, ends);
       settle(at);
     },
     isHalted: () => [...mappings.values()].some(({ misses }) => misses >= misses_max),
@@ -110,8 +97,41 @@ export function openToolTurn(delivery: Delivery, lanes: Lanes): ToolTurn {
   };
 }
 
+/** The function that takes what is done out of a lane, which goes back or waits behind a failure. */
+function laneSettler(
+  delivery: Delivery,
+  lanes: Lanes,
+  atOf: (mapping: string) => AtMapping,
+): (lane: Lane, ends: Map<Item, Ended>) => void {
+  const tool = delivery.plugin.tool!;
+  const failed = (lane: Lane, outcome: Failed, ends: Map<Item, Ended>): void => {
+    const [item] = lane.items;
+    const at = atOf(lane.mapping);
+    at.last = outcome;
+    if (item.row !== undefined) return tool.room.keep(tried(delivery, item, item.row, outcome));
+    for (const one of lane.items) {
+      const own = ends.get(one)?.outcome;
+      if (own !== undefined && isLost(own)) tool.setLost(one.event, lane.mapping);
+    }
+    at.undecided.push({ lane, outcome });
+  };
+  return (lane, ends) => {
+    const isOver = (item: Item) => ['done', 'set aside'].includes(ends.get(item)?.end ?? '');
+    for (const { event, row } of lane.items.filter(isOver))
+      if (row === undefined) tool.setDone(event, lane.mapping, 'sent');
+      else tool.room.remove(row);
+    const [first, ...rest] = lane.items.filter((item) => !isOver(item));
+    if (first === undefined) return;
+    const left: Lane = { ...lane, items: [first, ...rest] };
+    const own = ends.get(first);
+    if (own?.end === 'failed') failed(left, own.outcome as Failed, ends);
+    else lanes.back(left, own === undefined && first !== lane.items[0] ? 'end' : 'front');
+  };
+}
+
 /** The end of an event at a request: `at once` it goes out again. */
 type End = 'done' | 'set aside' | 'failed' | 'at once';
+type Ended = { outcome: ToolOutcome; end: End };
 
 function endOf(tool: LoadedTool, item: Item, outcome: ToolOutcome): End {
   if (!('reason' in outcome)) return 'done';
@@ -145,7 +165,7 @@ function park(delivery: Delivery, { lane, outcome }: AtMapping['undecided'][numb
   const tool = delivery.plugin.tool!;
   const [first, ...rest] = lane.items;
   if (!parkBehind(tool, first.event, lane.mapping)) return false;
-  tool.room.keep(tried(delivery, first, waitingOf(first.event, lane.mapping), outcome));
+  tool.room.keep(tried(delivery, first, waitingOf(tool, first.event, lane.mapping), outcome));
   for (const { event } of rest) if (!parkBehind(tool, event, lane.mapping)) break;
   return true;
 }

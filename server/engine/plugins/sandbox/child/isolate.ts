@@ -6,6 +6,7 @@ import { openAllowance } from './allowance.ts';
 import type { Allowance } from './allowance.ts';
 import { computeFor } from './compute.ts';
 import { openStretches } from './stretches.ts';
+import type { Stretches } from './stretches.ts';
 
 /**
  * One plugin in its isolate. No member throws or rejects: what happens is reported. After a `fault`
@@ -60,20 +61,21 @@ export function openIsolate(
     onError: (error) =>
       enter === not_loaded ? calls.settleAll(describe(error)) : tellUnheard(describe(error)),
   });
-  const resume = (run: () => Promise<unknown>, late = (): void => undefined): void => {
-    const begun = calls.rests();
-    stretches.add(async () => (begun === calls.rests() ? run() : late()));
-  };
+  const { present, askers, addFor, resume } = openCauses(stretches, calls.rests);
   const send = receiver({
     isCalled: calls.isAny,
     settle: calls.settle,
     allowance,
-    ring: (timer) => resume(() => enter('ring', timer)),
-    report: (message) => report({ ...message, instance }),
+    present,
+    ring: (timer, call) => resume(call, () => enter('ring', timer)),
+    report: (message) => {
+      if (message.type === 'request') askers.set(message.request, message.call);
+      report({ ...message, instance });
+    },
   });
 
   calls.begin(order.call);
-  stretches.add(() =>
+  addFor(order.call, () =>
     load(isolate, order, guest, send, (made) => {
       enter = made;
     }),
@@ -81,13 +83,15 @@ export function openIsolate(
   return {
     call: ({ call, method, text }) => {
       calls.begin(call);
-      stretches.add(() => enter('call', call, method, text));
+      addFor(call, () => enter('call', call, method, text));
     },
     // Answers that come after the end of the call that asked are dropped; failures are told.
     reply: ({ request, name, is_ok, text }) => {
+      const call = askers.get(request);
+      askers.delete(request);
       const late = (): void => (is_ok ? undefined : tellUnheard(text, name));
       if (!allowance.giveRequestBack(request)) late();
-      else resume(() => enter('reply', request, is_ok, text), late);
+      else resume(call, () => enter('reply', request, is_ok, text), late);
     },
     where: () =>
       stretches.add(async () => report({ type: 'where', instance, stack: await findStack() })),
@@ -131,6 +135,34 @@ function openCalls(
     },
     settle,
     settleAll: (text: string): void => calls.forEach((call) => settle('thrown', call, text)),
+  };
+}
+
+/**
+ * Knows the call for which code runs: one stretch runs at a time, and a reply or a timer continues
+ * the call that asked for it.
+ */
+function openCauses(stretches: Pick<Stretches, 'add'>, rests: () => number) {
+  let present: number | undefined;
+  const addFor = (call: number | undefined, run: () => unknown): void =>
+    stretches.add(async () => {
+      present = call;
+      return run();
+    });
+  return {
+    present: () => present,
+    /** The calls that asked, by request. */
+    askers: new Map<number, number | undefined>(),
+    addFor,
+    /** As `addFor`, for work that a rest of the plugin ends. */
+    resume: (
+      call: number | undefined,
+      run: () => Promise<unknown>,
+      late = (): void => undefined,
+    ): void => {
+      const begun = rests();
+      addFor(call, () => (begun === rests() ? run() : late()));
+    },
   };
 }
 
@@ -196,12 +228,14 @@ async function load(
 type Word =
   | { type: 'metrics'; text: string }
   | { type: 'log'; level: string; text: string }
-  | { type: 'request'; request: number; name: string; text: string };
+  | { type: 'request'; request: number; call?: number; name: string; text: string };
 type Receiving = {
   isCalled(): boolean;
   settle(type: 'returned' | 'thrown', call: number, text: string): void;
   allowance: Allowance;
-  ring(timer: number): void;
+  /** The call for which the code runs. */
+  present(): number | undefined;
+  ring(timer: number, call: number | undefined): void;
   report(message: Word): void;
 };
 
@@ -209,7 +243,7 @@ type Receiving = {
  * The function by which the isolate hands something over. It answers with an empty text, or with
  * the reason of a refusal; it never throws.
  */
-function receiver({ isCalled, settle, allowance, ring, report }: Receiving): Send {
+function receiver({ isCalled, settle, allowance, present, ring, report }: Receiving): Send {
   return (kind, number, name, text) => {
     if (
       typeof kind !== 'string' ||
@@ -225,16 +259,19 @@ function receiver({ isCalled, settle, allowance, ring, report }: Receiving): Sen
       return '';
     }
     if (!isCalled()) return 'The call is over: await everything before a method ends.';
+    const call = present();
     if (kind === 'timer')
-      return allowance.takeTimer(number, Number(text), () => ring(number)) ?? '';
+      return allowance.takeTimer(number, Number(text), () => ring(number, call)) ?? '';
     if (kind === 'clear') allowance.giveTimerBack(number);
     if (kind === 'metrics') report({ type: 'metrics', text: text.slice(0, metrics_length_max) });
     if (kind === 'log')
       for (const line of allowance.takeLine(text))
         report({ type: 'log', level: name.slice(0, 5), text: line });
     if (kind !== 'request') return '';
-    const request = { type: 'request', request: number, name: name.slice(0, 40), text } as const;
-    return allowance.takeRequest(number, text.length, () => report(request)) ?? '';
+    const by = call === undefined ? {} : { call };
+    const service = name.slice(0, 40);
+    const asked = { type: 'request', request: number, ...by, name: service, text } as const;
+    return allowance.takeRequest(number, text.length, () => report(asked)) ?? '';
   };
 }
 

@@ -1,10 +1,10 @@
 import { PluginCallError } from '../../sandbox/fault.ts';
 import { serveRequest } from '../../sandbox/host_services.ts';
 import type { HostApi } from '../../sandbox/host_services.ts';
-import type { PluginResponse } from '../../sandbox/plugin_fetch.ts';
+import { noteFetch } from '../../sandbox/noted_fetches.ts';
+import type { PluginRequest, PluginResponse } from '../../sandbox/plugin_fetch.ts';
+import { outcomeOfResponse } from '../../sandbox/response_outcome.ts';
 import type { LoadedPlugin } from '../../sandbox/sandbox.ts';
-import { outcomeOfStatus, said } from '../../sandbox/tool_child/outcome.ts';
-import { bodyOf, headerFieldsOf, noteRequest } from '../../sandbox/tool_child/exchanges.ts';
 import type { ToolExchange, ToolOutcome } from '../../sandbox/tool_outcome.ts';
 import { MappingFault } from '../resolve.ts';
 import type { ToolMapping } from '../tool.ts';
@@ -16,8 +16,6 @@ type Sending = {
   settings: Record<string, string>;
   mapping: ToolMapping;
 };
-
-const text_length_max = 2_000;
 
 /**
  * Opens the tool that sends requests. It is our own code, so it runs in the worker; each request
@@ -56,42 +54,21 @@ async function ask(host_api: HostApi, { body, ...request }: ComposedRequest): Pr
     body: body === null ? null : Buffer.from(body).toString('base64'),
   };
   const exchanges: ToolExchange[] = [];
-  const { method, url, headers } = sent;
-  const noted = noteRequest(exchanges, {
-    method,
-    url,
-    headers: headers as [string, string][],
-    body: Buffer.from(body ?? ''),
-  });
-  return { ...(await outcomeOf(host_api, sent, noted)), exchanges };
+  const note = (request: PluginRequest) => noteFetch(exchanges, request);
+  return { ...(await outcomeOf({ ...host_api, note }, sent)), exchanges };
 }
 
-/** Sends the request, and notes its answer. */
-async function outcomeOf(
-  host_api: HostApi,
-  sent: object,
-  noted: ToolExchange,
-): Promise<ToolOutcome> {
+async function outcomeOf(host_api: HostApi, sent: object): Promise<ToolOutcome> {
   const { is_ok, text } = await serveRequest(host_api, 'fetch', JSON.stringify([sent]));
   host_api.signal.throwIfAborted();
   if (!is_ok) {
     const { name, message } = JSON.parse(text) as { name: string; message: string };
-    noted.error = message;
     // The request may have arrived: another attempt has the same key.
     if (name === 'FetchError')
       return { kind: 'retry', status: null, reason: message, retry_after: null };
     throw new PluginCallError('runtime', message, false);
   }
-  const { status, headers, body: answer } = JSON.parse(text) as PluginResponse;
-  const bytes = Buffer.from(answer, 'base64');
-  noted.answer = { status, header_fields: headerFieldsOf(headers), body: bodyOf(bytes) };
-  if (status >= 200 && status < 300) return { kind: 'sent' };
-  const seen = {
-    status,
-    text: bytes.subarray(0, text_length_max).toString('utf8'),
-    retry_after: headers.find(([name]) => name === 'retry-after')?.[1],
-  };
-  return outcomeOfStatus(status, said('The receiver refused it', seen), seen);
+  return outcomeOfResponse(JSON.parse(text) as PluginResponse, 'The receiver refused it');
 }
 
 function refused(reason: string): ToolOutcome {

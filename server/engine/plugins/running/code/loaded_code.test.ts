@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { erasing } from '../../../../test/factories/events/erasures.ts';
+import { erasing } from '../../../../../test/factories/events/erasures.ts';
 import {
   assertTaken,
   enabledPlugin,
   logLines,
   sendEvents,
   storedEvents,
-} from '../../../../test/factories/plugins/running_plugins.ts';
-import { workOneStep } from '../../privacy/erasures/work.ts';
+} from '../../../../../test/factories/plugins/running_plugins.ts';
+import { workOneStep } from '../../../privacy/erasures/work.ts';
 import {
   harness,
   home,
@@ -20,7 +20,7 @@ import {
   stopAll,
   taken,
   target,
-} from '../../../../test/factories/plugins/plugin_runs.ts';
+} from '../../../../../test/factories/plugins/plugin_runs.ts';
 
 openAroundTests();
 
@@ -130,15 +130,15 @@ test('an event that never ends is skipped with its file and line, others are not
   const looping = all.find(({ properties }) => JSON.parse(properties).number === 5)!;
   const lines = await soon('the log', async () => {
     const found = (await logLines(home, url)).join('\n');
-    return found.includes('Passed over') ? found : undefined;
+    return found.includes('Set aside') ? found : undefined;
   });
   assert.match(
     lines,
     new RegExp(
-      `ERROR Passed over the event ${looping.uuid}: The plugin ran for more .*\\(index\\.ts:9:`,
+      `ERROR Set aside the event ${looping.uuid} at "onEvent": .* ran for .*\\(index\\.ts:9:`,
     ),
   );
-  assert.equal(lines.match(/Passed over/g)!.length, 1);
+  assert.equal(lines.match(/Set aside/g)!.length, 1);
   // Those that were under way beside it are handed over once more.
   const others = all.map(({ uuid }) => uuid).filter((uuid) => uuid !== looping.uuid);
   await soon('all others', async () =>
@@ -189,7 +189,7 @@ async function assertHeld(
   assert.deepEqual(came(), [], name);
   const lines = await logLines(home, url);
   assert.equal(lines.filter((line) => line === `WARNING ${sentence}`).length, 1, name);
-  assert.doesNotMatch(lines.join('\n'), /Passed over/, name);
+  assert.doesNotMatch(lines.join('\n'), /Set aside/, name);
   const body = { allowed_hosts: ['127.0.0.1'] };
   const changed = await harness.request('PATCH', url, { key: home.key, body });
   assert.deepEqual([changed.status, changed.body.error], [200, null], name);
@@ -235,7 +235,7 @@ test('a host that an event alone names holds nothing up', async () => {
   await taken(6);
   const lines = await soon('the log', async () => {
     const found = (await logLines(home, url)).join('\n');
-    return (found.match(/Passed over/g) ?? []).length === 2 ? found : undefined;
+    return (found.match(/Set aside/g) ?? []).length === 2 ? found : undefined;
   });
   assert.match(lines, /WARNING The plugin asked for hostile\.somewhere, which is not among/);
 });

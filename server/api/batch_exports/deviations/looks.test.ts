@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import sql from 'sql-template-tag';
+import { aroundTests } from '../../../../test/around_tests.ts';
+import { lookAt } from '../../../../test/factories/batch_exports/looks.ts';
+import { openPostgresServer } from '../../../../test/servers/databases/postgres_destination.ts';
+import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
+
+const exporting = aroundTests(openQueryHarness);
+const postgres = aroundTests(openPostgresServer);
+
+/** An hourly export of three hours with four events each, delivered. */
+async function exported(destination: Record<string, unknown>, hours = 3) {
+  const home = await exporting.harness.newOrganization();
+  await exporting.insert(
+    home,
+    Array.from({ length: 4 * hours }, (_, n) => ({
+      event: `event ${n}`,
+      at: `2026-01-01T0${Math.floor(n / 4)}:1${n % 4}:00Z`,
+      properties: { n },
+    })),
+  );
+  const made = await exporting.scheduled(home, { name: 'proven', destination });
+  await exporting.runAll(made.id);
+  const { deps } = exporting.harness;
+  const watch = async () =>
+    (await deps.db.row<Record<string, unknown>>(sql`
+      SELECT verified_through, cycles, reason, is_verifiable, balance_ms FROM batch_export_watches
+      WHERE batch_export_id = ${made.id}`))!;
+  const deviations = () =>
+    deps.db.rows<{ kind: string; differences: number; name: string }>(sql`
+      SELECT kind, differences, name FROM batch_export_deviations
+      WHERE batch_export_id = ${made.id} AND resolved_at IS NULL ORDER BY kind`);
+  return { home, ...made, watch, deviations, look: () => lookAt(deps, made.id) };
+}
+
+const toFiles = () => {
+  const prefix = `looked-${randomUUID()}`;
+  return { prefix, destination: { type: 'File', config: { prefix } } };
+};
+
+async function toTable() {
+  const config = await postgres.freshConfig();
+  return { table: `${config.schema}.events`, destination: { type: 'Postgres', config } };
+}
+
+const through = '2026-01-01T03:00:00.000000Z';
+const read = (id: string) =>
+  exporting.harness.deps.db.rows<{ is_read: boolean }>(
+    sql`SELECT read_at IS NOT NULL AS is_read FROM batch_export_seals
+      WHERE batch_export_id = ${id}`,
+  );
+
+test('looks verify an untouched export, and read each delivery once', async () => {
+  for (const destination of [toFiles().destination, (await toTable()).destination]) {
+    const one = await exported(destination);
+    await one.look();
+    const { verified_through, cycles } = await one.watch();
+    assert.deepEqual([verified_through, cycles], [through, 1]);
+    assert.deepEqual(await one.deviations(), []);
+    assert.deepEqual(await read(one.id), Array(3).fill({ is_read: true }));
+    const { deps } = exporting.harness;
+    await deps.db.run(sql`UPDATE batch_export_seals SET read_at = '2026-01-01'
+      WHERE batch_export_id = ${one.id}`);
+    await one.look();
+    assert.equal((await one.watch())['cycles'], 2);
+    const again = await deps.db.rows(sql`SELECT 1 FROM batch_export_seals
+      WHERE batch_export_id = ${one.id} AND read_at > '2026-01-02'`);
+    assert.equal(again.length, 0, 'an unchanged delivery was read again');
+  }
+});
+
+test('each change of a table is found by the next look, and told once', async () => {
+  const { table, destination } = await toTable();
+  const one = await exported(destination);
+  await one.look();
+  const run = (text: string) => postgres.pool.query(text);
+  await run(`DELETE FROM ${table} WHERE event = 'event 1'`);
+  await run(`UPDATE ${table} SET properties = '{"n": 99}' WHERE event = 'event 5'`);
+  await run(`INSERT INTO ${table} SELECT * FROM ${table} WHERE event = 'event 10'`);
+  await run(
+    `INSERT INTO ${table} (uuid, event, properties, distinct_id, team_id, timestamp)
+      VALUES (gen_random_uuid(), 'foreign', '{}', 'd', 1, now())`,
+  );
+  await one.look();
+  const found = await one.deviations();
+  assert.deepEqual(
+    found.map(({ kind, differences }) => [kind, differences]),
+    [
+      ['changed', 1],
+      ['doubled', 1],
+      ['foreign', 1],
+      ['missing', 1],
+    ],
+  );
+  assert.equal((await one.watch())['verified_through'], null);
+  const notices = () =>
+    exporting.harness.deps.db.rows<{ body: string }>(sql`SELECT body FROM notices
+      WHERE batch_export_id = ${one.id} AND event = 'differing'`);
+  assert.match(
+    (await notices()).map(({ body }) => JSON.parse(body).data.detail).join(' '),
+    /1 row of 1 January 2026 is missing from events: somebody else deleted it at the destination\./,
+  );
+  const before = (await notices()).length;
+  await one.look();
+  assert.equal((await notices()).length, before);
+  assert.equal((await one.deviations()).length, 4);
+});
+
+test('each change of files is found, and resolved when it is mended', async () => {
+  const { prefix, destination } = toFiles();
+  const one = await exported(destination);
+  await one.look();
+  const folder = join(exporting.folder, prefix);
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.jsonl')).toSorted();
+  const [first, second] = names.map((name) => join(folder, name)) as [string, string];
+  const [bytes, flipped] = [await readFile(first), await readFile(second)];
+  await rm(first);
+  flipped[flipped.length - 3]! ^= 1;
+  await writeFile(second, flipped);
+  await writeFile(join(folder, 'stranger.jsonl'), '{}\n');
+  await one.look();
+  const kinds = async () => (await one.deviations()).map(({ kind }) => kind);
+  assert.deepEqual(await kinds(), ['changed', 'foreign', 'missing']);
+  assert.equal((await one.watch())['verified_through'], null);
+  await writeFile(first, bytes);
+  flipped[flipped.length - 3]! ^= 1;
+  await writeFile(second, flipped);
+  await rm(join(folder, 'stranger.jsonl'));
+  await one.look();
+  assert.deepEqual(await kinds(), []);
+  assert.equal((await one.watch())['verified_through'], through);
+});
+
+test('a look without budget counts rows, and reads them later', async () => {
+  const { table, destination } = await toTable();
+  const one = await exported(destination);
+  const { db } = exporting.harness.deps;
+  const spend = () => lookAt(exporting.harness.deps, one.id, { balance_ms: 0 });
+  await postgres.pool.query(`UPDATE ${table} SET event = 'other' WHERE event = 'event 11'`);
+  await spend();
+  assert.deepEqual(await one.deviations(), []);
+  assert.deepEqual(await read(one.id), Array(3).fill({ is_read: false }));
+  await one.look();
+  assert.deepEqual(
+    (await one.deviations()).map(({ kind }) => kind),
+    ['changed'],
+  );
+  await db.run(sql`SELECT 1`);
+});
+
+test('verified through stands still while the destination does not answer', async () => {
+  const { destination } = await toTable();
+  const one = await exported(destination);
+  await one.look();
+  const { deps } = exporting.harness;
+  await deps.db.run(sql`UPDATE batch_exports SET destination_config =
+    destination_config || '{"port": 1}'::jsonb WHERE id = ${one.id}`);
+  await one.look();
+  const { verified_through, reason } = await one.watch();
+  assert.equal(verified_through, through);
+  assert.match(String(reason), /The server does not answer/);
+});
+
+test('a person takes the place of a look on schedule', async () => {
+  const one = await exported(toFiles().destination);
+  const { deps } = exporting.harness;
+  await lookAt(deps, one.id, { is_worked: false });
+  const open = async () =>
+    await deps.db.rows<{ is_scheduled: boolean }>(sql`SELECT is_scheduled
+      FROM batch_export_verifications WHERE batch_export_id = ${one.id}`);
+  assert.deepEqual(await open(), [{ is_scheduled: true }]);
+  assert.equal((await one.get('verifications/')).body.count, 0);
+  assert.equal((await one.send('POST', 'verifications/', {})).status, 201);
+  assert.deepEqual(await open(), [{ is_scheduled: false }]);
+});

@@ -1,0 +1,137 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Engine } from '../../../engine/exports/engine.ts';
+import { deviationSentence } from '../../../engine/exports/verification/deviation_words.ts';
+import { lookSoon } from '../../../engine/exports/verification/watches.ts';
+import { NoFields, body } from '../../../platform/http/bodies/body.ts';
+import { uuidParameter } from '../../../platform/http/caller/access.ts';
+import type { Mount } from '../../../platform/http/caller/mount.ts';
+import { conflict, missing } from '../../../platform/http/errors.ts';
+import { answerPage, pageOf } from '../../../platform/http/lists/pagination.ts';
+import { query } from '../../../platform/http/lists/query.ts';
+import { write } from '../../../platform/http/write.ts';
+import type { Queryable } from '../../../platform/postgres/database.ts';
+import { exportActionEntry } from '../activity.ts';
+import { getLockedExport, getPresence } from '../found.ts';
+import { startRepair } from '../verifications/repair.ts';
+import { Repair } from '../verifications/schema.ts';
+import { shownRepair } from '../verifications/shown.ts';
+import { Acceptance, Deviation, DeviationsQuery } from './schema.ts';
+import { acceptDeviation, findDeviation, listDeviations, noteDeviationRepair } from './store.ts';
+import type { DeviationRow } from './store.ts';
+
+/** `deviations/` of an export under one mount: what verification on a schedule has found. */
+export function deviationRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
+  const list = `${mount.base}:batch_export_id/deviations/`;
+  const { within } = mount;
+  app.get(
+    list,
+    {
+      config: { scope: 'batch_export:read', within },
+      schema: {
+        summary: 'List what verification on a schedule has found, newest first',
+        querystring: DeviationsQuery,
+        response: { 200: pageOf(Deviation) },
+      },
+    },
+    async (request) => {
+      const { id } = await getPresence(request, engine.db, 'batch_export_id');
+      const { state } = query(request, DeviationsQuery);
+      const wanted = listDeviations(request.access, id, state);
+      const page = await answerPage<DeviationRow>(request, engine.db, wanted);
+      return { ...page, results: page.results.map(shownDeviation) };
+    },
+  );
+  acceptRoute(app, list, mount);
+  repairRoute(app, engine, list, mount);
+}
+
+function acceptRoute(app: FastifyInstance, list: string, { within }: Mount): void {
+  app.post(
+    `${list}:id/accept/`,
+    {
+      config: { scope: 'batch_export:write', within },
+      schema: {
+        summary: 'Accept a finding: the destination is right so',
+        description:
+          'Your name and the reason stay with it and stand in the statement. It no longer holds ' +
+          '`verified_through` back. If anything else differs there later, it is open again.',
+        body: Acceptance,
+        response: { 200: Deviation },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 200, async (tx, record) => {
+        const row = await getLockedExport(request, tx, 'batch_export_id');
+        const { id, state } = await getDeviation(request, tx);
+        const { reason } = body(request, Acceptance);
+        if (state === 'resolved')
+          throw conflict('It was found as delivered again, so there is nothing to accept.');
+        await acceptDeviation(tx, id, request.caller, reason);
+        await lookSoon(tx, row);
+        record(exportActionEntry('deviation_accepted', row, { deviation: { id, reason } }));
+        return shownDeviation(await getDeviation(request, tx));
+      }),
+  );
+}
+
+function repairRoute(app: FastifyInstance, engine: Engine, list: string, { within }: Mount): void {
+  app.post(
+    `${list}:id/repair/`,
+    {
+      config: { scope: 'batch_export:write', within },
+      schema: {
+        summary: 'Repair the delivery of a finding',
+        description:
+          'Files are written again in their place by a run. A delivery to a table leaves the ' +
+          'ledger, and a backfill of its data interval delivers it again: delete the rows of it ' +
+          'that are still there first. `repair` of the finding says which of both it is.',
+        body: NoFields,
+        response: { 201: Repair },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 201, async (tx, record) => {
+        const row = await getLockedExport(request, tx, 'batch_export_id');
+        const { id, state, kind, delivery, revision } = await getDeviation(request, tx);
+        body(request, NoFields);
+        if (state === 'resolved') throw conflict('It was found as delivered again.');
+        if (delivery === null)
+          throw conflict('No delivery brought this, so only you can remove it at the destination.');
+        if (revision !== row.revision)
+          throw conflict('The export was changed since this was found.');
+        const repair = await startRepair(engine, tx, row, kind, delivery);
+        await noteDeviationRepair(tx, row.id, repair);
+        await lookSoon(tx, row);
+        record(exportActionEntry('repaired', row, { deviation: id, repair }));
+        return repair;
+      }),
+  );
+}
+
+async function getDeviation(request: FastifyRequest, db: Queryable): Promise<DeviationRow> {
+  const exportId = uuidParameter(request, 'batch_export_id');
+  const id = uuidParameter(request, 'id');
+  return (await findDeviation(db, request.access, exportId, id)) ?? missing();
+}
+
+/** The finding on the wire, with its sentence and its repair. */
+export function shownDeviation(row: DeviationRow): Deviation {
+  const {
+    revision: _revision,
+    present_revision: _present,
+    destination_type: _type,
+    destination_config: _config,
+    write_rule: _rule,
+    repair_run_id: run,
+    repair_backfill_id: backfill,
+    ...shown
+  } = row;
+  const { kind, differences, delivery } = row;
+  const day = delivery?.data_interval_start ?? null;
+  const is_past = row.state === 'resolved' || row.revision !== row.present_revision;
+  return {
+    ...shown,
+    detail: deviationSentence(row, { kind, differences, day }),
+    repair: is_past ? null : shownRepair(row, row, { run, backfill }),
+  };
+}

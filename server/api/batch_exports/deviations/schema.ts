@@ -1,0 +1,82 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { backfill_times } from '../../../engine/exports/planning/backfill_area.ts';
+import { finding_kinds } from '../../../engine/exports/verification/verification.ts';
+import { lineOfText } from '../../../platform/line_of_text.ts';
+import { PageQuery } from '../../../platform/http/lists/pagination.ts';
+import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
+import { instant, uuid } from '../../../platform/http/schemas.ts';
+import { nullable } from '../../../platform/nullable.ts';
+import { VerificationFinding } from '../verifications/schema.ts';
+
+const states = ['open', 'accepted', 'resolved'] as const;
+
+/** Differences of one kind in one delivery, as verification on a schedule has found them. */
+export const Deviation = Type.Object(
+  {
+    id: uuid(),
+    batch_export: uuid(),
+    state: Type.Enum([...states], {
+      description:
+        '`open`: still there; `accepted`: a person says that it is right so; `resolved`: found ' +
+        'as delivered again, or the delivery was replaced.',
+    }),
+    kind: Type.Enum([...finding_kinds], {
+      description: 'The kinds of the findings of a verification.',
+    }),
+    detail: Type.String({ description: 'What differs, as a sentence.' }),
+    differences: Type.Integer({ description: 'Rows or files that differ.' }),
+    example: Type.Object(
+      { name: Type.String(), detail: Type.String() },
+      { description: 'The first of them: the row, file or receipt, and what is wrong.' },
+    ),
+    delivery: nullable(
+      Type.Object(
+        {
+          id: uuid(),
+          run: uuid('Its newest completed run.'),
+          data_interval_start: instant('Start of its data interval.'),
+          data_interval_end: instant('End of its data interval.'),
+          by: Type.Enum([...backfill_times], { description: 'The time that the interval is of.' }),
+        },
+        { description: 'The delivery that differs; null where there is none.' },
+      ),
+    ),
+    first_seen_at: instant('When it was found.'),
+    last_seen_at: instant('When it was there last.'),
+    resolved_at: nullable(instant('When it was found as delivered again.')),
+    accepted_at: nullable(instant('When a person accepted it.')),
+    accepted_by: nullable(Type.String({ description: 'The person, as of then.' })),
+    accepted_reason: nullable(Type.String({ description: 'The reason of the person.' })),
+    repair: VerificationFinding.properties.repair,
+  },
+  { title: 'Deviation' },
+);
+/** Differences of one kind in one delivery, as they are on the wire. */
+export type Deviation = Static<typeof Deviation>;
+
+/** The query of `deviations/`. */
+export const DeviationsQuery = Type.Object({
+  ...PageQuery.properties,
+  state: Type.Optional(Type.Enum([...states], { description: 'Only those in this state.' })),
+});
+
+/** The body of `accept/`. */
+export const Acceptance = Type.Object({
+  reason: lineOfText({
+    minLength: 1,
+    maxLength: 1000,
+    description: 'Why the destination is right so; the statement has it.',
+  }),
+});
+
+const formats = ['json', 'text'] as const;
+
+/** The query of `statement/`. */
+export const StatementQuery = Type.Object({
+  after: Type.Optional(queryInstant('Only deliveries whose data interval ends after it.')),
+  before: Type.Optional(queryInstant('Only deliveries whose data interval begins before it.')),
+  format: Type.Optional(
+    Type.Enum([...formats], { description: '`json`, with a signature, or `text` for people.' }),
+  ),
+});

@@ -1,0 +1,55 @@
+import type { FastifyInstance } from 'fastify';
+import type { Engine } from '../../../engine/exports/engine.ts';
+import type { Mount } from '../../../platform/http/caller/mount.ts';
+import { conflict } from '../../../platform/http/errors.ts';
+import { write } from '../../../platform/http/write.ts';
+import { getPresence } from '../found.ts';
+import { ExportMaintenance } from './schema.ts';
+import { getExportMaintenance, maintainExportNow } from './store.ts';
+
+/** `maintenance/` and `maintain/` of an export under one mount: what Sluice does to its table. */
+export function maintenanceRoutes(
+  app: FastifyInstance,
+  engine: Engine,
+  { base, within }: Mount,
+): void {
+  app.get(
+    `${base}:id/maintenance/`,
+    {
+      config: { scope: 'batch_export:read', within },
+      schema: {
+        summary: 'Retrieve the maintenance of the Delta table of an export',
+        description:
+          'Sluice merges small files and removes old ones (docs/lake_maintenance.md). Tables of ' +
+          'the Iceberg catalog tell theirs under `lake_tables/`.',
+        response: { 200: ExportMaintenance },
+      },
+    },
+    async (request) => {
+      const { id } = await getPresence(request, engine.db);
+      return getExportMaintenance(engine.db, id);
+    },
+  );
+  app.post(
+    `${base}:id/maintain/`,
+    {
+      config: { scope: 'batch_export:write', within },
+      schema: {
+        summary: 'Maintain the Delta table of an export now',
+        description:
+          'The next round begins within a minute. It merges small files at once and removes what ' +
+          'nothing names; `finished_at` tells when it has ended. 409 for other destinations.',
+        response: { 202: ExportMaintenance },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 202, async (tx, record) => {
+        const { id } = await getPresence(request, tx);
+        if ((await getExportMaintenance(tx, id)).due_at === null)
+          throw conflict('Only the table of an export to Delta is maintained through its export.');
+        await maintainExportNow(tx, id);
+        record('nothing');
+        return getExportMaintenance(tx, id);
+      }),
+  );
+}

@@ -1,0 +1,56 @@
+import sql from 'sql-template-tag';
+import { Type } from 'typebox';
+import { instant } from '../../platform/http/schemas.ts';
+import { nullable } from '../../platform/nullable.ts';
+
+const states = ['waiting', 'verified', 'differing', 'standing_still', 'not_verifiable'] as const;
+
+/** The fields of an export that say up to when it is verified. */
+export const verified_answers = {
+  verified_through: nullable(
+    instant(
+      'All rows ingested before it, since the first interval of the schedule, were found as ' +
+        'delivered within the latest cycle. Null: none yet, or the first ones differ.',
+    ),
+  ),
+  verification: nullable(
+    Type.Object(
+      {
+        state: Type.Enum([...states], {
+          description:
+            '`waiting`: nothing was verified yet; `differing`: there are findings that nobody ' +
+            'accepted; `standing_still`: the destination could not be asked; `not_verifiable`: ' +
+            'it never can. `reason` says why.',
+        }),
+        reason: nullable(Type.String({ description: 'Why it stands still, as a sentence.' })),
+        verified_at: nullable(instant('When the latest look ended that could compare everything.')),
+        cycle_started_at: nullable(instant('When the latest look at all deliveries began.')),
+        cycle_ended_at: nullable(instant('When the latest look at all deliveries ended.')),
+        cycles: Type.Integer({ description: 'Looks at all deliveries that ended.' }),
+        deviations: Type.Integer({ description: 'Findings that are open and not accepted.' }),
+        accepted: Type.Integer({ description: 'Findings that are open and accepted.' }),
+      },
+      { description: 'Verification on a schedule; null before it begins.' },
+    ),
+  ),
+};
+
+const open_count = sql`(SELECT count(*) FROM batch_export_deviations d
+  WHERE d.batch_export_id = w.batch_export_id AND d.revision = w.revision
+    AND d.resolved_at IS NULL`;
+const deviations = sql`${open_count} AND d.accepted_at IS NULL)`;
+
+/** These fields of an export `e`. */
+export const verified_columns = sql`
+  (SELECT w.verified_through FROM batch_export_watches w
+    WHERE w.batch_export_id = e.id AND w.revision = e.revision) AS verified_through,
+  (SELECT json_build_object('state', CASE WHEN NOT w.is_verifiable THEN 'not_verifiable'
+      WHEN w.reason IS NOT NULL THEN 'standing_still'
+      WHEN ${deviations} > 0 THEN 'differing'
+      WHEN w.verified_at IS NULL THEN 'waiting' ELSE 'verified' END,
+    'reason', w.reason, 'verified_at', wire_instant(w.verified_at),
+    'cycle_started_at', wire_instant(w.cycle_started_at),
+    'cycle_ended_at', wire_instant(w.cycle_ended_at), 'cycles', w.cycles,
+    'deviations', ${deviations}, 'accepted', ${open_count} AND d.accepted_at IS NOT NULL))
+   FROM batch_export_watches w
+   WHERE w.batch_export_id = e.id AND w.revision = e.revision) AS verification`;

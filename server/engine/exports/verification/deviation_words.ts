@@ -1,0 +1,77 @@
+import { counted } from '../../../platform/counted.ts';
+import type { LookedAtExport } from './missing_deliveries.ts';
+import type { finding_kinds } from './verification.ts';
+
+/** Differences of one kind in one delivery; `day` is the start of its data interval. */
+export type ShownDeviation = {
+  kind: (typeof finding_kinds)[number];
+  differences: number;
+  day: string | null;
+};
+
+type Place = Pick<LookedAtExport, 'destination_type' | 'destination_config'>;
+
+/** Findings that one notice spells out. */
+const told_max = 3;
+
+/** Says what differs, as `2 rows of 14 November 2026 are missing from events: ...`. */
+export function deviationSentence(
+  place: Place,
+  { kind, differences, day }: ShownDeviation,
+): string {
+  const { thing, name } = placeOf(place);
+  const of_day = day === null ? '' : ` of ${dayOf(day)}`;
+  const are = differences === 1 ? 'is' : 'are';
+  const have = differences === 1 ? 'has' : 'have';
+  const them = differences === 1 ? 'it' : 'them';
+  const what = `${counted(differences, thing)}${of_day}`;
+  const by = (acted: string) => `somebody else ${acted} ${them} at the destination.`;
+  switch (kind) {
+    case 'missing':
+      return `${what} ${are} missing from ${name}: ${by('deleted')}`;
+    case 'changed':
+      return `${what} in ${name} ${have} other contents than Sluice delivered: ${by('changed')}`;
+    case 'doubled':
+      return `${what} ${are} more than once in ${name}: ${by('copied')}`;
+    case 'foreign':
+      return `${counted(differences, thing)} in ${name} ${are} of no delivery: ${by('added')}`;
+    case 'receipt':
+      return `The receipt of the delivery${of_day} in ${name} is gone or was changed.`;
+    case 'unreadable':
+      return `${what} in ${name} cannot be read.`;
+    case 'uncertain':
+      return `The run${of_day} ended during its commit: its rows may be in ${name} or not.`;
+  }
+}
+
+/** Says what a part has found, in one text. */
+export function noticeSentence(place: Place, told: ShownDeviation[]): string {
+  const sentences = told.slice(0, told_max).map((one) => deviationSentence(place, one));
+  const more = told.length - told_max;
+  return [...sentences, ...(more > 0 ? [`And ${counted(more, 'more finding')}.`] : [])].join(' ');
+}
+
+function dayOf(instant: string): string {
+  return new Date(instant).toLocaleDateString('en-GB', {
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+    timeZone: 'UTC',
+  });
+}
+
+/** The things that an export delivers, and what people call their place. */
+function placeOf({ destination_type, destination_config }: Place): { thing: string; name: string } {
+  const config = destination_config ?? {};
+  const { table_name, table_id, table, bucket_name, container, prefix } = config as Record<
+    string,
+    unknown
+  >;
+  const of_table = [table_name, table_id, table].find((name) => typeof name === 'string');
+  if (of_table !== undefined)
+    return { thing: table === undefined ? 'row' : 'file', name: String(of_table) };
+  const folder = [bucket_name, container, prefix].find(
+    (name) => typeof name === 'string' && name !== '',
+  );
+  return { thing: 'file', name: String(folder ?? destination_type) };
+}

@@ -1,0 +1,217 @@
+import { v7 as uuidv7 } from 'uuid';
+import sql from 'sql-template-tag';
+import { isoInstant } from '../../../platform/clock.ts';
+import type { Database, Transaction } from '../../../platform/postgres/database.ts';
+import { findDestination } from '../../destinations/index.ts';
+import type { Engine } from '../engine.ts';
+import { delivery_ms, look_share } from './budget.ts';
+import { fail, insertVerification } from './verification.ts';
+import type { Verification } from './verification.ts';
+import { reasonOf } from './verify_exports.ts';
+
+/** The schedule decides about an export again after so many seconds. */
+const pause_seconds = 60;
+/** A look at all deliveries begins a day after the last one, if the budget allows it. */
+const cycle_seconds = 86_400;
+/** Without a budget, because an export delivers next to nothing, a look begins after a week. */
+const starved_seconds = 7 * 86_400;
+/** A budget that is not used adds up to so many milliseconds. */
+const balance_ms_max = 600_000;
+const failed_pause_seconds_max = 3_600;
+const exports_per_turn = 100;
+
+const endpoint_reason =
+  'This destination cannot show again what it took, so nothing can be compared. The receipts ' +
+  'prove what was handed over.';
+
+/** An export about which the schedule decides. */
+type Due = {
+  id: string;
+  revision: number;
+  destination_type: string;
+  verified_through: string | null;
+  cycle_ended_at: string | null;
+  verified_at: string | null;
+  balance_ms: number;
+  has_new: boolean;
+  is_waiting: boolean;
+};
+
+/**
+ * Begins looks at the exports that are due, and gives their number: at new deliveries as soon as
+ * the budget of the export allows it, and at all deliveries a day after the last such look.
+ */
+export async function planLooks(engine: Engine): Promise<number> {
+  const { db } = engine;
+  await followExports(db);
+  const now = engine.clock.now();
+  let begun = 0;
+  for (const due of await takeDue(engine)) {
+    const is_readable = findDestination(due.destination_type)?.shows_as_written !== true;
+    await db.run(sql`UPDATE batch_export_watches SET is_verifiable = ${is_readable},
+      reason = CASE WHEN ${is_readable} THEN CASE WHEN is_verifiable THEN reason END
+        ELSE ${endpoint_reason} END
+      WHERE batch_export_id = ${due.id} AND is_verifiable <> ${is_readable}`);
+    if (!is_readable || due.is_waiting || !isWanted(due, now)) continue;
+    const is_cycle = isOlder(due.cycle_ended_at, cycle_seconds, now);
+    const inserted = await db.transaction((tx) =>
+      insertVerification(tx, {
+        id: uuidv7(),
+        batch_export_id: due.id,
+        revision: due.revision,
+        start_at: is_cycle ? null : due.verified_through,
+        end_at: null,
+        is_scheduled: true,
+      }),
+    );
+    if (inserted) begun += 1;
+  }
+  return begun;
+}
+
+function isWanted({ has_new, cycle_ended_at, balance_ms, verified_at }: Due, now: number): boolean {
+  if (!has_new && !isOlder(cycle_ended_at, cycle_seconds, now)) return false;
+  return balance_ms >= 0 || isOlder(verified_at, starved_seconds, now);
+}
+
+const isOlder = (at: string | null, seconds: number, now: number) =>
+  at === null || Date.parse(at) <= now - seconds * 1_000;
+
+/** Watches every export, from the beginning again after a new revision. */
+async function followExports(db: Database): Promise<void> {
+  await db.run(sql`
+    INSERT INTO batch_export_watches (batch_export_id, revision)
+    SELECT e.id, e.revision FROM batch_exports e WHERE e.deleted_at IS NULL
+      AND NOT EXISTS (SELECT 1 FROM batch_export_watches w WHERE w.batch_export_id = e.id)
+    ON CONFLICT DO NOTHING`);
+  await db.run(sql`
+    WITH changed AS (
+      UPDATE batch_export_watches w SET revision = e.revision, verified_through = NULL,
+        verified_at = NULL, cycles = 0, cycle_started_at = NULL, cycle_ended_at = NULL,
+        reason = NULL, is_verifiable = true, failures = 0, due_at = now(), counted_at = now(),
+        balance_ms = 0
+      FROM batch_exports e WHERE e.id = w.batch_export_id AND e.revision <> w.revision
+      RETURNING w.batch_export_id
+    )
+    DELETE FROM batch_export_seals USING changed
+    WHERE batch_export_seals.batch_export_id = changed.batch_export_id`);
+}
+
+/** Takes exports whose turn it is, and adds the share of what they delivered to their budget. */
+function takeDue({ db }: Engine): Promise<Due[]> {
+  return db.rows<Due>(sql`
+    WITH due AS (
+      SELECT w.batch_export_id, e.revision, e.destination_type, w.counted_at
+      FROM batch_export_watches w JOIN batch_exports e ON e.id = w.batch_export_id
+        AND e.deleted_at IS NULL
+      WHERE w.due_at <= now() ORDER BY w.due_at LIMIT ${exports_per_turn}
+      FOR UPDATE OF w SKIP LOCKED
+    ), counted AS (
+      SELECT due.*, of_runs.runs, of_runs.records FROM due
+      CROSS JOIN LATERAL (SELECT count(*) FILTER (WHERE r.records_completed > 0) AS runs,
+        coalesce(sum(r.records_completed), 0) AS records
+        FROM batch_export_runs r WHERE r.batch_export_id = due.batch_export_id
+          AND r.revision = due.revision AND r.status = 'Completed' AND r.receipt IS NOT NULL
+          AND (due.counted_at IS NULL OR (r.finished_at > due.counted_at
+            AND r.created_at > due.counted_at - interval '2 days'))) of_runs
+    )
+    UPDATE batch_export_watches w SET due_at = now() + make_interval(secs => ${pause_seconds}),
+      counted_at = now(), balance_ms = least(${balance_ms_max}, w.balance_ms + ${look_share}
+        * (counted.runs * ${delivery_ms.run} + counted.records * ${delivery_ms.row}))
+    FROM counted WHERE w.batch_export_id = counted.batch_export_id
+    RETURNING w.batch_export_id AS id, counted.revision, counted.destination_type,
+      w.verified_through, w.cycle_ended_at, w.verified_at, w.balance_ms,
+      EXISTS (SELECT 1 FROM batch_export_runs r WHERE r.batch_export_id = w.batch_export_id
+        AND r.revision = w.revision AND r.status = 'Completed' AND r.receipt IS NOT NULL
+        AND (w.verified_at IS NULL OR (r.finished_at > w.verified_at
+          AND r.created_at > w.verified_at - interval '2 days'))) AS has_new,
+      EXISTS (SELECT 1 FROM reconciliations waiting
+        WHERE waiting.batch_export_id = w.batch_export_id) AS is_waiting`);
+}
+
+/** Sets the metrics of verification: how far it is, and what it has found. */
+export async function noteVerified({ db, metrics }: Engine): Promise<void> {
+  const rows = await db.rows<{ destination_type: string; at: number; deviations: number }>(sql`
+    SELECT e.destination_type, min(extract(epoch FROM w.verified_through))::float8 AS at,
+      coalesce(sum((SELECT count(*) FROM batch_export_deviations d
+        WHERE d.batch_export_id = e.id AND d.revision = e.revision AND d.resolved_at IS NULL
+          AND d.accepted_at IS NULL)), 0)::bigint AS deviations
+    FROM batch_export_watches w JOIN batch_exports e ON e.id = w.batch_export_id
+      AND e.revision = w.revision AND e.deleted_at IS NULL
+    WHERE w.is_verifiable AND w.verified_at IS NOT NULL GROUP BY 1`);
+  metrics.export_verified_through_seconds.reset();
+  for (const { destination_type, at } of rows)
+    metrics.export_verified_through_seconds.set({ destination: destination_type }, at ?? 0);
+  metrics.export_deviations.set(rows.reduce((sum, { deviations }) => sum + deviations, 0));
+}
+
+/** Notes a part: a finding takes back what was verified at once, and a look its cost. */
+export async function noteLook(
+  tx: Transaction,
+  one: Verification,
+  doubtful: number | null,
+  cost_ms: number,
+): Promise<void> {
+  const bound = doubtful === null ? null : boundOf(doubtful);
+  await tx.run(sql`
+    INSERT INTO batch_export_watches (batch_export_id, revision)
+    VALUES (${one.batch_export_id}, ${one.revision}) ON CONFLICT DO NOTHING`);
+  await tx.run(sql`
+    UPDATE batch_export_watches SET
+      balance_ms = balance_ms - ${one.is_scheduled ? cost_ms : 0}::float8,
+      cycle_started_at = CASE WHEN ${isRound(one)} THEN ${one.started_at}::timestamptz
+        ELSE cycle_started_at END,
+      verified_through = CASE WHEN ${bound}::timestamptz IS NULL
+        OR verified_through <= ${bound}::timestamptz THEN verified_through
+        WHEN ${doubtful === null || doubtful > 0} THEN ${bound}::timestamptz END
+    WHERE batch_export_id = ${one.batch_export_id} AND revision = ${one.revision}`);
+}
+
+/** Instants before the first one that can have rows stand for all of the past. */
+const boundOf = (milliseconds: number) => isoInstant(Math.max(0, milliseconds));
+
+const isRound = ({ start_at, end_at }: Pick<Verification, 'start_at' | 'end_at'>) =>
+  start_at === null && end_at === null;
+
+/** Enters the result of a verification that has looked at all that it was asked for. */
+export async function endLook(
+  tx: Transaction,
+  one: Verification,
+  found: { verified_through: string | null; reason: string | null; is_unproven: boolean },
+): Promise<void> {
+  const { is_unproven } = found;
+  await tx.run(sql`
+    UPDATE batch_export_watches SET failures = 0, reason = ${found.reason},
+      verified_through = CASE WHEN ${is_unproven} THEN verified_through
+        ELSE ${found.verified_through}::timestamptz END,
+      verified_at = now(),
+      cycles = cycles + ${isRound(one) ? 1 : 0},
+      cycle_ended_at = CASE WHEN ${isRound(one)} THEN now() ELSE cycle_ended_at END
+    WHERE batch_export_id = ${one.batch_export_id} AND revision = ${one.revision}`);
+  if (one.is_scheduled)
+    await tx.run(sql`DELETE FROM batch_export_verifications
+      WHERE batch_export_id = ${one.batch_export_id} AND is_scheduled AND id <> ${one.id}
+        AND finished_at IS NOT NULL`);
+}
+
+/** Has the schedule look at all deliveries of an export at its next turn. */
+export async function lookSoon(tx: Transaction, { id }: { id: string }): Promise<void> {
+  await tx.run(sql`UPDATE batch_export_watches SET due_at = now(), cycle_ended_at = NULL
+    WHERE batch_export_id = ${id}`);
+}
+
+/** Ends a look that could not ask the destination: `verified_through` stands still, with why. */
+export async function standStill(engine: Engine, one: Verification, error: unknown): Promise<void> {
+  const { db, log } = engine;
+  log.warn(
+    { err: error, verification: one.id, batch_export_id: one.batch_export_id },
+    'a destination could not be asked what it has',
+  );
+  const reason = reasonOf(error);
+  await fail(engine, one, reason);
+  await db.run(sql`
+    UPDATE batch_export_watches SET reason = ${reason}, failures = failures + 1,
+      due_at = now() + make_interval(secs =>
+        least(${failed_pause_seconds_max}, ${pause_seconds} * power(2, least(failures, 10))))
+    WHERE batch_export_id = ${one.batch_export_id} AND revision = ${one.revision}`);
+}

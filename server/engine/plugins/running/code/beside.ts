@@ -1,0 +1,49 @@
+/** Runs work side by side, or alone. */
+export type Beside = {
+  /**
+   * Runs it beside others. If it fails in a way that can be another's fault, it runs once more,
+   * alone.
+   */
+  run<Result>(work: () => Promise<Result>, isUnclear: (error: unknown) => boolean): Promise<Result>;
+};
+
+/** Opens a place in which nothing runs yet. */
+export function openBeside(): Beside {
+  type Open = { was_beside: boolean; ended: Promise<unknown> };
+  const open = new Set<Open>();
+  let alone: Promise<void> | undefined;
+  const run = async <Result>(work: () => Promise<Result>, own: Open): Promise<Result> => {
+    own.was_beside = open.size > 0;
+    for (const other of open) other.was_beside = true;
+    open.add(own);
+    const result = work().finally(() => open.delete(own));
+    own.ended = result.catch(() => undefined);
+    return result;
+  };
+  const runAlone = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const before = alone;
+    const result = (async () => {
+      await before;
+      await Promise.all([...open].map(({ ended }) => ended));
+      return work();
+    })();
+    const ended = (async () => {
+      await result.catch(() => undefined);
+      if (alone === ended) alone = undefined;
+    })();
+    alone = ended;
+    return result;
+  };
+  return {
+    run: async (work, isUnclear) => {
+      while (alone !== undefined) await alone;
+      const own: Open = { was_beside: false, ended: Promise.resolve() };
+      try {
+        return await run(work, own);
+      } catch (error) {
+        if (!own.was_beside || !isUnclear(error)) throw error;
+      }
+      return runAlone(work);
+    },
+  };
+}

@@ -1,0 +1,108 @@
+import { Type } from 'typebox';
+import { OutboundRefused, ProxyFault } from '../../../../platform/outbound/outbound_faults.ts';
+import { shapeOf } from '../../../../platform/shape.ts';
+import { PluginCallError } from '../../sandbox/fault.ts';
+import { answerOf, openNotedFetches } from '../../sandbox/noted_fetches.ts';
+import type { NotedFetches } from '../../sandbox/noted_fetches.ts';
+import { HostNotAllowed, HostNotFound, fetchForPlugin } from '../../sandbox/plugin_fetch.ts';
+import type { PluginResponse } from '../../sandbox/plugin_fetch.ts';
+import { outcomeOfResponse } from '../../sandbox/response_outcome.ts';
+import type { ToolOutcome } from '../../sandbox/tool_outcome.ts';
+import type { LoadedConfig } from '../loaded_plugin.ts';
+import { HostNeededError } from '../needed_hosts.ts';
+import type { Running } from '../running.ts';
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+/** As `fetch` takes them, which makes texts of what is none. */
+const header_value = Type.Union([
+  Type.String({ maxLength: 32_768 }),
+  Type.Number(),
+  Type.Boolean(),
+]);
+
+const webhook = shapeOf(
+  Type.Object({
+    url: Type.String({ maxLength: 8_192 }),
+    method: Type.Optional(
+      Type.String({ enum: methods.flatMap((one) => [one, one.toLowerCase()]) }),
+    ),
+    headers: Type.Optional(Type.Record(Type.String(), header_value, { maxProperties: 100 })),
+    body: Type.Optional(Type.Unknown()),
+  }),
+);
+
+/**
+ * Sends what `composeWebhook` gave (null: nothing), through the guard and to allowed hosts alone,
+ * and judges the answer. Throws a PluginCallError where none came; `is_retry` where another attempt
+ * may help: not for a host that does not exist and that the plugin does not need. A HostNeededError
+ * when the host is not allowed and the plugin needs it.
+ */
+export async function sendWebhook(
+  outbound: Pick<Running['outbound'], 'fetch'>,
+  { allowed_hosts, needsHost }: Pick<LoadedConfig, 'allowed_hosts' | 'needsHost'>,
+  composed: unknown,
+  signal: AbortSignal,
+  noted: NotedFetches = openNotedFetches(),
+): Promise<ToolOutcome> {
+  if (composed === null) return { kind: 'skipped' };
+  if (!webhook.is(composed))
+    throw fault(
+      'composeWebhook must give {url, method, headers, body} or null; method is an HTTP ' +
+        'method, headers an object of texts.',
+      false,
+    );
+  const { url, method = 'POST', headers = {}, body } = composed;
+  const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
+  const text =
+    body === undefined || body === null
+      ? null
+      : typeof body === 'string'
+        ? body
+        : JSON.stringify(body);
+  const request = {
+    url,
+    method: method.toUpperCase(),
+    headers: [
+      ...Object.entries(headers).map(([name, value]) => [name, String(value)]),
+      ...(hasType || text === null
+        ? []
+        : [['content-type', 'application/json'] as [string, string]]),
+    ] as [string, string][],
+    body: text === null ? null : Buffer.from(text).toString('base64'),
+  };
+  const exchange = noted.add(request, true);
+  let response: PluginResponse;
+  try {
+    response = await fetchForPlugin(outbound, allowed_hosts, request, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof HostNotAllowed && needsHost(error.hostname))
+      throw new HostNeededError(error.hostname);
+    const failure = failureOf(error as Error, needsHost);
+    exchange.error = failure.message;
+    throw failure;
+  }
+  exchange.answer = answerOf(response);
+  const outcome = outcomeOfResponse(response, 'The receiver refused the webhook');
+  return { ...outcome, exchanges: noted.exchanges() };
+}
+
+function failureOf(error: Error, needsHost: LoadedConfig['needsHost']): PluginCallError {
+  if (error instanceof HostNotFound && !needsHost(error.hostname))
+    return fault(`${error.message} Only what the plugin was given names it.`, false);
+  if (error instanceof ProxyFault) return fault(error.message, error.code === 'proxy_failed');
+  // undici throws a TypeError with a cause for the network, and without one for a request that it
+  // does not take.
+  const isRefused =
+    error instanceof OutboundRefused ||
+    error instanceof RangeError ||
+    (error instanceof TypeError && error.cause === undefined);
+  if (isRefused) return fault(error.message, false);
+  const { code } = (error.cause ?? {}) as { code?: unknown };
+  const why = typeof code === 'string' ? ` (${code})` : '';
+  return fault(`The webhook was not answered${why}.`, true);
+}
+
+function fault(message: string, is_retry: boolean): PluginCallError {
+  return new PluginCallError('runtime', message, is_retry);
+}
