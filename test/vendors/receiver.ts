@@ -74,7 +74,7 @@ export async function openVendorReceiver(vendors: Vendor[]): Promise<VendorRecei
       const headers = [...(init.headers as [string, string][]), [host_header, host]];
       const answer = await request(`http://127.0.0.1:${port}${pathname}${search}`, {
         method: (init.method ?? 'GET') as 'GET',
-        headers: headers.flat() as string[],
+        headers: headers.flat(),
         body: (init.body ?? null) as Buffer | null,
       });
       const bytes = Buffer.from(await answer.body.arrayBuffer());
@@ -106,7 +106,7 @@ function answerOf(state: State, { method, url, headers }: IncomingMessage, body:
   const way = state.next.shift();
   if (way === 'outage') return filled(vendor.outage);
   if (way === 'limited') return filled(vendor.limited, restOf(vendor));
-  const parsed = bodyOf(body, String(headers['content-type'] ?? ''));
+  const parsed = bodyOf(body, headers['content-type'] ?? '');
   if (route.is_open !== true && !isAuthorized(vendor, { headers, address, body: parsed }))
     return filled(vendor.unauthorized!);
   return taken(state, route, valueOf(route, parsed), body.length);

@@ -148,7 +148,7 @@ export function merged(event: object, parts: object): object {
   const all = { ...event } as Record<string, unknown>;
   for (const [key, part] of Object.entries(parts)) {
     const isObject = typeof part === 'object' && part !== null && !Array.isArray(part);
-    all[key] = isObject ? merged((all[key] ?? {}) as object, part as object) : (part as unknown);
+    all[key] = isObject ? merged(all[key] ?? {}, part as object) : (part as unknown);
   }
   return all;
 }

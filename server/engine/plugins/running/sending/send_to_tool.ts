@@ -13,7 +13,7 @@ import { openLanes } from './lanes.ts';
 import type { Lane, Lanes, Taken } from './lanes.ts';
 import { dueLines, planTurn } from './plan_turn.ts';
 import type { TurnWork } from './plan_turn.ts';
-import { saveMemory } from './tool_memory.ts';
+import { takeMemory } from './tool_memory.ts';
 import { openToolTurn } from './tool_turn.ts';
 import type { ToolTurn } from './tool_turn.ts';
 import { openPersons } from './persons.ts';
@@ -181,7 +181,8 @@ async function sendAll(
     const paced = wait_ms > 0 ? [pause(wait_ms, undefined, { ref: false })] : [];
     await Promise.race([...under_way, ...paced]);
     signal.throwIfAborted();
-    await cursor.saveLater().catch(stop);
+    // Nothing waits for the stores meanwhile.
+    void cursor.saveLater().catch(stop);
   }
   return { error, count };
 }
@@ -202,9 +203,9 @@ function openCursor(
   const tool = plugin.tool!;
   let passed = 0;
   let saved_at = -Infinity;
+  let saving: Promise<void> | undefined;
   const last = events.at(-1);
-  const save: Cursor['save'] = async (state) => {
-    saved_at = performance.now();
+  const saveNow: Cursor['save'] = async (state) => {
     for (; passed < events.length && tool.isOver(events[passed]!); passed += 1) {
       const { uuid, inserted_at } = events[passed]!;
       progress.position = { inserted_at, event_uuid: uuid };
@@ -218,14 +219,22 @@ function openCursor(
         : null;
     const { room, taken_at } = tool;
     const pace = tool.pace.rate;
+    const store = takeMemory({ room, pace, begun, taken_at }, progress.position);
     // An event that had its turn is in the trace, whatever becomes of this process.
     await running.trace.flush();
-    await saveMemory(running.db, lease, { room, pace, begun, taken_at }, progress.position);
+    await store(running.db, lease);
+  };
+  const save: Cursor['save'] = async (state) => {
+    await saving?.catch(() => undefined);
+    saving = saveNow(state).finally(() => {
+      [saving, saved_at] = [undefined, performance.now()];
+    });
+    await saving;
   };
   return {
     save,
     saveLater: async () => {
-      if (performance.now() - saved_at > save_ms) await save('sending');
+      if (saving === undefined && performance.now() - saved_at > save_ms) await save('sending');
     },
     isAtEnd: () => passed === events.length,
   };

@@ -30,16 +30,28 @@ export async function readMemory(db: Database, config_id: number): Promise<ToolM
 }
 
 /**
- * Stores what has changed, with the place of the cursor: all of it or nothing. Throws
- * LeaseLostError.
+ * Takes what has changed until now. The function stores it with the place of the cursor: all of it
+ * or nothing. It throws LeaseLostError.
  */
-export async function saveMemory(
-  db: Database,
-  lease: Lease,
+export function takeMemory(
   { room, pace, begun, taken_at }: ToolMemory,
   position: Position,
-): Promise<void> {
+): (db: Database, lease: Lease) => Promise<void> {
   const changes = room.changes();
+  return (db, lease) => saveChanges(db, lease, { changes, pace, begun, taken_at }, position);
+}
+
+async function saveChanges(
+  db: Database,
+  lease: Lease,
+  {
+    changes,
+    pace,
+    begun,
+    taken_at,
+  }: Omit<ToolMemory, 'room'> & { changes: ReturnType<WaitingRoom['changes']> },
+  position: Position,
+): Promise<void> {
   const store = async (tx: Queryable): Promise<void> => {
     const saved = await tx.run(sql`
       UPDATE plugin_cursors SET inserted_at = ${position.inserted_at},
