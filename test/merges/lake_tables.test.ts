@@ -118,7 +118,8 @@ for (const type of types) {
         name: 'parted',
         interval: 'hour',
         destination: destinationOf(type, { partition_by }),
-        custom_query: `SELECT distinct_id AS id, event, timestamp, toFloat(properties.total) AS total
+        custom_query: `SELECT distinct_id AS id, event, timestamp,
+          toFloat(properties.total) AS total
           FROM events`,
         ...more,
       });

@@ -6,8 +6,8 @@ import type { Table } from './table.ts';
  * One attempt at a delivery. `stage` is its own table, which nobody else writes to, and the id that
  * its rows carry; `delivered_stage_id` names the stage whose rows are in the target with a receipt;
  * `target` is the table as it is, once it is prepared, and `stages` are the tables of the delivery
- * that were there right before; `has_slices` says that slices wait in tables of their own and not in
- * the stage.
+ * that were there right before; `has_slices` says that slices wait in tables of their own and not
+ * in the stage.
  */
 export type Session = {
   connection: Connection;

@@ -136,7 +136,7 @@ function versionExpression(layout: Layout, { key, versions }: MergeKeys): string
   return [...parts, ...(others.length === 0 ? [] : [tie])].join(' + ') || '0';
 }
 
-/** What `system.tables` tells of a table. */
+/** The facts of a table that `system.tables` tells. */
 export const table_facts =
   'engine, engine_full, sorting_key, storage_policy, arrayMap((at, name) -> ' +
   "concat(at, '.', name), dependencies_database, dependencies_table) AS views";

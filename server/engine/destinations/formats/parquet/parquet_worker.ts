@@ -27,7 +27,7 @@ export type ParquetReply =
 
 const reply_rows_max = 500;
 
-/** Instants have microseconds, as a table's have: readers cut a finer part of a foreign file too. */
+/** Instants have microseconds, as those of tables: other readers cut a finer part too. */
 const parsers = {
   timestampFromMilliseconds: (milliseconds: bigint) => instantText(milliseconds * 1_000n),
   timestampFromMicroseconds: instantText,
