@@ -164,9 +164,9 @@ async function during(server: BenchServer, db: Database, minutes: number): Promi
     sql`SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now`,
   )) as [{ now: number }];
   const step = Math.min(minutes, 5) * minute_ms;
-  const from = Math.ceil((Number(now) + 1000) / step) * step;
+  const from = Math.ceil((now + 1000) / step) * step;
   // The runs of the minute before belong to it.
-  await pause(from + rest_ms - Number(now));
+  await pause(from + rest_ms - now);
   const before = processorTime(server.child.pid!, 'with children');
   await pause(minutes * minute_ms);
   const seconds = (processorTime(server.child.pid!, 'with children') - before) / 1e6;

@@ -24,7 +24,7 @@ export function newestEvents(project_id: string) {
 export type LiveSearch = Partial<Record<'event' | 'distinct_id' | 'property' | 'value', string>>;
 
 /** Number of events in a live list. */
-export const live_events = 50;
+const live_events = 50;
 
 /** The last events that fit, read again every two seconds while somebody looks. */
 export function liveEvents(project_id: string, search: LiveSearch) {

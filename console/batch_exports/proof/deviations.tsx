@@ -158,12 +158,12 @@ function Accept({ deviation: { id, detail }, close }: { deviation: Deviation; cl
         <Sentence text={detail} />
       </p>
       <p className="muted small">
-        The destination is right so, and stays as it is. Your name and the reason stand in the
-        statement.
+        Accept it if the destination is right as it is now. The signed statement shows your name and
+        your reason.
       </p>
       <Form
         path={pathTo(`${deviations}:id/accept/`, { ...ids, id })}
-        body={({ reason }) => ({ reason: String(reason ?? '') })}
+        body={({ reason }) => ({ reason: reason ?? '' })}
         done={async () => {
           await changed();
           close();

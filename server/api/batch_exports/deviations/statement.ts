@@ -194,7 +194,7 @@ export function statementText(statement: Statement, public_key: string): string 
   });
   const rows = (of: { deliveries: number; records: number }) =>
     `${counted(of.deliveries, 'delivery')} with ${counted(of.records, 'row')}`;
-  return `${[
+  const lines = [
     `Statement of ${statement.created_at}`,
     '',
     `Batch export ${JSON.stringify(batch_export.name)} (${batch_export.id}) of the project ` +
@@ -208,13 +208,12 @@ export function statementText(statement: Statement, public_key: string): string 
       'tags, which have not changed since they were seen first.',
     `Verified through: ${statement.verified_through ?? 'nothing yet'}` +
       `, at ${statement.verification?.verified_at ?? 'no time'}.`,
-    ...(statement.verification?.reason == null
-      ? []
-      : [`It stands still: ${statement.verification.reason}`]),
+    ...[statement.verification?.reason ?? []].flat().map((reason) => `It stands still: ${reason}`),
     '',
     findings.length === 0 ? 'No finding.' : `${counted(findings.length, 'finding')}:`,
     ...told,
     '',
     `The same statement as JSON is signed with the Ed25519 key ${public_key}.`,
-  ].join('\n')}\n`;
+  ];
+  return `${lines.join('\n')}\n`;
 }

@@ -158,6 +158,14 @@ const runs_beside = sql`
         ELSE e.backfill_failed_since IS NOT NULL AND r.backfill_id IS NOT NULL END
     ORDER BY r.created_at DESC, r.id DESC LIMIT 1) failed ON true`;
 
+/** What is known of an export's health, as far as it is about its present revision. */
+const health_fields = sql`h.delivered_until, h.lacks_since, h.lacks_rows, h.lacks_from,
+  h.lacks_until,
+  CASE WHEN h.revision = e.revision THEN h.backfill_failed_since END AS backfill_failed_since,
+  CASE WHEN h.revision = e.revision THEN h.oldest_row_seconds END AS oldest_row_seconds,
+  CASE WHEN h.revision = e.revision THEN h.newest_row_seconds END AS newest_row_seconds,
+  coalesce(h.is_rejecting AND h.revision = e.revision, false) AS is_rejecting`;
+
 /**
  * One page of exports. The page is chosen first, by an index unless the order is that of health;
  * only of its exports the runs are looked at: the latest from batch_export_runs_by_export, the open
@@ -174,12 +182,7 @@ export function listOverview(
   const isOfMany = wanted.ordering === 'health' || wanted.health !== undefined;
   const order = orders[wanted.ordering](code);
   const order_of_fields = orders[wanted.ordering](sql`e.code`);
-  const fields = sql`e.*, ${code} AS code, ${since} AS since, h.delivered_until, h.lacks_since,
-    h.lacks_rows, h.lacks_from, h.lacks_until,
-    CASE WHEN h.revision = e.revision THEN h.backfill_failed_since END AS backfill_failed_since,
-    CASE WHEN h.revision = e.revision THEN h.oldest_row_seconds END AS oldest_row_seconds,
-    CASE WHEN h.revision = e.revision THEN h.newest_row_seconds END AS newest_row_seconds,
-    coalesce(h.is_rejecting AND h.revision = e.revision, false) AS is_rejecting`;
+  const fields = sql`e.*, ${code} AS code, ${since} AS since, ${health_fields}`;
   const condition = conditions(code, wanted);
   const chosen = {
     fields,

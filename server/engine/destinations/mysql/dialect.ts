@@ -71,15 +71,7 @@ export function mySqlDialect(connection: Connection): Dialect {
       requireKind: () => requireInnoDb(connection, rejectedName(target.table)),
     },
     textOf: (_column, name) => `CAST(${name} AS CHAR CHARACTER SET utf8mb4)`,
-    sealing: {
-      hashOf: (columns) => {
-        const texts = columns.map((name) => `coalesce(concat('=', ${name}), '-')`);
-        const hash = `left(md5(concat_ws(char(31), ${texts.join(', ')})), 15)`;
-        return `cast(conv(${hash}, 16, 10) AS unsigned)`;
-      },
-      instant: (text) => `'${text.slice(0, 26).replace('T', ' ')}'`,
-      instants: /^datetime\(6\)$/,
-    },
+    sealing,
     openTexts: async (query) =>
       async function* rows() {
         for await (const row of connection.stream<Record<string, string | null>>(query))
@@ -88,6 +80,16 @@ export function mySqlDialect(connection: Connection): Dialect {
     close: () => connection.close(),
   };
 }
+
+const sealing: Dialect['sealing'] = {
+  hashOf: (columns) => {
+    const texts = columns.map((name) => `coalesce(concat('=', ${name}), '-')`);
+    const hash = `left(md5(concat_ws(char(31), ${texts.join(', ')})), 15)`;
+    return `cast(conv(${hash}, 16, 10) AS unsigned)`;
+  },
+  instant: (text) => `'${text.slice(0, 26).replace('T', ' ')}'`,
+  instants: /^datetime\(6\)$/,
+};
 
 /** Opens a session that speaks it. */
 export async function openMySql(config: MySqlConfig, deps: DestinationDeps): Promise<Dialect> {

@@ -63,15 +63,11 @@ function dayOf(instant: string): string {
 /** The things that an export delivers, and what people call their place. */
 function placeOf({ destination_type, destination_config }: Place): { thing: string; name: string } {
   const config = destination_config ?? {};
-  const { table_name, table_id, table, bucket_name, container, prefix } = config as Record<
-    string,
-    unknown
-  >;
-  const of_table = [table_name, table_id, table].find((name) => typeof name === 'string');
-  if (of_table !== undefined)
-    return { thing: table === undefined ? 'row' : 'file', name: String(of_table) };
-  const folder = [bucket_name, container, prefix].find(
-    (name) => typeof name === 'string' && name !== '',
-  );
-  return { thing: 'file', name: String(folder ?? destination_type) };
+  const given = (...names: string[]) =>
+    names.map((name) => config[name]).find((name) => typeof name === 'string' && name !== '');
+  const table = given('table_name', 'table_id', 'table');
+  if (typeof table === 'string')
+    return { thing: given('table') === undefined ? 'row' : 'file', name: table };
+  const folder = given('bucket_name', 'container', 'prefix');
+  return { thing: 'file', name: typeof folder === 'string' ? folder : destination_type };
 }

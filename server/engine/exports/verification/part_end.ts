@@ -71,18 +71,11 @@ export async function endPart(
         notes = ${JSON.stringify(notes)}::jsonb, is_unproven = ${is_unproven},
         doubtful_from = ${doubtful}::float8
       WHERE id = ${one.id}`);
-    await noteLook(
-      tx,
-      one,
-      doubtful,
-      lookCost({ deliveries: runs.length, rows_read: look?.rows_read ?? 0 }),
-    );
+    const cost = lookCost({ deliveries: runs.length, rows_read: look?.rows_read ?? 0 });
+    await noteLook(tx, one, doubtful, cost);
     if (!is_last) return;
-    const verified_through = await verifiedThrough(tx, {
-      ...one,
-      is_unproven,
-      doubtful_from: doubtful,
-    });
+    const ended = { ...one, is_unproven, doubtful_from: doubtful };
+    const verified_through = await verifiedThrough(tx, ended);
     await tx.run(sql`
       UPDATE batch_export_verifications SET status = 'Completed', finished_at = now(),
         verified_through = ${verified_through} WHERE id = ${one.id}`);
@@ -96,13 +89,20 @@ export async function endPart(
       batch_export_id: row.id,
       run_id: null,
       level: differences === 0 ? 'INFO' : 'WARNING',
-      message:
-        `Verified ${counted(deliveries_checked, 'delivery')} with ${counted(checked, 'row')}: ` +
-        (differences === 0
-          ? 'everything is as delivered.'
-          : `${counted(differences, 'difference')} found.`),
+      message: endMessage({ deliveries: deliveries_checked, records: checked, differences }),
     });
   });
+}
+
+type Totals = { deliveries: number; records: number; differences: number };
+
+function endMessage({ deliveries, records, differences }: Totals): string {
+  const verified = `${counted(deliveries, 'delivery')} with ${counted(records, 'row')}`;
+  const found =
+    differences === 0
+      ? 'everything is as delivered.'
+      : `${counted(differences, 'difference')} found.`;
+  return `Verified ${verified}: ${found}`;
 }
 
 /** Keeps seals and findings of a part. */
