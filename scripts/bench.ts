@@ -36,6 +36,10 @@ const benches: Record<string, Bench> = {
     what: 'how late due exports are claimed',
     quick: ['--exports', '1000', '--projects', '100', '--rounds', '1'],
   },
+  freshness: {
+    what: 'how old rows of exports of every minute are when readers can see them',
+    quick: ['--exports', '1,20', '--minutes', '2', '--ratio', 'false'],
+  },
   capture: {
     what: 'events of SDKs, beside bare node:http',
     quick: ['--rounds', '1', '--seconds', '1'],

@@ -27,9 +27,9 @@ export type TestStores = StoreUrls & { close(): Promise<void> };
  * Opens the stores of one test file: a fresh database in those of `SLUICE_TEST_DATABASE_URL` and
  * `SLUICE_TEST_CLICKHOUSE_URL` (set by scripts/check/check.ts so that a whole run shares two
  * servers, where the databases are copies of the migrated ones of `SLUICE_TEST_DATABASE_TEMPLATE`
- * and `SLUICE_TEST_CLICKHOUSE_TEMPLATE`), else embedded ones in a temporary folder. `own` is for files whose queries run into limits of
- * memory: the embedded engine goes on counting some of what such a query had asked for, until other
- * files have no memory left.
+ * and `SLUICE_TEST_CLICKHOUSE_TEMPLATE`), else embedded ones in a temporary folder. `own` is for
+ * files whose queries run into limits of memory: the embedded engine goes on counting some of what
+ * such a query had asked for, until other files have no memory left.
  */
 export async function openTestStores(options: {
   clickhouse: boolean | 'own';

@@ -24,6 +24,7 @@ import { NoSuchExport } from './no_such_export.tsx';
 import { scheduleWords } from './schedule_words.ts';
 import { ZoneContext } from '../time/instant.tsx';
 import './one_export.css';
+import { Freshness } from './head/freshness.tsx';
 import { Verified } from './head/verified.tsx';
 import { pathTo } from '../http/path.ts';
 import type { Path } from '../http/path.ts';
@@ -213,6 +214,7 @@ function Standing({ row, is_lead }: { row: BatchExport; is_lead: boolean }) {
         {destination.type === 'Iceberg' && <TableLink row={row} />}
       </span>
       <span className="muted">{scheduleWords(row, zone)}</span>
+      {health !== undefined && <Freshness row={health} />}
       {health !== undefined && <Verified row={health} />}
       {health !== undefined && health.next_run !== null && (
         <span className="muted">

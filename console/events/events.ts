@@ -20,6 +20,27 @@ export function newestEvents(project_id: string) {
   });
 }
 
+/** The filter of a live list of events; empty fields are not asked for. */
+export type LiveSearch = Partial<Record<'event' | 'distinct_id' | 'property' | 'value', string>>;
+
+/** Number of events in a live list. */
+export const live_events = 50;
+
+/** The last events that fit, read again every two seconds while somebody looks. */
+export function liveEvents(project_id: string, search: LiveSearch) {
+  const { property, value, ...others } = search;
+  const by_property =
+    property === undefined ? {} : value === undefined ? { property } : { property, value };
+  return reading(
+    pathTo(
+      '/api/projects/:project_id/events/',
+      { project_id },
+      { ...others, ...by_property, limit: live_events },
+    ),
+    { is_busy: () => true },
+  );
+}
+
 /** Has something just come, or nothing ever? */
 export function isLively({ results: [newest] }: Newest): boolean {
   return newest === undefined || now() - Date.parse(newest.inserted_at) < lively_ms;

@@ -1,19 +1,18 @@
 import { IconCircleCheck, IconCircleDashed } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { Link, getRouteApi } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { pathOf } from '../http/reading.ts';
 import { Command } from '../page/command.tsx';
 import { Page } from '../page/page.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/table.tsx';
 import { projectOf } from '../projects/project.ts';
-import { Instant } from '../time/instant.tsx';
 import { CountSections } from './count_sections.tsx';
 import { FirstExport } from './first_export.tsx';
 import { isLively, newestEvents } from './events.ts';
 import type { Newest } from './events.ts';
+import { LiveEvents } from './live_events.tsx';
 import { SendingKey } from './sending_key.tsx';
 import { ways } from './ways.ts';
 import type { Way } from './ways.ts';
@@ -36,7 +35,7 @@ export function EventsPage() {
               {first !== undefined && (
                 <CountSections project_id={project_id} is_lively={isLively({ results })} />
               )}
-              {first !== undefined && <NewestEvents project_id={project_id} results={results} />}
+              {first !== undefined && <LiveEvents project_id={project_id} />}
               <Ways project_id={project_id} first={first} />
             </>
           );
@@ -84,47 +83,5 @@ function OneWay({ way, command }: { way: Way; command: string }) {
       <p className="muted">{way.hint}</p>
       <Command text={command} what={way.title} />
     </article>
-  );
-}
-
-function NewestEvents({ project_id, results }: Newest & { project_id: string }) {
-  return (
-    <Section title="Newest events" is_wide>
-      <Table className="cards whole_words">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Event</Table.Th>
-            <Table.Th>Distinct id</Table.Th>
-            <Table.Th>Happened</Table.Th>
-            <Table.Th>Stored</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {results.map(({ uuid, event, distinct_id, timestamp, inserted_at }) => (
-            <Table.Tr key={uuid}>
-              <Table.Th scope="row">
-                <Link
-                  to="/projects/$project_id/find"
-                  params={{ project_id }}
-                  search={{ uuid }}
-                  title="Where it was delivered"
-                >
-                  <bdi>{event}</bdi>
-                </Link>
-              </Table.Th>
-              <Table.Td data-label="Distinct id" className="long">
-                <bdi>{distinct_id}</bdi>
-              </Table.Td>
-              <Table.Td data-label="Happened" className="short">
-                <Instant at={timestamp} is_exact />
-              </Table.Td>
-              <Table.Td data-label="Stored" className="short">
-                <Instant at={inserted_at} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Section>
   );
 }

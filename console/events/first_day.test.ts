@@ -28,10 +28,7 @@ before(async () => {
   if (skip === false) browser = await chromium.open();
   folder = await mkdtemp(join(tmpdir(), 'sluice-first-day-'));
   // As it is started without a setting, but for the port and the folder.
-  const { SLUICE_SETTLE_SECONDS: _settle, ...environment } = serverEnvironment(
-    folder,
-    createApiKey(),
-  );
+  const environment = serverEnvironment(folder, createApiKey());
   server = await startServer(['start'], environment);
 });
 after(async () => {

@@ -8,7 +8,7 @@ import { project_route } from '../projects/routes.ts';
 export const events_route = createRoute({
   getParentRoute: () => project_route,
   path: 'events',
-  validateSearch: textsOf(['range']),
+  validateSearch: textsOf(['range', 'event', 'distinct_id', 'property', 'value']),
   component: loadedPage(() => {
     giveKnownLanguage();
     return import('./events_page.tsx');

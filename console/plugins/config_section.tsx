@@ -101,11 +101,7 @@ function Fields({
     <Form
       key={JSON.stringify(config_schema)}
       method={config === undefined ? 'POST' : 'PATCH'}
-      path={
-        config === undefined
-          ? pathTo('/api/projects/:project_id/plugin_configs/', { project_id })
-          : configPath(project_id, config.id)
-      }
+      path={savedAt(project_id, config)}
       part={String(plugin.id)}
       if_match={etagOf(config)}
       body={(values) => ({
@@ -137,6 +133,13 @@ function Fields({
       />
     </Form>
   );
+}
+
+/** The path to which the settings go. */
+function savedAt(project_id: string, config: PluginConfigRow | undefined) {
+  return config === undefined
+    ? pathTo('/api/projects/:project_id/plugin_configs/', { project_id })
+    : configPath(project_id, config.id);
 }
 
 /** The choice of events of a destination of code, and what a person has made of it. */

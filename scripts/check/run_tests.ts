@@ -1,5 +1,5 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { isInterrupted, root, runNode } from '../child.ts';
 import type { Write } from '../child.ts';
@@ -7,9 +7,14 @@ import { openTestStores } from './check_tests.ts';
 import { chooseTests } from './test_choice.ts';
 import { groupTestFiles, writeGroups } from './test_groups.ts';
 
-// Twice the cores of a small machine: many files wait, for time limits, for stores and browsers, or
-// for processes that they kill.
-const files_at_once = 5;
+/** How many times the two cores of a small machine this one has, with 4 GiB of memory for each. */
+const share = Math.max(
+  1,
+  Math.floor(Math.min(availableParallelism() / 2, totalmem() / (8 * 1024 ** 3))),
+);
+// More than twice the cores: many files wait, for time limits, for stores and browsers, or for
+// processes that they kill.
+const files_at_once = 5 * share;
 /** More failed files than these have a common cause, which is not the load. */
 const repeated_max = 3;
 /** Files that draw cases at random: a second run would draw others, and hide a finding. */
@@ -53,7 +58,7 @@ export async function runTests(
     const run = (groups: string[][], at_once: number) =>
       runGroups({ groups, at_once, folder, options, is_deep, environment }, write);
     // A few files of rules are done before a second process has loaded them.
-    const first = await run(needs_stores ? groupTestFiles(files) : [files], files_at_once);
+    const first = await run(needs_stores ? groupTestFiles(files, share) : [files], files_at_once);
     if (first.passed) return { passed: true, unsteady: [] };
     if (!isWorthRepeating(first.failed, files) || isInterrupted()) return failed;
     write(`\nFailed beside others, and run again alone: ${first.failed.join(', ')}\n`);

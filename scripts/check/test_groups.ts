@@ -8,9 +8,9 @@ const seconds_to_end = 30;
 
 /**
  * A set of files that share processes: the files that a pattern fits, either as many neighbours as
- * keep the cores evenly busy until the end, or dealt to a number of processes. One process takes
- * about `seconds` beside the others. The longest starts first, so that the last ones to start are
- * short.
+ * keep two cores evenly busy until the end, or dealt to a number of processes. Four cores get twice
+ * as many processes. One process takes about `seconds` beside the others. The longest starts first,
+ * so that the last ones to start are short.
  */
 type Room = { files: RegExp; seconds: number } & ({ files_max: number } | { processes: number });
 
@@ -36,9 +36,10 @@ const rooms: Room[] = [
  * Test files that run in one process, as lists of paths from the repository's folder: neighbours
  * together, in their order, or dealt. Loading the server's modules, opening a first server and
  * running code that is not compiled yet costs more than most files' tests, and a process does all
- * this once. The lists are in the order in which they are to be run: the longest first.
+ * this once. The lists are in the order in which they are to be run: the longest first. `share` is
+ * how many times two cores the machine has.
  */
-export function groupTestFiles(files: string[]): string[][] {
+export function groupTestFiles(files: string[], share = 1): string[][] {
   const filesOf = new Map<Room, string[]>(rooms.map((room) => [room, []]));
   for (const file of files) {
     const room = rooms.find((one) => one.files.test(file));
@@ -47,7 +48,7 @@ export function groupTestFiles(files: string[]): string[][] {
     filesOf.get(room)!.push(file);
   }
   const groups = rooms.flatMap((room) =>
-    together(filesOf.get(room)!, room).map((group) => ({
+    together(filesOf.get(room)!, room, share).map((group) => ({
       group,
       seconds: group.length * room.seconds,
     })),
@@ -56,11 +57,12 @@ export function groupTestFiles(files: string[]): string[][] {
   return groups.map(({ group }) => group);
 }
 
-function together(files: string[], room: Room): string[][] {
-  const count = 'processes' in room ? room.processes : Math.ceil(files.length / room.files_max);
+function together(files: string[], room: Room, share: number): string[][] {
+  const size = 'processes' in room ? 0 : Math.ceil(room.files_max / share);
+  const count = 'processes' in room ? room.processes * share : Math.ceil(files.length / size);
   const groups = Array.from({ length: Math.min(count, files.length) }, (): string[] => []);
   for (const [index, file] of files.entries())
-    groups['processes' in room ? index % count : Math.floor(index / room.files_max)]!.push(file);
+    groups['processes' in room ? index % count : Math.floor(index / size)]!.push(file);
   return groups;
 }
 

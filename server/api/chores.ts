@@ -6,7 +6,7 @@ import { removeProjects } from '../engine/model/removals/remove_projects.ts';
 import { sweepNotes } from '../engine/privacy/erasures/certify.ts';
 import { workErasures } from '../engine/privacy/erasures/work.ts';
 import { judgeFreshness } from '../engine/exports/health/freshness.ts';
-import { noteStates } from '../engine/exports/health/state.ts';
+import { noteExports } from '../engine/exports/workers/note_exports.ts';
 import { sendDueNotices } from '../engine/notices/send.ts';
 import { countEvents } from '../engine/ingest/catalogue/count_events.ts';
 import { sweepDays } from '../engine/ingest/catalogue/store.ts';
@@ -16,7 +16,6 @@ import { sweepWarnings } from '../engine/ingest/warnings/store.ts';
 import { sweepNotices } from '../engine/notices/sweep.ts';
 import { retainRows } from '../engine/privacy/retention/look.ts';
 import { maintainLake } from '../engine/exports/lake_maintenance/delta/delta_work.ts';
-import { notePlannerLag } from '../engine/exports/runs/plan_due_exports.ts';
 import { sweepDeleted, sweepHistory } from '../engine/exports/runs/sweep_history.ts';
 import { noteVerified, planLooks } from '../engine/exports/verification/watches.ts';
 import { sweepVerifications } from '../engine/exports/verification/sweep.ts';
@@ -133,7 +132,6 @@ function warningsOf(deps: Deps): Chore[] {
   ];
 }
 
-const looked_at = [notePlannerLag, noteStates, planLooks, noteVerified];
 /** Lists chores that judge how exports are. */
 function looksOf(deps: Deps): Chore[] {
   return [
@@ -145,7 +143,7 @@ function looksOf(deps: Deps): Chore[] {
     {
       name: 'look at how late exports are planned, in which states they are, and what is verified',
       interval_ms: 10_000,
-      work: () => Promise.all(looked_at.map((look) => look(deps.engine))),
+      work: () => Promise.all([noteExports, planLooks, noteVerified].map((it) => it(deps.engine))),
     },
   ];
 }
@@ -161,7 +159,7 @@ function erasuresOf(deps: Deps): Chore[] {
     {
       name: 'removal of the rows of deleted projects',
       interval_ms: 30_000,
-      work: (signal) => removeProjects(deps, signal, (deps.config.settle_seconds + 45) * 1_000),
+      work: (signal) => removeProjects(deps, signal, 60_000),
     },
     {
       name: 'removal of deleted exports and their history',

@@ -71,10 +71,7 @@ export async function runDemo(
   const backfills: string[] = [];
   for (const { from, to } of spansAround({ from: hour - day_ms, to: hour }, gap))
     backfills.push(await startBackfill(call, exportPath, from, to));
-  say(
-    '  backfill   the last 24 hours; it starts once the new rows are final ' +
-      `(${config.settle_seconds} s)`,
-  );
+  say('  backfill   the last 24 hours; it starts once the new rows are final');
   const runs: Run[] = [];
   for (const id of backfills) runs.push(...(await followBackfill(call, exportPath, id, say)));
   tellDelivered(runs, say);

@@ -17,7 +17,7 @@ export function runPlugins(
   options: { retry_seconds?: number; idle_seconds?: number } = {},
 ): { stop(): Promise<void> } {
   const { config } = deps;
-  const ingestion = openIngestion({ ...deps, settle_seconds: config.settle_seconds });
+  const ingestion = openIngestion(deps);
   const running = {
     ...deps,
     ingestion,

@@ -4,10 +4,11 @@ import { setting, whole } from './values.ts';
 export const limit_settings = {
   settle_seconds: setting(
     'SLUICE_SETTLE_SECONDS',
-    '15',
-    whole(1, 86_400),
-    'Settle time: how long after its end an interval is exported. It must be longer than any ' +
-      'insert into the events table takes.',
+    '0',
+    whole(0, 86_400),
+    'How many seconds after its end an interval is exported at the earliest. Events that come ' +
+      'through Sluice need none. If you insert into its tables by other means, it must be longer ' +
+      'than any such insert takes.',
   ),
   drain_seconds: setting(
     'SLUICE_DRAIN_SECONDS',

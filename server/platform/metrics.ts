@@ -16,6 +16,8 @@ export type Metrics = {
   runs_active: Gauge;
   planner_lag_seconds: Gauge;
   batch_exports: Gauge<'state'>;
+  export_freshness_seconds: Histogram<'destination'>;
+  export_delivered_through_seconds: Gauge<'interval'>;
   events_taken: Counter<'outcome'>;
   ingestion_warnings: Counter<'protocol' | 'reason'>;
   single_sign_ons: Counter<'way' | 'outcome'>;
@@ -53,6 +55,7 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
       registers,
     }),
     ...deliveryCounters(registers),
+    ...freshnessInstruments(registers),
     ...verificationGauges(registers),
     ...toolInstruments(registers),
     runs_active: new Gauge({
@@ -104,6 +107,28 @@ function deliveryCounters(registers: Registry[]) {
       name: 'sluice_lake_maintenance_total',
       help: 'Files, manifests, snapshots and bytes that the maintenance of Iceberg tables changed.',
       labelNames: ['change'],
+      registers,
+    }),
+  };
+}
+
+function freshnessInstruments(registers: Registry[]) {
+  return {
+    export_freshness_seconds: new Histogram({
+      name: 'sluice_export_freshness_seconds',
+      help:
+        'Age of the oldest row of each scheduled run with rows, from its insertion until readers ' +
+        'could see it.',
+      labelNames: ['destination'],
+      buckets: [2, 5, 15, 30, 60, 75, 90, 120, 300, 600, 1_200, 3_600, 7_200, 86_400],
+      registers,
+    }),
+    export_delivered_through_seconds: new Gauge({
+      name: 'sluice_export_delivered_through_seconds',
+      help:
+        'Unix time up to which each active export of the interval has delivered all rows: the ' +
+        'earliest of them. API processes look.',
+      labelNames: ['interval'],
       registers,
     }),
   };

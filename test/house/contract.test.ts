@@ -74,6 +74,8 @@ const additions: Record<string, string[]> = {
     'schema_number',
     'steps',
     'values_unfit',
+    'oldest_row_seconds',
+    'newest_row_seconds',
   ],
   invite: ['managed_by'],
   member: ['directory_token_count', 'last_seen_at', 'managed_by'],

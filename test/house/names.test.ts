@@ -25,6 +25,7 @@ const other_texts: Record<string, string> = {
   authenticatorAttachment: 'of the protocol of passkeys',
   authenticatorData: 'of the protocol of passkeys',
   code: 'a code that is compared',
+  consent: 'compared with a category of the customer',
   content: 'the body of a request',
   current_password: 'a password',
   custom_query: 'a query of several lines',

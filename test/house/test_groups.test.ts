@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { after, test } from 'node:test';
 import { root } from '../../scripts/child.ts';
-import { writeGroups } from '../../scripts/check/test_groups.ts';
+import { groupTestFiles, writeGroups } from '../../scripts/check/test_groups.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-groups-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -14,6 +14,19 @@ const write = (name: string, code: string) => {
   writeFileSync(join(folder, name), `import { test } from 'node:test';\n${code}\n`);
   return relative(root, join(folder, name));
 };
+
+test('each file is in one group, and more cores get more groups', () => {
+  const files = [
+    ...Array.from({ length: 100 }, (_, index) => `server/api/a${index}.test.ts`),
+    ...Array.from({ length: 9 }, (_, index) => `console/b${index}.test.ts`),
+  ];
+  const counts = [1, 2, 4].map((share) => {
+    const groups = groupTestFiles(files, share);
+    assert.deepEqual(groups.flat().toSorted(), files.toSorted());
+    return groups.length;
+  });
+  assert.deepEqual(counts, [4, 7, 13]);
+});
 
 async function runGroup(files: string[]) {
   const [group = ''] = await writeGroups([files], folder, 30);

@@ -59,7 +59,7 @@ export async function openWorld(folder: string, shots: string | undefined): Prom
     const warehouse = await opened(openWarehouse(folder));
     const key = createApiKey();
     // As it is started without a setting, but for ports, folders and the servers around it.
-    const { SLUICE_SETTLE_SECONDS: _settle, ...environment } = serverEnvironment(folder, key, {
+    const environment = serverEnvironment(folder, key, {
       SLUICE_DNS_SERVERS: dns.address,
       SLUICE_SMTP_URL: mail.url,
     });

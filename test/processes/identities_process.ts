@@ -21,7 +21,6 @@ const ingestion = openIngestion({
   clock: systemClock,
   log: silentLog(),
   secrets: openSecrets('a secret'),
-  settle_seconds: 15,
 });
 
 const batches = batchesOf(seed, project, eventsOf(seed, project, sequences));

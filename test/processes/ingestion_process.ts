@@ -15,7 +15,7 @@ const db = openDatabase(databaseUrl, { connections_max: 4, application_name: 'in
 const clickhouse = openClickHouse(clickhouseUrl, { application: 'ingestion-process' });
 const [log, clock] = [silentLog(), systemClock];
 const secrets = openSecrets('a secret');
-const ingestion = openIngestion({ db, clickhouse, log, clock, secrets, settle_seconds: 15 });
+const ingestion = openIngestion({ db, clickhouse, log, clock, secrets });
 const events_per_batch = 20;
 
 for (let batch = Number(first); ; batch += 1) {

@@ -53,7 +53,6 @@ export function serverEnvironment(
     SLUICE_OWNER_PASSWORD: 'correct horse battery staple',
     SLUICE_RATE_LIMIT_PER_MINUTE: '0',
     SLUICE_RATE_LIMIT_PER_HOUR: '0',
-    SLUICE_SETTLE_SECONDS: '1',
     SLUICE_OUTBOUND_ALLOW: '127.0.0.0/8',
     SLUICE_LOG_LEVEL: 'warn',
     ...more,

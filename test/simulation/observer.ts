@@ -67,7 +67,7 @@ export const observer = `
         ('an older revision is made up for', NEW.is_make_up AND NEW.revision <>
           (SELECT revision FROM batch_exports WHERE id = NEW.batch_export_id)),
         ('the schedule did not wait', NEW.backfill_id IS NULL AND NOT NEW.is_make_up
-          AND NEW.data_interval_end > virtual.clock_timestamp() - interval '14 s'),
+          AND NEW.data_interval_end > virtual.clock_timestamp()),
         ('the schedule planned a paused export', NEW.backfill_id IS NULL AND NOT NEW.is_make_up
           AND NEW.delivery_id = NEW.id AND NOT EXISTS (SELECT 1 FROM batch_export_runs earlier
             WHERE earlier.batch_export_id = NEW.batch_export_id AND earlier.id < NEW.id

@@ -71,12 +71,6 @@ export const planning_faults: (PlantedFault & { name: string })[] = [
     is: "'infinity'::timestamptz AS final",
   },
   {
-    name: 'intervals are planned a minute before they end',
-    path: 'server/engine/exports/runs/plan_due_exports.ts',
-    was: '- settle_seconds * 1000);',
-    is: '+ 60_000);',
-  },
-  {
     name: 'a paused export is planned',
     path: 'server/engine/exports/runs/plan_scheduled_runs.ts',
     was: 'AND NOT export.paused AND export.next_run_at',

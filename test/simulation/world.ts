@@ -180,7 +180,7 @@ export function processOf(world: World, name: string): Process {
     pause_after_failures: 0,
   };
   const limits = { runs_max: 3, project_runs_max: 4, host_runs_max: 100 };
-  const worker = openDuties(engine, limits, () => undefined);
+  const worker = openDuties(engine, limits, { wake: () => undefined, planIn: () => undefined });
   const process: Process = {
     actor,
     engine,

@@ -47,7 +47,7 @@ export function WhenFields({ draft, change }: Given) {
         label="Late after (seconds)"
         hint={
           'The export is late when its newest delivered interval is older than this. If empty: ' +
-          'two intervals, the settle time, and ten minutes.'
+          'two intervals and ten minutes.'
         }
         value={draft.freshness_seconds}
         set={(freshness_seconds) => change({ freshness_seconds })}

@@ -18,6 +18,7 @@ import { Table } from '../../page/table.tsx';
 import { runsOfSlot } from '../slots/slots.ts';
 import { stateOfRun } from '../state.ts';
 import { Mark, StateMark } from '../state_mark.tsx';
+import { visibleAfter } from '../visible_after.ts';
 import { AttemptBars } from './attempt_bars.tsx';
 import { RunActions } from './run_actions.tsx';
 import { runsOf } from './listed_run.ts';
@@ -62,6 +63,8 @@ function Outcome({ run }: { run: BatchExportRun }) {
   const { tone, shape } = stateOfRun(run);
   const parameters = { project_id: String(row.team_id), export_id: row.id };
   const { retry, answer } = useRetryOf(run);
+  const after =
+    run.kind === 'scheduled' ? visibleAfter(run)?.replace('arrive', 'arrived') : undefined;
   return (
     <section className="part">
       <div className="part_head">
@@ -77,6 +80,7 @@ function Outcome({ run }: { run: BatchExportRun }) {
         <Mark tone={tone} shape={shape} /> {inLabels(outcomeOf(run))}{' '}
         {run.next_try_at !== null && <NextTry at={run.next_try_at} />}
       </p>
+      {after !== undefined && <p className="muted small">Its rows were visible {after}.</p>}
       {retry !== undefined && (
         <p>
           Retried as{' '}

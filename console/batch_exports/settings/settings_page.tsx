@@ -31,7 +31,11 @@ export function SettingsPage() {
         <Instant at={row.last_updated_at} is_exact />.
       </p>
       <AsYaml kind="batch_export" id={row.id} />
-      {row.destination.type === 'Delta' && <TableMaintenance ids={ids} />}
+      {row.destination.type === 'Delta' && (
+        <Section title="Maintenance of the table">
+          <TableMaintenance ids={ids} />
+        </Section>
+      )}
       <Section title={row.paused ? 'Paused' : 'Pause'}>
         {row.paused ? <Unpause row={row} ids={ids} /> : <Pause row={row} ids={ids} />}
       </Section>

@@ -26,7 +26,8 @@ const { skip } = world;
 after(() => runner?.stop());
 
 const code = `export const onEvent = async ({ event }, { config }) => {
-  const { status } = await fetch(config.address, { method: 'POST', body: JSON.stringify({ event }) });
+  const body = JSON.stringify({ event });
+  const { status } = await fetch(config.address, { method: 'POST', body });
   if (status !== 200) throw new Error('answered ' + status);
 };`;
 

@@ -67,7 +67,7 @@ const fields = {
       maximum: 7_776_000,
       description:
         'Age of the newest delivered interval from which the export counts as late; longer ' +
-        'than one interval. Null: two intervals, the settle time of the store, and ten minutes.',
+        'than one interval. Null: two intervals, `SLUICE_SETTLE_SECONDS`, and ten minutes.',
     }),
   ),
   rejected_rows: Type.Enum([...rejected_rows_modes], {

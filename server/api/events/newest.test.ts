@@ -45,6 +45,38 @@ test('the events that were stored last, newest first, of this project alone', as
     assert.equal((await list(query)).status, 400, query);
 });
 
+test('the newest events by name, person and property', async () => {
+  const home = await harness.newOrganization();
+  const url = `/api/projects/${home.project.id}/events/`;
+  const event = (name: string, distinct_id: string, properties: object) => ({
+    event: name,
+    distinct_id,
+    properties,
+  });
+  await home.ask('POST', url, {
+    events: [
+      event('paid', 'ada', { plan: 'pro', seats: 3 }),
+      event('paid', 'bob', { plan: 'free' }),
+      event('seen', 'ada', { 'plan"': null }),
+    ],
+  });
+  const listed = async (asked: Record<string, string>) => {
+    const { body } = await home.ask('GET', `${url}?${new URLSearchParams(asked)}`);
+    return body.results
+      .map((row: any) => `${row.event} ${row.distinct_id}`)
+      .toSorted((one: string, other: string) => one.localeCompare(other));
+  };
+  assert.deepEqual(await listed({ event: 'paid' }), ['paid ada', 'paid bob']);
+  assert.deepEqual(await listed({ distinct_id: 'ada' }), ['paid ada', 'seen ada']);
+  assert.deepEqual(await listed({ event: 'paid', distinct_id: 'ada' }), ['paid ada']);
+  assert.deepEqual(await listed({ property: 'plan' }), ['paid ada', 'paid bob']);
+  assert.deepEqual(await listed({ property: 'plan"' }), ['seen ada']);
+  assert.deepEqual(await listed({ property: 'plan', value: 'pro' }), ['paid ada']);
+  assert.deepEqual(await listed({ property: 'seats', value: '3' }), ['paid ada']);
+  assert.deepEqual(await listed({ property: 'plan', value: "' OR 1" }), []);
+  assert.equal((await home.ask('GET', `${url}?value=pro`)).status, 400);
+});
+
 test('a project counts its stored events by minute, hour and day', async () => {
   const [home, other] = [await harness.newOrganization(), await harness.newOrganization()];
   const url = `/api/projects/${home.project.id}/events/`;

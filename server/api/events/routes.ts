@@ -28,7 +28,7 @@ import type { EventsSent } from './body.ts';
 import { countsRoute } from './counts.ts';
 import { openEventLimits } from './limits.ts';
 import type { EventLimits } from './limits.ts';
-import { EventsBody, EventsTaken, NewestEvents, NewestQuery } from './schema.ts';
+import { EventsBody, EventsTaken, NewestEvents, NewestQuery, looked_at_max } from './schema.ts';
 import { listNewestEvents } from './store.ts';
 
 const url = '/api/projects/:project_id/events/';
@@ -129,14 +129,19 @@ function newestRoute(app: FastifyInstance, { clickhouse }: Deps): void {
       config: { scope: 'batch_export:read', within: 'project' },
       schema: {
         summary: 'List the events that were stored last',
-        description: 'Shows that events arrive, and which. Use exports for everything else.',
+        description:
+          'Shows that events arrive, and which. Use exports for everything else. With a filter ' +
+          `Sluice looks at the newest ${looked_at_max.toLocaleString('en')} events.`,
         querystring: NewestQuery,
         response: { 200: NewestEvents },
       },
     },
     async (request) => {
-      const { limit = newest_default } = query(request, NewestQuery);
-      return { results: await listNewestEvents(clickhouse, request.access.team_id!, limit) };
+      const { limit = newest_default, ...filter } = query(request, NewestQuery);
+      if (filter.value !== undefined && filter.property === undefined)
+        throw invalid('value', 'required', 'Name the property that has the value.');
+      const team_id = request.access.team_id!;
+      return { results: await listNewestEvents(clickhouse, team_id, limit, filter) };
     },
   );
 }

@@ -67,8 +67,18 @@ export const NewestEvents = Type.Object(
   { title: 'NewestEvents' },
 );
 
+/** With a filter so many of the newest events are looked at. */
+export const looked_at_max = 100_000;
+
+const wanted = (description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: 400, description }));
+
 /** Query of the list. */
 export const NewestQuery = Type.Object({
+  event: wanted('Only events of this name.'),
+  distinct_id: wanted('Only events of this person or thing.'),
+  property: wanted('Only events that have this property.'),
+  value: wanted('Only events whose `property` has this value: a text, or JSON without spaces.'),
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 100, description: 'Number of events; default 20.' }),
   ),

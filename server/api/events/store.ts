@@ -2,7 +2,8 @@ import type { Static } from 'typebox';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { caughtUpForAnswer } from '../../platform/clickhouse/topology/caught_up.ts';
 import { whileWaiting } from '../../platform/http/while_waiting.ts';
-import type { EventCounts, StoredEvent } from './schema.ts';
+import { looked_at_max } from './schema.ts';
+import type { EventCounts, NewestQuery, StoredEvent } from './schema.ts';
 
 /**
  * The events of a project that were stored last, newest first. Reads the end of the table's own
@@ -12,17 +13,42 @@ export async function listNewestEvents(
   clickhouse: ClickHouse,
   team_id: number,
   limit: number,
+  filter: EventFilter = {},
 ): Promise<Static<typeof StoredEvent>[]> {
   const instant = (column: string) =>
     `formatDateTime(e.${column}, '%Y-%m-%dT%H:%i:%S.%fZ', 'UTC') AS ${column}`;
+  const conditions = filter_conditions.flatMap(([name, condition]) =>
+    filter[name] === undefined ? [] : [condition],
+  );
+  const order = 'ORDER BY e.team_id DESC, e.inserted_at DESC, e.uuid DESC';
+  const ofProject = 'FROM events e WHERE e.team_id = {team_id:Int64}';
+  // A filter that fits nothing would read all events of the project, so it looks at so many.
+  const source =
+    conditions.length === 0
+      ? `${ofProject} ${order}`
+      : `FROM (SELECT * ${ofProject} ${order} LIMIT ${looked_at_max}) e
+        WHERE ${conditions.join(' AND ')} ${order}`;
   return ask(clickhouse, {
     query:
       `SELECT toString(e.uuid) AS uuid, e.event, e.distinct_id, ${instant('timestamp')}, ` +
-      `${instant('inserted_at')} FROM events e WHERE e.team_id = {team_id:Int64} ` +
-      'ORDER BY e.team_id DESC, e.inserted_at DESC, e.uuid DESC LIMIT {limit:UInt32}',
-    query_params: { team_id, limit },
+      `${instant('inserted_at')} ${source} LIMIT {limit:UInt32}`,
+    query_params: { team_id, limit, ...filter },
   });
 }
+
+/** The texts that the name, the id or a property of an event must have. */
+type EventFilter = Omit<Static<typeof NewestQuery>, 'limit'>;
+
+const filter_conditions: [name: keyof EventFilter, condition: string][] = [
+  ['event', 'e.event = {event:String}'],
+  ['distinct_id', 'e.distinct_id = {distinct_id:String}'],
+  ['property', 'JSONHas(e.properties, {property:String})'],
+  [
+    'value',
+    `{value:String} IN (JSONExtractString(e.properties, {property:String}),
+      JSONExtractRaw(e.properties, {property:String}))`,
+  ],
+];
 
 /**
  * Counts a project's stored events in each minute, hour or day of a range, oldest first. Reads one

@@ -49,7 +49,6 @@ const fields = {
     Type.Object(
       {
         subscribe: Type.String({
-          trim: true,
           minLength: 1,
           maxLength: 10_000,
           description: 'A filter as mappings of tools have it; `type != ""` lets all through.',
@@ -62,7 +61,7 @@ const fields = {
           }),
         ),
         consent: Type.Optional(
-          lineOfText({
+          Type.String({
             minLength: 1,
             maxLength: 200,
             description: 'The category of consent that an event must have.',

@@ -1,3 +1,4 @@
+// Length: the texts of all tags of the reference.
 import type { ApiReference } from '../../platform/http/openapi/reference.ts';
 
 /**
@@ -60,6 +61,12 @@ export const groups: ApiReference['groups'] = [
         label: 'Backfills',
         description:
           'Runs over a time range that you choose. Start one with the `backfill/` of an export.',
+      },
+      {
+        name: 'deviations',
+        label: 'Deviations',
+        description:
+          'Findings of verification on a schedule: accept what is right so, or repair it.',
       },
       {
         name: 'verifications',

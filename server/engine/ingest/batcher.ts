@@ -65,7 +65,6 @@ const default_limits: IngestionLimits = {
 type IngestionDeps = Pick<FlushDeps, 'db' | 'clickhouse' | 'log'> & {
   secrets: Pick<Secrets, 'hash' | 'open'>;
   clock: Clock;
-  settle_seconds: number;
   /** The room on the disks of the stores; what came in before it was full is stored. */
   disk?: Pick<DiskRoom, 'isFull'> | undefined;
 };
@@ -85,7 +84,7 @@ function flushDepsOf(
       flushes.give(1);
       return flushes.take(1);
     },
-    seconds_max: batchSeconds(deps.settle_seconds),
+    seconds_max: batch_seconds_max,
     look_up_seconds_max,
     bytes_max: batch_bytes_max,
   };
@@ -103,13 +102,10 @@ type Group = {
 const room_share = 1 / 4;
 
 /**
- * Returns the time limit of a batch in the store: well under the time after which exports treat an
- * interval as final, but long enough for a busy store to write a batch. With a settle time below
- * five seconds, `settled` alone keeps exports away from a batch in progress.
+ * Time limit of a batch in the store: long enough for a busy one. Exports of the project wait as
+ * long at most for a batch in progress.
  */
-function batchSeconds(settleSeconds: number): number {
-  return Math.min(10, Math.max(3, settleSeconds * 0.6));
-}
+const batch_seconds_max = 10;
 
 /**
  * Opens the ingestion of one process: group commit per project. A batch is written as soon as the

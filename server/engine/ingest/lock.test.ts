@@ -78,7 +78,7 @@ async function store(
     log?: typeof log;
   } = {},
 ) {
-  const parts = { db, clock: systemClock, log: fields.log ?? log, secrets, settle_seconds: 15 };
+  const parts = { db, clock: systemClock, log: fields.log ?? log, secrets };
   const limits = { look_up_seconds_max: fields.seconds ?? 30 };
   const ingestion = openIngestion({ ...parts, clickhouse: fields.through ?? clickhouse }, limits);
   const { uuid = randomUUID(), set: $set } = fields;

@@ -253,7 +253,6 @@ test('persons of a batch whose events are not stored are withdrawn', async () =>
     clock,
     log,
     secrets: openSecrets('a secret'),
-    settle_seconds: 15,
   });
   const { stored } = await ingestion.add(teamId, batch);
   assert.deepEqual(await stored, { failure: 'unavailable' });

@@ -14,7 +14,6 @@ type Parts = {
   clock: Clock;
   log: Logger;
   disk: DiskRoom;
-  config: { settle_seconds: number };
 };
 
 const opened = new WeakMap<Parts, Ingestion>();
@@ -26,8 +25,7 @@ const opened = new WeakMap<Parts, Ingestion>();
 export function sharedIngestion(parts: Parts): Ingestion {
   const known = opened.get(parts);
   if (known !== undefined) return known;
-  const { settle_seconds } = parts.config;
-  const ingestion = openIngestion({ ...parts, settle_seconds });
+  const ingestion = openIngestion(parts);
   opened.set(parts, ingestion);
   return ingestion;
 }

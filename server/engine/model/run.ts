@@ -100,6 +100,12 @@ export type ReplacedReceipt = { run_id: string; receipt_sha256: string } & (
   | { redelivers: true; repairs?: true; source_records: number }
 );
 
+/**
+ * Ages of the oldest and the newest delivered row when readers could see them, at the latest: from
+ * the insertion of each until the end of its run. Null without rows, or where it is not known.
+ */
+export type RowAges = { oldest_row_seconds: number | null; newest_row_seconds: number | null };
+
 /** The end of a run. */
 export type RunEnd =
   | { status: 'Completed' }

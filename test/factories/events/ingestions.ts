@@ -12,7 +12,7 @@ export let harness: Harness;
 
 /** An ingestion of its own. */
 export const open = (limits?: Parameters<typeof openIngestion>[1]) =>
-  openIngestion({ ...harness.deps, settle_seconds: 15 }, limits);
+  openIngestion(harness.deps, limits);
 
 /** The number of a new project. */
 export const newTeam = async () => (await harness.newOrganization()).project.id;

@@ -128,6 +128,24 @@ export const ExportOverview = Type.Object(
     delivered_until: nullable(
       instant('End of the newest interval that its schedule has delivered; null before the first.'),
     ),
+    delivered_through: nullable(
+      instant(
+        'All rows ingested before it, since the first interval of its schedule, are delivered: ' +
+          'unlike `delivered_until` it stands still at the first interval that failed or is in ' +
+          'progress. Null before the first delivery.',
+      ),
+    ),
+    oldest_row_seconds: nullable(
+      Type.Number({
+        minimum: 0,
+        description:
+          'Age of the oldest row of the latest run of its schedule with rows when readers could ' +
+          'see it, from its ingestion on. Null before the first.',
+      }),
+    ),
+    newest_row_seconds: nullable(
+      Type.Number({ minimum: 0, description: 'The same of the newest row.' }),
+    ),
     ...verified_answers,
     records_by_backfills: nullable(
       Type.Integer({

@@ -79,6 +79,9 @@ function shown(row: OverviewRow, beside: Beside): ExportOverview {
       missing_since_change,
     },
     delivered_until: row.delivered_until,
+    delivered_through: earlier(row.delivered_through, failed_interval?.data_interval_start),
+    oldest_row_seconds: row.oldest_row_seconds,
+    newest_row_seconds: row.newest_row_seconds,
     verified_through: row.verified_through,
     verification: row.verification,
     records_by_backfills: row.records_by_backfills,
@@ -91,6 +94,12 @@ function shown(row: OverviewRow, beside: Beside): ExportOverview {
     records_day: row.records_day,
     managed_by: row.managed_by,
   };
+}
+
+/** Returns the progress without a gap: a failed interval ends it. */
+function earlier(through: string | null, failed_from: string | undefined): string | null {
+  if (through === null || failed_from === undefined) return through;
+  return Date.parse(failed_from) < Date.parse(through) ? failed_from : through;
 }
 
 function retryingOf(row: NonNullable<OverviewRow['retrying']>): ExportOverview['retrying'] {

@@ -2,6 +2,7 @@ import sql, { empty, join } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { FreshnessRule } from '../../../engine/exports/health/freshness.ts';
 import type { PauseReason } from '../../../engine/exports/health/pause_automatically.ts';
+import { open_from } from '../../../engine/exports/health/delivered_through.ts';
 import { countStates, health_codes, stateOf } from '../../../engine/exports/health/state.ts';
 import type { HealthCode } from '../../../engine/exports/health/state.ts';
 import { isoInstant } from '../../../platform/clock.ts';
@@ -134,7 +135,9 @@ const runs_beside = sql`
     SELECT count(*) AS runs, count(DISTINCT r.data_interval_end) FILTER (WHERE of_schedule)
         AS intervals,
       CASE WHEN bool_and(r.records_total_count IS NOT NULL) FILTER (WHERE of_schedule)
-        THEN sum(r.records_total_count) FILTER (WHERE of_schedule)::bigint END AS rows
+        THEN sum(r.records_total_count) FILTER (WHERE of_schedule)::bigint END AS rows,
+      (SELECT ${open_from} FROM batch_export_runs r WHERE r.batch_export_id = e.id
+        AND r.revision = e.revision AND r.status IN ('Starting', 'Running')) AS from_at
     FROM batch_export_runs r CROSS JOIN LATERAL (SELECT r.backfill_id IS NULL
       AND r.replaces IS NULL AND NOT r.is_make_up AND r.revision = e.revision) kind (of_schedule)
     WHERE r.batch_export_id = e.id AND r.status IN ('Starting', 'Running')) open
@@ -174,6 +177,8 @@ export function listOverview(
   const fields = sql`e.*, ${code} AS code, ${since} AS since, h.delivered_until, h.lacks_since,
     h.lacks_rows, h.lacks_from, h.lacks_until,
     CASE WHEN h.revision = e.revision THEN h.backfill_failed_since END AS backfill_failed_since,
+    CASE WHEN h.revision = e.revision THEN h.oldest_row_seconds END AS oldest_row_seconds,
+    CASE WHEN h.revision = e.revision THEN h.newest_row_seconds END AS newest_row_seconds,
     coalesce(h.is_rejecting AND h.revision = e.revision, false) AS is_rejecting`;
   const condition = conditions(code, wanted);
   const chosen = {
@@ -189,8 +194,11 @@ export function listOverview(
     WITH page AS MATERIALIZED (${pageOfPlace(place, chosen, page)})
     SELECT e.id, e.team_id, e.revision, e.name, e.model, e.destination_type, e."interval",
       ${rhythm_columns}, e.paused, e.created_at, to_jsonb(e.tags) AS tags, e.code, e.since,
-      e.delivered_until, e.pause_reason, e.delivery_changed_at, e.lacks_since, e.lacks_rows,
-      e.lacks_from, e.lacks_until, e.backfill_failed_since, ${verified_columns},
+      e.delivered_until, CASE WHEN e.delivered_until IS NOT NULL
+        THEN least(e.delivered_until, open.from_at) END AS delivered_through,
+      e.oldest_row_seconds, e.newest_row_seconds, e.pause_reason, e.delivery_changed_at,
+      e.lacks_since, e.lacks_rows, e.lacks_from, e.lacks_until, e.backfill_failed_since,
+      ${verified_columns},
       CASE WHEN e.delivered_until IS NULL THEN (
         SELECT coalesce(sum(r.records_completed), 0)::bigint FROM batch_export_runs r
         WHERE r.batch_export_id = e.id AND r.revision = e.revision AND r.status = 'Completed'

@@ -1,6 +1,7 @@
 import sql, { join, raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { held_until } from '../../../engine/exports/runs/hold_until_reconciled.ts';
+import { rowSeconds } from '../../../engine/exports/runs/row_ages.ts';
 import { counter_max } from './schema.ts';
 import type { BatchExportRun } from './schema.ts';
 
@@ -55,6 +56,16 @@ const fields: Record<keyof BatchExportRun, Field> = {
   error_code: { value: sql`r.error_code`, kind: 'text', isNullable: true },
   next_try_at: { value: next_try_at, kind: 'instant', isNullable: true },
   repeats: { value: repeats, kind: 'word', isNullable: true },
+  oldest_row_seconds: {
+    value: rowSeconds(sql`r`, sql`r.oldest_inserted_at`),
+    kind: 'number',
+    isNullable: true,
+  },
+  newest_row_seconds: {
+    value: rowSeconds(sql`r`, sql`r.newest_inserted_at`),
+    kind: 'number',
+    isNullable: true,
+  },
   schema_number: { value: sql`r.schema_number`, kind: 'number', isNullable: true },
   values_unfit: { value: capped(sql`r.values_unfit`), kind: 'number', isNullable: true },
   steps: { value: sql`r.steps`, kind: 'steps' },

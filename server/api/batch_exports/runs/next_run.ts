@@ -1,7 +1,6 @@
 import sql from 'sql-template-tag';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { counted } from '../../../platform/counted.ts';
 import type { Engine } from '../../../engine/exports/engine.ts';
 import { findWaitingSentence } from '../../../engine/exports/runs/hold_until_reconciled.ts';
 import { cursorPageOf } from '../../../platform/http/lists/cursor.ts';
@@ -9,6 +8,7 @@ import { nullable } from '../../../platform/nullable.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { instant } from '../../../platform/http/schemas.ts';
 import { BatchExportRun, RetryAnswers } from './schema.ts';
+import { afterEnd } from '../after_end.ts';
 import { NextRun } from '../schema.ts';
 import type { BatchExport } from '../schema.ts';
 
@@ -16,7 +16,7 @@ const RunsAhead = Type.Object({
   next_run: nullable(
     Type.Object({
       ...NextRun.properties,
-      due_at: instant('Time of planning: the end of its interval plus the settle time.'),
+      due_at: instant('Time of planning: the end of its interval, plus `SLUICE_SETTLE_SECONDS`.'),
     }),
   ),
   detail: Type.String({
@@ -64,7 +64,6 @@ async function plannedRuns(engine: Engine, found: BatchExport): Promise<RunsAhea
   const detail =
     `The next run delivers events ingested from ${next_run.data_interval_start} to ` +
     `${next_run.data_interval_end}. It is planned at ${due_at}, ` +
-    `${counted(settle_seconds, 'second')} after the end of its interval, once all its events ` +
-    'are final.';
+    `${afterEnd(settle_seconds)} of its interval, once all its events are final.`;
   return { next_run: { ...next_run, due_at }, detail: `${detail}${backfill}` };
 }

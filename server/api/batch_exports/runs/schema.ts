@@ -146,6 +146,17 @@ export const BatchExportRun = Type.Object(
           'Null for a first run.',
       }),
     ),
+    oldest_row_seconds: nullable(
+      Type.Number({
+        minimum: 0,
+        description:
+          'Age of its oldest delivered row when readers could see it: seconds from the ingestion ' +
+          'of the row until the run completed. Null where it delivered none, and for most queries.',
+      }),
+    ),
+    newest_row_seconds: nullable(
+      Type.Number({ minimum: 0, description: 'The same of its newest delivered row.' }),
+    ),
     schema_number: nullable(
       Type.Integer({
         description:

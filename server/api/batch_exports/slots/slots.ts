@@ -1,6 +1,6 @@
+import { afterEnd } from '../after_end.ts';
 import type { Engine } from '../../../engine/exports/engine.ts';
 import { isoInstant } from '../../../platform/clock.ts';
-import { counted } from '../../../platform/counted.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { areAlike, openGapReader, plainKind } from './gaps.ts';
 import type { Gap, SlotKind } from './gaps.ts';
@@ -123,9 +123,7 @@ function eventTimeSentence(state: SlotState): string {
 }
 
 function stateSentence(state: SlotState, settle_seconds: number): string {
-  const waiting =
-    'Its run is planned once its interval is final, ' +
-    `${counted(settle_seconds, 'second')} after its end.`;
+  const waiting = `Its run is planned ${afterEnd(settle_seconds)}, once its rows are final.`;
   return state === 'waiting' ? waiting : states[state];
 }
 

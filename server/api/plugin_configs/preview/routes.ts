@@ -22,7 +22,8 @@ export function previewRoute(app: FastifyInstance, deps: Deps): void {
         description:
           'Nothing is sent or stored, and no code of the tool runs: each mapping is checked, and ' +
           'resolved for the event. A destination of code has one action, `event`, without ' +
-          'fields: it shows whether an `event_choice` takes the event. Needs the plugins access level 3.',
+          'fields: it shows whether an `event_choice` takes the event. Needs the plugins ' +
+          'access level 3.',
         body: MappingPreviewBody,
         response: { 200: MappingPreviews },
       },

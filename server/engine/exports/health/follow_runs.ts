@@ -3,7 +3,7 @@ import type { Engine } from '../engine.ts';
 import type { Interval } from '../planning/interval.ts';
 import type { Notice, NoticeRun } from '../../notices/notice.ts';
 import { writeNotices } from '../../notices/write_notice.ts';
-import type { ClaimedRun, RunEnd } from '../../model/run.ts';
+import type { ClaimedRun, RowAges, RunEnd } from '../../model/run.ts';
 import { findFailedBackfills } from './failed_backfills.ts';
 import { findFailedIntervals } from './failed_intervals.ts';
 import { healthAfterRun, healthInRevision } from './health.ts';
@@ -17,7 +17,7 @@ import type { VolumeJudgement } from './volume.ts';
 import { counted } from '../../../platform/counted.ts';
 
 /** A run that has just ended, and its export under the lock on its row. */
-export type FollowedRun = {
+export type FollowedRun = RowAges & {
   run: Pick<
     ClaimedRun,
     | 'id'
@@ -153,6 +153,7 @@ function healthAfter(
   if (!isOfSchedule(ended))
     return { health: { ...before, is_incomplete, lacks_backfilled }, changes: [] };
   const { run, end, is_make_up, records_completed, records_rejected } = ended;
+  const { oldest_row_seconds, newest_row_seconds } = ended;
   return healthAfterRun(before, {
     is_incomplete,
     lacks_backfilled,
@@ -164,6 +165,7 @@ function healthAfter(
     is_volume_unusual: volume?.is_unusual,
     has_rows: (records_completed ?? 0) + records_rejected > 0,
     has_rejected: records_rejected > 0,
+    row_ages: { oldest_row_seconds, newest_row_seconds },
   });
 }
 

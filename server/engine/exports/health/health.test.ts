@@ -11,6 +11,7 @@ type Step = {
   rejected?: boolean;
   missing?: boolean;
   end?: string | null;
+  age?: number;
 };
 const completed: Step = { status: 'Completed' };
 const failed: Step = { status: 'Failed' };
@@ -22,7 +23,7 @@ function follow(steps: Step[]): { changes: string[]; health: Health } {
   const changes: string[] = [];
   for (const step of steps) {
     const { status, revision = 1, volume, has_rows = true, missing = false } = step;
-    const { end = '2026-01-01T00:00:00Z', rejected = false } = step;
+    const { end = '2026-01-01T00:00:00Z', rejected = false, age = null } = step;
     const next = healthAfterRun(health, {
       status,
       revision,
@@ -32,6 +33,7 @@ function follow(steps: Step[]): { changes: string[]; health: Health } {
       lacks_backfilled: false,
       has_rows,
       has_rejected: rejected,
+      row_ages: { oldest_row_seconds: age, newest_row_seconds: age },
     });
     changes.push(
       next.changes
@@ -44,6 +46,25 @@ function follow(steps: Step[]): { changes: string[]; health: Health } {
 }
 
 const cases: [what: string, steps: Step[], changes: string[], health: Partial<Health>][] = [
+  [
+    'the ages are those of the latest run of the schedule that had rows',
+    [
+      { ...completed, end: '2026-01-02T00:00:00Z', age: 61 },
+      { ...empty, end: '2026-01-03T00:00:00Z' },
+      { ...completed, end: null, age: 90_000 },
+    ],
+    ['', '', ''],
+    { oldest_row_seconds: 61, newest_row_seconds: 61, delivered_until: '2026-01-03T00:00:00Z' },
+  ],
+  [
+    'a new revision has no ages',
+    [
+      { ...completed, age: 61 },
+      { ...failed, revision: 2 },
+    ],
+    ['', '+failing'],
+    { oldest_row_seconds: null },
+  ],
   [
     'good runs tell nothing',
     [completed, completed],

@@ -1,12 +1,13 @@
-import type { RunEnd } from '../../model/run.ts';
+import type { RowAges, RunEnd } from '../../model/run.ts';
 
 /**
  * The health of an export. Failures, volume and `is_incomplete` (an interval of its schedule failed
  * for good, and nothing has delivered it since) concern `revision`, like `lacks_backfilled` (the
  * same of the rows of a backfill). `delivered_until` is the end of the newest interval that its
- * schedule has delivered (ISO 8601).
+ * schedule has delivered (ISO 8601), and the ages are those of the rows of the schedule's latest
+ * run that had some.
  */
-export type Health = {
+export type Health = RowAges & {
   revision: number;
   consecutive_failures: number;
   is_failing: boolean;
@@ -45,6 +46,7 @@ export type EndedRun = {
   lacks_backfilled: boolean;
   has_rows: boolean;
   has_rejected: boolean;
+  row_ages: RowAges;
 };
 
 /** The health of an export that nothing is known of. */
@@ -60,6 +62,8 @@ export function newHealth(revision: number): Health {
     lacks_backfilled: false,
     lacks_earlier: false,
     delivered_until: null,
+    oldest_row_seconds: null,
+    newest_row_seconds: null,
   };
 }
 
@@ -74,6 +78,8 @@ export function healthInRevision(before: Health, revision: number): Health {
     is_incomplete: false,
     is_rejecting: false,
     lacks_backfilled: false,
+    oldest_row_seconds: null,
+    newest_row_seconds: null,
   };
 }
 
@@ -103,8 +109,11 @@ export function healthAfterRun(
     };
     return { health, changes: changesBetween(current, health) };
   }
+  // Those of a make-up run of a backfill say nothing about the schedule.
+  const has_ages = run.delivered_until !== null && run.row_ages.oldest_row_seconds !== null;
   const health = {
     ...current,
+    ...(has_ages ? run.row_ages : {}),
     ...(run.has_rows
       ? { is_failing: false, consecutive_failures: 0, is_rejecting: run.has_rejected }
       : {}),

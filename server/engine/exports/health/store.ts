@@ -32,7 +32,8 @@ export async function listHealth(
   const rows = await tx.rows<Health & { batch_export_id: string }>(sql`
     SELECT batch_export_id, revision, consecutive_failures, is_failing, is_late, is_volume_unusual,
       is_incomplete, is_rejecting, backfill_failed_since IS NOT NULL AS lacks_backfilled,
-      lacks_since IS NOT NULL AS lacks_earlier, delivered_until FROM batch_export_health
+      lacks_since IS NOT NULL AS lacks_earlier, delivered_until, oldest_row_seconds,
+      newest_row_seconds FROM batch_export_health
     WHERE batch_export_id = ANY (${exports.map((one) => one.batch_export_id)}::uuid[])`);
   const known = new Map(rows.map(({ batch_export_id, ...health }) => [batch_export_id, health]));
   return exports.map(
@@ -58,18 +59,21 @@ export async function putHealths(
   await tx.run(sql`
     INSERT INTO batch_export_health (batch_export_id, revision, consecutive_failures, is_failing,
       is_late, is_volume_unusual, is_incomplete, is_rejecting, delivered_until, failing_since,
-      incomplete_since, unusual_since, rejecting_since, backfill_failed_since)
+      incomplete_since, unusual_since, rejecting_since, backfill_failed_since, oldest_row_seconds,
+      newest_row_seconds)
     SELECT n.batch_export_id, n.revision, n.consecutive_failures, n.is_failing, n.is_late,
       n.is_volume_unusual, n.is_incomplete, n.is_rejecting, n.delivered_until,
       ${since(sql`n.is_failing`, sql`h.failing_since`, sql`coalesce(r.started_at, now())`)},
       ${since(sql`n.is_incomplete`, sql`h.incomplete_since`)},
       ${since(sql`n.is_volume_unusual`, sql`h.unusual_since`)},
       ${since(sql`n.is_rejecting`, sql`h.rejecting_since`)},
-      ${since(sql`n.lacks_backfilled`, sql`h.backfill_failed_since`)}
+      ${since(sql`n.lacks_backfilled`, sql`h.backfill_failed_since`)}, n.oldest_row_seconds,
+      n.newest_row_seconds
     FROM jsonb_to_recordset(${JSON.stringify(healths)}::jsonb) AS n (batch_export_id uuid,
       run_id uuid, revision int, consecutive_failures int, is_failing boolean, is_late boolean,
       is_volume_unusual boolean, is_incomplete boolean, is_rejecting boolean,
-      lacks_backfilled boolean, delivered_until timestamptz)
+      lacks_backfilled boolean, delivered_until timestamptz, oldest_row_seconds float8,
+      newest_row_seconds float8)
     LEFT JOIN batch_export_health h ON h.batch_export_id = n.batch_export_id
     LEFT JOIN batch_export_runs r ON n.is_failing AND r.id = n.run_id
     ON CONFLICT (batch_export_id) DO UPDATE SET revision = excluded.revision,
@@ -79,7 +83,9 @@ export async function putHealths(
       delivered_until = excluded.delivered_until, failing_since = excluded.failing_since,
       incomplete_since = excluded.incomplete_since, unusual_since = excluded.unusual_since,
       rejecting_since = excluded.rejecting_since,
-      backfill_failed_since = excluded.backfill_failed_since`);
+      backfill_failed_since = excluded.backfill_failed_since,
+      oldest_row_seconds = excluded.oldest_row_seconds,
+      newest_row_seconds = excluded.newest_row_seconds`);
 }
 
 /**

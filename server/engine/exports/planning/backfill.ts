@@ -110,6 +110,7 @@ function startMessage({ from, to, by }: BackfillRange): string {
 }
 
 function settlingSentence(settles_at: number, settle_seconds: number): string {
+  if (settle_seconds === 0) return 'It starts once all events in transit are stored.';
   return (
     `It starts at ${iso(settles_at)}, ${counted(settle_seconds, 'second')} after the request, ` +
     'once all events in transit are stored.'

@@ -10,8 +10,9 @@ import { fromStored } from '../../model/ledger/rectangles.ts';
 import type { Interval } from '../planning/interval.ts';
 import { makeUp } from '../planning/make_up.ts';
 import { LostRunError } from '../../model/run.ts';
+import { rowSeconds } from './row_ages.ts';
 import { markGenerations } from './generations.ts';
-import type { ClaimedRun, RunEnd } from '../../model/run.ts';
+import type { ClaimedRun, RowAges, RunEnd } from '../../model/run.ts';
 import { writeRunLogs } from '../../model/run_log.ts';
 import type { LogLevel } from '../../model/run_log.ts';
 
@@ -30,7 +31,7 @@ type LockedExport = {
   paused: boolean;
   is_deleted: boolean;
 };
-type EndedRow = {
+type EndedRow = RowAges & {
   id: string;
   is_make_up: boolean;
   records_completed: number | null;
@@ -48,21 +49,21 @@ export async function endRun(
   end: RunEnd,
   show?: (tx: Transaction) => Promise<void>,
 ): Promise<void> {
-  await (end.status === 'Completed' && show === undefined
+  const ended = await (end.status === 'Completed' && show === undefined
     ? completeRun(engine, run)
     : endAlone(engine, { run, end }, show));
-  countEnded(engine, [{ run, end }]);
+  countEnded(engine, [ended]);
 }
 
 const completed: RunEnd = { status: 'Completed' };
 
-const completeRun = batchCalls<Engine, ClaimedRun, true>({
+const completeRun = batchCalls<Engine, ClaimedRun, EndedRun>({
   together: async (engine, runs) => {
     const one_per_export = new Map(runs.map((run) => [run.batch_export_id, run]));
     const endings = [...one_per_export.values()].map((run) => ({ run, end: completed }));
     const ended = await engine.db.transaction((tx) => endRuns(engine, tx, endings, 'skips'));
-    const done = new Set(ended.map(({ run }) => run));
-    return runs.map((run) => (done.has(run) ? true : undefined));
+    const done = new Map(ended.map((one) => [one.run.id, one]));
+    return runs.map((run) => done.get(run.id));
   },
   alone: (engine, run) => endAlone(engine, { run, end: completed }),
 });
@@ -71,22 +72,24 @@ async function endAlone(
   engine: Engine,
   ending: Ending,
   show?: (tx: Transaction) => Promise<void>,
-): Promise<true> {
-  await engine.db.transaction(async (tx) => {
+): Promise<EndedRun> {
+  return engine.db.transaction(async (tx) => {
     await show?.(tx);
-    const ended = await endRuns(engine, tx, [ending], 'waits');
-    if (ended.length === 0) throw new LostRunError();
+    const [ended] = await endRuns(engine, tx, [ending], 'waits');
+    if (ended === undefined) throw new LostRunError();
+    return ended;
   });
-  return true;
 }
 
-/** Counts runs that have ended, once their transaction is over. */
-export function countEnded(
-  engine: Engine,
-  ended: { run: Pick<ClaimedRun, 'destination_type'>; end: RunEnd }[],
-): void {
-  for (const { run, end } of ended)
-    engine.metrics.runs_finished.inc({ status: end.status, destination: run.destination_type });
+/** Counts runs that have ended, once their transaction is over, and the ages of their rows. */
+export function countEnded({ metrics }: Engine, ended: EndedRun[]): void {
+  for (const { run, end, oldest_row_seconds } of ended) {
+    const destination = run.destination_type;
+    metrics.runs_finished.inc({ status: end.status, destination });
+    const is_of_schedule = run.backfill_id === null && run.replaces === null;
+    if (is_of_schedule && oldest_row_seconds !== null)
+      metrics.export_freshness_seconds.observe({ destination }, oldest_row_seconds);
+  }
 }
 
 /**
@@ -102,7 +105,7 @@ export async function endRuns(
   tx: Transaction,
   endings: Ending[],
   on_locked: OnLocked,
-): Promise<Ending[]> {
+): Promise<EndedRun[]> {
   if (endings.length === 0) return [];
   // The export's row is the lock of its ledger and health and is taken before the run's everywhere.
   const exports = await tx.rows<LockedExport>(sql`
@@ -112,21 +115,20 @@ export async function endRuns(
   const known = new Map(exports.map((row) => [row.id, row]));
   const wanted = endings.filter(({ run }) => isWanted(run, known.get(run.batch_export_id)));
   const rows = new Map((await writeEnds(tx, wanted, on_locked)).map((row) => [row.id, row]));
-  const ended = wanted.filter(({ run }) => rows.has(run.id));
-  await enterEnds(
-    engine,
-    tx,
-    ended.map((ending) => ({
+  const ended = wanted
+    .filter(({ run }) => rows.has(run.id))
+    .map((ending) => ({
       ...rows.get(ending.run.id)!,
       ...ending,
       export: known.get(ending.run.batch_export_id)!,
-    })),
-  );
+    }));
+  await enterEnds(engine, tx, ended);
   return ended;
 }
 
 /** A run whose row says how it has ended. `receipt`: as in `Ending`. */
-export type EndedRun = FollowedRun & Pick<Ending, 'receipt'>;
+export type EndedRun = FollowedRun &
+  Pick<Ending, 'receipt'> & { run: Pick<ClaimedRun, 'destination_type'> };
 
 /**
  * Applies the consequences of written ends, at most one of each export: ledgers, make-up runs,
@@ -202,7 +204,9 @@ async function writeEnds(
       model = NULL, custom_query = NULL, destination_type = NULL, destination_config = NULL,
       destination_secrets = NULL
     FROM ended JOIN held USING (id) WHERE run.id = ended.id
-    RETURNING run.id, run.is_make_up, run.records_completed, run.records_rejected`);
+    RETURNING run.id, run.is_make_up, run.records_completed, run.records_rejected,
+      ${rowSeconds(sql`run`, sql`run.oldest_inserted_at`)} AS oldest_row_seconds,
+      ${rowSeconds(sql`run`, sql`run.newest_inserted_at`)} AS newest_row_seconds`);
 }
 
 function lineOf({ run, end, receipt }: EndedRun): {

@@ -17,6 +17,8 @@ import type { DueExport, Seen } from './plan_scheduled_runs.ts';
  * thousands are planned in seconds.
  */
 const exports_per_transaction_max = 500;
+/** Every interval ends with a minute of the clock. */
+const minute_ms = 60_000;
 /** Number of exports whose rows are counted together before planning. */
 const exports_per_look_max = 10_000;
 const exports_per_team_max = 500;
@@ -38,6 +40,8 @@ type Options = {
   look?: Look;
   /** Is told each time when runs have been written. */
   onPlanned?: () => void;
+  /** Is told that nothing is due, and in how many milliseconds the next intervals may be. */
+  onNothingDue?: (wait_ms: number) => void;
 };
 
 /**
@@ -73,7 +77,11 @@ async function settledInstant({ db, settle_seconds }: Engine): Promise<string> {
  */
 export async function planDueExports(
   engine: Engine,
-  { look = (runs) => probe(engine.clickhouse, runs), onPlanned = () => undefined }: Options = {},
+  {
+    look = (runs) => probe(engine.clickhouse, runs),
+    onPlanned = () => undefined,
+    onNothingDue = () => undefined,
+  }: Options = {},
 ): Promise<number> {
   const settledBefore = await settledInstant(engine);
   const teams = await engine.db.rows<{ team_id: number; oldest: string }>(sql`
@@ -81,7 +89,10 @@ export async function planDueExports(
       AND NOT paused AND next_run_at <= ${settledBefore}
     GROUP BY team_id ORDER BY oldest, random() LIMIT ${teams_per_turn_max}`);
   noteLag(engine, settledBefore, teams[0]?.oldest);
-  if (teams.length === 0) return 0;
+  if (teams.length === 0) {
+    onNothingDue(minute_ms - (Date.parse(settledBefore) % minute_ms));
+    return 0;
+  }
   let planned = 0;
   const plan = async (those: Settled): Promise<void> => {
     planned += await planSettled(engine, those, { settledBefore, look, onPlanned });
@@ -144,7 +155,13 @@ async function settle(
 async function planSettled(
   engine: Engine,
   { epoch, final }: Settled,
-  { settledBefore, look, onPlanned }: Required<Options> & { settledBefore: string },
+  {
+    settledBefore,
+    look,
+    onPlanned,
+  }: Required<Omit<Options, 'onNothingDue'>> & {
+    settledBefore: string;
+  },
 ): Promise<number> {
   const due = await engine.db.rows<DueExport>(sql`
     SELECT due.* FROM unnest(${[...final.keys()]}::int[], ${[...final.values()]}::timestamptz[])

@@ -49,9 +49,6 @@ type Locked = LockedExport & {
 /** A run that is to be planned; `rows`: what is known of its rows. */
 type Wanted = EmptyRun & { row: Locked; rows: Seen['rows'] | undefined };
 
-/** A run that was completed as it was planned. */
-type Completed = EndedRun & { run: { destination_type: string } };
-
 /** The next interval of an export: any event time, and the insertions since its last run. */
 export function intervalOf(of: Pick<DueExport, 'planned_until' | 'next_run_at'>): Rectangle {
   return {
@@ -72,7 +69,7 @@ export async function planScheduledRuns(
   tx: Transaction,
   due: DueExport[],
   { epoch, seen }: { epoch: number; seen: Map<string, Seen> },
-): Promise<{ planned: number; ended: Completed[] }> {
+): Promise<{ planned: number; ended: EndedRun[] }> {
   // SKIP LOCKED: planners share the work. An interval that is not final yet stays due.
   const rows = await tx.rows<Locked>(sql`
     SELECT export.id, export.team_id, export.revision, export."interval", export.timezone,
@@ -152,12 +149,12 @@ async function complete(
   engine: Engine,
   tx: Transaction,
   signed: Map<Wanted, SignedRun>,
-): Promise<Completed[]> {
+): Promise<EndedRun[]> {
   if (signed.size === 0) return [];
   const inserted = await insertSigned(tx, [...signed.values()]);
   const ended = [...signed]
     .filter(([, { id }]) => inserted.has(id))
-    .map(([{ row }, run]): Completed => ({
+    .map(([{ row }, run]): EndedRun => ({
       run: {
         id: run.id,
         batch_export_id: row.id,
@@ -175,6 +172,8 @@ async function complete(
       is_make_up: false,
       records_completed: 0,
       records_rejected: 0,
+      oldest_row_seconds: null,
+      newest_row_seconds: null,
       export: { ...row, paused: false, is_deleted: false },
     }));
   await enterEnds(engine, tx, ended);

@@ -8,6 +8,7 @@ import type { Engine } from '../engine.ts';
 import { LostRunError, attempts_max } from '../../model/run.ts';
 import type { ClaimedRun, StoredSlice } from '../../model/run.ts';
 import { writeRunLog } from '../../model/run_log.ts';
+import { insertionsOf } from './row_ages.ts';
 
 /** The slices of a run in order; none when they have not been cut. */
 export async function listSlices(engine: Engine, runId: string): Promise<StoredSlice[]> {
@@ -16,9 +17,7 @@ export async function listSlices(engine: Engine, runId: string): Promise<StoredS
       FROM batch_export_slices WHERE run_id = ${runId} ORDER BY number`);
 }
 
-/**
- * Stores the cut of a run once, together with its total; a later attempt works from the same cut.
- */
+/** Stores the cut of a run once, with its total; a later attempt works from the same cut. */
 export async function storeSlices(
   engine: Engine,
   run: ClaimedRun,
@@ -53,18 +52,20 @@ const cut = step<{ run: ClaimedRun; slices: StoredSlice[] }>((db, items, locking
     slices,
     steps: run.steps,
     total: slices.reduce((sum, slice) => sum + slice.records, 0),
+    ...insertionsOf(slices),
   }));
   // Fenced like `hold`: without the run's row there is nothing to insert beside.
   return db.rows(sql`
     WITH wanted AS MATERIALIZED (
-      SELECT * FROM jsonb_to_recordset(${JSON.stringify(cuts)}::jsonb) AS wanted (id uuid,
-        attempt int, total bigint, slices jsonb, steps jsonb)
+      SELECT * FROM jsonb_to_recordset(${JSON.stringify(cuts)}::jsonb) AS wanted (id uuid, attempt
+        int, total bigint, slices jsonb, steps jsonb, oldest timestamptz, newest timestamptz)
     ), free AS MATERIALIZED (
       SELECT run.id FROM batch_export_runs run JOIN wanted ON wanted.id = run.id
         AND wanted.attempt = run.attempt WHERE run.status = 'Running' ${locking}
     ), held AS (
       UPDATE batch_export_runs run SET records_total_count = wanted.total, records_completed = 0,
-        silent_workers = '{}', steps = wanted.steps, last_updated_at = now()
+        silent_workers = '{}', steps = wanted.steps, last_updated_at = now(),
+        oldest_inserted_at = wanted.oldest, newest_inserted_at = wanted.newest
       FROM wanted WHERE run.id = wanted.id AND run.attempt = wanted.attempt
         AND run.status = 'Running' AND run.id IN (SELECT id FROM free) RETURNING run.id, run.attempt
     ), cut AS (

@@ -8,7 +8,7 @@ export const look_share = 0.02;
 export const delivery_ms = { run: 40, row: 0.012 } as const;
 
 /** Processor time of a look in milliseconds: of a part, a delivery in it, and each row read. */
-const look_ms = { part: 8, delivery: 0.25, row: 0.015 } as const;
+const look_ms = { part: 50, delivery: 1, row: 0.015 } as const;
 
 /** Estimates the processor time of a part of a look. */
 export function lookCost(part: { deliveries: number; rows_read: number }): number {

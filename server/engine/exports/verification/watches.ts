@@ -70,7 +70,8 @@ export async function planLooks(engine: Engine): Promise<number> {
 }
 
 function isWanted({ has_new, cycle_ended_at, balance_ms, verified_at }: Due, now: number): boolean {
-  if (!has_new && !isOlder(cycle_ended_at, cycle_seconds, now)) return false;
+  const is_over = verified_at !== null && isOlder(cycle_ended_at, cycle_seconds, now);
+  if (!has_new && !is_over) return false;
   return balance_ms >= 0 || isOlder(verified_at, starved_seconds, now);
 }
 

@@ -51,7 +51,13 @@ export type Worker = {
  * served in turn; runs whose destination shows no progress keep no others waiting.
  */
 export async function startWorker(engine: Engine, limits: WorkerLimits): Promise<Worker> {
-  const worker = openDuties(engine, limits, (duty) => loops[duty].wake());
+  const worker = openDuties(engine, limits, {
+    wake: (duty) => loops[duty].wake(),
+    // Between two ticks, so that no interval waits for the next one.
+    planIn: (wait_ms) => {
+      if (wait_ms < tick_ms) setTimeout(() => loops.plan.wake(), wait_ms).unref();
+    },
+  });
   const { worker_id, duties } = worker;
   await beat(engine.db, worker_id);
   const start = (duty: Duty, name: string, pause_ms = tick_ms) =>
@@ -108,12 +114,16 @@ export type Duties = {
 
 /**
  * Opens the duties of a worker that does nothing by itself: the caller gives each its turns,
- * one at a time. `wake` is told of a duty that has something to do at once.
+ * one at a time. `wake` is told of a duty that has something to do at once, `planIn` when an
+ * interval may be due.
  */
 export function openDuties(
   engine: Engine,
   limits: WorkerLimits,
-  wake: (duty: 'empty' | 'claim' | 'backfills') => void,
+  {
+    wake,
+    planIn,
+  }: { wake(duty: 'empty' | 'claim' | 'backfills'): void; planIn(wait_ms: number): void },
 ): Duties {
   const worker_id = uuidv7();
   const active: Active = new Map();
@@ -146,7 +156,8 @@ export function openDuties(
       watch: lookAfter(engine, worker_id, active),
       settle: () => resolveBatches(engine.db, engine.clickhouse, engine.log),
       plan: async () => {
-        while ((await planDueExports(engine, { onPlanned })) > 0);
+        const options = { onPlanned, onNothingDue: planIn };
+        while ((await planDueExports(engine, options)) > 0);
       },
       empty: async () => {
         while (!leaving.signal.aborted && (await completeEmptyRuns(engine)) > 0) wake('claim');

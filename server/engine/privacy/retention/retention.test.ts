@@ -81,50 +81,6 @@ test('days: older rows are announced, removed, and listed in the log of removals
   assert.equal(await retain(), 0, 'nothing is looked at twice in six hours');
 });
 
-test('the trace of a destination goes with its events, and that of others stays', async () => {
-  const home = await withOldEvents();
-  const { clickhouse } = exporting.harness.deps;
-  const of = { query_params: { team_id: home.project.id } };
-  const events = await clickhouse.rows<{ uuid: string; event: string; stored: string }>({
-    query: `SELECT uuid, event, toString(inserted_at) AS stored FROM events
-      WHERE team_id = {team_id:Int64}`,
-    ...of,
-  });
-  const common = { team_id: home.project.id, plugin_config_id: 7, inserted_at: events[0]!.stored };
-  const placed = ({ event, stored }: (typeof events)[number]) => ({
-    ...common,
-    event,
-    event_inserted_at: stored,
-    event_timestamp: stored,
-  });
-  await clickhouse.insert({
-    table: 'tool_exchanges',
-    values: events.map((one) => ({ ...placed(one), id: one.uuid, exchanges: '[]' })),
-    format: 'JSONEachRow',
-  });
-  await clickhouse.insert({
-    table: 'tool_sends',
-    values: events.map((one) => ({
-      ...placed(one),
-      event_uuid: one.uuid,
-      mapping: 'onEvent',
-      outcome: 'sent',
-      exchange_id: one.uuid,
-      exchange_at: one.stored,
-    })),
-    format: 'JSONEachRow',
-  });
-  await keep(home, 'days', 7);
-  assert.equal(await retain(), 1);
-  for (const table of ['tool_sends', 'tool_exchanges']) {
-    const left = await clickhouse.rows<{ event: string }>({
-      query: `SELECT event FROM ${table} WHERE team_id = {team_id:Int64}`,
-      ...of,
-    });
-    assert.deepEqual(left, [{ event: 'young' }], table);
-  }
-});
-
 test('rows that fill a month are removed with it, for several projects together', async () => {
   const homes = [
     await exporting.harness.newOrganization(),

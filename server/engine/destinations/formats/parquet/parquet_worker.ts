@@ -29,9 +29,10 @@ const reply_rows_max = 500;
 
 /** Instants have microseconds, as a table's have: readers cut a finer part of a foreign file too. */
 const parsers = {
-  timestampFromMilliseconds: (milliseconds) => instantText(milliseconds * 1_000n),
+  timestampFromMilliseconds: (milliseconds: bigint) => instantText(milliseconds * 1_000n),
   timestampFromMicroseconds: instantText,
-  timestampFromNanoseconds: (nanoseconds) => instantText(floorDivision(nanoseconds, 1_000n)),
+  timestampFromNanoseconds: (nanoseconds: bigint) =>
+    instantText(floorDivision(nanoseconds, 1_000n)),
   dateFromDays: dayText,
 };
 

@@ -7,6 +7,8 @@ export type Beside = {
   run<Result>(work: () => Promise<Result>, isUnclear: (error: unknown) => boolean): Promise<Result>;
 };
 
+const over = (): void => undefined;
+
 /** Opens a place in which nothing runs yet. */
 export function openBeside(): Beside {
   type Open = { was_beside: boolean; ended: Promise<unknown> };
@@ -27,12 +29,14 @@ export function openBeside(): Beside {
       await Promise.all([...open].map(({ ended }) => ended));
       return work();
     })();
-    const ended = (async () => {
-      await result.catch(() => undefined);
-      if (alone === ended) alone = undefined;
-    })();
+    const ended: Promise<void> = result.then(over, over);
     alone = ended;
+    void forget(ended);
     return result;
+  };
+  const forget = async (ended: Promise<void>): Promise<void> => {
+    await ended;
+    if (alone === ended) alone = undefined;
   };
   return {
     run: async (work, isUnclear) => {

@@ -264,7 +264,9 @@ test('an erased event is not handed over, and the erasure waits for open calls',
   held.resolve();
   await taken(27 + before);
   await stopAll();
-  assert.equal(target.taken.length, 27 + before);
-  assert.equal(target.taken.filter(({ by }) => by === 'person-0').length, before);
+  // A call that was held for longer than a request may take is made again.
+  const arrived = new Map(target.taken.map(({ uuid, by }) => [uuid, by]));
+  assert.equal(arrived.size, 27 + before);
+  assert.equal([...arrived.values()].filter((by) => by === 'person-0').length, before);
   await work(home, body.id);
 });

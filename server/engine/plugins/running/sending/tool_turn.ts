@@ -97,7 +97,7 @@ export function openToolTurn(delivery: Delivery, lanes: Lanes): ToolTurn {
   };
 }
 
-/** The function that takes what is done out of a lane, which goes back or waits behind a failure. */
+/** Returns what takes the finished out of a lane, which goes back or waits behind a failure. */
 function laneSettler(
   delivery: Delivery,
   lanes: Lanes,

@@ -61,17 +61,14 @@ export function openIsolate(
     onError: (error) =>
       enter === not_loaded ? calls.settleAll(describe(error)) : tellUnheard(describe(error)),
   });
-  const { present, askers, addFor, resume } = openCauses(stretches, calls.rests);
+  const { present, asking, answered, addFor, resume } = openCauses(stretches, calls.rests);
   const send = receiver({
     isCalled: calls.isAny,
     settle: calls.settle,
     allowance,
     present,
     ring: (timer, call) => resume(call, () => enter('ring', timer)),
-    report: (message) => {
-      if (message.type === 'request') askers.set(message.request, message.call);
-      report({ ...message, instance });
-    },
+    report: (message) => report({ ...asking(message), instance }),
   });
 
   calls.begin(order.call);
@@ -87,8 +84,7 @@ export function openIsolate(
     },
     // Answers that come after the end of the call that asked are dropped; failures are told.
     reply: ({ request, name, is_ok, text }) => {
-      const call = askers.get(request);
-      askers.delete(request);
+      const call = answered(request);
       const late = (): void => (is_ok ? undefined : tellUnheard(text, name));
       if (!allowance.giveRequestBack(request)) late();
       else resume(call, () => enter('reply', request, is_ok, text), late);
@@ -144,6 +140,7 @@ function openCalls(
  */
 function openCauses(stretches: Pick<Stretches, 'add'>, rests: () => number) {
   let present: number | undefined;
+  const askers = new Map<number, number | undefined>();
   const addFor = (call: number | undefined, run: () => unknown): void =>
     stretches.add(async () => {
       present = call;
@@ -151,8 +148,17 @@ function openCauses(stretches: Pick<Stretches, 'add'>, rests: () => number) {
     });
   return {
     present: () => present,
-    /** The calls that asked, by request. */
-    askers: new Map<number, number | undefined>(),
+    /** Notes which call asks. */
+    asking: (word: Word): Word => {
+      if (word.type === 'request') askers.set(word.request, word.call);
+      return word;
+    },
+    /** The call that asked. */
+    answered: (request: number): number | undefined => {
+      const call = askers.get(request);
+      askers.delete(request);
+      return call;
+    },
     addFor,
     /** As `addFor`, for work that a rest of the plugin ends. */
     resume: (

@@ -1,0 +1,142 @@
+import { Button, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, getRouteApi } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import { Section } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { Table } from '../page/table.tsx';
+import { Instant } from '../time/instant.tsx';
+import { liveEvents } from './events.ts';
+import type { LiveSearch, Newest } from './events.ts';
+import { liveSentence } from './live_sentence.ts';
+import './live_events.css';
+
+const route = getRouteApi('/signed_in/projects/$project_id/events');
+
+/** After so many milliseconds without a key the filter is asked for. */
+const filter_after_ms = 300;
+
+const filters = [
+  ['event', 'Event'],
+  ['distinct_id', 'Distinct id'],
+  ['property', 'Property'],
+  ['value', 'Value'],
+] as const;
+
+/**
+ * Shows the last events as they come, by name, person and property, until they are paused. Nothing is
+ * read while the page is hidden. Only the state is announced, never each event.
+ */
+export function LiveEvents({ project_id }: { project_id: string }) {
+  const { event, distinct_id, property, value } = route.useSearch();
+  const navigate = route.useNavigate();
+  // Keeps what was shown when it was paused: an answer that was on its way is not shown.
+  const [held, setHeld] = useState<Newest>();
+  const live = liveEvents(project_id, { event, distinct_id, property, value });
+  const is_paused = held !== undefined;
+  const query = useQuery({ ...live, placeholderData: (before) => before, enabled: !is_paused });
+  const change = (changes: LiveSearch) => {
+    setHeld(undefined);
+    void navigate({ search: (before) => ({ ...before, ...changes }), replace: true });
+  };
+  const search = { event, distinct_id, property, value };
+  const is_filtered = filters.some(([name]) => search[name] !== undefined);
+  return (
+    <Section title="Live events" is_wide>
+      <div className="live_filters" role="search" aria-label="Live events">
+        {filters.map(([name, label]) => (
+          <Filter
+            key={name}
+            label={label}
+            value={search[name] ?? ''}
+            is_disabled={name === 'value' && property === undefined}
+            set={(text) => change({ [name]: text })}
+          />
+        ))}
+        <Button variant="default" onClick={() => setHeld(is_paused ? undefined : query.data)}>
+          {is_paused ? 'Continue' : 'Pause'}
+        </Button>
+      </div>
+      <Shown query={{ ...query, data: held ?? query.data }}>
+        {({ results }) => (
+          <>
+            <p role="status" className="muted">
+              {liveSentence({ is_paused, is_filtered, is_empty: results.length === 0 })}
+            </p>
+            {results.length > 0 && <Events project_id={project_id} results={results} />}
+          </>
+        )}
+      </Shown>
+    </Section>
+  );
+}
+
+function Filter({
+  label,
+  value,
+  is_disabled,
+  set,
+}: {
+  label: string;
+  value: string;
+  is_disabled: boolean;
+  set: (text: string) => void;
+}) {
+  const [typed, setTyped] = useState(value);
+  useEffect(() => {
+    if (typed === value) return undefined;
+    const timer = setTimeout(() => set(typed), filter_after_ms);
+    return () => clearTimeout(timer);
+  }, [typed, value, set]);
+  return (
+    <TextInput
+      type="search"
+      aria-label={label}
+      placeholder={label}
+      maxLength={400}
+      value={typed}
+      disabled={is_disabled}
+      onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+    />
+  );
+}
+
+function Events({ project_id, results }: Newest & { project_id: string }) {
+  return (
+    <Table className="cards whole_words">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Event</Table.Th>
+          <Table.Th>Distinct id</Table.Th>
+          <Table.Th>Happened</Table.Th>
+          <Table.Th>Stored</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {results.map(({ uuid, event, distinct_id, timestamp, inserted_at }) => (
+          <Table.Tr key={uuid}>
+            <Table.Th scope="row">
+              <Link
+                to="/projects/$project_id/find"
+                params={{ project_id }}
+                search={{ uuid }}
+                title="Where it was delivered"
+              >
+                <bdi>{event}</bdi>
+              </Link>
+            </Table.Th>
+            <Table.Td data-label="Distinct id" className="long">
+              <bdi>{distinct_id}</bdi>
+            </Table.Td>
+            <Table.Td data-label="Happened" className="short">
+              <Instant at={timestamp} is_exact />
+            </Table.Td>
+            <Table.Td data-label="Stored" className="short">
+              <Instant at={inserted_at} />
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}

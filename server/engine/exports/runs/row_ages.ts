@@ -1,0 +1,37 @@
+import sql from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import type { StoredSlice } from '../../model/run.ts';
+
+/**
+ * SQL for the seconds from an insertion of the run until its rows were visible, in milliseconds;
+ * null for a run that shows no rows.
+ */
+export function rowSeconds(run: Sql, inserted_at: Sql): Sql {
+  return sql`CASE WHEN ${run}.status = 'Completed' AND ${run}.records_completed > 0
+    THEN round(greatest(extract(epoch FROM ${run}.finished_at - ${inserted_at}), 0), 3)::float8
+    END`;
+}
+
+/**
+ * Returns when the oldest row of the slices was inserted, and the end of the newest insertion; null
+ * where a slice has no bounds.
+ */
+export function insertionsOf(slices: StoredSlice[]): {
+  oldest: string | null;
+  newest: string | null;
+} {
+  const bounds = slices.flatMap(({ inserted_from: from, inserted_to: to }) =>
+    from === null || to === null ? [] : [{ from, to }],
+  );
+  if (bounds.length < slices.length) return { oldest: null, newest: null };
+  // In the store's own spelling, so that the order of the texts is that of the instants.
+  const [oldest = null] = bounds.map(({ from }) => from).toSorted();
+  return {
+    oldest,
+    newest:
+      bounds
+        .map(({ to }) => to)
+        .toSorted()
+        .at(-1) ?? null,
+  };
+}
