@@ -178,7 +178,9 @@ async function sendAll(
     }
     if (under_way.size === 0 && (isOver || lanes.isEmpty())) break;
     const wait_ms = isOver || lanes.isEmpty() ? 0 : tool.pace.waitMs();
-    const paced = wait_ms > 0 ? [pause(wait_ms, undefined, { ref: false })] : [];
+    // The pace may allow the next one by now. A race of nothing would never end.
+    const isPaced = wait_ms > 0 || under_way.size === 0;
+    const paced = isPaced ? [pause(Math.max(wait_ms, 1), undefined, { ref: false })] : [];
     await Promise.race([...under_way, ...paced]);
     signal.throwIfAborted();
     // Nothing waits for the stores meanwhile.
