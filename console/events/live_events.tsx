@@ -24,8 +24,8 @@ const filters = [
 ] as const;
 
 /**
- * Shows the last events as they come, by name, person and property, until they are paused. Nothing is
- * read while the page is hidden. Only the state is announced, never each event.
+ * Shows the last events as they come, by name, person and property, until they are paused. It reads
+ * nothing while the page is hidden, and announces only its state, never each event.
  */
 export function LiveEvents({ project_id }: { project_id: string }) {
   const { event, distinct_id, property, value } = route.useSearch();

@@ -7,7 +7,7 @@ import { openTestStores } from './check_tests.ts';
 import { chooseTests } from './test_choice.ts';
 import { groupTestFiles, writeGroups } from './test_groups.ts';
 
-/** How many times the two cores of a small machine this one has, with 4 GiB of memory for each. */
+/** Number of pairs of cores that this machine has, with 4 GiB of memory for each core. */
 const share = Math.max(
   1,
   Math.floor(Math.min(availableParallelism() / 2, totalmem() / (8 * 1024 ** 3))),

@@ -5,7 +5,8 @@ import { openEngineWorld } from './engine_world.ts';
 import type { EngineWorld } from './engine_world.ts';
 import { readVendors } from './vendors.ts';
 
-// Errors beside a list that is taken, and errors with 200. `npm run tool_vendors` plays all vendors.
+// Errors beside a list that is taken, and errors with 200. `npm run tool_vendors` plays every
+// vendor.
 const played = ['Braze', 'TikTok'];
 
 const vendors = readVendors().filter(({ name }) => played.includes(name));

@@ -1,5 +1,4 @@
 import type { ToolMapping } from '../../server/engine/plugins/tools/tool.ts';
-import { retrySecondsOf } from '../../server/engine/plugins/running/sending/tool_answers.ts';
 import type { ToolOutcome } from '../../server/engine/plugins/sandbox/tool_outcome.ts';
 import { eventFor, filled, mappingsOf, merged } from '../factories/plugins/tool_trials.ts';
 import type { ToolTrials, TrialValues } from '../factories/plugins/tool_trials.ts';
@@ -84,12 +83,4 @@ function eventOf(event: Record<string, unknown>): Record<string, unknown> {
     old: new Date(Date.now() - 400 * day_ms).toISOString(),
   };
   return fill(event, values) as Record<string, unknown>;
-}
-
-/** Tells an outcome in one line. */
-export function lineOf(outcome: ToolOutcome): string {
-  if (!('reason' in outcome)) return outcome.kind;
-  const { kind, status, reason } = outcome;
-  const seconds = retrySecondsOf(outcome, Date.now());
-  return `${kind} ${status} ${seconds === undefined ? '' : `after ${seconds} s `}${reason}`;
 }

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { createClient } from '@clickhouse/client';
 import { identifier } from '../../server/engine/destinations/formats/expression.ts';
 import { sdk } from '../../server/engine/destinations/object_store/s3_client.ts';

@@ -61,7 +61,10 @@ test('looks verify an untouched export, and read each delivery once', async () =
     const { verified_through, cycles } = await one.watch();
     assert.deepEqual([verified_through, cycles], [through, 1]);
     assert.deepEqual(await one.deviations(), []);
-    assert.deepEqual(await read(one.id), [true, true, true].map((is_read) => ({ is_read })));
+    assert.deepEqual(
+      await read(one.id),
+      [true, true, true].map((is_read) => ({ is_read })),
+    );
     const { deps } = exporting.harness;
     await deps.db.run(sql`UPDATE batch_export_seals SET read_at = '2026-01-01'
       WHERE batch_export_id = ${one.id}`);
@@ -143,7 +146,10 @@ test('a look without budget counts rows, and reads them later', async () => {
   await postgres.pool.query(`UPDATE ${table} SET event = 'other' WHERE event = 'event 11'`);
   await spend();
   assert.deepEqual(await one.deviations(), []);
-  assert.deepEqual(await read(one.id), [false, false, false].map((is_read) => ({ is_read })));
+  assert.deepEqual(
+    await read(one.id),
+    [false, false, false].map((is_read) => ({ is_read })),
+  );
   await one.look();
   assert.deepEqual(
     (await one.deviations()).map(({ kind }) => kind),

@@ -198,7 +198,7 @@ export function statementText(statement: Statement, public_key: string): string 
     `Statement of ${statement.created_at}`,
     '',
     `Batch export ${JSON.stringify(batch_export.name)} (${batch_export.id}) of the project ` +
-      `${JSON.stringify(batch_export.project)}`,
+      JSON.stringify(batch_export.project),
     `Destination: ${destination.type} ${destination.place}`,
     `Period of the data intervals: ${times[0]} to ${times[1]}`,
     '',

@@ -158,7 +158,7 @@ const runs_beside = sql`
         ELSE e.backfill_failed_since IS NOT NULL AND r.backfill_id IS NOT NULL END
     ORDER BY r.created_at DESC, r.id DESC LIMIT 1) failed ON true`;
 
-/** What is known of an export's health, as far as it is about its present revision. */
+/** The state of an export's health, as far as it is about its present revision. */
 const health_fields = sql`h.delivered_until, h.lacks_since, h.lacks_rows, h.lacks_from,
   h.lacks_until,
   CASE WHEN h.revision = e.revision THEN h.backfill_failed_since END AS backfill_failed_since,
