@@ -19,7 +19,7 @@ import { Sparkline } from './sparkline.tsx';
 import { troubleOf } from './standing.ts';
 
 const row_height = 44;
-const columns = ['Name', 'State', 'Rows in 24 h', 'Next run', 'Verified', 'From', 'To', 'Schedule'];
+const columns = ['Name', 'State', 'Rows in 24 h', 'Next run', 'Verified', 'Delivers', 'Schedule'];
 
 type Given = {
   project_id: string;
@@ -154,8 +154,9 @@ function Row({
       <span role="cell" className="export_verified" data-label="Verified">
         <Verified row={row} is_short />
       </span>
-      <span role="cell">{model}</span>
-      <span role="cell">{labelOf(destination_type)}</span>
+      <span role="cell">
+        {model} to {labelOf(destination_type)}
+      </span>
       <span role="cell">{scheduleWords(row, zone)}</span>
       {trouble !== undefined && (
         <span role="cell" className="export_trouble">

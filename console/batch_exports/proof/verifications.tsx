@@ -34,7 +34,9 @@ export function Verifications() {
     <section className="part" aria-label="Verification">
       <div className="part_head">
         <h2>Verification</h2>
-        {latest !== undefined && <Verify is_busy={latest.finished_at === null} />}
+        <div className="row_actions">
+          {latest !== undefined && <Verify is_busy={latest.finished_at === null} />}
+        </div>
       </div>
       <Shown query={query}>
         {({ results: [newest, ...earlier] }) =>

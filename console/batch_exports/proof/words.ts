@@ -59,13 +59,15 @@ export function scheduleInWords(
 ): { text: string; tone: string } {
   if (verification === null || verification.state === 'waiting')
     return {
-      text: 'The first look begins after the first delivery, within a share of its cost.',
+      text: 'Sluice looks at the destination soon after the first delivery.',
       tone: 'muted',
     };
   const { state, reason, verified_at, cycle_ended_at, deviations, accepted } = verification;
   if (state === 'not_verifiable') return { text: `Not verifiable. ${reason ?? ''}`, tone: 'muted' };
   const cycle =
-    cycle_ended_at === null ? '' : ` All deliveries were looked at ${at(cycle_ended_at)}.`;
+    cycle_ended_at === null
+      ? ''
+      : ` The last look at all deliveries ended at ${at(cycle_ended_at)}.`;
   const agreed = accepted === 0 ? '' : ` ${counted(accepted, 'finding')} accepted.`;
   if (state === 'standing_still')
     return {
@@ -75,7 +77,8 @@ export function scheduleInWords(
   if (state === 'differing')
     return { text: `${counted(deviations, 'open finding')}.${agreed}${cycle}`, tone: 'bad' };
   const what = accepted === 0 ? 'Everything' : 'Everything else';
-  return { text: `${what} is as delivered.${agreed}${cycle}`, tone: 'good' };
+  const when = verified_at === null ? '' : ` at ${at(verified_at)}`;
+  return { text: `${what} was as delivered${when}.${agreed}${cycle}`, tone: 'good' };
 }
 
 /** Names and counts rows that are not simply delivered; none where all are. */

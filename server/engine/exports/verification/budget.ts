@@ -10,6 +10,12 @@ export const delivery_ms = { run: 40, row: 0.012 } as const;
 /** Processor time of a look in milliseconds: of a part, a delivery in it, and each row read. */
 const look_ms = { part: 50, delivery: 1, row: 0.015 } as const;
 
+/**
+ * Credit of a new export, so that its first deliveries are looked at within minutes: some twenty
+ * looks. It is paid once.
+ */
+export const first_credit_ms = 2_000;
+
 /** Estimates the processor time of a part of a look. */
 export function lookCost(part: { deliveries: number; rows_read: number }): number {
   return look_ms.part + part.deliveries * look_ms.delivery + part.rows_read * look_ms.row;

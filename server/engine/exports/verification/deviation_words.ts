@@ -69,5 +69,7 @@ function placeOf({ destination_type, destination_config }: Place): { thing: stri
   if (typeof table === 'string')
     return { thing: given('table') === undefined ? 'row' : 'file', name: table };
   const folder = given('bucket_name', 'container', 'prefix');
-  return { thing: 'file', name: typeof folder === 'string' ? folder : destination_type };
+  // The folder before the first one that depends on the time of a delivery.
+  const name = typeof folder === 'string' ? folder.replace(/\/?[^/{]*\{.*$/s, '') : '';
+  return { thing: 'file', name: name === '' ? destination_type : name };
 }

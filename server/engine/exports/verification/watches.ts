@@ -4,7 +4,7 @@ import { isoInstant } from '../../../platform/clock.ts';
 import type { Database, Transaction } from '../../../platform/postgres/database.ts';
 import { findDestination } from '../../destinations/index.ts';
 import type { Engine } from '../engine.ts';
-import { delivery_ms, look_share } from './budget.ts';
+import { delivery_ms, first_credit_ms, look_share } from './budget.ts';
 import { fail, insertVerification } from './verification.ts';
 import type { Verification } from './verification.ts';
 import { reasonOf } from './verify_exports.ts';
@@ -81,8 +81,8 @@ const isOlder = (at: string | null, seconds: number, now: number) =>
 /** Watches every export, from the beginning again after a new revision. */
 async function followExports(db: Database): Promise<void> {
   await db.run(sql`
-    INSERT INTO batch_export_watches (batch_export_id, revision)
-    SELECT e.id, e.revision FROM batch_exports e WHERE e.deleted_at IS NULL
+    INSERT INTO batch_export_watches (batch_export_id, revision, balance_ms)
+    SELECT e.id, e.revision, ${first_credit_ms} FROM batch_exports e WHERE e.deleted_at IS NULL
       AND NOT EXISTS (SELECT 1 FROM batch_export_watches w WHERE w.batch_export_id = e.id)
     ON CONFLICT DO NOTHING`);
   await db.run(sql`
@@ -90,7 +90,7 @@ async function followExports(db: Database): Promise<void> {
       UPDATE batch_export_watches w SET revision = e.revision, verified_through = NULL,
         verified_at = NULL, cycles = 0, cycle_started_at = NULL, cycle_ended_at = NULL,
         reason = NULL, is_verifiable = true, failures = 0, due_at = now(), counted_at = now(),
-        balance_ms = 0
+        balance_ms = ${first_credit_ms}
       FROM batch_exports e WHERE e.id = w.batch_export_id AND e.revision <> w.revision
       RETURNING w.batch_export_id
     )
