@@ -41,19 +41,27 @@ export function Section({
 export function Seldom({
   summary,
   is_open = false,
+  is_late = false,
   toggled,
   children,
 }: {
   summary: string;
   is_open?: boolean;
+  /** True if its content asks the server, and is drawn once somebody opens it. */
+  is_late?: boolean;
   /** Called when a person opens or closes it. */
   toggled?: () => void;
   children: ReactNode;
 }) {
+  const [was_opened, setOpened] = useState(is_open);
+  const toggle = () => {
+    setOpened(true);
+    toggled?.();
+  };
   return (
-    <details className="seldom" open={is_open} onToggle={toggled}>
+    <details className="seldom" open={is_open} onToggle={toggle}>
       <summary>{summary}</summary>
-      {children}
+      {(was_opened || !is_late) && children}
     </details>
   );
 }

@@ -151,7 +151,7 @@ function TestSection({ plugin, place }: { plugin: PluginRow; place: Place }) {
   if (files === undefined) return null;
   return (
     <Section title="Test">
-      <Seldom summary="Send an event, or look at what would be sent">
+      <Seldom summary="Send an event, or look at what would be sent" is_late>
         <TryOut {...{ plugin, place, files }} checked={undefined} tried={() => undefined} />
       </Seldom>
     </Section>

@@ -31,7 +31,7 @@ export function EventChoiceField({
     choose(isEveryEvent(next) ? null : next);
   };
   return (
-    <Seldom summary="Filter: which events it gets" is_open={stored !== null}>
+    <Seldom summary="Filter: which events it gets" is_open={stored !== null} is_late>
       <Opened {...{ choice, change, place }} />
     </Seldom>
   );

@@ -42,6 +42,8 @@ test('an export is created with defaults, is under both mounts, listed newest fi
     rejected_rows_max: 1000,
     rejected_percent_max: 10,
     tags: [],
+    verified_through: null,
+    verification: null,
     connection_id: null,
     latest_runs: [],
     custom_query: null,

@@ -91,7 +91,7 @@ test('failing since its first failure, with what waits, whatever fails later', a
   assert.equal(
     health.detail,
     `Failing since ${began}: 3 intervals, 685 rows waiting. The bucket may not be written to. ` +
-      'Next try at 2026-01-01T07:00:15.000000Z.',
+      'Next try at 2026-01-01T07:00:00.000000Z.',
   );
   // A run without rows proves nothing; one with rows ends it, and what failed is still missing.
   await endedRun(harness, id, completed, { hour: 4, rows: 0 });
@@ -141,8 +141,8 @@ test('late and no longer late at once, without waiting for a look', async () => 
   const { id, told } = await withExport(9);
   await endedRun(harness, id, completed, { hour: 1 });
   const { health } = await told();
-  assert.deepEqual([health.code, health.since], ['late', '2026-01-01T04:10:15.000000Z']);
-  assert.match(health.detail, /^Late since 2026-01-01T04:10:15\S+Z\. The newest delivered inter/);
+  assert.deepEqual([health.code, health.since], ['late', '2026-01-01T04:10:00.000000Z']);
+  assert.match(health.detail, /^Late since 2026-01-01T04:10:00\S+Z\. The newest delivered inter/);
   await judgeFreshness({ ...harness.deps, settle_seconds: harness.deps.config.settle_seconds });
   await endedRun(harness, id, completed, { hour: 8 });
   assert.equal((await told()).health.code, 'up_to_date');

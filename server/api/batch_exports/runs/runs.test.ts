@@ -123,6 +123,8 @@ test('a run has the fields of the contract, and its counters stay 32-bit', async
     bytes_completed: 0,
     error_code: null,
     next_try_at: null,
+    oldest_row_seconds: null,
+    newest_row_seconds: null,
     repeats: null,
     schema_number: null,
     values_unfit: null,

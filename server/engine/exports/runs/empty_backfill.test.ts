@@ -101,7 +101,7 @@ test('empty runs of a backfill complete together, workers get the others', async
   assert.equal(started.plan?.runs_with_records, 2);
   assert.match(
     started.detail,
-    new RegExp(`^It starts at .+ 10 rows in 2 of its ${inWords(intervals)} runs; `),
+    new RegExp(`^It starts once .+ 10 rows in 2 of its ${inWords(intervals)} runs; `),
   );
   while ((await advanceBackfills(engine)) > 0);
   const runs = await runsOf(started.id);
