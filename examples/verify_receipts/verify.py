@@ -199,7 +199,8 @@ def doubled(receipts):
 
 def main():
     asked = argparse.ArgumentParser(description="Checks receipts of Sluice without Sluice.")
-    asked.add_argument("receipts", help="the zip file of the page Proof, a folder with receipts, or a statement (.json)")
+    what = "the zip file of the page Proof, a folder with receipts, or a statement (.json)"
+    asked.add_argument("receipts", help=what)
     asked.add_argument("folder", nargs="?", help="the folder of the delivered files")
     asked.add_argument("--key", help="the public key of the server, as base64")
     given = asked.parse_args()
