@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import sql from 'sql-template-tag';
 import { aroundTests } from '../../../../test/around_tests.ts';
 import { lookAt } from '../../../../test/factories/batch_exports/looks.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
@@ -66,8 +67,16 @@ test('a finding is repaired by one action, and resolved by the next look', async
   const one = await differing();
   const [found] = await one.list('open');
   const path = `deviations/${found!['id']}/repair/`;
+  const { db } = exporting.harness.deps;
+  const of_export = sql`WHERE batch_export_id = ${one.id}`;
+  await db.run(sql`UPDATE batch_export_watches SET balance_ms = -1000 ${of_export}`);
   const started = await one.send('POST', path, {});
   assert.deepEqual([started.status, started.body.action], [201, 'rewrite']);
+  // Somebody waits for the next look, so it does not wait for the budget.
+  const watch = await db.row<{ balance_ms: number }>(
+    sql`SELECT balance_ms FROM batch_export_watches ${of_export}`,
+  );
+  assert.ok(watch!.balance_ms > 0);
   assert.equal((await one.send('POST', path, {})).status, 409);
   await exporting.runAll(one.id);
   await one.look();

@@ -203,9 +203,9 @@ export function statementText(statement: Statement, public_key: string): string 
     `Period of the data intervals: ${times[0]} to ${times[1]}`,
     '',
     `Delivered: ${rows(statement)}, in ${counted(statement.slices, 'slice')}.`,
-    `Found as delivered: ${rows(verified)}. Of these, ${rows(read)} were compared value by value ` +
-      'with the source or byte by byte; of the others the destination was asked for counts and ' +
-      'tags, which have not changed since they were seen first.',
+    `Found as delivered: ${rows(verified)}.`,
+    `Of these, compared by their contents: ${rows(read)}. For the others, the destination was ` +
+      'asked for counts and tags, which have not changed since Sluice first saw them.',
     `Verified through: ${statement.verified_through ?? 'nothing yet'}` +
       `, at ${statement.verification?.verified_at ?? 'no time'}.`,
     ...[statement.verification?.reason ?? []].flat().map((reason) => `It stands still: ${reason}`),

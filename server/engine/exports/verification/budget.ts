@@ -16,6 +16,9 @@ const look_ms = { part: 50, delivery: 1, row: 0.015 } as const;
  */
 export const first_credit_ms = 2_000;
 
+/** Credit after a person has repaired or accepted a finding: they wait for the next looks. */
+export const person_credit_ms = 500;
+
 /** Estimates the processor time of a part of a look. */
 export function lookCost(part: { deliveries: number; rows_read: number }): number {
   return look_ms.part + part.deliveries * look_ms.delivery + part.rows_read * look_ms.row;

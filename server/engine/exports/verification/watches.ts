@@ -4,7 +4,7 @@ import { isoInstant } from '../../../platform/clock.ts';
 import type { Database, Transaction } from '../../../platform/postgres/database.ts';
 import { findDestination } from '../../destinations/index.ts';
 import type { Engine } from '../engine.ts';
-import { delivery_ms, first_credit_ms, look_share } from './budget.ts';
+import { delivery_ms, first_credit_ms, look_share, person_credit_ms } from './budget.ts';
 import { fail, insertVerification } from './verification.ts';
 import type { Verification } from './verification.ts';
 import { reasonOf } from './verify_exports.ts';
@@ -195,9 +195,10 @@ export async function endLook(
         AND finished_at IS NOT NULL`);
 }
 
-/** Has the schedule look at all deliveries of an export at its next turn. */
+/** Has the schedule look at all deliveries of an export at its next turn, whatever its budget. */
 export async function lookSoon(tx: Transaction, { id }: { id: string }): Promise<void> {
-  await tx.run(sql`UPDATE batch_export_watches SET due_at = now(), cycle_ended_at = NULL
+  await tx.run(sql`UPDATE batch_export_watches SET due_at = now(), cycle_ended_at = NULL,
+      balance_ms = greatest(balance_ms, ${person_credit_ms})
     WHERE batch_export_id = ${id}`);
 }
 

@@ -66,7 +66,7 @@ function wordsOf(layout: Layout): Words {
   };
 }
 
-/** Are whole numbers, or instants in their one form, greater? Null is the lowest. */
+/** True if the first of two whole numbers, or of two instants, is greater. Null is the lowest. */
 function isGreater(one: string | null, other: string | null): boolean {
   if (one === null || other === null) return other === null;
   return /^-?\d+$/.test(one) && /^-?\d+$/.test(other) ? BigInt(one) > BigInt(other) : one > other;
