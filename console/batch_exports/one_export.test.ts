@@ -189,6 +189,7 @@ test('a backfill typed by its dates can be of what happened then', { skip }, asy
   await page.keyboard.press('Enter');
   await page.getByText(/^There is nothing to deliver.*choose “Event time”/).waitFor();
   await page.getByLabel('Range by').selectOption('timestamp');
+  await page.getByRole('button', { name: 'Deliver 1 row' }).waitFor();
   await pressByKey(page, 'Deliver 1 row');
   const repair = page.getByRole('region', { name: 'Backfill' });
   await repair.getByText('Completed', { exact: true }).waitFor({ timeout: 60_000 });
