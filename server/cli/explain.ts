@@ -1,6 +1,6 @@
 import { ConfigError } from '../config/config.ts';
 import { isDiskFull } from '../platform/disk/full_disk.ts';
-import { FolderInUseError, FolderUnusableError } from '../platform/data_folder.ts';
+import { FolderInUseError, FolderUnusableError } from '../platform/folders/data_folder.ts';
 import { isOutOfFiles, out_of_files } from '../platform/open_files.ts';
 import { StartFailure } from '../platform/embedded/supervise.ts';
 import { ControlStoreError } from '../platform/postgres/control_store_error.ts';

@@ -11,7 +11,7 @@ import type { TargetFlags } from './client/target.ts';
 import type { CommandContext } from './command_context.ts';
 import { stopSignal } from './process/stop_signal.ts';
 import { readBounded } from '../platform/read_bounded.ts';
-import { parseJson } from '../platform/parse_json.ts';
+import { parseJson } from '../platform/json/parse_json.ts';
 
 const headers_timeout_ms = 60_000;
 /** Largest answer that is read; answers to tools are far smaller. */

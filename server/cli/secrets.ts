@@ -1,4 +1,4 @@
-import { findFolderHolder } from '../platform/data_folder.ts';
+import { findFolderHolder } from '../platform/folders/data_folder.ts';
 import {
   exchangeKeptSecretKey,
   forgetFormerSecretKey,

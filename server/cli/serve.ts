@@ -6,7 +6,7 @@ import { buildApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
 import { notePort } from '../config/public_url.ts';
 import { startWorker } from '../engine/exports/workers/worker.ts';
-import { removeDeadFolders } from '../platform/scratch_folders.ts';
+import { removeDeadFolders } from '../platform/folders/scratch_folders.ts';
 import { startChores } from '../platform/pacing/chores.ts';
 import { endSilentConnections } from '../platform/http/health/drain.ts';
 import { serveHealth } from '../platform/http/health/health.ts';

@@ -10,7 +10,7 @@ import { listOperations, openPathFinder } from './operations.ts';
 import type { FuzzedDocument, Schema } from './operations.ts';
 import { createRequest } from './requests.ts';
 import type { FuzzedRequest } from './requests.ts';
-import { parseJson } from '../../server/platform/parse_json.ts';
+import { parseJson } from '../../server/platform/json/parse_json.ts';
 
 /**
  * Requests that share an organization. A request is repeated by repeating its era from the

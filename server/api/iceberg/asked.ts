@@ -5,7 +5,7 @@ import type { Page } from '../../engine/model/lake_catalog/namespaces.ts';
 import { objectAt } from '../../engine/model/lake_catalog/fields.ts';
 import { noTable } from '../../engine/model/lake_catalog/tables.ts';
 import type { TableName } from '../../engine/model/lake_catalog/tables.ts';
-import { parseExactJson } from '../../platform/exact_json.ts';
+import { parseExactJson } from '../../platform/json/exact_json.ts';
 import type { Fields } from '../../platform/fields.ts';
 import { jsonBody, rawBody } from '../../platform/http/bodies/body.ts';
 

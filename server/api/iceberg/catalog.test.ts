@@ -7,7 +7,7 @@ import sql from 'sql-template-tag';
 import { aroundTests, folderAroundTests } from '../../../test/around_tests.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, TestOrganization } from '../../../test/harness.ts';
-import { parseExactJson } from '../../platform/exact_json.ts';
+import { parseExactJson } from '../../platform/json/exact_json.ts';
 
 const export_dir = folderAroundTests();
 let home: TestOrganization;

@@ -27,7 +27,7 @@ import {
   tableExists,
 } from '../../engine/model/lake_catalog/tables.ts';
 import type { LakeTable } from '../../engine/model/lake_catalog/tables.ts';
-import { writeExactJson } from '../../platform/exact_json.ts';
+import { writeExactJson } from '../../platform/json/exact_json.ts';
 import { exactBody, levelsOf, pageOf, tableOf, tokenAfter } from './asked.ts';
 import { changeLake, no_content } from './change.ts';
 import { requireCommits } from './commits.ts';

@@ -8,7 +8,7 @@ import { body } from '../../platform/http/bodies/body.ts';
 import { invalid } from '../../platform/http/errors.ts';
 import { changing } from '../../platform/http/project_records.ts';
 import { write } from '../../platform/http/write.ts';
-import { parseJson } from '../../platform/parse_json.ts';
+import { parseJson } from '../../platform/json/parse_json.ts';
 import { beginRuleChange } from '../ingestion_rules/store.ts';
 import { ImportedPlan, PlanImport } from './schema.ts';
 import type { PlannedEventRow } from './schema.ts';

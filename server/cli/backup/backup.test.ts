@@ -21,7 +21,7 @@ import type { TestOrganization } from '../../../test/harness.ts';
 import { leastEnvironment } from '../../../test/processes/sluice_process.ts';
 import { row_tables } from '../../engine/model/removals/delete_rows.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
-import { lockDataFolder } from '../../platform/data_folder.ts';
+import { lockDataFolder } from '../../platform/folders/data_folder.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import { silentLog } from '../../platform/log.ts';
 import { migrations_folder } from '../process/process.ts';

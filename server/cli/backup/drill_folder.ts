@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync, lstatSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findFolderHolder, lockDataFolder } from '../../platform/data_folder.ts';
+import { findFolderHolder, lockDataFolder } from '../../platform/folders/data_folder.ts';
 import { signal_exit_codes, stopSignal } from '../process/stop_signal.ts';
 
 const prefix = 'sluice-drill-';

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
-import { lockDataFolder } from '../../platform/data_folder.ts';
+import { lockDataFolder } from '../../platform/folders/data_folder.ts';
 import { restoring_name } from '../stores/stores.ts';
 import { UserError, WrongUsageError } from '../user_error.ts';
 

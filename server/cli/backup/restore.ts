@@ -6,7 +6,7 @@ import type { Config } from '../../config/config.ts';
 import { migrateClickHouse } from '../../platform/clickhouse/migrate.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { commandLine } from '../../platform/command_line.ts';
-import { FolderInUseError, lockDataFolder } from '../../platform/data_folder.ts';
+import { FolderInUseError, lockDataFolder } from '../../platform/folders/data_folder.ts';
 import { freeBytes, isDiskFull } from '../../platform/disk/full_disk.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import { migratePostgres } from '../../platform/postgres/migrate.ts';

@@ -1,5 +1,5 @@
 import { isFields } from '../../platform/fields.ts';
-import { parseJson } from '../../platform/parse_json.ts';
+import { parseJson } from '../../platform/json/parse_json.ts';
 import { WrongUsageError } from '../user_error.ts';
 import { withQuery } from './api.ts';
 import { askServer } from './ask.ts';

@@ -1,6 +1,6 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { parseJson } from '../../platform/parse_json.ts';
+import { parseJson } from '../../platform/json/parse_json.ts';
 import { version } from '../../platform/version.ts';
 import { UnreachableError } from '../user_error.ts';
 

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { environmentVariable } from '../../config/environment.ts';
 import { isFields } from '../../platform/fields.ts';
-import { parseJson } from '../../platform/parse_json.ts';
+import { parseJson } from '../../platform/json/parse_json.ts';
 import { UserError } from '../user_error.ts';
 
 /** A server, and as whom it is asked. */

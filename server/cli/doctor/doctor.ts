@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { cpus, freemem, platform } from 'node:os';
 import sql from 'sql-template-tag';
-import { findFolderHolder } from '../../platform/data_folder.ts';
+import { findFolderHolder } from '../../platform/folders/data_folder.ts';
 import type { Config } from '../../config/config.ts';
 import { verifyActivity } from '../../platform/activity/verify.ts';
 import type { VerifiedActivity } from '../../platform/activity/verify.ts';
 import { counted } from '../../platform/counted.ts';
-import { lookAtFolder } from '../../platform/folders.ts';
+import { lookAtFolder } from '../../platform/folders/folders.ts';
 import { fewFiles, openFilesLimit } from '../../platform/open_files.ts';
 import { silentLog } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';

@@ -8,7 +8,7 @@ import { openTestStores } from '../../../test/harness_stores.ts';
 import { accessTo } from '../../../test/servers/databases/embedded_postgres.ts';
 import { openTransactionPooler } from '../../../test/servers/databases/transaction_pooler.ts';
 import { readConfig } from '../../config/config.ts';
-import { lockDataFolder } from '../../platform/data_folder.ts';
+import { lockDataFolder } from '../../platform/folders/data_folder.ts';
 import { openLog, silentLog } from '../../platform/log.ts';
 import { findPrimary, notePrimary } from '../../platform/postgres/control_store.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';

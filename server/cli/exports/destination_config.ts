@@ -1,7 +1,7 @@
 import type { DestinationType } from '../../api/destinations/schema.ts';
 import { isFields } from '../../platform/fields.ts';
 import type { Fields } from '../../platform/fields.ts';
-import { parseJson } from '../../platform/parse_json.ts';
+import { parseJson } from '../../platform/json/parse_json.ts';
 import { readContent, readPair } from '../client/read_options.ts';
 import { WrongUsageError } from '../user_error.ts';
 

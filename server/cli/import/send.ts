@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { UserError } from '../user_error.ts';
-import { parseJson } from '../../platform/parse_json.ts';
+import { parseJson } from '../../platform/json/parse_json.ts';
 
 /** A line that the server refused; `index` counts the lines of the request from 0. */
 export type Refused = { index: number; detail: string };

@@ -25,7 +25,7 @@ test('a start keeps what it compiled in a data folder that is there, of its vers
         program,
         new URL('compiled_modules.ts', import.meta.url).href,
         data,
-        new URL('../../platform/folders.ts', import.meta.url).href,
+        new URL('../../platform/folders/folders.ts', import.meta.url).href,
       ],
       { env: environment },
     );

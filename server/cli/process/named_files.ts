@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { readCatalogue } from '../../engine/plugins/packages/catalogue.ts';
-import { lookAtFolder } from '../../platform/folders.ts';
+import { lookAtFolder } from '../../platform/folders/folders.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Parts } from '../serve.ts';
 import { UserError } from '../user_error.ts';

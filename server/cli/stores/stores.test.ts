@@ -3,7 +3,7 @@ import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readConfig } from '../../config/config.ts';
-import { FolderUnusableError, lockDataFolder } from '../../platform/data_folder.ts';
+import { FolderUnusableError, lockDataFolder } from '../../platform/folders/data_folder.ts';
 import { silentLog } from '../../platform/log.ts';
 import { UserError } from '../user_error.ts';
 import { NoStoreError, joinStores, openStores, refuseForeign } from './stores.ts';

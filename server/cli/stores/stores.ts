@@ -7,7 +7,7 @@ import {
   FolderUnusableError,
   findFolderHolder,
   lockDataFolder,
-} from '../../platform/data_folder.ts';
+} from '../../platform/folders/data_folder.ts';
 import { openEmbeddedClickHouse } from '../../platform/embedded/clickhouse/clickhouse.ts';
 import { openEmbeddedPostgres } from '../../platform/embedded/postgres/postgres.ts';
 import type { Logger } from '../../platform/log.ts';

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { keptSecretKey } from '../data_folder.ts';
+import { keptSecretKey } from '../folders/data_folder.ts';
 import type { SecretKeys } from './secrets.ts';
 
 const presentFile = (folder: string) => join(folder, 'secret_key');

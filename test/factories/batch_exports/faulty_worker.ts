@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Engine } from '../../../server/engine/exports/engine.ts';
-import { parseExactJson, writeExactJson } from '../../../server/platform/exact_json.ts';
+import { parseExactJson, writeExactJson } from '../../../server/platform/json/exact_json.ts';
 import type { Transaction } from '../../../server/platform/postgres/database.ts';
 import { newSnapshotId } from '../../../server/engine/destinations/lake/snapshot_change.ts';
 import { brokenConnection, lose } from './faulty_catalog.ts';

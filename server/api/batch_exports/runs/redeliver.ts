@@ -4,7 +4,7 @@ import { fromStored } from '../../../engine/model/ledger/rectangles.ts';
 import { insertRun } from '../../../engine/exports/planning/plan.ts';
 import { writeRunLog } from '../../../engine/model/run_log.ts';
 import { conflict } from '../../../platform/http/errors.ts';
-import { parseJson } from '../../../platform/parse_json.ts';
+import { parseJson } from '../../../platform/json/parse_json.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import type { LockedExport } from '../store.ts';
 import type { LockedRun } from './store.ts';

@@ -3,7 +3,7 @@ import { mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { lookAtFolder, openContent, syncFolder } from '../../../platform/folders.ts';
+import { lookAtFolder, openContent, syncFolder } from '../../../platform/folders/folders.ts';
 import { UserError } from '../../user_error.ts';
 import type { BackupPlace } from './place.ts';
 import { isWrittenName, written_folders } from './written_names.ts';

@@ -3,7 +3,7 @@ import type { Fault } from '../../model/destination/faults.ts';
 import { explainFault, throttled } from '../object_store/faults.ts';
 import { secret_keys, stage_prefix } from './config.ts';
 import type { BigQueryConfig } from './config.ts';
-import { parseJson } from '../../../platform/parse_json.ts';
+import { parseJson } from '../../../platform/json/parse_json.ts';
 
 /** The end of a job that failed, with Google's reason and message. */
 export class JobError extends Error {

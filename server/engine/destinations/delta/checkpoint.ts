@@ -1,4 +1,4 @@
-import { parseExactJson } from '../../../platform/exact_json.ts';
+import { parseExactJson } from '../../../platform/json/exact_json.ts';
 import { readParquet } from '../formats/parquet/read_parquet.ts';
 import { apply, emptyState } from './actions.ts';
 import type { Action, Remove, State, TableInfo } from './actions.ts';

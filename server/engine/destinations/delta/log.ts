@@ -1,4 +1,4 @@
-import { parseJson } from '../../../platform/parse_json.ts';
+import { parseJson } from '../../../platform/json/parse_json.ts';
 import { NonRetryableError } from '../../model/destination/errors.ts';
 import { readStoredText } from '../formats/file_store.ts';
 import { lastPart } from '../formats/naming.ts';

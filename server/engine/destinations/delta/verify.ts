@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { parseJson } from '../../../platform/parse_json.ts';
+import { parseJson } from '../../../platform/json/parse_json.ts';
 import type { ContentSource } from '../../model/destination/content_source.ts';
 import type {
   DeliveredSlices,

@@ -3,7 +3,7 @@ import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { openContent } from '../../../platform/folders.ts';
+import { openContent } from '../../../platform/folders/folders.ts';
 import { runSteps } from '../../model/destination/timed_steps.ts';
 import type {
   CheckStep,

@@ -12,7 +12,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
-import { createFolders, syncFolder } from '../../../platform/folders.ts';
+import { createFolders, syncFolder } from '../../../platform/folders/folders.ts';
 import { NonRetryableError } from '../../model/destination/errors.ts';
 import { isMissing } from './faults.ts';
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { openContent, syncFolder } from '../../../platform/folders.ts';
+import { openContent, syncFolder } from '../../../platform/folders/folders.ts';
 import { RetryableError, withCertainty } from '../../model/destination/errors.ts';
 import type {
   Delivery,

@@ -2,7 +2,7 @@ import { causesOf, codeOf, lasting, passing } from '../../model/destination/faul
 import type { Fault } from '../../model/destination/faults.ts';
 import { explainFault, throttled } from '../object_store/faults.ts';
 import type { StoreFaults } from '../object_store/object_store.ts';
-import { parseJson } from '../../../platform/parse_json.ts';
+import { parseJson } from '../../../platform/json/parse_json.ts';
 
 const credentials = lasting(
   'authentication_failed',

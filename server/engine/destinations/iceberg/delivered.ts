@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Queryable } from '../../../platform/postgres/database.ts';
-import { parseExactJson } from '../../../platform/exact_json.ts';
+import { parseExactJson } from '../../../platform/json/exact_json.ts';
 import { isInLine } from '../../model/lake_catalog/deliveries.ts';
 import type { LakeTable } from '../../model/lake_catalog/tables.ts';
 import type { Long, Snapshot } from '../lake/table_metadata.ts';

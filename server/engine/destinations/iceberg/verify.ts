@@ -1,4 +1,4 @@
-import { parseJson } from '../../../platform/parse_json.ts';
+import { parseJson } from '../../../platform/json/parse_json.ts';
 import type { HeldReceipt, WantedReceipts } from '../../model/destination/held_receipt.ts';
 import { generationKey } from './catalogs/catalog.ts';
 import type { World } from './world.ts';

@@ -1,7 +1,7 @@
 // Length: what a snapshot may change is told by one table of changes after the other.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { writeExactJson } from '../../../platform/exact_json.ts';
+import { writeExactJson } from '../../../platform/json/exact_json.ts';
 import { readAvro } from './avro_file.ts';
 import type { AvroSchema } from './avro_file.ts';
 import { openManifest } from './entries.ts';

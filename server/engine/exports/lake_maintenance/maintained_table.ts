@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
-import { parseExactJson } from '../../../platform/exact_json.ts';
+import { parseExactJson } from '../../../platform/json/exact_json.ts';
 import { findDestination } from '../../destinations/index.ts';
 import type { MetaFiles } from '../../destinations/lake/store_snapshot.ts';
 import type {

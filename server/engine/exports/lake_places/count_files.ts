@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import { parseExactJson } from '../../../platform/exact_json.ts';
+import { parseExactJson } from '../../../platform/json/exact_json.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { isLive, openManifest } from '../../destinations/lake/entries.ts';
 import { readManifestList } from '../../destinations/lake/manifest_list.ts';

@@ -1,6 +1,6 @@
 import { open, readFile, realpath, rm } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
-import { createFolders, syncFolder } from '../../../platform/folders.ts';
+import { createFolders, syncFolder } from '../../../platform/folders/folders.ts';
 import { sameUri } from '../../model/lake_catalog/file_uri.ts';
 import { LakeRefused } from '../../model/lake_catalog/refusal.ts';
 import type { LakePlace } from './lake_place.ts';

@@ -6,7 +6,7 @@ import type { EventFilter } from '../../model/models/event_filter.ts';
 import type { Encoding } from '../../model/destination/encoding.ts';
 import type { ReplacedReceipt } from '../../model/run.ts';
 import type { StoredRectangle } from '../../model/ledger/rectangles.ts';
-import { parseJson } from '../../../platform/parse_json.ts';
+import { parseJson } from '../../../platform/json/parse_json.ts';
 
 /** The record of a delivery, signed and left at the destination. */
 export type Receipt = {

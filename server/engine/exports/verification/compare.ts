@@ -16,7 +16,7 @@ import { emptyColumn } from '../../model/schema/typed_relation.ts';
 import type { TypedColumn } from '../../model/schema/typed_relation.ts';
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';
-import { parseJson } from '../../../platform/parse_json.ts';
+import { parseJson } from '../../../platform/json/parse_json.ts';
 import { readReceipt } from '../runs/receipt.ts';
 import type { Receipt } from '../runs/receipt.ts';
 import { openConfig } from '../runs/run_input.ts';

@@ -1,4 +1,4 @@
-import { parseJson } from '../../../platform/parse_json.ts';
+import { parseJson } from '../../../platform/json/parse_json.ts';
 
 // Texts that programs send where they know nobody: to merge by them would make one person of
 // everybody.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findJsonFault } from '../../../platform/json_scan.ts';
+import { findJsonFault } from '../../../platform/json/json_scan.ts';
 import { aside_bytes_min, readLineAside, readListAside } from './aside.ts';
 import type { ReadEvent } from './event.ts';
 import { checkOnly, takeLines, takeList } from '../stream.ts';

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { findJsonFault } from '../../../platform/json_scan.ts';
-import type { JsonPlace } from '../../../platform/json_scan.ts';
+import { findJsonFault } from '../../../platform/json/json_scan.ts';
+import type { JsonPlace } from '../../../platform/json/json_scan.ts';
 import { countValues } from './count_values.ts';
 import { isJsonObject, parseExact } from './exact_json.ts';
 

@@ -7,7 +7,7 @@ import { parseInstant, storeInstant } from './instant.ts';
 import { fitsPerson, values_max } from './person_size.ts';
 import { createUuid } from './create_uuid.ts';
 import type { Judge } from '../rules/intake.ts';
-import { findJsonFault } from '../../../platform/json_scan.ts';
+import { findJsonFault } from '../../../platform/json/json_scan.ts';
 import { isUuid } from '../../../platform/uuid.ts';
 
 /** Longest event name and longest distinct id, in characters. */

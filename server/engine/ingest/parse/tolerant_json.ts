@@ -1,8 +1,8 @@
 import { examples_max } from '../warnings/store.ts';
 import type { WarningReason } from '../warnings/warning.ts';
 import { parseExact } from './exact_json.ts';
-import { openJsonScan } from '../../../platform/json_scan.ts';
-import type { JsonPlace, JsonScan } from '../../../platform/json_scan.ts';
+import { openJsonScan } from '../../../platform/json/json_scan.ts';
+import type { JsonPlace, JsonScan } from '../../../platform/json/json_scan.ts';
 
 /** A part of an event that is not JSON and was read as something else. */
 export type Mended = { reason: WarningReason; sent?: string };

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { v4 as uuidv4 } from 'uuid';
 import sql from 'sql-template-tag';
 import { shareHarness } from '../../../../test/harness.ts';
-import { parseExactJson } from '../../../platform/exact_json.ts';
+import { parseExactJson } from '../../../platform/json/exact_json.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { readMetadata } from './read_metadata.ts';
 import { commitTable, createByCommit, createTable, registerTable } from './commit.ts';

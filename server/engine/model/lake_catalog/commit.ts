@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import { isoInstant } from '../../../platform/clock.ts';
-import { writeExactJson } from '../../../platform/exact_json.ts';
+import { writeExactJson } from '../../../platform/json/exact_json.ts';
 import { isFields } from '../../../platform/fields.ts';
 import type { Fields } from '../../../platform/fields.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';

@@ -1,4 +1,4 @@
-import { parseExactJson } from '../../../platform/exact_json.ts';
+import { parseExactJson } from '../../../platform/json/exact_json.ts';
 import { isFields } from '../../../platform/fields.ts';
 import type { Fields } from '../../../platform/fields.ts';
 import { intOf, listOf, longAt, longOf, objectAt, textOf, textsAt } from './fields.ts';

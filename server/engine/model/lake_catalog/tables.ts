@@ -1,7 +1,7 @@
 import sql, { empty } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
-import { parseExactJson, writeExactJson } from '../../../platform/exact_json.ts';
+import { parseExactJson, writeExactJson } from '../../../platform/json/exact_json.ts';
 import { isDatabaseError } from '../../../platform/postgres/database.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import { metadataText } from './metadata.ts';

@@ -1,7 +1,7 @@
 // Length: every update and requirement of the specification has its case here.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseExactJson, writeExactJson } from '../../../platform/exact_json.ts';
+import { parseExactJson, writeExactJson } from '../../../platform/json/exact_json.ts';
 import { applyUpdates } from './apply_updates.ts';
 import { newMetadata } from './metadata.ts';
 import type { TableMetadata } from './metadata.ts';

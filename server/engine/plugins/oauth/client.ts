@@ -15,7 +15,7 @@ import {
 import { isFields } from '../../../platform/fields.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { isSayable } from '../../../platform/outbound/outbound_faults.ts';
-import { parseJson } from '../../../platform/parse_json.ts';
+import { parseJson } from '../../../platform/json/parse_json.ts';
 import { readBounded } from '../../../platform/read_bounded.ts';
 import type { OauthApplication } from './application.ts';
 

@@ -1,6 +1,6 @@
 import type { ConfigField } from '../plugin.ts';
 import { isFields } from '../../../platform/fields.ts';
-import { parseJson } from '../../../platform/parse_json.ts';
+import { parseJson } from '../../../platform/json/parse_json.ts';
 
 type ValueFault = { code: 'invalid_choice' | 'invalid_input'; detail: string };
 

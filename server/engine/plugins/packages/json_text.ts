@@ -1,4 +1,4 @@
-import { findJsonFault } from '../../../platform/json_scan.ts';
+import { findJsonFault } from '../../../platform/json/json_scan.ts';
 import { invalidPackage } from '../plugin.ts';
 
 /**

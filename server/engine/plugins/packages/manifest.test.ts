@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { inDepth } from '../../../../test/depth.ts';
-import { findJsonFault } from '../../../platform/json_scan.ts';
+import { findJsonFault } from '../../../platform/json/json_scan.ts';
 import { parseJson } from './json_text.ts';
 import { readManifest } from './manifest.ts';
 import { faultOf } from '../../../../test/factories/plugins/manifests.ts';

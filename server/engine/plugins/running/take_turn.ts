@@ -1,7 +1,7 @@
 import { PluginError } from '../plugin.ts';
 import type { Delivery } from './delivery.ts';
 import { describeFailure, mayPass, retrySeconds } from './failures.ts';
-import { forgetPersons } from './forget_persons.ts';
+import { forgetPersons } from './erased/forget_persons.ts';
 import { HoldError } from './hold.ts';
 import { findDueJob, postponeJob, removeJob } from './jobs.ts';
 import { requireLease, saveProgress, saveWork } from './leases.ts';

@@ -4,7 +4,7 @@ import { shapeOf } from '../../../platform/shape.ts';
 import { PluginError } from '../plugin.ts';
 import type { SandboxLimits } from './limits.ts';
 import { ThrownError } from './protocol.ts';
-import { parseJson } from '../../../platform/parse_json.ts';
+import { parseJson } from '../../../platform/json/parse_json.ts';
 
 /**
  * A fault of a call. `is_retry`: the same call can succeed later, because the plugin said so

@@ -7,7 +7,7 @@ import { PluginError } from '../plugin.ts';
 import { HostNotAllowed, HostNotFound, PluginRequest, fetchForPlugin } from './plugin_fetch.ts';
 import { SocketPlace } from './plugin_sockets.ts';
 import type { PluginOutbound, PluginSockets } from './plugin_sockets.ts';
-import { parseJson } from '../../../platform/parse_json.ts';
+import { parseJson } from '../../../platform/json/parse_json.ts';
 import { answerOf } from './noted_fetches.ts';
 import type { ToolExchange } from './tool_outcome.ts';
 

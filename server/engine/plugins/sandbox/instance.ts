@@ -14,7 +14,7 @@ import type { InstanceReport, ProcessHolder, PluginSlot } from './process_holder
 import { CountedMetrics, Inspection } from './protocol.ts';
 import type { OrderMessage } from './protocol.ts';
 import { openSemaphore } from '../../../platform/pacing/semaphore.ts';
-import { parseJson } from '../../../platform/parse_json.ts';
+import { parseJson } from '../../../platform/json/parse_json.ts';
 
 /**
  * The parts of an instance. `setup` is the JSON text of the code's setup; without a host_api it can

@@ -15,7 +15,7 @@ import { openShortLived } from './short_lived.ts';
 import { findToolLibrary } from './tool_library.ts';
 import type { ToolLibrary } from './tool_library.ts';
 import { openSemaphore } from '../../../platform/pacing/semaphore.ts';
-import { parseJson } from '../../../platform/parse_json.ts';
+import { parseJson } from '../../../platform/json/parse_json.ts';
 
 // The four borders of decision 0019: the isolate (`child/isolate.ts`), its process
 // (`process_holder.ts`), the server, which believes nothing of it (`instance.ts`), and the network,

@@ -1,5 +1,5 @@
 import { isFields } from '../../../platform/fields.ts';
-import { parseJson } from '../../../platform/parse_json.ts';
+import { parseJson } from '../../../platform/json/parse_json.ts';
 import { storableFault } from '../packages/storable.ts';
 import { filterFault } from './filter/filter_fault.ts';
 import type { ToolDefinition, ToolDescription, ToolMapping } from './tool.ts';

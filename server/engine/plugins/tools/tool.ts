@@ -1,7 +1,7 @@
 import { PluginError } from '../plugin.ts';
 import type { PluginFiles } from '../plugin.ts';
 import { isFields } from '../../../platform/fields.ts';
-import { parseJson } from '../../../platform/parse_json.ts';
+import { parseJson } from '../../../platform/json/parse_json.ts';
 
 /** The file of a plugin that makes it a tool: a destination of the library, as data. */
 export const tool_file = 'destination.json';

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { Engine } from '../../exports/engine.ts';
-import { secondsInHand } from '../../plugins/running/erased_meanwhile.ts';
+import { secondsInHand } from '../../plugins/running/erased/erased_meanwhile.ts';
 import type { Erasure, StepEnd } from './erasure.ts';
 import { judgeCopies } from './judge_copies.ts';
 import { counted } from '../../../platform/counted.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { syncFolder } from '../../folders.ts';
+import { syncFolder } from '../../folders/folders.ts';
 import { findProcess, searchPath } from '../programs.ts';
 import { asNamedUser } from './ordinary_user.ts';
 

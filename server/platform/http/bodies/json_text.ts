@@ -1,8 +1,8 @@
 import { notJson, unparsable } from '../errors.ts';
 import type { Violation } from '../errors.ts';
 import { attrOf } from './violations.ts';
-import { findJsonFault } from '../../json_scan.ts';
-import { parseJson } from '../../parse_json.ts';
+import { findJsonFault } from '../../json/json_scan.ts';
+import { parseJson } from '../../json/parse_json.ts';
 
 const depth_max = 64;
 /**

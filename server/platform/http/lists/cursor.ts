@@ -9,7 +9,7 @@ import { nullable } from '../../nullable.ts';
 import { Limit, limitOf, linkTo, listTitle } from './pagination.ts';
 import { query } from './query.ts';
 import { isInstant } from '../../instant.ts';
-import { parseJson } from '../../parse_json.ts';
+import { parseJson } from '../../json/parse_json.ts';
 
 /** One page of a keyset: the order, where it begins and in which direction it is read. */
 export type Keyset = {

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { Worker } from 'node:worker_threads';
 import { compiledModules } from '../../../../platform/processes/compiled.ts';
 import { moduleBeside } from '../../../../platform/processes/module_beside.ts';
-import { newScratchFolder } from '../../../../platform/scratch_folders.ts';
+import { newScratchFolder } from '../../../../platform/folders/scratch_folders.ts';
 import type { ValueRow } from '../../../model/destination/content_source.ts';
 import type { Column } from '../../../model/models/column.ts';
 import { FileBoundError, beyondBound } from './parquet_bounds.ts';

@@ -1,5 +1,5 @@
 import { request_timeout_milliseconds } from '../../object_store/object_store.ts';
-import { parseExactJson } from '../../../../platform/exact_json.ts';
+import { parseExactJson } from '../../../../platform/json/exact_json.ts';
 import { isFields } from '../../../../platform/fields.ts';
 import type { Fields } from '../../../../platform/fields.ts';
 import { readBounded } from '../../../../platform/read_bounded.ts';

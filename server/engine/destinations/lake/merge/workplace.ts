@@ -7,7 +7,7 @@ import { parquetMetadataAsync } from 'hyparquet';
 import type { DestinationDeps } from '../../../model/destination/destination.ts';
 import { openScratchEngine } from '../../../../platform/embedded/clickhouse/scratch.ts';
 import type { ScratchEngine } from '../../../../platform/embedded/clickhouse/scratch.ts';
-import { newScratchFolder } from '../../../../platform/scratch_folders.ts';
+import { newScratchFolder } from '../../../../platform/folders/scratch_folders.ts';
 import type { MergedColumn, MergedFile } from './merge_query.ts';
 
 /** Memory of the engine, whatever the size of a file: it sorts on disk. */

@@ -5,7 +5,7 @@ import { PluginError } from '../../plugin.ts';
 import { mappingName } from '../../tools/mappings.ts';
 import type { ToolMapping } from '../../tools/tool.ts';
 import type { Delivery } from '../delivery.ts';
-import { openErasedMeanwhile } from '../erased_meanwhile.ts';
+import { openErasedMeanwhile } from '../erased/erased_meanwhile.ts';
 import { describeFailure, retrySeconds } from '../failures.ts';
 import { HoldError } from '../hold.ts';
 import type { Position } from '../leases.ts';

@@ -3,7 +3,7 @@ import { caughtUp } from '../../../../platform/clickhouse/topology/caught_up.ts'
 import { settled } from '../../../ingest/lock.ts';
 import { mappingName } from '../../tools/mappings.ts';
 import type { Delivery, DeliveryEnd, DeliveryProgress } from '../delivery.ts';
-import { openErasedMeanwhile } from '../erased_meanwhile.ts';
+import { openErasedMeanwhile } from '../erased/erased_meanwhile.ts';
 import { HoldError } from '../hold.ts';
 import { LeaseLostError, saveProgress } from '../leases.ts';
 import type { ConfigState } from '../leases.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { parseExactJson, writeExactJson } from '../../../../../platform/exact_json.ts';
+import { parseExactJson, writeExactJson } from '../../../../../platform/json/exact_json.ts';
 import { isFields } from '../../../../../platform/fields.ts';
 import {
   KnownError,

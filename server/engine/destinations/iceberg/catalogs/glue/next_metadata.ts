@@ -1,4 +1,4 @@
-import { writeExactJson } from '../../../../../platform/exact_json.ts';
+import { writeExactJson } from '../../../../../platform/json/exact_json.ts';
 import { applyUpdates } from '../../../../model/lake_catalog/apply_updates.ts';
 import { keyOf } from '../../../../model/lake_catalog/draft.ts';
 import { longOf } from '../../../../model/lake_catalog/fields.ts';

@@ -1,4 +1,4 @@
-import { writeExactJson } from '../../../../../platform/exact_json.ts';
+import { writeExactJson } from '../../../../../platform/json/exact_json.ts';
 import type { DestinationDeps } from '../../../../model/destination/destination.ts';
 import type { CatalogConfig } from '../catalog_config.ts';
 import { send } from '../request.ts';

@@ -1,12 +1,12 @@
-import { endTool, findDueTool, saveTool } from '../erasing/erasure_tools.ts';
-import type { ErasureTool } from '../erasing/erasure_tools.ts';
-import { PluginCallError } from '../sandbox/fault.ts';
-import type { ToolOutcome } from '../sandbox/tool_outcome.ts';
-import type { Delivery } from './delivery.ts';
-import { describeFailure, retrySeconds } from './failures.ts';
-import { HoldError } from './hold.ts';
-import type { LoadedTool } from './loaded_tool.ts';
-import { requireLease } from './leases.ts';
+import { endTool, findDueTool, saveTool } from '../../erasing/erasure_tools.ts';
+import type { ErasureTool } from '../../erasing/erasure_tools.ts';
+import { PluginCallError } from '../../sandbox/fault.ts';
+import type { ToolOutcome } from '../../sandbox/tool_outcome.ts';
+import type { Delivery } from '../delivery.ts';
+import { describeFailure, retrySeconds } from '../failures.ts';
+import { HoldError } from '../hold.ts';
+import type { LoadedTool } from '../loaded_tool.ts';
+import { requireLease } from '../leases.ts';
 
 /** Others of the config have their turn after so many ids. */
 const ids_per_turn = 100;

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { lookAtFolder, createFolders, createFoldersSync } from './folders.ts';
-import { folderAroundTests } from '../../test/around_tests.ts';
+import { folderAroundTests } from '../../../test/around_tests.ts';
 
 const folder = folderAroundTests();
 

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { createFoldersSync } from './folders.ts';
-import { parseJson } from './parse_json.ts';
+import { parseJson } from '../json/parse_json.ts';
 
 /**
  * Thrown when another live server works on the folder; the message says which process and what to

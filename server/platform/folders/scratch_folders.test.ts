@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { text } from 'node:stream/consumers';
-import { leastEnvironment } from '../../test/processes/sluice_process.ts';
+import { leastEnvironment } from '../../../test/processes/sluice_process.ts';
 
 /** Runs code in a process whose folder for temporary files is this one. */
 function runIn(folder: string, code: string) {

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { eventually } from '../../test/eventually.ts';
+import { eventually } from '../../../test/eventually.ts';
 import { FolderInUseError, findFolderHolder, lockDataFolder } from './data_folder.ts';
-import { findProcess } from './embedded/programs.ts';
+import { findProcess } from '../embedded/programs.ts';
 
 const lockModule = fileURLToPath(new URL('data_folder.ts', import.meta.url));
 

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
-import type { Queryable } from '../../../platform/postgres/database.ts';
-import { isoInstant } from '../../../platform/clock.ts';
-import type { Running } from './running.ts';
+import type { Queryable } from '../../../../platform/postgres/database.ts';
+import { isoInstant } from '../../../../platform/clock.ts';
+import type { Running } from '../running.ts';
 
 const look_ms = 250;
 /** Processes do not agree to the second about what time it is. */
