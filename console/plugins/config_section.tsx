@@ -142,7 +142,7 @@ function savedAt(project_id: string, config: PluginConfigRow | undefined) {
     : configPath(project_id, config.id);
 }
 
-/** The choice of events of a destination of code, and what a person has made of it. */
+/** The stored filter of a destination of code, and the one that a person has typed. */
 function useEventChoice(
   plugin: PluginRow,
   { project_id, collection }: Place,

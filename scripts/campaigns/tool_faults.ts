@@ -4,7 +4,7 @@
 // least once, twice only where an answer was lost or a process was killed in between, each person's
 // in order, and once by messageId. Prints what it found, the memory of the tools' processes, and
 // the seed. npm run tool_faults [-- --kills 100 --seed 7 --tools 20 --rate 20 --minutes 30].
-// Then persons are erased, and both workers are killed while a tool hears of it (--deletions 5).
+// Then persons are erased, and both workers are killed while a tool is told (--deletions 5).
 // --naive moves cursors as a queue does that acknowledges before it sends; it must lose events.
 import '../require_node.mjs';
 import { randomUUID } from 'node:crypto';

@@ -34,8 +34,8 @@ function useWords(
   const until =
     through === null ? undefined : `${is_short ? '' : 'Verified through '}${dated(through, zone)}`;
   const [differs, still] = is_short
-    ? ['Differs', 'Stands still']
-    : ['Differs at the destination', 'Verification stands still'];
+    ? ['Differs', 'Stopped']
+    : ['Differs at the destination', 'Verification has stopped'];
   if (state === 'differing') return { text: until ?? differs, tone };
   if (state === 'standing_still') return { text: until ?? still, tone };
   return { text: until, tone };

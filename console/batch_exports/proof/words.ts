@@ -71,7 +71,7 @@ export function scheduleInWords(
   const agreed = accepted === 0 ? '' : ` ${counted(accepted, 'finding')} accepted.`;
   if (state === 'standing_still')
     return {
-      text: `Stands still${verified_at === null ? '' : ` since ${at(verified_at)}`}: ${reason}`,
+      text: `Stopped${verified_at === null ? '' : ` after ${at(verified_at)}`}: ${reason}`,
       tone: 'warn',
     };
   if (state === 'differing')

@@ -208,7 +208,9 @@ export function statementText(statement: Statement, public_key: string): string 
       'asked for counts and tags, which have not changed since Sluice first saw them.',
     `Verified through: ${statement.verified_through ?? 'nothing yet'}` +
       `, at ${statement.verification?.verified_at ?? 'no time'}.`,
-    ...[statement.verification?.reason ?? []].flat().map((reason) => `It stands still: ${reason}`),
+    ...[statement.verification?.reason ?? []]
+      .flat()
+      .map((reason) => `Verification has stopped there: ${reason}`),
     '',
     findings.length === 0 ? 'No finding.' : `${counted(findings.length, 'finding')}:`,
     ...told,

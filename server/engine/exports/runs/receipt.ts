@@ -117,7 +117,7 @@ export function signReceipt(receipt: Receipt, secrets: Secrets): string {
   return signedText(receipt, secrets);
 }
 
-/** The JSON text of a record, with a signature of it as the last key. */
+/** The JSON text of a record, signed: the signature is its last key. */
 export function signedText(record: object, secrets: Secrets): string {
   const text = JSON.stringify(record);
   const signature: SignedReceipt['signature'] = {

@@ -37,7 +37,7 @@ export type Look = {
 };
 
 /**
- * Opens a look at deliveries that may read `rows_max` rows beside those of suspicions. With
+ * Opens a look at deliveries that may read `rows_max` rows beside the rows of suspicions. With
  * `needs_seals` nothing is read where the place gives none.
  */
 export async function openLook(

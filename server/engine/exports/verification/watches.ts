@@ -202,7 +202,7 @@ export async function lookSoon(tx: Transaction, { id }: { id: string }): Promise
     WHERE batch_export_id = ${id}`);
 }
 
-/** Ends a look that could not ask the destination: `verified_through` stands still, with why. */
+/** Ends a look that could not ask the destination: `verified_through` stays, and says why. */
 export async function standStill(engine: Engine, one: Verification, error: unknown): Promise<void> {
   const { db, log } = engine;
   log.warn(

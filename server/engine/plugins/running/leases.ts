@@ -199,7 +199,7 @@ export async function saveProgress(
   if (saved === 0) throw new LeaseLostError();
 }
 
-/** The work beside a delivery, after a turn of it. */
+/** The work beside a delivery, after a turn. */
 type Work = {
   /** Failures in a row. */
   work_failures: number;

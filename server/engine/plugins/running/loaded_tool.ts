@@ -87,7 +87,7 @@ type Kind = Pick<
   'mappings' | 'batching' | 'reads' | 'wants' | 'sendAll' | 'forget' | 'count'
 >;
 
-/** Opens what gets events, with what is remembered of it. */
+/** Opens a tool or code that gets events, with its memory of earlier turns. */
 export function openReceiver(kind: Kind, pace: Pace, memory: ToolMemory): LoadedTool {
   return {
     ...openSent(kind.mappings.map(mappingName), memory.begun),

@@ -70,7 +70,7 @@ export type HostApi = {
   allowed_hosts: string[];
   /** Connections beside `fetch`; undefined for code that may open none. */
   sockets?: PluginSockets | undefined;
-  /** Notes a fetch; what becomes of it is added to the result. */
+  /** Notes a fetch; its outcome is added to the result. */
   note?: ((request: PluginRequest) => ToolExchange) | undefined;
   now(): number;
   signal: AbortSignal;

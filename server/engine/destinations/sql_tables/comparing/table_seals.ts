@@ -25,7 +25,7 @@ export function numberedAreas(delivered: DeliveredSlices[], source: ContentSourc
   );
 }
 
-/** The words of a dialect for areas; it has those of seals. */
+/** The words of a dialect for areas. The dialect must have words for seals. */
 export function areaWords({ quoted, sealing }: Dialect): AreaWords {
   const { instant } = sealing!;
   return { event: quoted('timestamp'), inserted: quoted('inserted_at'), instant };
@@ -34,7 +34,7 @@ export function areaWords({ quoted, sealing }: Dialect): AreaWords {
 /**
  * Has the server count and hash the rows of each delivery in one question: 50 bytes of an answer
  * for each, whatever its rows. Undefined where rows do not say their delivery, or the table holds
- * those of other exports as well.
+ * rows of other exports as well.
  */
 export async function sealTable(
   dialect: Dialect,

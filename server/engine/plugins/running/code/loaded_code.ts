@@ -33,8 +33,8 @@ type Code = Pick<LoadedConfig, 'config' | 'allowed_hosts' | 'needsHost' | 'call'
 
 /**
  * Opens a destination whose code is its own. Each event goes through its `processEvent`, which may
- * drop it. What the code throws is the outcome: RetryError and requests without an answer are tried
- * again, and everything else is refused.
+ * drop it. An error of the code is the outcome: Sluice retries after a RetryError or a request
+ * without an answer, and sets the event aside after any other error.
  */
 export function openLoadedCode(
   code: Code,
