@@ -3,12 +3,22 @@
  * below node_modules), its migrations, the built console, the command, the bill of materials in
  * CycloneDX's form, and the licences of what is inside the console's files. npm runs it itself.
  */
-import { chmodSync, cpSync, existsSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import '../require_node.mjs';
 import { root, runNode, runTool } from '../child.ts';
 import { commitOf } from '../../server/platform/version.ts';
 import { billOfMaterials, consoleLicences } from './bill.ts';
+import type { Lock } from './lock_file.ts';
 
 const target = join(root, 'build');
 
@@ -31,6 +41,9 @@ copy('scripts/package/sluice.mjs', 'bin/sluice.mjs');
 copy('deploy/sluice.service', 'sluice.service');
 chmodSync(join(target, 'bin/sluice.mjs'), 0o755);
 
+copy('scripts/node/package.json', 'node/package.json');
+writeFileSync(join(target, 'node/package-lock.json'), `${JSON.stringify(nodeLock(), null, 2)}\n`);
+
 const commit = commitOf(join(root, '.git'));
 // A package built without git around it knows only its release.
 if (commit !== undefined) writeFileSync(join(target, 'commit'), `${commit}\n`);
@@ -43,4 +56,13 @@ console.log(`build/ is written (${bill.components.length} packages in its bill o
 function copy(from: string, to = from): void {
   mkdirSync(dirname(join(target, to)), { recursive: true });
   cpSync(join(root, from), join(target, to), { recursive: true });
+}
+
+/** The part of the lock that has the Node for a machine with an older one. */
+function nodeLock(): Lock {
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lock;
+  const own = lock.packages['scripts/node']!;
+  const names = Object.keys(own.optionalDependencies!).map((name) => `node_modules/${name}`);
+  const packages = names.map((name) => [name, lock.packages[name]!]);
+  return { ...lock, packages: { '': own, ...Object.fromEntries(packages) } };
 }

@@ -40,6 +40,7 @@ type ObjectStoreType<Schema extends TObject> = Pick<
   | 'type'
   | 'label'
   | 'config'
+  | 'package'
   | 'secrets'
   | 'where'
   | 'connection'
