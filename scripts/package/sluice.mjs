@@ -71,7 +71,7 @@ function fetchNode() {
   );
   for (const file of ['package.json', 'package-lock.json'])
     if (place !== own) copyFileSync(join(own, file), join(place, file));
-  const words = ['ci', '--prefix', place, '--ignore-scripts', '--no-audit', '--no-fund'];
+  const words = ['ci', '--prefix', place, '--ignore-scripts', '--no-audit', '--loglevel=error'];
   spawnSync('npm', words, { stdio: ['ignore', 2, 2] });
   return findNode();
 }
