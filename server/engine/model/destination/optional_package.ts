@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { installCommand } from '../../../platform/command_line.ts';
 import { RetryableError } from './errors.ts';
 
@@ -33,11 +35,7 @@ export function requirePackage(name: OptionalPackage): void {
   if (told !== undefined) throw new RetryableError('package_missing', told);
 }
 
+/** Looks at the folders: Node remembers for good what it did not find. */
 function isInstalled(name: string): boolean {
-  try {
-    require.resolve(name);
-    return true;
-  } catch {
-    return false;
-  }
+  return (require.resolve.paths(name) ?? []).some((folder) => existsSync(join(folder, name)));
 }
