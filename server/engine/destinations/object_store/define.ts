@@ -81,8 +81,7 @@ export function defineObjectStore<Schema extends TObject>({
         deps.log,
       );
     },
-    check: async (config, _columns, deps) =>
-      check(openStore(config, deps), filesOf(config), deps),
+    check: async (config, _columns, deps) => check(openStore(config, deps), filesOf(config), deps),
     verify: async (config, delivered, source, deps) =>
       verifyFiles(await opened(config, deps), fileEncoding(filesOf(config)), delivered, source),
     verify_parts: {
@@ -215,11 +214,7 @@ async function check(
   return results;
 }
 
-function explain(
-  faults: StoreFaults | undefined,
-  error: unknown,
-  deps: DestinationDeps,
-): string {
+function explain(faults: StoreFaults | undefined, error: unknown, deps: DestinationDeps): string {
   deps.log.info({ err: error }, 'connection test failed');
   const explained = faults === undefined ? error : faults.explain(error);
   return explained instanceof KnownError
