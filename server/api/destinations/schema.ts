@@ -81,7 +81,8 @@ export const DestinationType = Type.Object(
     missing_package: Type.Optional(
       Type.String({
         description:
-          'How the operator installs the package that this type needs. Absent if the server has it.',
+          'How the operator installs the package that this type needs. Absent if the server has ' +
+          'it.',
       }),
     ),
     sets_rows_aside: Type.Boolean({

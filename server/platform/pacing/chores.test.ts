@@ -90,7 +90,7 @@ test('stop ends waits, signals the work in progress, and waits for its end, sile
   assert.deepEqual([ended, waited, lines], [1, 1, []]);
 });
 
-test('chores begin one after the other, and one that is stopped before does not begin', async () => {
+test('chores begin one after the other, and none after a stop', async () => {
   const begun: string[] = [];
   const chore = (name: string) => ({
     name,

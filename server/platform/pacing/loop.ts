@@ -12,10 +12,10 @@ export type Loop = {
 const tell_again_ms = 60_000;
 
 /**
- * Does the work after `delay_ms` and then `pause_ms` after the end of each turn. Guarantees: turns never
- * overlap; one that fails is logged under the name, and the next one comes all the same; a fault
- * that lasts is told once a minute, and its end; the signal ends with `stop`, and what the work
- * throws then is no fault; waiting keeps no process alive.
+ * Does the work after `delay_ms` and then `pause_ms` after the end of each turn. Guarantees: turns
+ * never overlap; one that fails is logged under the name, and the next one comes all the same; a
+ * fault that lasts is told once a minute, and its end; the signal ends with `stop`, and what the
+ * work throws then is no fault; waiting keeps no process alive.
  */
 export function startLoop(
   name: string,

@@ -24,7 +24,7 @@ export type Addon = {
   CloseConnection(connection: Connection): void;
 };
 
-/** What an operator is told whose installation has no engine. */
+/** Text for an operator whose installation has no engine. */
 export const engine_missing =
   'There is no embedded ClickHouse in this installation. Set SLUICE_CLICKHOUSE_URL to a ' +
   'ClickHouse server, or install Sluice with its stores.';

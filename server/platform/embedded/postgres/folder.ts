@@ -43,8 +43,8 @@ export async function findPostgresPrograms(): Promise<PostgresPrograms> {
   } catch {
     throw new StartFailure(
       `There is no embedded PostgreSQL for ${process.platform} on ${process.arch} in this ` +
-        'installation. Set SLUICE_DATABASE_URL to a PostgreSQL server, or install Sluice with its ' +
-        'stores.',
+        'installation. Set SLUICE_DATABASE_URL to a PostgreSQL server, or install Sluice with ' +
+        'its stores.',
     );
   }
   const home = resolve(dirname(entry), '..');

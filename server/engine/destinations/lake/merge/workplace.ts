@@ -47,8 +47,8 @@ export async function openWorkplace({
       if (!isEngineInstalled())
         throw new RetryableError(
           'package_missing',
-          'This worker has no embedded ClickHouse, which merges the files of a table. Run a worker ' +
-            'from an installation or an image with stores.',
+          'This worker has no embedded ClickHouse, which merges the files of a table. Run a ' +
+            'worker from an installation or an image with stores.',
         );
       engine ??= openScratchEngine(path('engine'), memory_bytes_max, signal);
       const timer = setInterval(() => noteProgress?.(), progress_milliseconds);
