@@ -10,7 +10,12 @@ import { foldersOf } from '../../../destinations/lake/delta_log/folders.ts';
 import { fieldsOfTable } from '../../../destinations/lake/delta_log/layout.ts';
 import { readData } from '../../../destinations/lake/delta_log/live_files.ts';
 import { addEntry, loadTable, refresh } from '../../../destinations/lake/delta_log/log.ts';
-import { emptiedId, erasedIn, partsOfFile, tagsOf } from '../../../destinations/lake/delta_log/parts.ts';
+import {
+  emptiedId,
+  erasedIn,
+  partsOfFile,
+  tagsOf,
+} from '../../../destinations/lake/delta_log/parts.ts';
 import { fieldsOf, icebergType, rowFields } from '../../../destinations/lake/delta_log/schema.ts';
 import { recordsOf, statisticsText } from '../../../destinations/lake/delta_log/statistics.ts';
 import { openWorld } from '../../../destinations/lake/delta_log/world.ts';
