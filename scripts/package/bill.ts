@@ -15,6 +15,12 @@ export type Bill = {
 };
 
 /**
+ * Packages that lie in the package, with their native parts. As a dependency, npm would compile
+ * them for an older Node, which Sluice does not run on, and fail.
+ */
+export const packed_packages = ['isolated-vm', 'node-gyp-build'];
+
+/**
  * The bill of what the package runs with, from the lock: its dependencies and what the console's
  * files were built of, with what these want in turn; versions, hashes and licences are npm's.
  */
@@ -33,6 +39,7 @@ export function billOfMaterials(): Bill {
     ...Object.keys(dependencies),
     ...Object.keys(optionalDependencies),
     ...bundled,
+    ...packed_packages,
   ]);
   const own = bill.metadata.component;
   own.name = 'sluice';

@@ -17,7 +17,7 @@ import { dirname, join } from 'node:path';
 import '../require_node.mjs';
 import { root, runNode, runTool } from '../child.ts';
 import { commitOf } from '../../server/platform/version.ts';
-import { billOfMaterials, consoleLicences } from './bill.ts';
+import { billOfMaterials, consoleLicences, packed_packages } from './bill.ts';
 import type { Lock } from './lock_file.ts';
 
 const target = join(root, 'build');
@@ -41,6 +41,11 @@ copy('scripts/package/sluice.mjs', 'bin/sluice.mjs');
 copy('deploy/sluice.service', 'sluice.service');
 chmodSync(join(target, 'bin/sluice.mjs'), 0o755);
 
+for (const name of packed_packages) {
+  const folder = `node_modules/${name}`;
+  for (const path of ['*.js', 'LICENSE', 'package.json', 'prebuilds/{darwin,linux}-*/*'])
+    for (const file of globSync(`${folder}/${path}`, { cwd: root })) copy(file);
+}
 copy('scripts/node/package.json', 'node/package.json');
 writeFileSync(join(target, 'node/package-lock.json'), `${JSON.stringify(nodeLock(), null, 2)}\n`);
 
