@@ -1,5 +1,5 @@
-"""Checks a release by software of others: the signature in its DSSE envelope (securesystemslib), the
-statement inside (in-toto-attestation), and both documents of CycloneDX by their JSON schema.
+"""Checks a release by software of others: the signature of its DSSE envelope (securesystemslib),
+the statement inside (in-toto-attestation), and both documents of CycloneDX by their JSON schema.
 python3 check.py <folder> <release>"""
 import hashlib
 import json

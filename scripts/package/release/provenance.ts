@@ -5,7 +5,7 @@ const payload_type = 'application/vnd.in-toto+json';
 /** A file of a release with its SHA-256. */
 export type Subject = { name: string; sha256: string };
 
-/** How the package came to be: all that somebody needs to build it again. */
+/** The inputs of a build: all that somebody needs to repeat it. */
 export type Origin = {
   /** The address of the repository, without a scheme of git. */
   repository: string;
@@ -18,7 +18,7 @@ export type Origin = {
   finished: Date;
 };
 
-/** The statement of in-toto, with SLSA's provenance 1.0, about files that were built from a commit. */
+/** Returns a statement of in-toto, with SLSA's provenance 1.0, about files built from a commit. */
 export function provenance(subjects: Subject[], origin: Origin): object {
   const page = `${origin.repository}/blob/v${origin.release}/docs/releasing.md`;
   return {

@@ -1,6 +1,6 @@
 import type { Bill } from '../bill.ts';
 
-/** What we say about a published vulnerability of a package in the bill (CycloneDX's words). */
+/** Our word on a published vulnerability of a package in the bill, in the terms of CycloneDX. */
 export type Judgement = {
   /** Its id, such as GHSA-xxxx-xxxx-xxxx or CVE-2026-1234. */
   id: string;

@@ -49,7 +49,8 @@ type Applied = {
  * once; a file that fails leaves nothing behind; a file that was changed since it was applied is
  * refused. A database with files of a newer release is worked on when that release says so, and is
  * a `SchemaTooNewError` otherwise. A file that older processes cannot work beside is an
- * `OlderProcessError` while one of these is connected. With `only`, no other file is applied. Gives the names applied.
+ * `OlderProcessError` while one of these is connected. With `only`, no other file is applied. Gives
+ * the names applied.
  */
 export async function migratePostgres(
   db: Database,
