@@ -1,3 +1,7 @@
+import { once } from 'node:events';
+import { get } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { ownUrl } from '../config/public_url.ts';
 import type { CommandContext } from './command_context.ts';
 
@@ -12,17 +16,18 @@ export async function health({ config, say }: CommandContext): Promise<number> {
   const answers = await Promise.all(
     ports.map(async (port) => ask(`${ownUrl(config.host, port)}/readyz`)),
   );
-  for (const { url, text } of answers) say(`${url}: ${text}`);
+  for (const { url, text: told } of answers) say(`${url}: ${told}`);
   return answers.some(({ is_ready }) => is_ready) ? 0 : 1;
 }
 
 async function ask(url: string): Promise<{ url: string; text: string; is_ready: boolean }> {
   try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(answer_ms) });
-    return { url, text: `${answer.status} ${await answer.text()}`, is_ready: answer.ok };
+    const request = get(url, { signal: AbortSignal.timeout(answer_ms) });
+    const [answer] = (await once(request, 'response')) as [IncomingMessage];
+    const { statusCode = 0 } = answer;
+    return { url, text: `${statusCode} ${await text(answer)}`, is_ready: statusCode === 200 };
   } catch (error) {
-    const { message, cause } = error as Error;
-    const why = (cause as { code?: string } | undefined)?.code ?? message;
-    return { url, text: `no answer (${why})`, is_ready: false };
+    const { message, code = message } = error as NodeJS.ErrnoException;
+    return { url, text: `no answer (${code})`, is_ready: false };
   }
 }

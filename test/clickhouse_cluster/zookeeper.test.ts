@@ -105,7 +105,7 @@ describe('with a real ZooKeeper', { skip: missing }, () => {
   const done = async (statement: string): Promise<string> => {
     const { answer, fault } = await both.tell(statement);
     assert.equal(fault, undefined, statement);
-    return answer!;
+    return answer;
   };
   /** The statement as a replica gets it: in a database, with the id that all replicas share. */
   const onReplica = (statement: string, database: string) =>

@@ -20,7 +20,6 @@ import type { DeliveringHarness } from '../../../test/factories/batch_exports/de
 import type { TestOrganization } from '../../../test/harness.ts';
 import { leastEnvironment } from '../../../test/processes/sluice_process.ts';
 import { row_tables } from '../../engine/model/removals/delete_rows.ts';
-import { readConfig } from '../../config/config.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { lockDataFolder } from '../../platform/folders/data_folder.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
@@ -30,10 +29,10 @@ import { RestoreUnfinishedError, joinStores, openStores } from '../stores/stores
 import { UserError } from '../user_error.ts';
 import { backup, createBackup, rowsOf } from './backup.ts';
 import { controlFolder, copyControl } from './control_copy.ts';
-import { filesOf, listBackups, readManifest, writeManifest } from './manifest.ts';
+import { chooseBackup, filesOf, listBackups, readManifest, writeManifest } from './manifest.ts';
 import { openPlace } from './places/open_place.ts';
 import { isWrittenName, written_folders } from './places/written_names.ts';
-import { chooseBackup, restoreBackup } from './restore.ts';
+import { restoreBackup } from './restore.ts';
 
 const main = fileURLToPath(new URL('../../main.ts', import.meta.url));
 let delivering: DeliveringHarness;
@@ -129,38 +128,6 @@ test('a backup is restored row by row, and a second one writes only what is new'
   assert.notEqual(one!.sealed.slice(0, 16), other!.sealed.slice(0, 16));
   assert.equal((await chooseBackup(place, first.manifest.taken_at)).name, oldest);
   await assert.rejects(chooseBackup(place, '2020-01-01T00:00:00Z'), /is as old as 2020/);
-});
-
-test('a check reads a backup whole, needs no store, and finds one changed byte', async () => {
-  const place = placeOf('checked');
-  await createBackup(source(), place, options);
-  const said: string[] = [];
-  const context = {
-    ...source(),
-    config: { ...readConfig({}), backup_passphrase: passphrase },
-    say: (line: string) => void said.push(line),
-  };
-  const check = { check: true };
-  assert.equal(await backup(context, place.name, check), 0);
-  assert.match(
-    said.join(),
-    /^The backup \S+ in .*checked is whole: \d+ files, \d+ bytes, read in /,
-  );
-  assert.equal(await backup(context, place.name, { ...check, json: true }), 0);
-  const { files: count } = JSON.parse(said[1]!) as { files: number };
-  const newest = await chooseBackup(place);
-  assert.equal(count, filesOf(newest.manifest).length);
-  const another = { ...context.config, backup_passphrase: 'a sentence of somebody else' };
-  await assert.rejects(backup({ ...context, config: another }, place.name, check), /passphrase/);
-  const server = { ...context.config, secret_key: 'k'.repeat(40) };
-  await assert.rejects(backup({ ...context, config: server }, place.name, check), /another server/);
-  await assert.rejects(backup(context, place.name, { to: '2026-11-30T00:00:00Z' }), /--check/);
-  const [file] = filesOf(newest.manifest);
-  const path = join(place.name, file!.name);
-  const bytes = await readFile(path);
-  bytes[bytes.length >> 1]! ^= 1;
-  await writeFile(path, bytes);
-  await assert.rejects(backup(context, place.name, check), /is missing or has changed/);
 });
 
 test('removed rows are not in the next backup, and not kept by --keep', async () => {

@@ -4,10 +4,9 @@ import type { CommandContext } from '../command_context.ts';
 import { UserError } from '../user_error.ts';
 import { readFile } from './backup_file.ts';
 import { requireKnownSchema } from './known_schema.ts';
-import { filesOf, openBackupKeys } from './manifest.ts';
+import { chooseBackup, filesOf, openBackupKeys } from './manifest.ts';
 import { readPassphrase } from './passphrase.ts';
 import { openPlace } from './places/open_place.ts';
-import { chooseBackup } from './restore.ts';
 
 /** The options of `sluice backup --check`. */
 export type CheckFlags = { passphraseFile?: string; to?: string; json?: boolean };
