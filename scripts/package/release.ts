@@ -7,7 +7,15 @@
 import '../require_node.mjs';
 import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { release } from '../../server/platform/version.ts';
@@ -66,7 +74,7 @@ function requireReleasable(): void {
     refuse(`The commit has no tag v${release}.`);
   if (repository.includes('sluice.example'))
     refuse('Name the public address of the repository: --repository https://...');
-  if (readFileSync(known_key, { encoding: 'utf8', flag: 'a+' }) !== key.public_pem)
+  if (!existsSync(known_key) || readFileSync(known_key, 'utf8') !== key.public_pem)
     refuse('The key is not the one of docs/security/release_key.pem, which users trust.');
 }
 
