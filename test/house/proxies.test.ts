@@ -61,6 +61,9 @@ for (const [name, kind] of Object.entries(web_proxies))
     try {
       await passesAddresses(proxy, person);
       await passesBodies(proxy, person);
+      // An answer of more than a megabyte.
+      const { body } = await ask(proxy, { path: '/api/schema/' });
+      assert.equal(body.openapi, '3.1.0');
       assert.equal((await ask(proxy, { path: '/metrics' })).status, 404);
       assert.equal((await ask(proxy, { path: '/healthz' })).status, 200);
     } finally {
