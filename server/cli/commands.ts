@@ -120,6 +120,7 @@ function build(wrap: Wrap, ask: Wrap<Output>): Command {
   program
     .command('health')
     .description('ask the server or worker of this machine whether it is ready; exit code 0: yes')
+    .option('--json', 'print JSON')
     .action(wrap(async () => (await import('./health.ts')).health));
   addSupportBundleCommand(program, wrap);
   return program;

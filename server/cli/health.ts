@@ -11,12 +11,16 @@ const answer_ms = 5_000;
  * `sluice health`: asks the process of this machine, server or worker, whether it is ready. Exit
  * code 0: one of them is. For health checks of images and supervisors.
  */
-export async function health({ config, say }: CommandContext): Promise<number> {
+export async function health(
+  { config, say }: CommandContext,
+  { json = false }: { json?: boolean },
+): Promise<number> {
   const ports = [config.port, config.worker_port].filter((port) => port !== undefined);
   const answers = await Promise.all(
     ports.map(async (port) => ask(`${ownUrl(config.host, port)}/readyz`)),
   );
-  for (const { url, text: told } of answers) say(`${url}: ${told}`);
+  if (json) say(JSON.stringify(answers));
+  else for (const { url, text: told } of answers) say(`${url}: ${told}`);
   return answers.some(({ is_ready }) => is_ready) ? 0 : 1;
 }
 
