@@ -5,6 +5,7 @@ import type { Database } from '../../server/platform/postgres/database.ts';
 
 const maintains = 'No row changes; the history of the table tells of the files.';
 const tries = 'Tries a destination; what it writes there it takes away again.';
+const reads_request = 'Says what an assistant asks for, and stores nothing.';
 const reads = 'Reads events and changes nothing.';
 const commits = 'Rows are the data of a project; the snapshots of a table tell of each commit.';
 
@@ -58,6 +59,8 @@ export const not_recorded: Record<string, string> = {
   'POST /api/organizations/:organization_id/connections/:id/test/': tries,
   'POST /api/organizations/:organization_id/domains/provider_metadata/':
     'Looks at a text and stores nothing.',
+  'POST /oauth/register': 'The id of a client is its registration; nothing is stored.',
+  'POST /api/personal_api_keys/agents/preview/': reads_request,
   'POST /api/setup_links/open/': 'Shows what the link is for.',
   'POST /api/setup_links/provider_metadata/': 'Looks at a text and stores nothing.',
   'POST /api/setup_links/test_sign_in/': 'Gives the address of a test and stores nothing.',
@@ -67,6 +70,8 @@ export const not_recorded: Record<string, string> = {
 
 /** Routes whose `write()` may find that there is nothing to do, and when. */
 const may_record_nothing: Record<string, string> = {
+  'POST /oauth/token': 'The grant is the same; only the value of its key is the next one.',
+  'POST /oauth/revoke': 'The token is unknown, or has ended already.',
   'POST /api/projects/:project_id/batch_exports/:id/backfill/': 'A dry run.',
   'POST /api/organizations/:organization_id/batch_exports/:id/backfill/': 'A dry run.',
   'POST /api/projects/:project_id/batch_exports/:batch_export_id/backfills/': 'A dry run.',
