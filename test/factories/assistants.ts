@@ -37,11 +37,20 @@ export async function newAssistant(
   const { body } = await harness.request('POST', '/oauth/register', {
     body: { client_name: name, redirect_uris: [redirect_uri] },
   });
-  return assistantOf(body.client_id, redirect_uri, scope);
+  return assistantOf(harness, body.client_id, redirect_uri, scope);
+}
+
+function resourceOf({ deps }: Harness): string {
+  return `${new URL(deps.config.public_url).origin}/mcp`;
 }
 
 /** An assistant with the id of a client. */
-export function assistantOf(client_id: string, redirect_uri: string, scope: string): Assistant {
+export function assistantOf(
+  harness: Harness,
+  client_id: string,
+  redirect_uri: string,
+  scope: string,
+): Assistant {
   const verifier = randomBytes(32).toString('base64url');
   const asked = {
     client_id,
@@ -51,7 +60,7 @@ export function assistantOf(client_id: string, redirect_uri: string, scope: stri
     state: 'of the assistant',
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
     code_challenge_method: 'S256',
-    resource: `${server_url}/mcp`,
+    resource: resourceOf(harness),
   };
   return { client_id, verifier, asked };
 }
@@ -89,7 +98,7 @@ export function redeem(
     client_id,
     code_verifier: verifier,
     redirect_uri: asked['redirect_uri']!,
-    resource: `${server_url}/mcp`,
+    resource: resourceOf(harness),
     ...more,
   });
 }

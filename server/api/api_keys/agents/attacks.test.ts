@@ -305,7 +305,7 @@ test('a second grant to a registered client replaces the first', async () => {
 
 test('a client that nobody can describe is refused, and no inside address is asked', async () => {
   const ask = async (client_id: string) => {
-    const { asked } = assistantOf(client_id, callback, 'project:read');
+    const { asked } = assistantOf(harness, client_id, callback, 'project:read');
     const { status, body } = await preview(asked);
     assert.deepEqual([status, body.attr], [400, 'client_id'], client_id);
     return body.detail as string;

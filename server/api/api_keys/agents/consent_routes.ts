@@ -30,6 +30,11 @@ const lives_ms_max = 366 * 86_400_000;
 
 /** Registers what the page asks on which a person lets an assistant in. */
 export function consentRoutes(app: FastifyInstance, deps: Deps): void {
+  previewRoute(app, deps);
+  grantRoute(app, deps);
+}
+
+function previewRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
     `${list}preview/`,
     {
@@ -60,6 +65,9 @@ export function consentRoutes(app: FastifyInstance, deps: Deps): void {
       };
     },
   );
+}
+
+function grantRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
     list,
     {
