@@ -1,6 +1,6 @@
--- An assistant signs in by a browser (OAuth 2.1): what a person grants it is a personal API key that
--- works at one address alone, and whose value changes each hour. So everything that ends or limits a
--- key ends or limits a grant too. Processes of the release before refuse its tokens by their form.
+-- An assistant signs in by a browser (OAuth 2.1). A person's grant is a personal API key that works
+-- at one address alone, and whose value changes each hour. So everything that ends or limits a key
+-- ends or limits a grant too. Processes of the release before refuse its tokens by their form.
 
 ALTER TABLE personal_api_keys
   -- the one address that it is a token for (RFC 8707); null: a key of the whole API

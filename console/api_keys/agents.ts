@@ -26,7 +26,7 @@ export function agentAsked(search: Partial<AgentAsked>): AgentAsked {
   return { client_id: '', ...Object.fromEntries(given) };
 }
 
-/** What an assistant asks for; it changes nothing. */
+/** Reads the request of an assistant; it changes nothing. */
 export function agentPreview(asked: AgentAsked) {
   const path = pathTo('/api/personal_api_keys/agents/preview/');
   return queryOptions({

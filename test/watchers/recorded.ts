@@ -59,7 +59,6 @@ export const not_recorded: Record<string, string> = {
   'POST /api/organizations/:organization_id/connections/:id/test/': tries,
   'POST /api/organizations/:organization_id/domains/provider_metadata/':
     'Looks at a text and stores nothing.',
-  'POST /oauth/register': 'The id of a client is its registration; nothing is stored.',
   'POST /api/personal_api_keys/agents/preview/': reads_request,
   'POST /api/setup_links/open/': 'Shows what the link is for.',
   'POST /api/setup_links/provider_metadata/': 'Looks at a text and stores nothing.',
@@ -130,6 +129,8 @@ const not_looked_at = [
   ...patternsOf(not_recorded),
   // Gives a token and stores nothing.
   /^POST \/iceberg\/v1\/oauth\/tokens$/,
+  // The id of a client is its registration, so nothing is stored.
+  /^POST \/oauth\/register$/,
   // A list of SCIM that is asked for by POST.
   /^POST \/scim\/v2\/[^/]+\/(?:\w+\/)?\.search$/,
   // Requests of SDKs for other things change nothing, and their paths also work without a slash.

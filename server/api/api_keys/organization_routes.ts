@@ -5,9 +5,10 @@ import { uuidParameter } from '../../platform/http/caller/access.ts';
 import { missing } from '../../platform/http/errors.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { write } from '../../platform/http/write.ts';
+import { findReachingGrant } from './agents/store.ts';
 import { OrganizationApiKey } from './schema.ts';
 import type { OrganizationApiKeyRow } from './schema.ts';
-import { findReachingGrant, listReachingKeys, lockOwner, takeOutOfKeys } from './store.ts';
+import { listReachingKeys, lockOwner, takeOutOfKeys } from './store.ts';
 
 const list = '/api/organizations/:organization_id/personal_api_keys/';
 

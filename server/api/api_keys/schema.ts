@@ -114,22 +114,25 @@ export type OrganizationApiKeyRow = Static<typeof OrganizationApiKey>;
 /** A key's row as SELECT gives it. */
 export type ApiKeyRow = Static<typeof ApiKey>;
 
+/** Printable ASCII, as OAuth has it (RFC 6749, appendix A). */
+const visible = (maxLength: number) => Type.String({ maxLength, pattern: '^[\\x20-\\x7e]*$' });
+
 /** The parameters of an authorization request (RFC 6749, 7636 and 8707) as a client sent them. */
 const asked = {
-  client_id: Type.String({ minLength: 1, maxLength: 2_000 }),
-  redirect_uri: Type.Optional(Type.String({ maxLength: 500 })),
-  response_type: Type.Optional(Type.String({ maxLength: 100 })),
-  scope: Type.Optional(Type.String({ maxLength: 2_000 })),
-  state: Type.Optional(Type.String({ maxLength: 2_000 })),
-  code_challenge: Type.Optional(Type.String({ maxLength: 200 })),
-  code_challenge_method: Type.Optional(Type.String({ maxLength: 20 })),
-  resource: Type.Optional(Type.String({ maxLength: 500 })),
+  client_id: visible(2_000),
+  redirect_uri: Type.Optional(visible(500)),
+  response_type: Type.Optional(visible(100)),
+  scope: Type.Optional(visible(2_000)),
+  state: Type.Optional(visible(2_000)),
+  code_challenge: Type.Optional(visible(200)),
+  code_challenge_method: Type.Optional(visible(20)),
+  resource: Type.Optional(visible(500)),
 };
 
 /** Body of `agents/preview/`. */
 export const AgentRequest = Type.Object(asked);
 
-/** What an assistant asks for, before the person decides. */
+/** The request of an assistant, before the person decides. */
 export const AgentPreview = Type.Object(
   {
     name: Type.String({ description: 'What the client calls itself; nothing proves it.' }),

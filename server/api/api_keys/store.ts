@@ -84,22 +84,6 @@ export function listReachingKeys(organization_id: string, now_ms: number): List 
   };
 }
 
-/** The grant of an assistant that opens the organization, with its person. */
-export function findReachingGrant(
-  db: Queryable,
-  organization_id: string,
-  key_id: string,
-): Promise<{ user_id: number; user_uuid: string; label: string } | undefined> {
-  const id = sql`${organization_id}::uuid`;
-  return db.row(sql`
-    SELECT k.user_id, u.uuid AS user_uuid, k.label FROM personal_api_keys k
-    JOIN users u ON u.id = k.user_id
-    JOIN members m ON m.user_id = k.user_id AND m.organization_id = ${id}
-    WHERE k.id = ${key_id}::uuid AND k.resource IS NOT NULL
-      AND (${id} = ANY (k.scoped_organizations) OR EXISTS (SELECT 1 FROM projects p
-        WHERE p.organization_id = ${id} AND p.id = ANY (k.scoped_teams)))`);
-}
-
 /** The key with its owner. */
 export function findCurrentApiKey(
   db: Queryable,
@@ -130,14 +114,6 @@ export async function countLiveApiKeys(
     SELECT count(*) AS count FROM personal_api_keys WHERE user_id = ${user_id}
       AND (expires_at IS NULL OR expires_at > ${isoInstant(now_ms)}::timestamptz)`);
   return row!.count;
-}
-
-/** Lists the organizations of the person. */
-export async function listOrganizationIds(db: Queryable, user_id: number): Promise<string[]> {
-  const rows = await db.rows<{ id: string }>(
-    sql`SELECT organization_id AS id FROM members WHERE user_id = ${user_id} ORDER BY 1`,
-  );
-  return rows.map(({ id }) => id);
 }
 
 /** Finds the organizations of these that the person belongs to and their session reaches. */
@@ -261,8 +237,8 @@ export function takeExpiryWarning(tx: Transaction, now: number): Promise<Expirin
       SELECT k.id FROM personal_api_keys k JOIN users u ON u.id = k.user_id AND u.is_active
       WHERE k.expires_at > ${moment}::timestamptz
         AND k.expires_at <= ${moment}::timestamptz + interval '14 days'
-        AND k.created_at < k.expires_at - ${step} * interval '1 day' AND k.rolled_at IS NULL AND k.resource IS NULL
-        AND (k.expiry_warned_days IS NULL OR k.expiry_warned_days > ${step})
+        AND k.created_at < k.expires_at - ${step} * interval '1 day' AND k.rolled_at IS NULL
+        AND k.resource IS NULL AND (k.expiry_warned_days IS NULL OR k.expiry_warned_days > ${step})
       ORDER BY k.expires_at LIMIT 1 FOR UPDATE OF k SKIP LOCKED)
     RETURNING k.id, k.label, k.mask_value, k.last_used_at, k.expires_at, u.uuid AS user_uuid,
       u.email`);
@@ -296,7 +272,8 @@ export async function takeOutOfKeys(
 ): Promise<number> {
   const projects = sql`ARRAY(SELECT id FROM projects
     WHERE organization_id = ${organization_id}::uuid)`;
-  const is_meant = sql`user_id = ${user_id} AND (${key_id}::uuid IS NULL OR id = ${key_id}::uuid)`;
+  const is_meant = sql`user_id = ${user_id}
+    AND (${key_id}::uuid IS NULL OR id = ${key_id}::uuid)`;
   const deleted = await tx.run(sql`
     DELETE FROM personal_api_keys
     WHERE ${is_meant} AND (scoped_organizations <@ ARRAY[${organization_id}::uuid]

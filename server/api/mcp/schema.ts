@@ -47,8 +47,8 @@ export const mcp_schema = {
   summary: 'Ask as an agent: one message of the Model Context Protocol',
   description:
     'Streamable HTTP of MCP, without sessions and streams; docs/agents.md has the tools. ' +
-    'Accepts API keys and the tokens of assistants. A body that is not a message gets an error of this API; a ' +
-    'message gets an answer of the protocol.',
+    'Accepts API keys and the tokens of assistants. A body that is not a message gets an error ' +
+    'of this API; a message gets an answer of the protocol.',
   body: Message,
   response: {
     200: { description: 'The answer to a request of the protocol.', content: json },

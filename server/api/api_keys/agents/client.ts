@@ -16,7 +16,7 @@ const described_characters_max = 700;
 const document_bytes_max = 16 * 1024;
 const document_seconds_max = 5;
 
-/** What an assistant says about itself. */
+/** The words of an assistant about itself. */
 export type Client = {
   name: string;
   /** The host of the document that says so; null: it registered itself. */

@@ -13,17 +13,11 @@ import type { Transaction } from '../../../platform/postgres/database.ts';
 import { entryOf } from '../entry.ts';
 import { keptToReach, keyBody, refuseTooMany } from '../rules.ts';
 import { AgentGrant, AgentGranted, AgentPreview, AgentRequest } from '../schema.ts';
-import {
-  countLiveApiKeys,
-  findApiKey,
-  insertApiKey,
-  listOrganizationIds,
-  lockOwner,
-} from '../store.ts';
+import { countLiveApiKeys, findApiKey, insertApiKey, lockOwner } from '../store.ts';
 import { readAuthorization } from './authorization.ts';
 import type { Authorization } from './authorization.ts';
 import { isOfThisComputer, placeOf } from './redirect_uris.ts';
-import { deleteGrantsOf, insertGrant } from './store.ts';
+import { deleteGrantsOf, insertGrant, listOrganizationIds } from './store.ts';
 
 const list = '/api/personal_api_keys/agents/';
 const lives_ms_max = 366 * 86_400_000;
@@ -75,8 +69,8 @@ function grantRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Let an assistant sign in',
         description:
-          'Creates a key that works at `/mcp` alone, and gives the assistant a code for its first ' +
-          'token. What you granted to the same registered client before ends.',
+          'Creates a key that works at `/mcp` alone, and gives the assistant a code for its ' +
+          'first token. What you granted to the same registered client before ends.',
         body: AgentGrant,
         response: { 201: AgentGranted },
       },

@@ -17,7 +17,7 @@ const harness = shareHarness({
 
 type Sent = { method: string; path: string; status: number };
 
-/** What an assistant remembers; the person lets it in with `more` when it opens a browser. */
+/** The memory of an assistant; the person lets it in with `more` when it opens a browser. */
 function remembering(more: () => object) {
   const kept: Record<string, any> = {};
   const opened: URL[] = [];

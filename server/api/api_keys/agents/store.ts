@@ -38,10 +38,34 @@ export function findGrant(
         : sql`k.key_hash = ${by.token_hash}`;
   return db.row<Grant>(sql`
     SELECT g.key_id, g.client_hash, g.redirect_uri, g.code_challenge, g.code_expires_at,
-      g.refresh_hash, k.label, k.mask_value, k.scopes, k.expires_at, u.id AS user_id, u.uuid AS user_uuid,
-      u.email, u.is_active
+      g.refresh_hash, k.label, k.mask_value, k.scopes, k.expires_at, u.id AS user_id,
+      u.uuid AS user_uuid, u.email, u.is_active
     FROM agent_grants g JOIN personal_api_keys k ON k.id = g.key_id
     JOIN users u ON u.id = k.user_id WHERE ${is_it}`);
+}
+
+/** The grant of an assistant that opens the organization, with its person. */
+export function findReachingGrant(
+  db: Queryable,
+  organization_id: string,
+  key_id: string,
+): Promise<{ user_id: number; user_uuid: string; label: string } | undefined> {
+  const id = sql`${organization_id}::uuid`;
+  return db.row(sql`
+    SELECT k.user_id, u.uuid AS user_uuid, k.label FROM personal_api_keys k
+    JOIN users u ON u.id = k.user_id
+    JOIN members m ON m.user_id = k.user_id AND m.organization_id = ${id}
+    WHERE k.id = ${key_id}::uuid AND k.resource IS NOT NULL
+      AND (${id} = ANY (k.scoped_organizations) OR EXISTS (SELECT 1 FROM projects p
+        WHERE p.organization_id = ${id} AND p.id = ANY (k.scoped_teams)))`);
+}
+
+/** Lists the organizations of the person. */
+export async function listOrganizationIds(db: Queryable, user_id: number): Promise<string[]> {
+  const rows = await db.rows<{ id: string }>(
+    sql`SELECT organization_id AS id FROM members WHERE user_id = ${user_id} ORDER BY 1`,
+  );
+  return rows.map(({ id }) => id);
 }
 
 /** Adds what the client needs to get its first token to a key. */

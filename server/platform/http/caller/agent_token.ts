@@ -42,7 +42,7 @@ export function agentChallenge(
 
 const asking = new AsyncLocalStorage<true>();
 
-/** What `work` asks of the API's own routes, it asks for an assistant whose token was checked. */
+/** Lets `work` ask the API's own routes for an assistant whose token was checked. */
 export function forAgent<Result>(work: () => Result): Result {
   return asking.run(true, work);
 }
