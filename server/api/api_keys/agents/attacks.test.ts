@@ -18,6 +18,8 @@ import {
   signedIn,
 } from '../../../../test/factories/assistants.ts';
 import type { Assistant } from '../../../../test/factories/assistants.ts';
+import { only_deep } from '../../../../test/depth.ts';
+import { sweepGrants } from './store.ts';
 
 const harness = shareHarness();
 let home: TestOrganization;
@@ -250,10 +252,17 @@ test('a grant ends with what ends a key', async () => {
   assert.equal(await askWith(harness, tokens.access_token), 401);
   assert.equal((await renew(harness, helper, tokens.refresh_token)).status, 400);
   await setActive(true);
-  assert.equal((await renew(harness, helper, tokens.refresh_token)).status, 200);
+  const present = (await renew(harness, helper, tokens.refresh_token)).body;
+  assert.equal(await askWith(harness, present.access_token), 200);
+  await db.run(sql`UPDATE personal_api_keys SET expires_at = now() - interval '1 second'
+    WHERE user_id = ${member.user.id} AND resource IS NOT NULL`);
+  assert.equal(await askWith(harness, present.access_token), 401);
+  assert.equal((await renew(harness, helper, present.refresh_token)).status, 400);
+  const later = await signedIn(harness, own, helper);
   const path = `/api/organizations/${home.organization.id}/members/${member.user.uuid}/`;
   assert.equal((await home.ask('DELETE', path)).status, 204);
-  assert.equal((await renew(harness, helper, tokens.refresh_token)).status, 400);
+  assert.equal(await askWith(harness, later.access_token), 401);
+  assert.equal((await renew(harness, helper, later.refresh_token)).status, 400);
 });
 
 test('the client, the person and an administrator can each end a grant', async () => {
@@ -316,4 +325,33 @@ test('a client that nobody can describe is refused, and no inside address is ask
   assert.match(await ask('https://ok.example/a/../client.json'), /https address with a path/);
   assert.match(await ask('https://user@ok.example/client.json'), /https address with a path/);
   assert.match(await ask('http://ok.example/client.json'), /does not know/);
+});
+
+test('a grant whose code nobody used is swept, and no other', async () => {
+  const { db } = harness.deps;
+  const used = await signedIn(harness, cookie, await newAssistant(harness));
+  const unused = await newAssistant(harness);
+  const code = codeIn(await letIn(harness, cookie, unused.asked));
+  await sweepGrants(db, Date.now() + 30_000);
+  await db.run(sql`UPDATE agent_grants SET code_expires_at = now() - interval '1 second'
+    WHERE code_hash = ${harness.deps.secrets.hash(code)}`);
+  assert.deepEqual(refusedWith(await redeem(harness, unused, code)), [400, 'invalid_grant']);
+  await sweepGrants(db, Date.now());
+  const left = await db.row(sql`SELECT 1 FROM agent_grants
+    WHERE code_hash = ${harness.deps.secrets.hash(code)}`);
+  assert.equal(left, undefined);
+  assert.equal(await askWith(harness, used.access_token), 200);
+});
+
+test('10,000 registrations leave no row', { skip: only_deep }, async () => {
+  const body = { redirect_uris: [callback] };
+  const count = async () =>
+    (await harness.deps.db.row<{ n: number }>(sql`SELECT sum(n_live_tup)::integer AS n
+      FROM pg_stat_user_tables WHERE relname IN ('agent_grants', 'personal_api_keys')`))!.n;
+  const before_all = await count();
+  const statuses = new Set<number>();
+  for (let at = 0; at < 10_000; at += 1)
+    statuses.add((await harness.request('POST', '/oauth/register', { body })).status);
+  assert.deepEqual([...statuses].toSorted(), [201, 429]);
+  assert.equal(await count(), before_all);
 });
