@@ -1,5 +1,6 @@
-// Lets the official conformance suite of MCP (@modelcontextprotocol/conformance, npm) ask `/mcp` and
-// the sign-in of assistants of this checkout: npm run mcp_conformance [-- --only server-initialize]
+// Lets the official conformance suite of MCP (@modelcontextprotocol/conformance, npm) ask `/mcp`
+// and the sign-in of assistants of this checkout:
+// npm run mcp_conformance [-- --only server-initialize]
 // Installs the suite into peers/mcp_conformance/ once. Prints each check; exit code 1 for a failure
 // that is not explained here.
 import { execFile, spawn } from 'node:child_process';

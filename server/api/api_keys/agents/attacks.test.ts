@@ -352,6 +352,6 @@ test('10,000 registrations leave no row', { skip: only_deep }, async () => {
   const statuses = new Set<number>();
   for (let at = 0; at < 10_000; at += 1)
     statuses.add((await harness.request('POST', '/oauth/register', { body })).status);
-  assert.deepEqual([...statuses].toSorted(), [201, 429]);
+  assert.deepEqual([...statuses], [201]);
   assert.equal(await count(), before_all);
 });

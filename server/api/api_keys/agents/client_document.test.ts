@@ -8,6 +8,7 @@ import { openHttpReceiver } from '../../../../test/servers/http_receiver.ts';
 import type { HttpReceiver } from '../../../../test/servers/http_receiver.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
 
+const rate_limit_per_minute = 100;
 const client_id = 'https://assistant.example.com/client.json';
 const described = { client_id, client_name: 'Helper', redirect_uris: [callback] };
 
@@ -24,7 +25,11 @@ const outbound = {
 const harness = aroundTests(
   async () => {
     host = await openHttpReceiver({});
-    const opened = await openHarness({ clickhouse: false, deps: { outbound } });
+    const opened = await openHarness({
+      clickhouse: false,
+      deps: { outbound },
+      config: { rate_limit_per_minute },
+    });
     const close = () => Promise.all([opened.close(), host.close(), guard.close()]);
     return { ...opened, close };
   },
@@ -85,4 +90,12 @@ test('an address that the document does not name is refused', async () => {
   });
   const { status, body } = await preview();
   assert.deepEqual([status, body.attr], [400, 'redirect_uri']);
+});
+
+test('an address registers so many clients in a minute', async () => {
+  const register = () =>
+    harness.request('POST', '/oauth/register', { body: { redirect_uris: [callback] } });
+  const statuses: number[] = [];
+  while (statuses.length <= rate_limit_per_minute) statuses.push((await register()).status);
+  assert.deepEqual([statuses[0], statuses.at(-1)], [201, 429]);
 });
