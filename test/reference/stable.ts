@@ -90,7 +90,7 @@ function withStableTexts(text: string, began_ms: number): string {
   };
   return withStableInstants(text, began_ms)
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, idOf)
-    .replaceAll(/\bslc_[\w-]{20,}/g, 'slc_...')
+    .replaceAll(/\bslc_[\w.-]{20,}/g, 'slc_...')
     .replaceAll(/\b(sl[a-z]_)[0-9A-Za-z]{20,}/g, '$1...')
     .replaceAll(/\b(sl[ka]_)\.\.\.[0-9A-Za-z]{4}/g, '$1...abcd')
     .replaceAll(/([?&](?:token|code)=)[\w-]{16,}/g, '$1...')

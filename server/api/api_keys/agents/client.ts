@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Deps } from '../../../deps.ts';
 import { isFields } from '../../../platform/fields.ts';
 import { invalid } from '../../../platform/http/errors.ts';
@@ -6,9 +7,9 @@ import { OAuthRefused } from '../../../platform/http/oauth_answers.ts';
 import { isSayable } from '../../../platform/outbound/outbound_faults.ts';
 import { readBounded } from '../../../platform/read_bounded.ts';
 import { isRedirectUri, placeOf } from './redirect_uris.ts';
+import { openSelfSaid, selfSaid } from './self_said.ts';
 
 const prefix = 'slc_';
-const context = 'agent_client';
 const name_characters_max = 100;
 const uris_max = 10;
 /** The browser carries the id in an address, also through a single sign-on. */
@@ -27,22 +28,23 @@ export type Client = {
 type Described = Pick<Client, 'name' | 'redirect_uris'>;
 
 /**
- * Gives the client an id that is its registration, sealed (RFC 7591): nothing is stored, so nothing
- * has to be bounded or to expire.
+ * Gives the client an id that is its registration (RFC 7591): nothing is stored, so nothing has to
+ * be bounded or to expire.
  */
 export function registerClient(
   { secrets }: Pick<Deps, 'secrets'>,
   metadata: unknown,
 ): Described & { client_id: string } {
   const described = describedBy(metadata);
-  const text = JSON.stringify([described.name, described.redirect_uris]);
+  // Two copies of a program are two clients.
+  const own = randomBytes(9).toString('base64url');
+  const text = JSON.stringify([described.name, described.redirect_uris, own]);
   if (text.length > described_characters_max)
     throw new OAuthRefused(
       'invalid_client_metadata',
       `Name and redirect_uris have at most ${described_characters_max} characters together.`,
     );
-  const client_id = prefix + secrets.seal(text, context).toString('base64url');
-  return { ...described, client_id };
+  return { ...described, client_id: selfSaid(secrets, prefix, text) };
 }
 
 /**
@@ -55,11 +57,8 @@ export async function findClient(
 ): Promise<Client> {
   try {
     if (client_id.startsWith('https://')) return await fetchClient(deps, client_id);
-    const sealed = Buffer.from(client_id.slice(prefix.length), 'base64url');
-    const [name, redirect_uris] = JSON.parse(deps.secrets.open(sealed, context)) as [
-      string,
-      string[],
-    ];
+    const said = openSelfSaid(deps.secrets, prefix, client_id);
+    const [name, redirect_uris] = JSON.parse(said ?? '') as [string, string[]];
     return { name, redirect_uris, host: null };
   } catch (error) {
     const why =

@@ -30,7 +30,9 @@ const harness = aroundTests(
       deps: { outbound },
       config: { rate_limit_per_minute },
     });
-    const close = () => Promise.all([opened.close(), host.close(), guard.close()]);
+    const close = async () => {
+      await Promise.all([opened.close(), host.close(), guard.close()]);
+    };
     return { ...opened, close };
   },
   async (opened) => {
@@ -46,7 +48,8 @@ const preview = () =>
   });
 
 test('a client that a document describes is let in under the name of its host', async () => {
-  host.plan(...Array(3).fill({ status: 200, body: JSON.stringify(described) }));
+  const said = { status: 200, body: JSON.stringify(described) };
+  host.plan(said, said, said);
   const { body } = await preview();
   assert.deepEqual([body.name, body.client_host], ['Helper', 'assistant.example.com']);
   const assistant = assistantOf(harness, client_id, callback, 'project:read');

@@ -14,12 +14,12 @@ import type { Transaction } from '../../../platform/postgres/database.ts';
 import { deleteApiKey, lockOwner } from '../store.ts';
 import { isResource } from './authorization.ts';
 import { registerClient } from './client.ts';
+import { openSelfSaid, selfSaid } from './self_said.ts';
 import { findGrant, replaceTokens } from './store.ts';
 import type { Grant } from './store.ts';
 
 const token_seconds = 3_600;
 const refresh_prefix = 'slr_';
-const refresh_context = 'agent_refresh';
 const registration_bytes_max = 16 * 1024;
 
 type Form = ReadonlyMap<string, string>;
@@ -161,8 +161,7 @@ async function lockGrant(
 
 async function issue(tx: Transaction, { secrets, clock }: Deps, grant: Grant): Promise<Tokens> {
   const token = createApiKey('agent');
-  const said = JSON.stringify([grant.key_id, randomBase62()]);
-  const refresh_token = refresh_prefix + secrets.seal(said, refresh_context).toString('base64url');
+  const refresh_token = selfSaid(secrets, refresh_prefix, `${grant.key_id} ${randomBase62()}`);
   const left_seconds = Math.floor((Date.parse(grant.expires_at) - clock.now()) / 1_000);
   const expires_in = Math.min(token_seconds, left_seconds);
   await replaceTokens(tx, grant.key_id, {
@@ -224,13 +223,7 @@ function noteMisuse(request: FastifyRequest, grant: Grant, reason: string): void
 
 /** The key behind a refresh token of this server, of whatever age. */
 function openRefreshToken({ secrets }: Pick<Deps, 'secrets'>, token: string): string | undefined {
-  if (!token.startsWith(refresh_prefix)) return undefined;
-  try {
-    const sealed = Buffer.from(token.slice(refresh_prefix.length), 'base64url');
-    return (JSON.parse(secrets.open(sealed, refresh_context)) as [string, string])[0];
-  } catch {
-    return undefined;
-  }
+  return openSelfSaid(secrets, refresh_prefix, token)?.split(' ')[0];
 }
 
 function isPresent({ secrets }: Pick<Deps, 'secrets'>, grant: Grant, token: string): boolean {
