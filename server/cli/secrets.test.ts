@@ -1,3 +1,4 @@
+// Length: one list of all columns that a change of the key touches, and of those that it does not.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
