@@ -4,8 +4,8 @@
 //   npm run bench export [--way Parquet] [--events 1000000,2500000] [--rounds 3] [--sliced 2500000]
 // `--sliced`: so many events to Postgres besides, which writes several slices otherwise than one.
 // Processor time is that of all that takes part: our server and its stores, the loader beside it,
-// and the destination's server, less what they use when nobody asks: on a busy machine the same work
-// takes longer, and would have more of that.
+// and the destination's server, less what they use when nobody asks: on a busy machine the same
+// work takes longer, and would have more of that.
 import { setTimeout as pause } from 'node:timers/promises';
 import { exportYesterday, fillYesterday, openBenchServer } from './measure/bench_server.ts';
 import type { BenchServer } from './measure/bench_server.ts';
