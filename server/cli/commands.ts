@@ -4,7 +4,7 @@ import type { CommandContext, Wrap } from './command_context.ts';
 import type { Parts } from './serve.ts';
 import type { Output } from './client/print.ts';
 import { addClientCommands, serverOptions } from './client_commands.ts';
-import { addBackupCommands, addMigrateStoreCommand } from './backup_commands.ts';
+import { addBackupCommands, addLeaveCommand, addMigrateStoreCommand } from './backup_commands.ts';
 import { addConfigCommand } from './config_commands.ts';
 import {
   addErasureCommands,
@@ -96,6 +96,7 @@ function build(wrap: Wrap, ask: Wrap<Output>): Command {
     .action(wrap(async () => (await import('./migrate.ts')).migrate));
   addBackupCommands(program, wrap);
   addMigrateStoreCommand(program, wrap);
+  addLeaveCommand(program, wrap);
   addKeyCommand(program, wrap);
   addUserCommand(program, wrap);
   addOrganizationCommand(program, wrap);
@@ -182,13 +183,20 @@ function addCompletionCommand(program: Command, ask: Wrap<Output>): void {
 
 function addImportCommand(program: Command, wrap: Wrap<Output>): void {
   serverOptions(program.command('import'))
-    .description('send a file of events (NDJSON, also gzip) to a project of a running server')
+    .description(
+      'send a file of events (NDJSON, also gzip; Parquet) to a project of a running server',
+    )
     .argument('<file>', 'path of the file')
     .option('--project <id>', 'project id; default from the profile, then @current')
     .addOption(
-      new Option('--format <product>', 'product that exported the file').choices([
-        'mixpanel',
+      new Option('--from <product>', 'product that exported the file').choices([
+        'amplitude',
         'ga4',
+        'mixpanel',
+        'posthog',
+        'rudderstack',
+        'segment',
+        'snowplow',
       ]),
     )
     .option('--event-name <name>', 'name of every event')
