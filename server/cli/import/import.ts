@@ -118,6 +118,8 @@ async function importSource(
       `${state.duplicates === 1 ? 'was' : 'were'} there already, ` +
       `${counted(state.rejected, 'line')} refused.`,
   );
+  if (state.joins !== undefined)
+    terminal.say(`${counted(state.joins, 'event')} of these join two ids of one person.`);
   if (state.dropped !== undefined)
     terminal.say(`Ingestion rules of the project dropped ${counted(state.dropped, 'event')}.`);
   if (state.duplicates > 0)
@@ -143,6 +145,7 @@ async function sendAll(
     state.duplicates += sent.duplicates;
     if (sent.dropped > 0) state.dropped = (state.dropped ?? 0) + sent.dropped;
     state.rejected += sent.rejected + request.rejected;
+    if (request.joins.size > 0) state.joins = (state.joins ?? 0) + request.joins.size;
     await kept.save();
   };
   // One request is under way while the next one is being read, which keeps both sides busy and the
