@@ -6,6 +6,7 @@ import type { Output } from './client/print.ts';
 import { addClientCommands, serverOptions } from './client_commands.ts';
 import { addBackupCommands, addLeaveCommand, addMigrateStoreCommand } from './backup_commands.ts';
 import { addConfigCommand } from './config_commands.ts';
+import { addMoveInCommands } from './move_in_commands.ts';
 import {
   addErasureCommands,
   addKeyCommand,
@@ -72,6 +73,7 @@ function build(wrap: Wrap, ask: Wrap<Output>): Command {
   const program = new Command('sluice')
     .description('Management plane and export engine of a product-analytics platform.')
     .version(version, '--version', 'print the version')
+    .enablePositionalOptions()
     .exitOverride();
   addClientCommands(program, ask, wrap(starting({ api: true, worker: false })));
   addImportCommand(program, ask);
@@ -80,7 +82,7 @@ function build(wrap: Wrap, ask: Wrap<Output>): Command {
   addCompletionCommand(program, ask);
   program.commandsGroup(server_group);
   addServerCommands(program, wrap);
-  program
+  const migrate = program
     .command('migrate')
     .description('bring both stores to this version and exit')
     .addOption(
@@ -94,6 +96,7 @@ function build(wrap: Wrap, ask: Wrap<Output>): Command {
     .option('--status', 'change nothing; show pending and background migrations')
     .option('--json', 'with --status print JSON')
     .action(wrap(async () => (await import('./migrate.ts')).migrate));
+  addMoveInCommands(migrate, ask);
   addBackupCommands(program, wrap);
   addMigrateStoreCommand(program, wrap);
   addLeaveCommand(program, wrap);

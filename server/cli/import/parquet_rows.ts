@@ -24,6 +24,8 @@ const parsers = {
   dateFromDays: dayText,
 };
 
+const json = JSON as typeof JSON & { rawJSON(text: string): unknown };
+
 /** Rows of one answer; a row group is read whole. */
 const rows_at_once = 5_000;
 
@@ -84,7 +86,7 @@ async function withFile<Result>(
 
 function lineOf(row: Record<string, unknown>): string {
   return JSON.stringify(row, (_, value: unknown) => {
-    if (typeof value === 'bigint') return JSON.rawJSON(String(value));
+    if (typeof value === 'bigint') return json.rawJSON(String(value));
     return value instanceof Uint8Array ? Buffer.from(value).toString('utf8') : value;
   });
 }
