@@ -92,9 +92,14 @@ const posthog_exports = [
     destination: {
       type: 'S3',
       config: {
-        ...{ bucket_name: 'acme-events', region: 'eu-central-1', prefix: 'posthog/' },
-        ...{ file_format: 'Parquet', compression: 'zstd', use_virtual_style_addressing: false },
-        ...{ aws_access_key_id: 'AKIAEXAMPLE', unheard_of: 1 },
+        bucket_name: 'acme-events',
+        region: 'eu-central-1',
+        prefix: 'posthog/',
+        file_format: 'Parquet',
+        compression: 'zstd',
+        use_virtual_style_addressing: false,
+        aws_access_key_id: 'AKIAEXAMPLE',
+        unheard_of: 1,
       },
     },
   },
@@ -116,7 +121,11 @@ function pageOf(query: string, events: PosthogEvent[]): unknown[][] {
     .filter((one) => at === undefined || place(one) > `${at} ${id}`)
     .slice(0, Number(limit))
     .map(({ uuid, event, distinct_id, properties, timestamp }) => [
-      ...[uuid, event, distinct_id, JSON.stringify(properties), timestamp],
+      uuid,
+      event,
+      distinct_id,
+      JSON.stringify(properties),
+      timestamp,
     ]);
 }
 
@@ -131,6 +140,7 @@ function countsOf(query: string, events: PosthogEvent[]): unknown[][] {
   }
   return [...counts].map(([key, { rows, ids }]) => [
     ...(JSON.parse(key) as string[]),
-    ...[rows, ids.size],
+    rows,
+    ids.size,
   ]);
 }

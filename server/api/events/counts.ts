@@ -21,8 +21,8 @@ export function countsRoute(app: FastifyInstance, { clickhouse, clock }: Deps): 
       schema: {
         summary: 'Count the events that were stored over time',
         description:
-          'By the minute, hour or day in which they were stored, or happened. A range of more than ' +
-          `${points_max} of these is 400, and so are more than ${counts_max} counts.`,
+          'By the minute, hour or day in which they were stored, or happened. A range of more ' +
+          `than ${points_max} of these is 400, and so are more than ${counts_max} counts.`,
         querystring: EventCountsQuery,
         response: { 200: EventCounts },
       },

@@ -91,7 +91,7 @@ export type ImportFormat = keyof typeof presets;
 /** The names of all presets. */
 export const import_formats = Object.keys(presets) as ImportFormat[];
 
-/** The fields of a row, as the reader of the format gives it: without a format those of an event. */
+/** Returns the fields of a row as the format's reader gives it: without one those of an event. */
 export function formatFields(format: ImportFormat | undefined): EventFields {
   return format === undefined ? own_fields : presets[format].fields;
 }
@@ -101,7 +101,7 @@ export function openRows(format: ImportFormat | undefined): RowReader {
   return format === undefined ? (row) => row : presets[format].open();
 }
 
-/** The two ids of one person in a row of the format, as they are; undefined where it has no two. */
+/** Returns the two ids of one person in a row of the format; undefined for a format without. */
 export function joinedIds(
   row: JsonObject,
   format: ImportFormat | undefined,

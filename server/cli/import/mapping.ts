@@ -1,11 +1,12 @@
 import { Temporal } from 'temporal-polyfill';
 import { v5 } from 'uuid';
-import { isJsonObject, parseExact, shortNumber } from '../../engine/ingest/parse/exact_json.ts';
+import { isJsonObject, parseExact } from '../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../engine/ingest/parse/exact_json.ts';
 import { isUuid } from '../../platform/uuid.ts';
-import { formatFields, joinedIds, openRows } from './formats.ts';
+import { formatFields, openRows } from './formats.ts';
 import type { EventFields, ImportFormat, RowReader } from './formats.ts';
 import { hasZone, isExactInstant, readForeignInstant } from './instant.ts';
+import { joinOf, scalarText } from './joins.ts';
 import { foreign_id_namespace, Unmappable } from './unmappable.ts';
 import { WrongUsageError } from '../user_error.ts';
 
@@ -123,34 +124,6 @@ function eventOf(
 ): JsonObject {
   const row = read(line);
   return isForeign(mapping) ? mapForeign(row, mapping, renamed) : mapOwn(row, mapping);
-}
-
-/** Most pairs of ids that are remembered; a pair that is sent again changes nothing. */
-const joined_max = 1_000_000;
-
-/**
- * An event that joins the two ids of a row, the first time that they come together. The pair alone
- * names it, so another file with the same pair adds nothing.
- */
-function joinOf(
-  line: JsonObject,
-  { timestamp }: JsonObject,
-  format: ImportFormat | undefined,
-  joined: Set<string>,
-): string | undefined {
-  const [user, visitor] = (joinedIds(line, format) ?? []).map(scalarText);
-  if (!user?.trim() || !visitor?.trim() || user === visitor) return undefined;
-  const pair = JSON.stringify(['join', user, visitor]);
-  if (joined.has(pair)) return undefined;
-  if (joined.size >= joined_max) joined.clear();
-  joined.add(pair);
-  return JSON.stringify({
-    event: '$identify',
-    distinct_id: user,
-    ...(timestamp === undefined ? {} : { timestamp }),
-    uuid: v5(pair, foreign_id_namespace),
-    properties: { $anon_distinct_id: visitor },
-  });
 }
 
 /**
@@ -307,13 +280,4 @@ function valueAt(line: JsonObject, field: string): unknown {
     value = value[step];
   }
   return value;
-}
-
-/** A string as it is, a number in its shortest form; undefined for everything else. */
-function scalarText(value: unknown): string | undefined {
-  if (typeof value === 'string') return value;
-  const isNumber =
-    typeof value === 'number' ||
-    (typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonObject(value));
-  return isNumber ? shortNumber(JSON.stringify(value)) : undefined;
 }

@@ -8,8 +8,8 @@ import { foreign_id_namespace, Unmappable } from './unmappable.ts';
 const of_amplitude = ['event_properties', 'user_properties', 'groups', 'group_properties'];
 
 /**
- * Reads a row of Amplitude. Its own `uuid` names an event; older rows have an `$insert_id`, by which
- * Amplitude recognizes a repeated event of a device.
+ * Reads a row of Amplitude. Its own `uuid` names an event; older rows have an `$insert_id`, by
+ * which Amplitude recognizes a repeated event of a device.
  */
 export function readAmplitude(row: JsonObject): JsonObject {
   const { event_type, user_id, device_id, uuid, $insert_id } = row;
@@ -170,7 +170,8 @@ export function readSnowplow(row: JsonObject): JsonObject {
     return ours === undefined ? [] : [[ours, value]];
   });
   const is_described = event === 'unstruct' || event === undefined;
-  const kind = String((is_described ? event_name : event) ?? event_name ?? '');
+  const named_as = (is_described ? event_name : event) ?? event_name;
+  const kind = typeof named_as === 'string' ? named_as : '';
   const { event: _event, event_name: _name, ...other } = Object.fromEntries(rest);
   return {
     ...other,

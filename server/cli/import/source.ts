@@ -28,9 +28,9 @@ const line_feed = 0x0a;
 
 /**
  * Opens a file (`-`: standard input, which is first put aside in a private temporary file) of
- * NDJSON or of one JSON array, plain or gzip, or of Parquet, told by its first bytes. Reads it once to know its
- * identity and length; throws what reading throws (no such file, broken gzip), and what aborting
- * does.
+ * NDJSON or of one JSON array, plain or gzip, or of Parquet, told by its first bytes. Reads it once
+ * to know its identity and length; throws what reading throws (no such file, broken gzip), and
+ * what aborting does.
  */
 export async function openImportSource(
   file: string,

@@ -9,6 +9,7 @@ import { findCut } from '../backup/analytics_copy.ts';
 import type { CommandContext } from '../command_context.ts';
 import type { OpenProcess } from '../process/process.ts';
 import { signal_exit_codes, stopSignal } from '../process/stop_signal.ts';
+import type { StopSignal } from '../process/stop_signal.ts';
 import { withProcess } from '../process/with_process.ts';
 import { UserError } from '../user_error.ts';
 import { leftConfiguration } from './configuration.ts';
@@ -30,10 +31,11 @@ type Leaving = { id: string; name: string; slug: string; projects: number[] };
 export async function leave(context: CommandContext, flags: LeaveFlags): Promise<number> {
   const stopping = new AbortController();
   let code = 0;
-  void stopSignal().then((signal) => {
+  const stop = (signal: StopSignal) => {
     code = signal_exit_codes[signal];
     stopping.abort();
-  });
+  };
+  void stopSignal().then(stop);
   try {
     await leaveTo(context, flags, stopping.signal);
     return 0;

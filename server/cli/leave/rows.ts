@@ -19,9 +19,9 @@ const encoding: Encoding = { format: 'Parquet', compression: 'zstd' };
 export type LeftProject = { id: number; path: string };
 
 /**
- * Writes all rows of all models of a project as Parquet, as a full export to files would. Guarantee:
- * rows that were ingested before the folder's instant and that nobody removed are in exactly one
- * file of their model.
+ * Writes all rows of all models of a project as Parquet, as a full export to files would.
+ * Guarantee: rows that were ingested before the folder's instant and that nobody removed are in
+ * exactly one file of their model.
  */
 export async function writeRows(
   engine: Engine,

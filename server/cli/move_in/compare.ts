@@ -51,10 +51,11 @@ function reasonOf({ day, event, rows, unique, count, today }: Sides) {
 /** Lines of a table: the differences, and one line for all. */
 export function comparedLines(all: readonly Compared[]): string[] {
   const differing = all.filter(({ difference }) => difference !== 0);
-  const rows = differing.map(({ day, event, source, here, difference, why }) => [
-    ...[day, event, source.toLocaleString('en'), here.toLocaleString('en')],
-    ...[`${difference > 0 ? '+' : ''}${difference.toLocaleString('en')}`, why],
-  ]);
+  const shown = (count: number) => count.toLocaleString('en');
+  const rows = differing.map(({ day, event, source, here, difference, why }) => {
+    const signed = `${difference > 0 ? '+' : ''}${shown(difference)}`;
+    return [day, event, shown(source), shown(here), signed, why];
+  });
   const table = rows.length === 0 ? [] : [head, ...rows];
   const widths = head.map((_, column) => Math.max(...table.map((row) => row[column]!.length), 0));
   const sum = (field: 'source' | 'here') => all.reduce((total, one) => total + one[field], 0);
@@ -66,9 +67,9 @@ export function comparedLines(all: readonly Compared[]): string[] {
         .join('  ')
         .trimEnd(),
     ),
-    `${counted(all.length, 'day and event').replace('events', 'event')}: ` +
-      `${counted(sum('source'), 'event')} in the source, ${sum('here').toLocaleString('en')} here; ` +
-      `${counted(differing.length, 'difference')}, ${left.toLocaleString('en')} not explained.`,
+    `${counted(all.length, 'count')} compared: ${counted(sum('source'), 'event')} in the source, ` +
+      `${shown(sum('here'))} here; ${counted(differing.length, 'difference')}, ` +
+      `${shown(left)} not explained.`,
   ];
 }
 

@@ -19,7 +19,7 @@ export type FoundOrganization = {
   left: LeftBehind[];
 };
 
-/** How many events of a name happened on a day. `unique`: without those whose uuid repeats. */
+/** The events of a name on a day. `unique`: without those whose uuid repeats. */
 export type DayCount = { day: string; event: string; rows: number; unique: number };
 
 /** A range of days, from midnight to midnight in UTC; the last one is exclusive. */

@@ -1,3 +1,4 @@
+// Length: the sources of a move share one server, and the words of its commands.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -50,10 +51,24 @@ function posthogEvents(count: number): PosthogEvent[] {
 /** Words of a move into the organization. */
 function wordsOf(owner: TestOrganization, source: { url: string }, folder: string): string[] {
   return [
-    ...['migrate', 'posthog', '--from', source.url, '--from-key', source_key],
-    ...['--url', importing.url, '--key', owner.key, '--folder', join(importing.folder, folder)],
-    ...['--organization', owner.organization.id],
-    ...['--since', '2026-03-01', '--until', '2026-03-04'],
+    'migrate',
+    'posthog',
+    '--from',
+    source.url,
+    '--from-key',
+    source_key,
+    '--url',
+    importing.url,
+    '--key',
+    owner.key,
+    '--folder',
+    join(importing.folder, folder),
+    '--organization',
+    owner.organization.id,
+    '--since',
+    '2026-03-01',
+    '--until',
+    '2026-03-04',
   ];
 }
 
@@ -154,10 +169,26 @@ test('a move from a second Sluice is killed, continues, and counts the same', as
     const owner = await importing.harness.newOrganization();
     const folder = join(importing.folder, 'second');
     const words = [
-      ...['migrate', 'posthog', '--from', url, '--from-key', there.key],
-      ...['--url', importing.url, '--key', owner.key, '--folder', folder],
-      ...['--organization', owner.organization.id, '--since', '2026-02-20'],
-      ...['--until', '2026-03-08', '--history', 'api'],
+      'migrate',
+      'posthog',
+      '--from',
+      url,
+      '--from-key',
+      there.key,
+      '--url',
+      importing.url,
+      '--key',
+      owner.key,
+      '--folder',
+      folder,
+      '--organization',
+      owner.organization.id,
+      '--since',
+      '2026-02-20',
+      '--until',
+      '2026-03-08',
+      '--history',
+      'api',
     ];
     const killed = await runSluice([...words, '--apply', '--yes'], {}, async (kill) => {
       await eventually('no event has come', async () => {
@@ -209,17 +240,36 @@ test('a RudderStack workspace comes with its stores, and its raw files as histor
   const from = await importing.put('workspace.json', JSON.stringify(workspace));
   const call = (number: number) =>
     JSON.stringify({
-      ...{ type: 'track', event: 'paid', messageId: `m ${number}`, userId: `u ${number % 9}` },
-      ...{ originalTimestamp: '2026-03-02T10:00:00.000Z', properties: { number } },
+      type: 'track',
+      event: 'paid',
+      messageId: `m ${number}`,
+      userId: `u ${number % 9}`,
+      originalTimestamp: '2026-03-02T10:00:00.000Z',
+      properties: { number },
     });
   const lines = Array.from({ length: 100 }, (_, number) => call(number % 90)).join('\n');
   const files = join(importing.folder, 'raw');
   mkdirSync(files);
   await importing.put('raw/03-02-2026.1.json.gz', gzipSync(lines));
   const words = [
-    ...['migrate', 'rudderstack', '--from', from, '--url', importing.url, '--key', owner.key],
-    ...['--organization', owner.organization.id, '--folder', join(importing.folder, 'rudder')],
-    ...['--since', '2026-03-01', '--until', '2026-03-04', '--history', files],
+    'migrate',
+    'rudderstack',
+    '--from',
+    from,
+    '--url',
+    importing.url,
+    '--key',
+    owner.key,
+    '--organization',
+    owner.organization.id,
+    '--folder',
+    join(importing.folder, 'rudder'),
+    '--since',
+    '2026-03-01',
+    '--until',
+    '2026-03-04',
+    '--history',
+    files,
   ];
   const environment = secretsOf('SITE_LAKE');
   const applied = await sluice.run([...words, '--apply', '--yes'], environment);
@@ -235,9 +285,22 @@ test('a Segment workspace brings tools with their mappings, switched off', async
   const source = await openSegmentServer(source_key);
   context.after(source.close);
   const words = [
-    ...['migrate', 'segment', '--from', source.url, '--from-key', source_key],
-    ...['--url', importing.url, '--key', owner.key, '--organization', owner.organization.id],
-    ...['--folder', join(importing.folder, 'segment'), '--apply', '--yes'],
+    'migrate',
+    'segment',
+    '--from',
+    source.url,
+    '--from-key',
+    source_key,
+    '--url',
+    importing.url,
+    '--key',
+    owner.key,
+    '--organization',
+    owner.organization.id,
+    '--folder',
+    join(importing.folder, 'segment'),
+    '--apply',
+    '--yes',
   ];
   const environment = { WEB_ORDERS_TO_US_SHAREDSECRET: 'shared' };
   const applied = await sluice.run(words, environment);

@@ -40,7 +40,7 @@ type Export = {
   destination: { type: string; config: Fields | null };
 };
 
-/** What the reader asks the target: which destinations it has, and whether it knows a query. */
+/** The target as the reader asks it: its destinations, and the fault of a query. */
 export type Target = {
   destinations: readonly DestinationType[];
   queryFault(query: string, model: string): Promise<string | undefined>;
@@ -174,7 +174,7 @@ function exportFields(one: Export, project: string, key: string, { destinations 
   return { fields, dropped };
 }
 
-/** How many there are; none where the source does not know the list. */
+/** Returns the length of a list; 0 where the source does not know the list. */
 async function countOf(api: Api, path: string): Promise<number> {
   try {
     const { count, results } = await api.get<{ count?: number; results?: unknown[] }>(path);

@@ -33,7 +33,8 @@ export async function posthogCounts(
   const { results } = await ask(
     api,
     project,
-    `SELECT toString(toDate(toTimeZone(timestamp, 'UTC'))) AS day, event, count() AS rows, count(DISTINCT uuid) AS ids
+    `SELECT toString(toDate(toTimeZone(timestamp, 'UTC'))) AS day, event, count() AS rows,
+       count(DISTINCT uuid) AS ids
      FROM events WHERE ${within(days)} GROUP BY day, event ORDER BY day, event
      LIMIT 50000`,
   );

@@ -55,15 +55,24 @@ const stores: Record<string, [type: string, keys: Record<string, string>]> = {
   POSTGRES: [
     'Postgres',
     {
-      ...{ host: 'host', port: 'port', database: 'database', user: 'user', password: 'password' },
+      host: 'host',
+      port: 'port',
+      database: 'database',
+      user: 'user',
+      password: 'password',
       schema: 'namespace',
     },
   ],
   SNOWFLAKE: [
     'Snowflake',
     {
-      ...{ account: 'account', warehouse: 'warehouse', database: 'database', user: 'user' },
-      ...{ password: 'password', role: 'role', schema: 'namespace' },
+      account: 'account',
+      warehouse: 'warehouse',
+      database: 'database',
+      user: 'user',
+      password: 'password',
+      role: 'role',
+      schema: 'namespace',
     },
   ],
 };
@@ -106,9 +115,12 @@ function fileText(path: string): string {
 
 function organizationOf(workspace: Fields): FoundOrganization {
   const found: FoundOrganization = {
-    id: String(workspace['workspaceId'] ?? 'workspace'),
-    name: String(workspace['name'] ?? 'RudderStack'),
-    ...{ projects: {}, plugins: {}, people: [], left: [] },
+    id: textOf(workspace['workspaceId'], 'workspace'),
+    name: textOf(workspace['name'], 'RudderStack'),
+    projects: {},
+    plugins: {},
+    people: [],
+    left: [],
   };
   const keyOf = openKeys();
   const configKeyOf = openKeys();
@@ -122,6 +134,10 @@ function organizationOf(workspace: Fields): FoundOrganization {
     why: 'The configuration does not name them. Invite them, or write them into the file.',
   });
   return found;
+}
+
+function textOf(value: unknown, otherwise: string): string {
+  return typeof value === 'string' ? value : otherwise;
 }
 
 function addDestination(

@@ -70,8 +70,12 @@ async function readWorkspace(
   const { data } = await ask('/');
   const workspace = data['workspace'] as { id: string; name: string };
   const found: FoundOrganization = {
-    ...{ id: workspace.id, name: workspace.name },
-    ...{ projects: {}, plugins: {}, people: [], left: [] },
+    id: workspace.id,
+    name: workspace.name,
+    projects: {},
+    plugins: {},
+    people: [],
+    left: [],
   };
   const keyOf = openKeys();
   const by_source = new Map<string, { key: string; project: FoundProject }>();
@@ -94,11 +98,15 @@ async function readWorkspace(
     const path = `/destinations/${one.id}/subscriptions`;
     const mappings = await list<Subscription>(path, 'subscriptions');
     addTool(found, source.project, source.key, configKeyOf, {
-      ...{ name, tool, settings: one.settings ?? {} },
+      name,
+      tool,
+      settings: one.settings ?? {},
       mappings: mappings
         .filter(({ enabled }) => enabled)
         .map(({ name: title, actionSlug, trigger, settings }) => ({
-          ...{ name: title, partnerAction: actionSlug, subscribe: trigger },
+          name: title,
+          partnerAction: actionSlug,
+          subscribe: trigger,
           mapping: settings ?? {},
         })),
     });

@@ -22,7 +22,7 @@ export type FoundTool = {
   mappings: FoundMapping[];
 };
 
-/** What a source shows in place of a secret, and names that secrets have. */
+/** Matches the signs that a source shows in place of a secret, and names of secrets. */
 const masked = /[•*]{4}/;
 const secret_name = /(?:key|secret|token|password|credentials?)$/i;
 
