@@ -88,8 +88,8 @@ export const presets = {
 
 /** The name of a preset. */
 export type ImportFormat = keyof typeof presets;
-/** The names of all presets. */
-export const import_formats = Object.keys(presets) as ImportFormat[];
+
+const import_formats = Object.keys(presets) as ImportFormat[];
 
 /** Returns the fields of a row as the format's reader gives it: without one those of an event. */
 export function formatFields(format: ImportFormat | undefined): EventFields {
