@@ -11,9 +11,14 @@ export type ImportRequest = {
   numbers: number[];
   jsons: string[];
   joins: Set<number>;
+  /** True if it changes persons, which are made of events in their order. */
+  changes_persons: boolean;
   last_number: number;
   rejected: number;
 };
+
+/** Matches what changes persons: properties, and the ids of a merge. */
+const of_persons = /"(?:\$set|\$set_once|\$unset|\$anon_distinct_id|alias)":/;
 
 const lines_max = 5_000;
 const characters_max = 4 * 1024 * 1024;
@@ -32,6 +37,7 @@ export async function* readRequests(
     numbers: [],
     jsons: [],
     joins: new Set(),
+    changes_persons: false,
     last_number,
     rejected: 0,
   });
@@ -59,6 +65,7 @@ export async function* readRequests(
       for (const [from, to] of mapped.renamed) complaints.renamed(line.number, from, to);
       request.numbers.push(line.number);
       request.jsons.push(mapped.json);
+      request.changes_persons ||= mapped.join !== undefined || of_persons.test(mapped.json);
       characters += mapped.json.length;
       if (request.jsons.length < lines_max && characters < characters_max) continue;
       yield request;
