@@ -1,4 +1,5 @@
-import { IconCircleCheck, IconCircleDashed } from '@tabler/icons-react';
+import IconCircleCheck from 'icon:circle-check';
+import IconCircleDashed from 'icon:circle-dashed';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';

@@ -1,5 +1,8 @@
 import { useMantineColorScheme } from '@mantine/core';
-import { IconBook2, IconCheck, IconLogout, IconUser } from '@tabler/icons-react';
+import IconBook2 from 'icon:book-2';
+import IconCheck from 'icon:check';
+import IconLogout from 'icon:logout';
+import IconUser from 'icon:user';
 import { useQuery } from '@tanstack/react-query';
 import { addressOf } from '../http/address.ts';
 import { Menu, MenuAction, MenuAddress, MenuLink } from '../page/menu.tsx';

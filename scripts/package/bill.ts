@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../child.ts';
+import { icon_package } from './icons.ts';
 
 /** A package in the bill of materials, as far as it matters here. */
 type Component = { 'bom-ref': string; name: string; version: string };
@@ -15,6 +16,12 @@ export type Bill = {
   components: Component[];
   dependencies: { ref: string; dependsOn: string[] }[];
 };
+
+/**
+ * Packages that lie in the package, with their native parts. As a dependency, npm would compile
+ * them for an older Node, which Sluice does not run on, and fail.
+ */
+export const packed_packages = ['isolated-vm', 'node-gyp-build'];
 
 /**
  * The bill of what the package runs with, from the lock: its dependencies and what the console's
@@ -36,6 +43,7 @@ export function billOfMaterials(committed: Date | undefined): Bill {
     ...Object.keys(dependencies),
     ...Object.keys(optionalDependencies),
     ...bundled,
+    ...packed_packages,
   ]);
   const own = bill.metadata.component;
   own.name = 'sluice';
@@ -72,11 +80,21 @@ export function consoleLicences(bill: Bill): string {
       const file = readdirSync(folder).find((entry) => /^licen[cs]e(?:\.\w+)?$/i.test(entry));
       const text =
         file === undefined
-          ? `Licence: ${readPackage(folder).license}`
+          ? `Licence: ${readPackage(folder).license}${authorOf(folder)}`
           : readFileSync(join(folder, file), 'utf8').trim();
       return `${name} ${version}\n\n${text}\n`;
     })
     .join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+/** The author of a set of icons, which has no file for its licence. */
+function authorOf(folder: string): string {
+  if (!existsSync(join(folder, 'info.json'))) return '';
+  const { author, license } = JSON.parse(readFileSync(join(folder, 'info.json'), 'utf8')) as {
+    author: { name: string };
+    license: { url: string };
+  };
+  return `, Copyright (c) ${author.name}, ${license.url}`;
 }
 
 /** Returns the root's direct dependencies of these names, and all that they depend on. */
@@ -107,7 +125,7 @@ function consolePackages(): string[] {
         .map(([, specifier]) => specifier!.split('/'))
         .map(([first, second]) => (first!.startsWith('@') ? `${first}/${second}` : first!)),
     );
-  return [...new Set(names)].filter((name) => !name.startsWith('node:'));
+  return [...new Set([...names, icon_package])].filter((name) => !name.startsWith('node:'));
 }
 
 function readPackage(folder: string) {

@@ -11,6 +11,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { root } from '../child.ts';
 import { buildReference } from './build_reference.ts';
+import { iconModules } from './icons.ts';
 
 const source = join(root, 'console');
 const target = join(source, 'dist');
@@ -38,7 +39,7 @@ else {
     // Addresses are relative to the page and to the scripts, so that any base path will do.
     base: './',
     logLevel: 'warn',
-    plugins: [tools.react()],
+    plugins: [iconModules(), tools.react()],
     build: {
       outDir: target,
       emptyOutDir: true,
@@ -56,8 +57,9 @@ else {
 
 /** Returns a digest of all files of the build, by name and content. The lock covers packages. */
 async function digestSources(): Promise<string> {
-  const files = ['package-lock.json', 'tsconfig.json', 'scripts/package/build_console.ts'];
-  files.push('scripts/package/build_reference.ts');
+  const files = ['package-lock.json', 'tsconfig.json'];
+  for (const name of ['build_console', 'build_reference', 'icons'])
+    files.push(`scripts/package/${name}.ts`);
   const exclude = ['console/dist', 'console/**/*.test.ts'];
   for await (const file of glob('console/**/*.*', { cwd: root, exclude })) files.push(file);
   const digest = createHash('sha256');

@@ -4,12 +4,22 @@
  * CycloneDX's form, and the licences of what is inside the console's files. npm runs it itself.
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import '../require_node.mjs';
 import { root, runNode, runTool } from '../child.ts';
 import { commitOf } from '../../server/platform/version.ts';
-import { billOfMaterials, consoleLicences } from './bill.ts';
+import { billOfMaterials, consoleLicences, packed_packages } from './bill.ts';
+import type { Lock } from './lock_file.ts';
 
 const target = join(root, 'build');
 
@@ -32,6 +42,14 @@ copy('scripts/package/sluice.mjs', 'bin/sluice.mjs');
 copy('deploy/sluice.service', 'sluice.service');
 chmodSync(join(target, 'bin/sluice.mjs'), 0o755);
 
+for (const name of packed_packages) {
+  const folder = `node_modules/${name}`;
+  for (const path of ['*.js', 'LICENSE', 'package.json', 'prebuilds/{darwin,linux}-*/*'])
+    for (const file of globSync(`${folder}/${path}`, { cwd: root })) copy(file);
+}
+copy('scripts/node/package.json', 'node/package.json');
+writeFileSync(join(target, 'node/package-lock.json'), `${JSON.stringify(nodeLock(), null, 2)}\n`);
+
 const commit = commitOf(join(root, '.git'));
 // A package built without git around it knows only its release.
 if (commit !== undefined) writeFileSync(join(target, 'commit'), `${commit}\n`);
@@ -49,4 +67,13 @@ function timeOf(revision: string): Date {
 function copy(from: string, to = from): void {
   mkdirSync(dirname(join(target, to)), { recursive: true });
   cpSync(join(root, from), join(target, to), { recursive: true });
+}
+
+/** The part of the lock that has the Node for a machine with an older one. */
+function nodeLock(): Lock {
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lock;
+  const own = lock.packages['scripts/node']!;
+  const names = Object.keys(own.optionalDependencies!).map((name) => `node_modules/${name}`);
+  const packages = names.map((name) => [name, lock.packages[name]!]);
+  return { ...lock, packages: { '': own, ...Object.fromEntries(packages) } };
 }
