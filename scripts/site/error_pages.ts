@@ -7,7 +7,8 @@ const after: Record<string, string> = {
   yes:
     'Sluice tries the run again after a pause, up to 15 attempts. To start the next attempt at ' +
     'once, press "Try now" on the page of the run, or send `POST :id/runs/:id/try_now/`. If its ' +
-    'attempts are used up, the run is `FailedRetryable`: [retry it](pausing_exports.md#retry-a-run).',
+    'attempts are used up, the run is `FailedRetryable`: ' +
+    '[retry it](pausing_exports.md#retry-a-run).',
   no:
     'Sluice does not try the run again, because only a change helps. Test the change with ' +
     '`POST :id/test/` and `{}`, which delivers nothing. Then [retry the run]' +

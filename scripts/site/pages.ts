@@ -6,7 +6,7 @@ import { linkedFrom } from './links.ts';
 /** Pages that tell developers how the console looked before; their pictures are large. */
 const left_out: ReadonlySet<string> = new Set(['docs/console_changes.md']);
 /** Endings of files that no page shows as text. */
-const pictures: ReadonlySet<string> = new Set(['.png', '.svg', '.webp', '.gif', '.apng']);
+const pictures: ReadonlySet<string> = new Set(['.png', '.svg', '.webp', '.gif']);
 
 /** Contents of the site: paths of the repository and, for each, the path in the site. */
 export type Pages = {

@@ -101,15 +101,15 @@ function moveScripts(html: string, file: string): string {
   );
 }
 
-/** Links the classes of code. The theme's style attributes are in style.css, or set by its script. */
+/** Links the classes of code. Style attributes of the theme are in style.css, or set by a script. */
 function withoutStyles(html: string, file: string): string {
   const sheet = writeAsset(file, styles.getCSS(), 'css');
+  const icon = relative(dirname(file), join(built, 'icon.svg'));
   return html
     .replaceAll(/ style="(?:position:relative|--vp-vh:0px);"/g, '')
     .replace(
       '</head>',
-      `<link rel="stylesheet" href="${sheet}">\n` +
-        `    <link rel="icon" href="${relative(dirname(file), join(built, 'icon.svg'))}">\n  </head>`,
+      `<link rel="stylesheet" href="${sheet}">\n    <link rel="icon" href="${icon}">\n  </head>`,
     );
 }
 

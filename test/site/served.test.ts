@@ -52,7 +52,7 @@ test('each page of the docs is sent under its path, with a strict policy', async
   assert.deepEqual([status, headers['location']], [308, '/docs/']);
 });
 
-test('files that a page loads are kept for ever, and come packed to those who take it', async () => {
+test('files of a page are kept for ever, and come packed to those who take it', async () => {
   const { text } = await get('/docs/');
   const paths = [...text.matchAll(/"(?:\.\/)?(assets\/[^"]+)"/g)].map(([, path]) => path!);
   assert.ok(

@@ -19,6 +19,7 @@ const site_route = hiddenRoute({
     'text/css',
     'application/json',
     'image/svg+xml',
+    'image/gif',
     'image/png',
     'image/webp',
     'font/woff2',
@@ -37,8 +38,8 @@ const no_page = /^\/(?:api|docs|assets|complete)(?:[/?]|$)/;
 
 /**
  * The console: one page for every address that nothing else answers and that a browser asks for,
- * the docs, the page of the API reference, and the files that they load. They change nothing: they ask the
- * API, which has all the rules.
+ * the docs, the page of the API reference, and the files that they load. They change nothing: they
+ * ask the API, which has all the rules.
  */
 export function consoleRoutes(app: FastifyInstance, { config }: Deps): void {
   app.get<{ Params: { name: string } }>('/assets/:name', asset_route, async (request, reply) => {

@@ -12,6 +12,7 @@ const types: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
   '.json': 'application/json; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.gif': 'image/gif',
   '.png': 'image/png',
   '.webp': 'image/webp',
   '.woff2': 'font/woff2',
