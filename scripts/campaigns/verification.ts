@@ -2,17 +2,26 @@
 // there what somebody else could change: values, lost, doubled and foreign rows, flipped bytes, a
 // dropped column. One look on schedule must find each change and nothing else. Then it plays days
 // without such a change, with vacuum, compaction, erasure and retention, by the budget of an
-// export, and prints the share of processor time. At last nothing answers at the place.
-// npm run verification [-- --seed 7 --changes 10000 --days 7 --rows 300 --store PostgreSQL]
+// export. At last nothing answers at the place. With --weeks it plays weeks about which the schedule
+// alone decides, and prints the share of processor time that its looks took.
+// npm run verification [-- --seed 7 --changes 10000 --days 7 --weeks 2 --rows 300
+//   --store PostgreSQL]
 import { openQueryHarness } from '../../test/factories/batch_exports/query_exports.ts';
-import { openLooked, plantChanges, playWeek, takeAway } from '../../test/verification/campaign.ts';
+import {
+  openLooked,
+  plantChanges,
+  playSchedule,
+  playWeek,
+  takeAway,
+} from '../../test/verification/campaign.ts';
 import { openers } from '../../test/verification/places.ts';
 import { anySeed, readOptions } from '../options.ts';
 
-const { seed, changes, days, rows, store } = readOptions({
+const { seed, changes, days, weeks, rows, store } = readOptions({
   seed: anySeed(),
   changes: 10_000,
   days: 7,
+  weeks: 2,
   rows: 300,
   store: '',
 });
@@ -37,16 +46,26 @@ try {
 }
 process.exitCode = is_right ? 0 : 1;
 
+function shareOf(week: { looking_s: number; delivering_s: number }): string {
+  return ((100 * week.looking_s) / week.delivering_s).toFixed(1);
+}
+
 async function play(place: NonNullable<Awaited<ReturnType<(typeof openers)[number]>>>) {
   const began = performance.now();
   if (days > 0) {
     const looked = await openLooked(exporting, place);
     const week = await playWeek(exporting, place, looked, { days, rows });
-    const share = ((100 * week.looking_s) / week.delivering_s).toFixed(1);
-    console.log(`${place.name}: ${JSON.stringify(week)}, ${share} % of the processor time`);
+    console.log(`${place.name}: ${JSON.stringify(week)}, ${shareOf(week)} % of the processor time`);
     is_right &&= week.false_alarms === 0;
     await place.empty();
   }
+  if (weeks > 0) {
+    const looked = await openLooked(exporting, place);
+    for (const week of await playSchedule(exporting, looked, { weeks, rows }))
+      console.log(`${place.name}: by its schedule ${JSON.stringify(week)}, ${shareOf(week)} %`);
+    await place.empty();
+  }
+  if (changes === 0) return;
   const looked = await openLooked(exporting, place);
   await looked.deliver(24);
   await looked.look();

@@ -85,16 +85,6 @@ const layers: Layer[] = [
     advice: 'The list of destinations holds one line for each and nothing else.',
   },
   {
-    files: /^server\/engine\/exports\/lake_maintenance\/delta\//,
-    may_import: [
-      /^server\/engine\/(?!destinations\/(?!(?:contents|delta|formats|lake|object_store|sql_tables)\/))/,
-      /^server\/engine\/destinations\/index\.ts$/,
-      /^server\/platform\//,
-    ],
-    may_take_types_of: [],
-    advice: 'What maintains Delta tables knows their log, and no other destination.',
-  },
-  {
     files: /^server\/engine\//,
     may_import: [
       /^server\/engine\/(?!destinations\/(?!(?:contents|formats|lake|object_store|sql_tables)\/))/,

@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
 import { processorTime } from '../../bench/measure/processor_time.ts';
+import type { Deps } from '../../server/deps.ts';
 import { maintainLake } from '../../server/engine/exports/lake_maintenance/delta/delta_work.ts';
 import { workOneStep } from '../../server/engine/privacy/erasures/work.ts';
 import { retainRows } from '../../server/engine/privacy/retention/look.ts';
@@ -64,7 +65,8 @@ export async function openLooked(exporting: QueryHarness, place: LookedPlace) {
       const wrong = runs.find(({ status }) => status !== 'Completed');
       if (wrong !== undefined) throw new Error(`${place.name}: ${JSON.stringify(wrong)}`);
     },
-    look: (given?: { balance_ms: number | null }) => lookAt(deps, made.id, given),
+    look: (given?: { balance_ms: number | null; is_forced?: boolean }) =>
+      lookAt(deps, made.id, given),
     found: () =>
       deps.db.rows<Found>(sql`
         SELECT kind, delivery_id, data_interval_start AS start, differences
@@ -185,6 +187,47 @@ export async function playWeek(
   await looked.look();
   week.false_alarms += (await looked.found()).length;
   return { ...week, verified_through: (await looked.watch()).verified_through };
+}
+
+/** Processor time of weeks that the schedule alone decided about, and the looks that it began. */
+export type ScheduledWeek = { delivering_s: number; looking_s: number; looks: number };
+
+/**
+ * Plays weeks of hourly deliveries, an hour at a time: the schedule decides after each hour whether
+ * it looks. The first week has the credit of a new export.
+ */
+export async function playSchedule(
+  { harness: { deps } }: QueryHarness,
+  looked: Looked,
+  { weeks, rows }: { weeks: number; rows: number },
+): Promise<ScheduledWeek[]> {
+  const told: ScheduledWeek[] = [];
+  for (let week = 0; week < weeks; week += 1) {
+    const one = { delivering_s: 0, looking_s: 0, looks: 0 };
+    for (let hour = 0; hour < 7 * 24; hour += 1) {
+      const began = processorTime(process.pid, 'with children');
+      await looked.deliver(1, rows);
+      const delivered = processorTime(process.pid, 'with children');
+      one.delivering_s += (delivered - began) / 1e6;
+      await deps.db.run(sql`
+        UPDATE batch_export_watches SET verified_at = verified_at - interval '1 hour',
+          cycle_ended_at = cycle_ended_at - interval '1 hour'
+        WHERE batch_export_id = ${looked.id}`);
+      const before = await verifiedAt(deps, looked.id);
+      await looked.look({ balance_ms: null, is_forced: false });
+      one.looking_s += (processorTime(process.pid, 'with children') - delivered) / 1e6;
+      if ((await verifiedAt(deps, looked.id)) !== before) one.looks += 1;
+    }
+    told.push(one);
+  }
+  return told;
+}
+
+async function verifiedAt({ db }: Pick<Deps, 'db'>, id: string): Promise<string | null> {
+  const row = await db.row<{ verified_at: string | null }>(
+    sql`SELECT verified_at FROM batch_export_watches WHERE batch_export_id = ${id}`,
+  );
+  return row?.verified_at ?? null;
 }
 
 async function erasePerson(exporting: QueryHarness, { home, id }: Looked): Promise<void> {

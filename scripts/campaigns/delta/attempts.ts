@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { parquetOf } from '../../../server/engine/destinations/delta/parquet_rows.ts';
-import type { Shape } from '../../../server/engine/destinations/delta/parquet_rows.ts';
+import { parquetOf } from '../../../server/engine/destinations/lake/delta_log/parquet_rows.ts';
+import type { Shape } from '../../../server/engine/destinations/lake/delta_log/parquet_rows.ts';
 import { defineDelta } from '../../../server/engine/destinations/delta/delta.ts';
-import { loadTable } from '../../../server/engine/destinations/delta/log.ts';
-import { openWorld } from '../../../server/engine/destinations/delta/world.ts';
+import { loadTable } from '../../../server/engine/destinations/lake/delta_log/log.ts';
+import { openWorld } from '../../../server/engine/destinations/lake/delta_log/world.ts';
 import { file_place } from '../../../server/engine/destinations/file/file.ts';
 import type { LakePlace, SmallFiles } from '../../../server/engine/destinations/lake/place.ts';
 import type { Delivery, Sink } from '../../../server/engine/model/destination/destination.ts';

@@ -7,7 +7,8 @@ const never = new AbortController().signal;
 
 /**
  * Looks at an export as the schedule does, without its pauses, at all of its deliveries and with a
- * budget of so many milliseconds; null: its own, and nothing without one.
+ * budget of so many milliseconds; null: its own, and nothing without one. With `is_forced` false
+ * only a look that is due begins.
  */
 export async function lookAt(
   { db, engine }: Pick<Deps, 'db' | 'engine'>,
@@ -15,7 +16,8 @@ export async function lookAt(
   {
     balance_ms = 60_000,
     is_worked = true,
-  }: { balance_ms?: number | null; is_worked?: boolean } = {},
+    is_forced = true,
+  }: { balance_ms?: number | null; is_worked?: boolean; is_forced?: boolean } = {},
 ): Promise<void> {
   await db.run(sql`
     INSERT INTO batch_export_watches (batch_export_id, revision)
@@ -23,7 +25,8 @@ export async function lookAt(
   await db.run(sql`UPDATE batch_export_watches SET due_at = 'infinity'
     WHERE batch_export_id <> ${id}`);
   await db.run(sql`
-    UPDATE batch_export_watches SET due_at = '2026-01-01', cycle_ended_at = NULL,
+    UPDATE batch_export_watches SET due_at = '2026-01-01',
+      cycle_ended_at = CASE WHEN NOT ${is_forced} THEN cycle_ended_at END,
       counted_at = CASE WHEN ${balance_ms}::float8 IS NULL THEN counted_at ELSE now() END,
       balance_ms = coalesce(${balance_ms}::float8, balance_ms) WHERE batch_export_id = ${id}`);
   await planLooks(engine);

@@ -8,6 +8,7 @@ import { aroundTests } from '../../../../test/around_tests.ts';
 import { lookAt } from '../../../../test/factories/batch_exports/looks.ts';
 import { openPostgresServer } from '../../../../test/servers/databases/postgres_destination.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
+import { workVerifications } from '../../../engine/exports/verification/work.ts';
 
 const exporting = aroundTests(openQueryHarness);
 const postgres = aroundTests(openPostgresServer);
@@ -73,6 +74,24 @@ test('looks verify an untouched export, and read each delivery once', async () =
     const again = await deps.db.rows(sql`SELECT 1 FROM batch_export_seals
       WHERE batch_export_id = ${one.id} AND read_at > '2026-01-02'`);
     assert.equal(again.length, 0, 'an unchanged delivery was read again');
+  }
+});
+
+test('a verification that a person asks for keeps the seals of what it read', async () => {
+  for (const destination of [toFiles().destination, (await toTable()).destination]) {
+    const one = await exported(destination);
+    const { home } = one;
+    const path = `/api/projects/${home.project.id}/batch_exports/${one.id}/`;
+    await home.ask('POST', `${path}verifications/`, {});
+    await workVerifications(exporting.harness.deps.engine, AbortSignal.timeout(60_000));
+    const { body } = await home.ask('GET', `${path}statement/`);
+    assert.deepEqual([body.verified.records, body.read.records], [12, 12]);
+    const seen = () =>
+      exporting.harness.deps.db.row<{ reads: number }>(sql`
+        SELECT count(DISTINCT read_at) AS reads FROM batch_export_seals
+        WHERE batch_export_id = ${one.id}`);
+    await one.look();
+    assert.deepEqual(await seen(), { reads: 1 }, 'the look read what the person had read');
   }
 });
 

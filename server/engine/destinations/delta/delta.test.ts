@@ -11,9 +11,9 @@ import { parseParquet } from '../../../../test/watchers/read_formats.ts';
 import { destinationDeps } from '../../exports/engine.ts';
 import { findDestination } from '../index.ts';
 import { file_place } from '../file/file.ts';
-import { loadTable } from './log.ts';
+import { loadTable } from '../lake/delta_log/log.ts';
 import { filesIn } from './verify.ts';
-import { openWorld } from './world.ts';
+import { openWorld } from '../lake/delta_log/world.ts';
 
 const root = folderAroundTests();
 let harness: Harness;

@@ -21,13 +21,13 @@ import {
   tableViolations,
   teamOf,
 } from '../lake/table_places.ts';
-import { configSchema, dataConfig, top_folder } from './config.ts';
+import { configSchema, dataConfig, top_folder } from '../lake/delta_log/config.ts';
 import { requirePutIfAbsent } from './probe.ts';
-import { deltaLayoutViolations } from './layout.ts';
+import { deltaLayoutViolations } from '../lake/delta_log/layout.ts';
 import { partsOfRows } from './parts_of_rows.ts';
 import { openTableSink } from './sink.ts';
 import { compareTable, findForeign, sealTable, shownReceipts } from './verify.ts';
-import { openWorld } from './world.ts';
+import { openWorld } from '../lake/delta_log/world.ts';
 
 /**
  * Defines the destination of Delta tables, with their files in one of these places. Guarantee:

@@ -9,11 +9,11 @@ import { verifyExports } from '../../exports/verification/verify_exports.ts';
 import { file_place } from '../file/file.ts';
 import { folderPart } from '../formats/naming.ts';
 import { transformed } from '../lake/transforms.ts';
-import { decodedPath } from './actions.ts';
-import { foldersOf } from './folders.ts';
-import { addEntry, loadTable, readEntry } from './log.ts';
-import { rowsOf } from './live_files.ts';
-import { openWorld } from './world.ts';
+import { decodedPath } from '../lake/delta_log/actions.ts';
+import { foldersOf } from '../lake/delta_log/folders.ts';
+import { addEntry, loadTable, readEntry } from '../lake/delta_log/log.ts';
+import { rowsOf } from '../lake/delta_log/live_files.ts';
+import { openWorld } from '../lake/delta_log/world.ts';
 
 const exporting = aroundTests(openQueryHarness);
 

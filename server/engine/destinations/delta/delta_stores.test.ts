@@ -17,10 +17,10 @@ import type { Delivery, DestinationDeps } from '../../model/destination/destinat
 import { findDestination } from '../index.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
 import { s3_place } from '../s3/s3.ts';
-import { rowsOf } from './live_files.ts';
-import { loadTable } from './log.ts';
-import { parquetOf } from './parquet_rows.ts';
-import { openWorld } from './world.ts';
+import { rowsOf } from '../lake/delta_log/live_files.ts';
+import { loadTable } from '../lake/delta_log/log.ts';
+import { parquetOf } from '../lake/delta_log/parquet_rows.ts';
+import { openWorld } from '../lake/delta_log/world.ts';
 
 const delta = findDestination('Delta')!;
 const plain = { ...destinationDeps(), clock: systemClock };

@@ -15,11 +15,11 @@ import type { Delivery, SliceOutcome } from '../../model/destination/destination
 import { RetryableError } from '../../model/destination/errors.ts';
 import { file_place } from '../file/file.ts';
 import type { LakePlace, SmallFiles } from '../lake/place.ts';
-import { entryText } from './actions.ts';
+import { entryText } from '../lake/delta_log/actions.ts';
 import { defineDelta } from './delta.ts';
-import { isShown } from './delivered.ts';
-import { loadTable } from './log.ts';
-import { openWorld } from './world.ts';
+import { isShown } from '../lake/delta_log/delivered.ts';
+import { loadTable } from '../lake/delta_log/log.ts';
+import { openWorld } from '../lake/delta_log/world.ts';
 
 const root = folderAroundTests();
 const text = { name: 'text', type: 'text', nullable: true, expression: 'text' } as const;

@@ -8,21 +8,21 @@ import type { MergedColumn } from '../lake/merge/merge_query.ts';
 import type { MergedSlice } from '../lake/merge/state.ts';
 import { fetchFile } from '../lake/merge/workplace.ts';
 import { storeFile } from '../lake/stored_files.ts';
-import type { State } from './actions.ts';
-import { showFiles } from './commit.ts';
-import type { OpenTable } from './commit.ts';
-import { tableName } from './config.ts';
-import { isShown } from './delivered.ts';
+import type { State } from '../lake/delta_log/actions.ts';
+import { showFiles } from '../lake/delta_log/commit.ts';
+import type { OpenTable } from '../lake/delta_log/commit.ts';
+import { tableName } from '../lake/delta_log/config.ts';
+import { isShown } from '../lake/delta_log/delivered.ts';
 import { fieldName } from '../lake/layout.ts';
-import { partitionValues } from './layout.ts';
-import { filesOf, readData, valuesBeside } from './live_files.ts';
-import { partitionFolders } from './folders.ts';
-import { refresh } from './log.ts';
-import { statisticsText } from './statistics.ts';
-import { rowFields, icebergType } from './schema.ts';
-import { fieldsNow, unsuitable } from './table.ts';
-import { nameInTable } from './world.ts';
-import type { World } from './world.ts';
+import { partitionValues } from '../lake/delta_log/layout.ts';
+import { filesOf, readData, valuesBeside } from '../lake/delta_log/live_files.ts';
+import { partitionFolders } from '../lake/delta_log/folders.ts';
+import { refresh } from '../lake/delta_log/log.ts';
+import { statisticsText } from '../lake/delta_log/statistics.ts';
+import { rowFields, icebergType } from '../lake/delta_log/schema.ts';
+import { fieldsNow, unsuitable } from '../lake/delta_log/table.ts';
+import { nameInTable } from '../lake/delta_log/world.ts';
+import type { World } from '../lake/delta_log/world.ts';
 
 /** A table that is prepared for a delivery. */
 type Found = {

@@ -2,10 +2,10 @@ import type { Delivery } from '../../model/destination/destination.ts';
 import type { TableField } from '../../model/destination/partition.ts';
 import { askedFields, usualFields } from '../lake/layout.ts';
 import { isMerging } from '../lake/merge/state.ts';
-import { fieldsOfTable, lackingColumn, partitionFields } from './layout.ts';
-import { loadTable } from './log.ts';
-import { unsuitable } from './table.ts';
-import type { World } from './world.ts';
+import { fieldsOfTable, lackingColumn, partitionFields } from '../lake/delta_log/layout.ts';
+import { loadTable } from '../lake/delta_log/log.ts';
+import { unsuitable } from '../lake/delta_log/table.ts';
+import type { World } from '../lake/delta_log/world.ts';
 
 /**
  * Returns the fields by which the rows of a delivery are parted: those that its export names, else

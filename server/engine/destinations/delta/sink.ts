@@ -17,19 +17,19 @@ import { openMergeSink } from '../lake/merge/merge_sink.ts';
 import { isMerging } from '../lake/merge/state.ts';
 import { partitionOf, storeFile } from '../lake/stored_files.ts';
 import { receiptsOfSlice } from '../formats/foreign_files.ts';
-import { fence, requireSuitable, showFiles } from './commit.ts';
-import type { OpenTable } from './commit.ts';
-import { appIdOf, isShown } from './delivered.ts';
-import { partitionFolders } from './folders.ts';
-import { fieldsOfTable } from './layout.ts';
-import { keepLog } from './keep_log.ts';
-import { loadTable, refresh } from './log.ts';
+import { fence, requireSuitable, showFiles } from '../lake/delta_log/commit.ts';
+import type { OpenTable } from '../lake/delta_log/commit.ts';
+import { appIdOf, isShown } from '../lake/delta_log/delivered.ts';
+import { partitionFolders } from '../lake/delta_log/folders.ts';
+import { fieldsOfTable } from '../lake/delta_log/layout.ts';
+import { keepLog } from '../lake/delta_log/keep_log.ts';
+import { loadTable, refresh } from '../lake/delta_log/log.ts';
 import { openMergedTable } from './merged_table.ts';
 import { requirePutIfAbsent } from './probe.ts';
-import { columnIds, statisticsText } from './statistics.ts';
+import { columnIds, statisticsText } from '../lake/delta_log/statistics.ts';
 import { filesIn } from './verify.ts';
-import { nameInTable } from './world.ts';
-import type { World } from './world.ts';
+import { nameInTable } from '../lake/delta_log/world.ts';
+import type { World } from '../lake/delta_log/world.ts';
 
 /** A slice as it is stored: `file` is how its place finds it again. */
 type State = {

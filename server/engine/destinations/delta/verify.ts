@@ -16,18 +16,18 @@ import { isMerging } from '../lake/merge/state.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
 import { placeConfig } from '../lake/table_places.ts';
 import { compareContents } from '../sql_tables/comparing/compare_contents.ts';
-import { decodedPath } from './actions.ts';
-import type { State } from './actions.ts';
-import { tableName } from './config.ts';
-import { isShared, isShown } from './delivered.ts';
-import type { ExportDelivery } from './delivered.ts';
-import { readData, rowsOf } from './live_files.ts';
-import { loadTable } from './log.ts';
-import { partOf, successorsIn } from './parts.ts';
-import type { Successor } from './parts.ts';
-import { recordsOf } from './statistics.ts';
-import { nameInTable } from './world.ts';
-import type { World } from './world.ts';
+import { decodedPath } from '../lake/delta_log/actions.ts';
+import type { State } from '../lake/delta_log/actions.ts';
+import { tableName } from '../lake/delta_log/config.ts';
+import { isShared, isShown } from '../lake/delta_log/delivered.ts';
+import type { ExportDelivery } from '../lake/delta_log/delivered.ts';
+import { readData, rowsOf } from '../lake/delta_log/live_files.ts';
+import { loadTable } from '../lake/delta_log/log.ts';
+import { partOf, successorsIn } from '../lake/delta_log/parts.ts';
+import type { Successor } from '../lake/delta_log/parts.ts';
+import { recordsOf } from '../lake/delta_log/statistics.ts';
+import { nameInTable } from '../lake/delta_log/world.ts';
+import type { World } from '../lake/delta_log/world.ts';
 
 /** Returns the data files that readers see, by their names in the table. */
 export function filesIn({ adds }: State): ListedFiles {

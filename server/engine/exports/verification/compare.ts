@@ -72,13 +72,13 @@ export type Choose = (
 
 /**
  * Compares deliveries with their receipts and with the destination, and fills the comparison. All
- * deliveries at once, unless the destination can be read in parts, or `choose` leaves some out.
+ * deliveries at once, unless the destination can be read in parts, or a look leaves some out.
  */
 export async function compareDeliveries(
   comparing: Comparing,
   runs: DeliveryRun[],
   comparison: Comparison,
-  choose?: Choose,
+  look?: { choose: Choose; reads_all: boolean },
 ): Promise<void> {
   const { engine, row, definition } = comparing;
   const delivered: DeliveredSlices[] = [];
@@ -88,7 +88,7 @@ export async function compareDeliveries(
   for (const run of runs) {
     // A delivery that is only told by its seal was signed when it was read.
     const receipt =
-      choose === undefined
+      look?.reads_all !== false
         ? signedBy(engine, run)
         : (parseJson(run.receipt) as Receipt | undefined);
     if (receipt === undefined) {
@@ -110,7 +110,7 @@ export async function compareDeliveries(
   // Rows handed to an endpoint cannot be read again; their receipts are checked all the same.
   if (definition.shows_as_written === true) comparison.is_unproven = true;
   // Without a delivery nothing was created at the destination that could be missing there.
-  else if (delivered.length > 0) await readAgain(comparing, comparison, delivered, known, choose);
+  else if (delivered.length > 0) await readAgain(comparing, comparison, delivered, known, look);
 }
 
 const signedBy = ({ secrets }: Engine, { receipt }: Pick<DeliveryRun, 'receipt'>) =>
@@ -131,7 +131,7 @@ async function readAgain(
   comparison: Comparison,
   delivered: DeliveredSlices[],
   known: Map<string, KnownDelivery>,
-  choose: Choose | undefined,
+  look: { choose: Choose; reads_all: boolean } | undefined,
 ): Promise<void> {
   const removed = await findRemoved(engine.db, row.team_id);
   if (removed !== undefined) comparison.notes.push(...removedNotes(removed, known));
@@ -153,9 +153,9 @@ async function readAgain(
   const deps = destinationDeps(engine, ending, () => timer.refresh());
   try {
     const config = openConfig(engine, row.id, row);
-    const chosen = await choose?.(delivered, source, config, deps);
+    const chosen = await look?.choose(delivered, source, config, deps);
     const read = chosen?.delivered ?? delivered;
-    for (const { delivery, manifest } of chosen?.delivered ?? [])
+    for (const { delivery, manifest } of look?.reads_all === false ? read : [])
       if (signedBy(engine, { receipt: manifest }) === undefined)
         comparison.differences.push(
           unsignedReceipt({ id: delivery.run_id, delivery_id: delivery.delivery_id }),

@@ -28,6 +28,8 @@ export type Looked = {
 /** Decides what a look reads: a suspicion always, the rest as far as its budget goes. */
 export type Look = {
   choose: Choose;
+  /** True where a person asked: everything is read, and its seals are kept. */
+  reads_all: boolean;
   looked: Looked[];
   rows_read: number;
   /** False where the place gave no seals. */
@@ -35,6 +37,39 @@ export type Look = {
   /** A delivery to a table whose rows say their deliveries. */
   of_table?: Delivery;
 };
+
+/** Deliveries that one question asks for their seals. */
+export const sealed_deliveries_max = 500;
+
+/**
+ * Opens a look that reads every delivery. It asks for the seals before, so that what changes while
+ * it reads is told by the next look.
+ */
+export function openWholeLook({ definition }: Pick<Comparing, 'definition'>): Look {
+  const look: Look = { choose, reads_all: true, looked: [], rows_read: 0, is_sealed: true };
+  return look;
+
+  async function choose(...[delivered, source, config, deps]: Parameters<Choose>) {
+    for (let from = 0; from < delivered.length; from += sealed_deliveries_max) {
+      const asked = delivered.slice(from, from + sealed_deliveries_max);
+      const seals = await definition.seals?.(config, asked, source, deps);
+      if (seals === undefined) break;
+      for (const { delivery, manifest } of asked)
+        look.looked.push({
+          delivery_id: delivery.delivery_id,
+          run_id: delivery.run_id,
+          seal: sealText(seals.get(delivery.delivery_id), manifest),
+          is_read: true,
+          is_known_to_differ: false,
+        });
+    }
+    return { delivered, by: 'all' as const };
+  }
+}
+
+/** The seal of a delivery as it is kept. Another receipt gives another one. */
+const sealText = (seal: Seal | undefined, receipt: string) =>
+  seal && hash('sha256', `${seal.text}\n${receipt}`);
 
 /**
  * Opens a look at deliveries that may read `rows_max` rows beside the rows of suspicions. With
@@ -47,7 +82,7 @@ export async function openLook(
 ): Promise<Look> {
   const stored = await storedSeals(engine.db, row.id, runs);
   const by_id = new Map(runs.map((run) => [run.delivery_id, run]));
-  const look: Look = { choose, looked: [], rows_read: 0, is_sealed: true };
+  const look: Look = { choose, reads_all: false, looked: [], rows_read: 0, is_sealed: true };
   return look;
 
   async function choose(...[delivered, source, config, deps]: Parameters<Choose>) {
@@ -62,7 +97,7 @@ export async function openLook(
 
   function isRead({ delivery: { delivery_id } }: DeliveredSlices, seal: Seal | undefined) {
     const run = by_id.get(delivery_id)!;
-    const text = seal && hash('sha256', `${seal.text}\n${run.receipt}`);
+    const text = sealText(seal, run.receipt);
     // A run that wrote the delivery again, as for an erasure, has changed its seal on purpose.
     const seen = stored.get(delivery_id);
     const before = seen?.run_id === run.id ? seen : undefined;

@@ -28,8 +28,8 @@ export type PartEnd = {
   /** The counts of the whole, if this was the first part. */
   counted: { deliveries: number; records: number } | undefined;
   is_last: boolean;
-  /** The seals that a look on schedule has seen. */
-  look: Look | undefined;
+  /** The seals that the place showed. */
+  look: Look;
   took_ms: number;
 };
 
@@ -44,7 +44,7 @@ export async function endPart(
   end: PartEnd,
 ): Promise<void> {
   const { comparison, runs, judged, is_last, look } = end;
-  const read = look === undefined ? runs.length : look.looked.filter((of) => of.is_read).length;
+  const read = look.reads_all ? runs.length : look.looked.filter((of) => of.is_read).length;
   const checked = one.records_checked + runs.reduce((sum, run) => sum + run.records, 0);
   const totals = end.counted ?? { deliveries: one.deliveries!, records: one.records! };
   const notes = [...new Set([...one.notes, ...comparison.notes])].slice(0, kept_notes_max);
@@ -60,7 +60,7 @@ export async function endPart(
     const deliveries_checked = one.deliveries_checked + runs.length;
     await tx.run(sql`
       UPDATE batch_export_verifications SET claim_id = NULL, claimed_at = NULL,
-        due_at = now() + make_interval(secs => ${look === undefined ? 0 : restAfter(end.took_ms)}),
+        due_at = now() + make_interval(secs => ${look.reads_all ? 0 : restAfter(end.took_ms)}),
         deliveries_read = deliveries_read + ${read}, tries = 0, detail = NULL,
         last_updated_at = now(),
         deliveries = greatest(${totals.deliveries}::integer, ${deliveries_checked}::integer),
@@ -71,7 +71,7 @@ export async function endPart(
         notes = ${JSON.stringify(notes)}::jsonb, is_unproven = ${is_unproven},
         doubtful_from = ${doubtful}::float8
       WHERE id = ${one.id}`);
-    const cost = lookCost({ deliveries: runs.length, rows_read: look?.rows_read ?? 0 });
+    const cost = lookCost({ deliveries: runs.length, rows_read: look.rows_read });
     await noteLook(tx, one, doubtful, cost);
     if (!is_last) return;
     const ended = { ...one, is_unproven, doubtful_from: doubtful };
@@ -114,13 +114,12 @@ async function enter(
   { comparison, judged, runs, look, is_last }: PartEnd,
 ): Promise<void> {
   const is_round = one.start_at === null && one.end_at === null;
-  const ids =
-    look === undefined
-      ? runs.map(({ delivery_id }) => delivery_id)
-      : look.looked.filter((of) => !of.is_known_to_differ).map((of) => of.delivery_id);
+  const ids = look.reads_all
+    ? runs.map(({ delivery_id }) => delivery_id)
+    : look.looked.filter((of) => !of.is_known_to_differ).map((of) => of.delivery_id);
   // A fault of the whole place is one of every delivery.
   const is_of_place = judged.some(({ kind, run }) => run === undefined && kind !== 'foreign');
-  const carried = look?.looked.filter((of) => of.is_known_to_differ) ?? [];
+  const carried = look.looked.filter((of) => of.is_known_to_differ);
   await enterDeviations(tx, engine, row, one, {
     judged,
     compared: comparison.is_unproven || is_of_place ? [] : ids,
@@ -128,7 +127,7 @@ async function enter(
     is_complete: is_last && is_round && !comparison.is_unproven,
     is_last,
   });
-  if (look === undefined || is_of_place) return;
+  if (is_of_place) return;
   const differing = new Set(judged.flatMap(({ run }) => run?.delivery_id ?? []));
   await keepSeals(tx, row.id, look.looked, differing);
 }

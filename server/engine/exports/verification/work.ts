@@ -13,7 +13,7 @@ import { countDeliveries, listDeliveries } from './deliveries.ts';
 import type { DeliveryRun } from './deliveries.ts';
 import { affordableRows } from './budget.ts';
 import { findForeign, findStrangers } from './foreign.ts';
-import { openLook } from './look.ts';
+import { openLook, openWholeLook, sealed_deliveries_max } from './look.ts';
 import type { Look as OpenLook } from './look.ts';
 import { judge } from './judge.ts';
 import type { Judged, Moment } from './judge.ts';
@@ -29,8 +29,6 @@ import { verifyPartsOf } from './verify_parts.ts';
 
 /** Rows of one part, unless a single delivery has more. */
 const part_records_max = 500_000;
-/** Deliveries to a table that one question asks for their sums. */
-const sealed_deliveries_max = 500;
 /** Waits after a part that failed, in seconds; after the last one the verification ends. */
 const waits = [5, 15, 30, 60] as const;
 /** So often a part with differences is compared again while rows are changed on purpose. */
@@ -115,7 +113,7 @@ async function comparePart(
     judge(engine, row, moment, { runs, differences }, signal);
   const judged = await judgeAll(comparison.differences);
   const is_round = one.start_at === null && one.end_at === null;
-  if (is_last && (is_round || look === undefined))
+  if (is_last && (is_round || !one.is_scheduled))
     judged.push(...(await foreignNow(comparing, range, judgeAll, look)));
   if (is_last) judged.push(...(await listDoubts(engine, row.id)));
   if (judged.length > 0 && (await isMoving(db, row, moment.since))) {
@@ -126,7 +124,7 @@ async function comparePart(
   return { comparison, runs, judged, counted, is_last, look };
 }
 
-/** Compares the deliveries of the next part, or looks at their seals first on a schedule. */
+/** Compares the deliveries of the next part; one on a schedule reads what its seals call for. */
 async function compareNext(
   comparing: Comparing,
   one: Verification,
@@ -142,8 +140,8 @@ async function compareNext(
           rows_max: affordableRows(one.balance_ms),
           needs_seals: limit === sealed_deliveries_max,
         })
-      : undefined;
-    await compareDeliveries(comparing, runs, comparison, look?.choose);
+      : openWholeLook(comparing);
+    await compareDeliveries(comparing, runs, comparison, look);
     return { runs, is_last, comparison, look };
   };
   const { row } = comparing;
@@ -154,7 +152,7 @@ async function compareNext(
   const sealed =
     row.write_rule?.mode === 'merge' ? undefined : await compare(sealed_deliveries_max);
   // Rows of a merged or shared table do not say their delivery: all are compared at once.
-  return sealed?.look?.is_sealed === true ? sealed : compare(null);
+  return sealed?.look.is_sealed === true ? sealed : compare(null);
 }
 
 /** The deliveries of the next part: all of them where the destination is read as a whole. */
@@ -183,10 +181,10 @@ async function foreignNow(
   comparing: Comparing,
   range: Parameters<typeof findForeign>[1],
   judgeAll: (differences: Comparison['differences']) => Promise<Judged[]>,
-  look: OpenLook | undefined,
+  look: OpenLook,
 ): Promise<Judged[]> {
   const find = () =>
-    look?.of_table === undefined
+    look.of_table === undefined
       ? findForeign(comparing, range)
       : findStrangers(comparing, look.of_table);
   const first = await judgeAll(await find());

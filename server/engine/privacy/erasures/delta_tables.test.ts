@@ -14,8 +14,8 @@ import {
   replaceFiles,
   sourceOf,
 } from '../../exports/lake_maintenance/delta/delta_table.ts';
-import { rowsOf } from '../../destinations/delta/live_files.ts';
-import { addEntry } from '../../destinations/delta/log.ts';
+import { rowsOf } from '../../destinations/lake/delta_log/live_files.ts';
+import { addEntry } from '../../destinations/lake/delta_log/log.ts';
 import { rewriteRows } from '../../exports/lake_maintenance/rewrite_rows.ts';
 import { verifyExports } from '../../exports/verification/verify_exports.ts';
 

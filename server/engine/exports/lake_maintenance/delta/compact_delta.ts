@@ -1,9 +1,9 @@
 import { FileBoundError } from '../../../destinations/formats/parquet/parquet_bounds.ts';
-import type { Add } from '../../../destinations/delta/actions.ts';
-import { decodedPath } from '../../../destinations/delta/actions.ts';
-import { refresh } from '../../../destinations/delta/log.ts';
-import { isInTable } from '../../../destinations/delta/live_files.ts';
-import { whyNotWritable } from '../../../destinations/delta/table.ts';
+import type { Add } from '../../../destinations/lake/delta_log/actions.ts';
+import { decodedPath } from '../../../destinations/lake/delta_log/actions.ts';
+import { refresh } from '../../../destinations/lake/delta_log/log.ts';
+import { isInTable } from '../../../destinations/lake/delta_log/live_files.ts';
+import { whyNotWritable } from '../../../destinations/lake/delta_log/table.ts';
 import { chooseFiles } from '../choose_files.ts';
 import type { Compacted } from '../compact.ts';
 import { rewriteRows, whyUnfit } from '../rewrite_rows.ts';

@@ -3,18 +3,23 @@ import sql from 'sql-template-tag';
 import { RetryableError } from '../../../model/destination/errors.ts';
 import { loadConfig } from '../../../model/destination/stored_config.ts';
 import type { StoredConfig } from '../../../model/destination/stored_config.ts';
-import type { Action, Add, State } from '../../../destinations/delta/actions.ts';
-import { decodedPath, encodedPath } from '../../../destinations/delta/actions.ts';
-import { removedAction } from '../../../destinations/delta/commit.ts';
-import { foldersOf } from '../../../destinations/delta/folders.ts';
-import { fieldsOfTable } from '../../../destinations/delta/layout.ts';
-import { readData } from '../../../destinations/delta/live_files.ts';
-import { addEntry, loadTable, refresh } from '../../../destinations/delta/log.ts';
-import { emptiedId, erasedIn, partsOfFile, tagsOf } from '../../../destinations/delta/parts.ts';
-import { fieldsOf, icebergType, rowFields } from '../../../destinations/delta/schema.ts';
-import { recordsOf, statisticsText } from '../../../destinations/delta/statistics.ts';
-import { openWorld } from '../../../destinations/delta/world.ts';
-import type { World } from '../../../destinations/delta/world.ts';
+import type { Action, Add, State } from '../../../destinations/lake/delta_log/actions.ts';
+import { decodedPath, encodedPath } from '../../../destinations/lake/delta_log/actions.ts';
+import { removedAction } from '../../../destinations/lake/delta_log/commit.ts';
+import { foldersOf } from '../../../destinations/lake/delta_log/folders.ts';
+import { fieldsOfTable } from '../../../destinations/lake/delta_log/layout.ts';
+import { readData } from '../../../destinations/lake/delta_log/live_files.ts';
+import { addEntry, loadTable, refresh } from '../../../destinations/lake/delta_log/log.ts';
+import {
+  emptiedId,
+  erasedIn,
+  partsOfFile,
+  tagsOf,
+} from '../../../destinations/lake/delta_log/parts.ts';
+import { fieldsOf, icebergType, rowFields } from '../../../destinations/lake/delta_log/schema.ts';
+import { recordsOf, statisticsText } from '../../../destinations/lake/delta_log/statistics.ts';
+import { openWorld } from '../../../destinations/lake/delta_log/world.ts';
+import type { World } from '../../../destinations/lake/delta_log/world.ts';
 import { table_places } from '../../../destinations/index.ts';
 import type { TableSchema } from '../../../destinations/lake/schema.ts';
 import { sortedBy } from '../../../destinations/lake/layout.ts';

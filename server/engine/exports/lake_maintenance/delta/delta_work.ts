@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { isoInstant } from '../../../../platform/clock.ts';
-import { keepLog } from '../../../destinations/delta/keep_log.ts';
+import { keepLog } from '../../../destinations/lake/delta_log/keep_log.ts';
 import type { Engine } from '../../engine.ts';
 import {
   claim_seconds,

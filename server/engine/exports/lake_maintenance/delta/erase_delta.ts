@@ -1,9 +1,9 @@
 import { readParquets } from '../../../destinations/formats/parquet/read_parquet.ts';
-import type { Add } from '../../../destinations/delta/actions.ts';
-import { isInTable } from '../../../destinations/delta/live_files.ts';
-import { refresh } from '../../../destinations/delta/log.ts';
-import { keepLog } from '../../../destinations/delta/keep_log.ts';
-import { whyNotWritable } from '../../../destinations/delta/table.ts';
+import type { Add } from '../../../destinations/lake/delta_log/actions.ts';
+import { isInTable } from '../../../destinations/lake/delta_log/live_files.ts';
+import { refresh } from '../../../destinations/lake/delta_log/log.ts';
+import { keepLog } from '../../../destinations/lake/delta_log/keep_log.ts';
+import { whyNotWritable } from '../../../destinations/lake/delta_log/table.ts';
 import type { ErasedRows } from '../erase_rows.ts';
 import { rewriteRows, whyUnfit } from '../rewrite_rows.ts';
 import { UnfitFilesError, inputsOf } from '../rows_inputs.ts';

@@ -1,8 +1,8 @@
 import sql from 'sql-template-tag';
-import { decodedPath } from '../../../destinations/delta/actions.ts';
-import { milliseconds } from '../../../destinations/delta/interval.ts';
-import { isInTable } from '../../../destinations/delta/live_files.ts';
-import { refresh } from '../../../destinations/delta/log.ts';
+import { decodedPath } from '../../../destinations/lake/delta_log/actions.ts';
+import { milliseconds } from '../../../destinations/lake/delta_log/interval.ts';
+import { isInTable } from '../../../destinations/lake/delta_log/live_files.ts';
+import { refresh } from '../../../destinations/lake/delta_log/log.ts';
 import { lastPart } from '../../../destinations/formats/naming.ts';
 import { eachOf } from '../reached_files.ts';
 import { deliveryEndOf } from '../remove_expired_files.ts';

@@ -1,8 +1,8 @@
-import { parseJson } from '../../../platform/json/parse_json.ts';
-import { NonRetryableError } from '../../model/destination/errors.ts';
-import { readStoredText } from '../formats/file_store.ts';
-import { lastPart } from '../formats/naming.ts';
-import type { SmallFiles } from '../lake/place.ts';
+import { parseJson } from '../../../../platform/json/parse_json.ts';
+import { NonRetryableError } from '../../../model/destination/errors.ts';
+import { readStoredText } from '../../formats/file_store.ts';
+import { lastPart } from '../../formats/naming.ts';
+import type { SmallFiles } from '../place.ts';
 import { apply, emptyState, entryText, parseEntry } from './actions.ts';
 import type { Action, State } from './actions.ts';
 import { readCheckpoint } from './checkpoint.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../../platform/clock.ts';
-import type { DestinationDeps } from '../../model/destination/destination.ts';
-import type { Config, LakePlace } from '../lake/place.ts';
+import type { Clock } from '../../../../platform/clock.ts';
+import type { DestinationDeps } from '../../../model/destination/destination.ts';
+import type { Config, LakePlace } from '../place.ts';
 import { tableFolder } from './config.ts';
 import type { Log } from './log.ts';
 

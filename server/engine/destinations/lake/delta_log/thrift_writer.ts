@@ -1,4 +1,4 @@
-import { thrift } from '../lake/thrift.ts';
+import { thrift } from '../thrift.ts';
 
 /**
  * A value of Thrift: a number has 32 bits, a bigint 64, and neither is negative; an object is a

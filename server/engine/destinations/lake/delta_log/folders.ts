@@ -1,6 +1,6 @@
-import type { TableField } from '../../model/destination/partition.ts';
-import type { Column } from '../../model/models/column.ts';
-import { folderText, null_folder } from '../formats/naming.ts';
+import type { TableField } from '../../../model/destination/partition.ts';
+import type { Column } from '../../../model/models/column.ts';
+import { folderText, null_folder } from '../../formats/naming.ts';
 import { partitionValues } from './layout.ts';
 import type { World } from './world.ts';
 

@@ -1,6 +1,6 @@
-import { layout_keys } from '../lake/layout.ts';
-import type { Config, LakePlace } from '../lake/place.ts';
-import { joined, placeConfig, tableSchema } from '../lake/table_places.ts';
+import { layout_keys } from '../layout.ts';
+import type { Config, LakePlace } from '../place.ts';
+import { joined, placeConfig, tableSchema } from '../table_places.ts';
 
 type TableConfig = { table: string; prefix?: string };
 

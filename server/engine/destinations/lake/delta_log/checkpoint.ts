@@ -1,5 +1,5 @@
-import { parseExactJson } from '../../../platform/json/exact_json.ts';
-import { readParquet } from '../formats/parquet/read_parquet.ts';
+import { parseExactJson } from '../../../../platform/json/exact_json.ts';
+import { readParquet } from '../../formats/parquet/read_parquet.ts';
 import { apply, emptyState } from './actions.ts';
 import type { Action, Remove, State, TableInfo } from './actions.ts';
 import { milliseconds } from './interval.ts';

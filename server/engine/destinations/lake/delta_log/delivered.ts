@@ -1,5 +1,5 @@
-import type { NamedDelivery } from '../formats/naming.ts';
-import { lastPart, parseDeliveryName, stemOf } from '../formats/naming.ts';
+import type { NamedDelivery } from '../../formats/naming.ts';
+import { lastPart, parseDeliveryName, stemOf } from '../../formats/naming.ts';
 import { decodedPath } from './actions.ts';
 import { hasParts } from './parts.ts';
 import type { State } from './actions.ts';

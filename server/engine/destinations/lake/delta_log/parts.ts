@@ -1,4 +1,4 @@
-import { lastPart } from '../formats/naming.ts';
+import { lastPart } from '../../formats/naming.ts';
 import { decodedPath } from './actions.ts';
 import type { Add, State } from './actions.ts';
 

@@ -1,9 +1,9 @@
 import { buffer } from 'node:stream/consumers';
 import { Readable } from 'node:stream';
 import { parquetMetadata } from 'hyparquet';
-import type { ValueRow } from '../../model/destination/content_source.ts';
-import { readParquets } from '../formats/parquet/read_parquet.ts';
-import type { MergedColumn } from '../lake/merge/merge_query.ts';
+import type { ValueRow } from '../../../model/destination/content_source.ts';
+import { readParquets } from '../../formats/parquet/read_parquet.ts';
+import type { MergedColumn } from '../merge/merge_query.ts';
 import { decodedPath } from './actions.ts';
 import type { Add, State } from './actions.ts';
 import { unsuitable } from './table.ts';

@@ -1,6 +1,6 @@
-import { NonRetryableError } from '../../model/destination/errors.ts';
-import type { Delivery } from '../../model/destination/destination.ts';
-import type { TableField } from '../../model/destination/partition.ts';
+import { NonRetryableError } from '../../../model/destination/errors.ts';
+import type { Delivery } from '../../../model/destination/destination.ts';
+import type { TableField } from '../../../model/destination/partition.ts';
 import type { Action, State } from './actions.ts';
 import { tableName } from './config.ts';
 import {

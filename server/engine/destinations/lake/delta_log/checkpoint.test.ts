@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { readParquet } from '../formats/parquet/read_parquet.ts';
+import { readParquet } from '../../formats/parquet/read_parquet.ts';
 import { apply, emptyState, entryText, parseEntry } from './actions.ts';
 import type { Action } from './actions.ts';
 import { checkpointOf, readCheckpoint } from './checkpoint.ts';

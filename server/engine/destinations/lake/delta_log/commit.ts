@@ -1,7 +1,7 @@
-import { NonRetryableError, RetryableError } from '../../model/destination/errors.ts';
-import type { Delivery } from '../../model/destination/destination.ts';
-import type { TableField } from '../../model/destination/partition.ts';
-import { supersededError } from '../sql_tables/generations.ts';
+import { NonRetryableError, RetryableError } from '../../../model/destination/errors.ts';
+import type { Delivery } from '../../../model/destination/destination.ts';
+import type { TableField } from '../../../model/destination/partition.ts';
+import { supersededError } from '../../sql_tables/generations.ts';
 import { encodedPath, fence_key } from './actions.ts';
 import type { Action, Add, State } from './actions.ts';
 import { tableName } from './config.ts';

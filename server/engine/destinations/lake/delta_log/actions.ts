@@ -1,4 +1,4 @@
-import { parseExactJson, writeExactJson } from '../../../platform/json/exact_json.ts';
+import { parseExactJson, writeExactJson } from '../../../../platform/json/exact_json.ts';
 
 /** A data file that readers see; `path` is URL-encoded, and relative to the table's folder. */
 export type Add = {

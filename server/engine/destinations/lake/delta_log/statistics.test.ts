@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FileStatistics } from '../lake/file_statistics.ts';
+import type { FileStatistics } from '../file_statistics.ts';
 import { milliseconds } from './interval.ts';
 import { fieldsOf, fitFields, schemaText } from './schema.ts';
 import { recordsOf, statisticsText } from './statistics.ts';

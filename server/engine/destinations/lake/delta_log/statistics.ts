@@ -1,6 +1,6 @@
-import type { Column } from '../../model/models/column.ts';
-import { floorDivision } from '../formats/logical_text.ts';
-import type { FileStatistics } from '../lake/file_statistics.ts';
+import type { Column } from '../../../model/models/column.ts';
+import { floorDivision } from '../../formats/logical_text.ts';
+import type { FileStatistics } from '../file_statistics.ts';
 
 /** Returns the ids by which the statistics of a data file name its columns. */
 export function columnIds(columns: readonly Pick<Column, 'name'>[]): Map<string, number> {

@@ -1,6 +1,6 @@
-import type { TableField } from '../../model/destination/partition.ts';
-import type { Column, ColumnType } from '../../model/models/column.ts';
-import { fieldName } from '../lake/layout.ts';
+import type { TableField } from '../../../model/destination/partition.ts';
+import type { Column, ColumnType } from '../../../model/models/column.ts';
+import { fieldName } from '../layout.ts';
 
 /** A field of a Delta table; its type may be any where another writer made it. */
 export type Field = {
