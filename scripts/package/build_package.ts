@@ -1,7 +1,8 @@
 /**
  * Builds what `npm pack` packs into `build/`: the server as JavaScript (Node takes no TypeScript
  * below node_modules), its migrations, the built console and docs, the command, the bill of
- * materials in CycloneDX's form, and the licences of what is inside the console's files. npm runs it itself.
+ * materials in CycloneDX's form, and the licences of what is inside the console's files. npm runs
+ * it itself.
  */
 import { chmodSync, cpSync, existsSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

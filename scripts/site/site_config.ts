@@ -101,7 +101,7 @@ function moveScripts(html: string, file: string): string {
   );
 }
 
-/** Links the classes of code. Style attributes of the theme are in style.css, or set by a script. */
+/** Links the classes of code. The theme's own styles are in style.css, or set by its script. */
 function withoutStyles(html: string, file: string): string {
   const sheet = writeAsset(file, styles.getCSS(), 'css');
   const icon = relative(dirname(file), join(built, 'icon.svg'));
