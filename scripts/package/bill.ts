@@ -15,7 +15,7 @@ export type Bill = {
 
 /**
  * The bill of what the package runs with, from the lock: its dependencies and what the console's
- * files were built of, with what these want in turn; versions, hashes and licences are npm's.
+ * and the site's files were built of, with what these want in turn; versions, hashes and licences are npm's.
  */
 export function billOfMaterials(): Bill {
   const bill = JSON.parse(
@@ -33,6 +33,7 @@ export function billOfMaterials(): Bill {
     ...Object.keys(optionalDependencies),
     ...bundled,
   ]);
+  for (const ref of siteRefs(bill)) kept.add(ref);
   const own = bill.metadata.component;
   own.name = 'sluice';
   const edges = bill.dependencies
@@ -45,9 +46,9 @@ export function billOfMaterials(): Bill {
   };
 }
 
-/** The licence texts of the packages whose code is in the console's files. */
+/** The licence texts of the packages whose code is in the files of the console and the site. */
 export function consoleLicences(bill: Bill): string {
-  const bundled = reach(bill, consolePackages());
+  const bundled = new Set([...reach(bill, consolePackages()), ...siteRefs(bill)]);
   return bill.components
     .filter((component) => bundled.has(component['bom-ref']))
     .map(({ name, version }) => {
@@ -60,6 +61,14 @@ export function consoleLicences(bill: Bill): string {
       return `${name} ${version}\n\n${text}\n`;
     })
     .join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+/** Returns the packages whose code the build put into the site of the docs. */
+function siteRefs({ components }: Bill): string[] {
+  const names = JSON.parse(readFileSync(join(root, 'site/packages.json'), 'utf8')) as string[];
+  return components
+    .map((component) => component['bom-ref'])
+    .filter((ref) => names.includes(ref.slice(0, ref.lastIndexOf('@'))));
 }
 
 /** Returns the root's direct dependencies of these names, and all that they depend on. */

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hash } from 'node:crypto';
 import { join, relative, dirname } from 'node:path';
+import type { Rolldown } from 'vite';
 import type { DefaultTheme, MarkdownEnv, MarkdownRenderer, UserConfig } from 'vitepress';
 import { transformerStyleToClass } from '@shikijs/transformers';
 import { release } from '../../server/platform/version.ts';
@@ -22,6 +23,9 @@ const groups = readGroups(readFileSync(join(root, 'docs/README.md'), 'utf8'));
 /** Collects the colours of code as classes. */
 const styles = transformerStyleToClass({ classPrefix: 'c-' });
 
+/** Holds the packages of all bundles, because the generator makes two. */
+const packages = new Set<string>();
+
 /** Holds the settings of the site. Its addresses are relative, so that any base path will do. */
 export const site_config: UserConfig<DefaultTheme.Config> = {
   title: 'Sluice',
@@ -33,6 +37,7 @@ export const site_config: UserConfig<DefaultTheme.Config> = {
   cacheDir: join(root, 'node_modules/.cache/sluice/site'),
   // The policy of the server allows no script in a page, and no style attribute.
   appearance: { disableTransition: false },
+  vite: { plugins: [{ name: 'packages', generateBundle: writePackages }] },
   transformHtml: (html, file) => withoutStyles(moveScripts(html, file), file),
   markdown: {
     theme: { light: 'github-light', dark: 'github-dark' },
@@ -72,6 +77,16 @@ function linkOf(path: string): string {
   return `/${path.replace(/^\.\.\/README\.md$/, 'start').replace(/^\.\.\/examples/, 'examples')}`
     .replace(/README\.md$/, '')
     .replace(/\.md$/, '');
+}
+
+/** Writes the names of the packages whose code is in the site, for its licences. */
+function writePackages(_: unknown, bundle: Rolldown.OutputBundle): void {
+  for (const file of Object.values(bundle))
+    for (const id of file.type === 'chunk' ? file.moduleIds : []) {
+      const name = /^.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(id)?.[1];
+      if (name !== undefined) packages.add(name);
+    }
+  writeFileSync(join(root, 'site/packages.json'), JSON.stringify([...packages].toSorted()));
 }
 
 /** Renders a page for the search, and spares the work for pages that it leaves out. */
