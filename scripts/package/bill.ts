@@ -14,8 +14,9 @@ export type Bill = {
 };
 
 /**
- * The bill of what the package runs with, from the lock: its dependencies and what the console's
- * and the site's files were built of, with what these want in turn; versions, hashes and licences are npm's.
+ * The bill of what the package runs with, from the lock: its dependencies and what the files of the
+ * console and the site were built of, with what these want in turn; versions, hashes and licences
+ * are npm's.
  */
 export function billOfMaterials(): Bill {
   const bill = JSON.parse(
