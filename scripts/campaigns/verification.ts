@@ -2,8 +2,8 @@
 // there what somebody else could change: values, lost, doubled and foreign rows, flipped bytes, a
 // dropped column. One look on schedule must find each change and nothing else. Then it plays days
 // without such a change, with vacuum, compaction, erasure and retention, by the budget of an
-// export. At last nothing answers at the place. With --weeks it plays weeks about which the schedule
-// alone decides, and prints the share of processor time that its looks took.
+// export. At last nothing answers at the place. With --weeks it plays weeks about which the
+// schedule alone decides, and prints the share of processor time that its looks took.
 // npm run verification [-- --seed 7 --changes 10000 --days 7 --weeks 2 --rows 300
 //   --store PostgreSQL]
 import { openQueryHarness } from '../../test/factories/batch_exports/query_exports.ts';

@@ -17,6 +17,7 @@ import type { Part } from '../../server/platform/http/openapi/public_document.ts
 import { openDatabase } from '../../server/platform/postgres/database.ts';
 import { openSecrets } from '../../server/platform/secrets/secrets.ts';
 import { withoutDisk } from '../../test/without_disk.ts';
+import { release } from '../../server/platform/version.ts';
 import { compactJson } from './compact_json.ts';
 
 // The document comes from the routes alone: nothing ever connects to these.
@@ -28,12 +29,12 @@ const nowhere = {
 /**
  * The OpenAPI document of the API as the text of openapi.json: sorted, with what is short on one
  * line, so that a change of the API reads as a change. It leaves out what has files of its own (the
- * examples, the introduction) and what changes with each release. The same code gives the same
+ * examples, the introduction) and the commit. The same code gives the same
  * text; no store is needed.
  */
 export async function openApiText(): Promise<string> {
   const { info, paths, components, ...rest } = await openApiDocument('api');
-  const version = { ...(info as JsonObject), description: 'See /docs/.', version: '1' };
+  const version = { ...(info as JsonObject), description: 'See /docs/.', version: release };
   const sorted = { ...rest, info: version, paths: byName(paths), components: byName(components) };
   return `${compactJson(sorted)}\n`;
 }

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../child.ts';
@@ -8,7 +9,9 @@ type Component = { 'bom-ref': string; name: string; version: string };
 
 /** A bill of materials in CycloneDX's form, as npm writes it from the lock. */
 export type Bill = {
-  metadata: { component: { 'bom-ref': string; name: string } };
+  serialNumber: string;
+  version: number;
+  metadata: { timestamp?: string; component: { 'bom-ref': string; name: string } };
   components: Component[];
   dependencies: { ref: string; dependsOn: string[] }[];
 };
@@ -16,9 +19,10 @@ export type Bill = {
 /**
  * The bill of what the package runs with, from the lock: its dependencies and what the files of the
  * console and the site were built of, with what these want in turn; versions, hashes and licences
- * are npm's.
+ * are npm's. It has the time of the commit and a number made of its contents, so that a commit has
+ * one bill.
  */
-export function billOfMaterials(): Bill {
+export function billOfMaterials(committed: Date | undefined): Bill {
   const bill = JSON.parse(
     execFileSync('npm', ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'], {
       cwd: root,
@@ -40,11 +44,24 @@ export function billOfMaterials(): Bill {
   const edges = bill.dependencies
     .filter(({ ref }) => ref === own['bom-ref'] || kept.has(ref))
     .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((to) => kept.has(to)) }));
-  return {
+  const { timestamp: _now, ...metadata } = bill.metadata;
+  const settled = {
     ...bill,
+    metadata: {
+      ...(committed === undefined ? {} : { timestamp: committed.toISOString() }),
+      ...metadata,
+    },
     components: bill.components.filter((component) => kept.has(component['bom-ref'])),
     dependencies: edges,
   };
+  return { ...settled, serialNumber: numberOf(JSON.stringify({ ...settled, serialNumber: '' })) };
+}
+
+/** A UUID of version 8, made of a text. */
+function numberOf(text: string): string {
+  const digits = createHash('sha256').update(text).digest('hex');
+  const parts = /^(.{8})(.{4}).(.{3}).(.{3})(.{12})/.exec(digits)!.slice(1);
+  return `urn:uuid:${parts[0]}-${parts[1]}-8${parts[2]}-8${parts[3]}-${parts[4]}`;
 }
 
 /** The licence texts of the packages whose code is in the files of the console and the site. */

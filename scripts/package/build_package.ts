@@ -4,6 +4,7 @@
  * materials in CycloneDX's form, and the licences of what is inside the console's files. npm runs
  * it itself.
  */
+import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import '../require_node.mjs';
@@ -41,10 +42,15 @@ const commit = commitOf(join(root, '.git'));
 // A package built without git around it knows only its release.
 if (commit !== undefined) writeFileSync(join(target, 'commit'), `${commit}\n`);
 
-const bill = billOfMaterials();
+const bill = billOfMaterials(commit === undefined ? undefined : timeOf(commit));
 writeFileSync(join(target, 'sbom.cdx.json'), `${JSON.stringify(bill, null, 2)}\n`);
 writeFileSync(join(target, 'console/LICENCES.txt'), consoleLicences(bill));
 console.log(`build/ is written (${bill.components.length} packages in its bill of materials).`);
+
+function timeOf(revision: string): Date {
+  const told = ['show', '--no-patch', '--format=%cI', revision];
+  return new Date(execFileSync('git', told, { cwd: root, encoding: 'utf8' }).trim());
+}
 
 function copy(from: string, to = from): void {
   mkdirSync(dirname(join(target, to)), { recursive: true });

@@ -14,6 +14,14 @@ export function addBackupCommands(program: Command, wrap: Wrap): void {
     .option(...passphrase)
     .option('--keep <n>', 'remove all but the newest n backups afterwards')
     .option('--rows-per-file <n>', 'most rows of one file of events or persons')
+    .addOption(
+      new Option('--check', 'change nothing: read a backup whole, and compare it').conflicts([
+        'keep',
+        'rowsPerFile',
+      ]),
+    )
+    .option('--to <instant>', 'with --check, the newest at or before it; default the newest')
+    .option('--json', 'with --check, one JSON object instead of text')
     .action(wrap(async () => (await import('./backup/backup.ts')).backup));
   program
     .command('restore')

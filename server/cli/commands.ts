@@ -117,6 +117,11 @@ function build(wrap: Wrap, ask: Wrap<Output>): Command {
     .description('report faults of this machine, its settings or its stores')
     .option('--json', 'print JSON')
     .action(wrap(async () => (await import('./doctor/doctor.ts')).doctor));
+  program
+    .command('health')
+    .description('ask the server or worker of this machine whether it is ready; exit code 0: yes')
+    .option('--json', 'print JSON')
+    .action(wrap(async () => (await import('./health.ts')).health));
   addSupportBundleCommand(program, wrap);
   return program;
 }

@@ -5,6 +5,7 @@ import { isOutOfFiles, out_of_files } from '../platform/open_files.ts';
 import { StartFailure } from '../platform/embedded/supervise.ts';
 import { ControlStoreError } from '../platform/postgres/control_store_error.ts';
 import { SchemaTooNewError } from '../platform/postgres/migrate.ts';
+import { OlderProcessError } from '../platform/postgres/older_processes.ts';
 import { WrongSecretKeyError } from '../platform/secrets/server_keys.ts';
 import { NoStoreError, RestoreUnfinishedError } from './stores/stores.ts';
 import { terminalText } from '../platform/terminal_text.ts';
@@ -18,6 +19,7 @@ const told = [
   NoStoreError,
   RestoreUnfinishedError,
   SchemaTooNewError,
+  OlderProcessError,
   StartFailure,
   UserError,
   WrongSecretKeyError,

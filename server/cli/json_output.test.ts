@@ -14,7 +14,6 @@ const harness = shareHarness({ clickhouse: false });
 /** Commands that do something and say so in a sentence, or whose output has a form of its own. */
 const prints_no_data = [
   'api',
-  'backup',
   'completion',
   'drill',
   'erase',

@@ -1,9 +1,12 @@
+import { version } from '../platform/version.ts';
 import type { CommandContext } from './command_context.ts';
 import { lookAtBackground } from './doctor/background_findings.ts';
 import { migrations_folder } from './process/process.ts';
 import { lookAtSchema } from './doctor/schema_findings.ts';
 import type { AcceptedStore } from './process/process.ts';
 import { withProcess } from './process/with_process.ts';
+
+const at_this_version = `Both stores are at this version, ${version}.`;
 
 /**
  * Brings both stores to this version. `acceptStore` says of which store a person knows that it is
@@ -23,7 +26,7 @@ export async function migrate(
     start: 'always',
     accepts_store: acceptStore,
   });
-  context.say('Both stores are at this version.');
+  context.say(at_this_version);
   for (const { detail } of background) context.say(`In the background: ${detail}`);
   return 0;
 }
@@ -43,7 +46,7 @@ export async function migrationStatus(
     (stores) => lookAtSchema(context.config, stores, migrations_folder),
   );
   if (json === true) context.say(JSON.stringify(findings));
-  else if (findings.length === 0) context.say('Both stores are at this version.');
+  else if (findings.length === 0) context.say(at_this_version);
   else for (const { subject, detail } of findings) context.say(`${subject}: ${detail}`);
   return findings.some(({ state }) => state === 'fault') ? 1 : 0;
 }

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The release, as package.json has it. */
-export const release = '0.1.0';
-
-/** The folder of the checkout, or of the package. */
+/** The folder of the checkout, or the `build` of the package. */
 const root = join(import.meta.dirname, '../..');
 
+/** The release, as package.json has it: in this folder, or above a built one. */
+export const release = releaseOf(root) ?? releaseOf(join(root, '..'))!;
+
 /**
- * The release with the commit that this server was built from, as in `0.1.0+1a2b3c4d5e6f`; without
+ * The release with the commit that this server was built from, as in `1.0.0+1a2b3c4d5e6f`; without
  * one where neither the package nor a checkout says it.
  */
 export const version = versionIn(root);
@@ -32,6 +32,11 @@ export function commitOf(repository: string): string | undefined {
   const packed = read(join(folder, 'packed-refs')) ?? '';
   const line = packed.split('\n').find((one) => one.endsWith(` ${ref}`));
   return asCommit(read(join(folder, ref)) ?? line?.split(' ')[0]);
+}
+
+function releaseOf(folder: string): string | undefined {
+  const manifest = read(join(folder, 'package.json'));
+  return manifest && (JSON.parse(manifest) as { version: string }).version;
 }
 
 function asCommit(text: string | undefined): string | undefined {

@@ -68,6 +68,9 @@ function render(text: string, parts: Map<string, string>, context: Values): stri
           .map((path) => `${basename(path)}: ${JSON.stringify(read(`${chart}/${path}`))}`)
           .map((line) => `\n${' '.repeat(Number(files[2]))}${line}`)
           .join('');
+      const file = /^\.Files\.Get "(\S+)" \| indent (\d+)$/.exec(said);
+      if (file !== null)
+        return space + read(`${chart}/${file[1]}`).replaceAll(/^/gm, ' '.repeat(Number(file[2])));
       const json = /^toJson (\.[\w.]+)$/.exec(said);
       assert.ok(json, `the test does not know ${said}`);
       return space + JSON.stringify(valueAt(json[1]!, context));

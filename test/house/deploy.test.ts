@@ -39,6 +39,8 @@ test('the chart renders to objects that belong together, with our settings and c
     'Deployment',
     'Deployment',
     'PodDisruptionBudget',
+    'PodDisruptionBudget',
+    'Service',
     'Service',
   ]);
   const deployments = objects.filter(({ kind }) => kind === 'Deployment');
@@ -62,13 +64,41 @@ test('the chart renders to objects that belong together, with our settings and c
       assert.equal(probe?.httpGet.port, containerPort);
     const volumes = spec.template.spec.volumes.map(({ name }: { name: string }) => name);
     for (const mount of container.volumeMounts) assert.ok(volumes.includes(mount.name));
+    assert.deepEqual(
+      container.volumeMounts.map(({ mountPath }: Values) => mountPath),
+      ['/data', '/tmp'],
+      'the root is read-only',
+    );
+    assert.equal(container.securityContext.readOnlyRootFilesystem, true);
     assert.ok(container.resources.requests.memory);
   }
-  const service = objects.find(({ kind }) => kind === 'Service');
-  assert.ok(labels.includes(service.spec.selector.app));
+  for (const { kind, spec } of objects) {
+    if (kind === 'Service') assert.ok(labels.includes(spec.selector.app));
+    if (kind === 'PodDisruptionBudget') assert.ok(labels.includes(spec.selector.matchLabels.app));
+  }
   const { appVersion, version: own } = parse(read('deploy/chart/Chart.yaml')) as Values;
   assert.deepEqual([appVersion, own], [release, release]);
   assert.equal((parse(read('deploy/chart/values.yaml')) as Values)['image'], `sluice:${release}`);
+});
+
+test('the chart has a way in and monitoring, if you ask for them', () => {
+  const values = parse(read(`${chart}/values.yaml`)) as Record<string, Values>;
+  const objects = renderChart({
+    ingress: { ...values['ingress'], enabled: true },
+    monitoring: { enabled: true, labels: { release: 'prometheus' } },
+  });
+  const of = (wanted: string) => objects.filter(({ kind }) => kind === wanted);
+  const services = of('Service');
+  const [{ http }] = of('Ingress')[0].spec.rules;
+  const { name, port } = http.paths[0].backend.service;
+  const behind = services.find(({ metadata }) => metadata.name === name);
+  assert.ok(behind.spec.ports.some((one: Values) => one['name'] === port.name));
+  const { selector, endpoints } = of('ServiceMonitor')[0].spec;
+  for (const { metadata, spec } of services) {
+    assert.deepEqual(metadata.labels, selector.matchLabels);
+    assert.equal(spec.ports[0].name, endpoints[0].port);
+  }
+  assert.deepEqual(of('PrometheusRule')[0].spec, parse(read('deploy/prometheus/alerts.yaml')));
 });
 
 /** A compose file of the folder, or what `standby` and `cluster` lay over others. */

@@ -9,12 +9,14 @@ import { test } from 'node:test';
 import { root } from './source_files.ts';
 
 const image = readFileSync(join(root, 'deploy/Dockerfile'), 'utf8');
-const [, command = ''] = /^HEALTHCHECK[^]*?^\s+CMD (\[.*\])$/m.exec(image) ?? [];
+const [, command = ''] = /^HEALTHCHECK.* CMD (\[.*\])$/m.exec(image) ?? [];
 
 /** Runs the image's health check with these settings, and gives its exit code. */
 async function check(settings: Record<string, string>): Promise<unknown> {
-  const [, ...words] = JSON.parse(command) as string[];
-  const child = spawn(process.execPath, words, { env: settings, stdio: 'ignore' });
+  const [program, ...words] = JSON.parse(command) as string[];
+  assert.equal(program, 'sluice');
+  const main = join(root, 'server/main.ts');
+  const child = spawn(process.execPath, [main, ...words], { env: settings, stdio: 'ignore' });
   const [code] = await once(child, 'exit');
   return code;
 }

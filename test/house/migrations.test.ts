@@ -110,6 +110,15 @@ test('a migration only adds, or says from which release on processes can work be
   }
 });
 
+test('only a migration of PostgreSQL keeps older processes away', () => {
+  for (const path of globSync('migrations/clickhouse/**/*.sql', { cwd: root }))
+    assert.equal(
+      oldestOf(readFileSync(join(root, path), 'utf8')),
+      undefined,
+      `${path}: nobody reads the line there. Put it into a migration of PostgreSQL.`,
+    );
+});
+
 test('a statement that rewrites a table of ClickHouse is a background migration', () => {
   for (const path of globSync('migrations/clickhouse/*.sql', { cwd: root }))
     assert.deepEqual(

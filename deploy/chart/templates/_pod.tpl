@@ -2,10 +2,12 @@
 {{- define "sluice.pod" -}}
 # Else a Service that is named sluice gives each pod a SLUICE_PORT, and others that are no settings.
 enableServiceLinks: false
+# It asks nothing of Kubernetes.
+automountServiceAccountToken: false
 securityContext:
   {runAsNonRoot: true, runAsUser: 1000, fsGroup: 1000, seccompProfile: {type: RuntimeDefault}}
 terminationGracePeriodSeconds: 45
-volumes: [{name: work, emptyDir: {}}]
+volumes: [{name: work, emptyDir: {}}, {name: tmp, emptyDir: {}}]
 {{- end }}
 {{- define "sluice.container" -}}
 image: {{ .Values.image | quote }}
@@ -20,8 +22,9 @@ env:
   - name: {{ $name }}
     value: {{ kindIs "string" $value | ternary $value (toJson $value) | quote }}
   {{- end }}
-volumeMounts: [{name: work, mountPath: /data}]
-securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
+volumeMounts: [{name: work, mountPath: /data}, {name: tmp, mountPath: /tmp}]
+securityContext:
+  {allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: {drop: [ALL]}}
 {{- end }}
 {{- define "sluice.keepers" -}}
 - {name: HOSTNAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}

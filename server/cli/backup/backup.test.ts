@@ -29,10 +29,10 @@ import { RestoreUnfinishedError, joinStores, openStores } from '../stores/stores
 import { UserError } from '../user_error.ts';
 import { backup, createBackup, rowsOf } from './backup.ts';
 import { controlFolder, copyControl } from './control_copy.ts';
-import { filesOf, listBackups, readManifest, writeManifest } from './manifest.ts';
+import { chooseBackup, filesOf, listBackups, readManifest, writeManifest } from './manifest.ts';
 import { openPlace } from './places/open_place.ts';
 import { isWrittenName, written_folders } from './places/written_names.ts';
-import { chooseBackup, restoreBackup } from './restore.ts';
+import { restoreBackup } from './restore.ts';
 
 const main = fileURLToPath(new URL('../../main.ts', import.meta.url));
 let delivering: DeliveringHarness;

@@ -12,6 +12,8 @@ import { joinStores } from '../stores/stores.ts';
 import { UserError, WrongUsageError } from '../user_error.ts';
 import { waitForStores } from '../stores/wait_for_stores.ts';
 import { rows_per_file } from './analytics_copy.ts';
+import { checkBackup } from './check_backup.ts';
+import type { CheckFlags } from './check_backup.ts';
 import { listBackups, nameOf, openBackupKeys, readManifest } from './manifest.ts';
 import type { Manifest, Stretch } from './manifest.ts';
 import { readPassphrase } from './passphrase.ts';
@@ -27,7 +29,7 @@ import type { CreatedBackup, Writing } from './write_backup.ts';
 const backup_lock = 7_301_004;
 
 /** The options of `sluice backup`. */
-type BackupFlags = { passphraseFile?: string; keep?: string; rowsPerFile?: string };
+type BackupFlags = CheckFlags & { keep?: string; rowsPerFile?: string; check?: boolean };
 
 /**
  * `sluice backup`: copies both stores and the secret keys into a place while the server goes on,
@@ -38,6 +40,9 @@ export async function backup(
   address: string,
   flags: BackupFlags,
 ): Promise<number> {
+  if (flags.check === true) return checkBackup(context, address, flags);
+  if (flags.to !== undefined || flags.json === true)
+    throw new WrongUsageError('--to and --json belong to --check. Add it, or leave them out.');
   const passphrase = readPassphrase(context.config, flags.passphraseFile);
   const keep = wholeOf(flags.keep, '--keep');
   const place = openPlace(address, proxiesOf(context.config));

@@ -24,7 +24,8 @@ import { createBackup } from './backup.ts';
 import { prepareForLost } from './lost_store.ts';
 import type { Stretch } from './manifest.ts';
 import { openPlace } from './places/open_place.ts';
-import { chooseBackup, restoreBackup } from './restore.ts';
+import { chooseBackup } from './manifest.ts';
+import { restoreBackup } from './restore.ts';
 
 let delivering: DeliveringHarness;
 let home: TestOrganization;

@@ -2,7 +2,8 @@ import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { RowTable } from '../../engine/model/removals/delete_rows.ts';
-import { UserError } from '../user_error.ts';
+import { isoInstant } from '../../platform/clock.ts';
+import { UserError, WrongUsageError } from '../user_error.ts';
 import { openKeys, sealKeys } from './passphrase.ts';
 import type { SealedKeys } from './passphrase.ts';
 import type { BackupPlace } from './places/place.ts';
@@ -117,6 +118,24 @@ export async function readManifest(place: BackupPlace, name: string): Promise<Kn
   } catch {
     throw damaged;
   }
+}
+
+/** The newest backup, or the newest at or before an instant. */
+export async function chooseBackup(place: BackupPlace, to?: string): Promise<KnownBackup> {
+  const names = await listBackups(place);
+  if (names.length === 0)
+    throw new UserError(`There is no whole backup in ${place.name}. Name another place.`);
+  const until = to === undefined ? undefined : Date.parse(to);
+  if (Number.isNaN(until))
+    throw new WrongUsageError(`"${to}" is no instant. Write one as 2026-11-22T21:00:00Z.`);
+  const before =
+    until === undefined ? names : names.filter((name) => name <= nameOf(isoInstant(until)));
+  const name = before.at(-1);
+  if (name === undefined)
+    throw new UserError(
+      `No backup in ${place.name} is as old as ${to}; the oldest one is ${names[0]}.`,
+    );
+  return readManifest(place, name);
 }
 
 /** The files that a backup needs. */

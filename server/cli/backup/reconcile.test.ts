@@ -26,7 +26,8 @@ import { openDatabase } from '../../platform/postgres/database.ts';
 import { createBackup } from './backup.ts';
 import { openPlace } from './places/open_place.ts';
 import { reconcile } from './reconcile.ts';
-import { chooseBackup, restoreBackup } from './restore.ts';
+import { chooseBackup } from './manifest.ts';
+import { restoreBackup } from './restore.ts';
 
 const hour_ms = 3_600_000;
 let delivering: DeliveringHarness;

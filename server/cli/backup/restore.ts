@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import sql from 'sql-template-tag';
 import type { Config } from '../../config/config.ts';
 import { migrateClickHouse } from '../../platform/clickhouse/migrate.ts';
-import { isoInstant } from '../../platform/clock.ts';
 import { commandLine } from '../../platform/command_line.ts';
 import { FolderInUseError, lockDataFolder } from '../../platform/folders/data_folder.ts';
 import { freeBytes, isDiskFull } from '../../platform/disk/full_disk.ts';
@@ -17,7 +16,7 @@ import type { CommandContext } from '../command_context.ts';
 import { migrations_folder } from '../process/process.ts';
 import { openStores, restoring_name } from '../stores/stores.ts';
 import type { Stores } from '../stores/stores.ts';
-import { UserError, WrongUsageError } from '../user_error.ts';
+import { UserError } from '../user_error.ts';
 import { waitForStores } from '../stores/wait_for_stores.ts';
 import { fillAnalytics } from './analytics_fill.ts';
 import { damagedFile } from './backup_file.ts';
@@ -33,7 +32,7 @@ import {
   unfinishedRestore,
 } from './lost_store.ts';
 import type { LostStore } from './lost_store.ts';
-import { filesOf, listBackups, nameOf, openBackupKeys, readManifest } from './manifest.ts';
+import { chooseBackup, filesOf, openBackupKeys } from './manifest.ts';
 import type { KnownBackup, Manifest } from './manifest.ts';
 import { readPassphrase } from './passphrase.ts';
 import { proxiesOf } from '../../config/outbound.ts';
@@ -104,24 +103,6 @@ function tellRestored(
   for (const sentence of said) say(sentence);
   tellReconciled(exports, say);
   say(`Now run \`${commandLine('start')}\`.`);
-}
-
-/** The newest backup, or the newest at or before an instant. */
-export async function chooseBackup(place: BackupPlace, to?: string): Promise<KnownBackup> {
-  const names = await listBackups(place);
-  if (names.length === 0)
-    throw new UserError(`There is no whole backup in ${place.name}. Name another place.`);
-  const until = to === undefined ? undefined : Date.parse(to);
-  if (Number.isNaN(until))
-    throw new WrongUsageError(`"${to}" is no instant. Write one as 2026-11-22T21:00:00Z.`);
-  const before =
-    until === undefined ? names : names.filter((name) => name <= nameOf(isoInstant(until)));
-  const name = before.at(-1);
-  if (name === undefined)
-    throw new UserError(
-      `No backup in ${place.name} is as old as ${to}; the oldest one is ${names[0]}.`,
-    );
-  return readManifest(place, name);
 }
 
 /**

@@ -34,6 +34,7 @@ import {
   requireVersion,
 } from '../../platform/postgres/control_store.ts';
 import { migratePostgres, newerMigrations } from '../../platform/postgres/migrate.ts';
+import { applicationOf } from '../../platform/postgres/older_processes.ts';
 import type { SecretKeys, Secrets } from '../../platform/secrets/secrets.ts';
 import { openTracer } from '../../platform/tracing/tracer.ts';
 import { openServerSecrets } from '../../platform/secrets/server_keys.ts';
@@ -79,6 +80,7 @@ export async function openProcess(
   role: Role,
   accepts_store?: AcceptedStore,
 ): Promise<OpenProcess> {
+  if (role !== 'command') log.info({ version, node: process.version, role }, 'starting');
   const mail = openMail({ url: config.smtp_url, from: config.mail_from, log, clock: systemClock });
   const db = openControlStore(config, stores, log, role);
   const metrics = openMetrics({ process_metrics: true });
@@ -140,7 +142,7 @@ function openControlStore(
 ): Database {
   return openDatabase(stores.database_url, {
     connections_max: role === 'command' ? 4 : 16,
-    application_name: `sluice-${role}`,
+    application_name: applicationOf(role),
     onError: onceASecond((error: Error) =>
       log.warn({ err: error }, 'idle connections to PostgreSQL broke and are replaced'),
     ),

@@ -14,6 +14,7 @@ import {
   pendingMigrations,
   SchemaTooNewError,
 } from './migrate.ts';
+import { applicationOf, OlderProcessError } from './older_processes.ts';
 
 let stores: TestStores;
 let db: Database;
@@ -85,6 +86,30 @@ test('a newer schema refuses a release, naming both and the way back', async () 
     );
     return true;
   });
+});
+
+test('a migration that older processes cannot work beside waits for their end', async () => {
+  const contract = '-- Takes a table away.\n-- Oldest release: 1.1.0\n';
+  file('0005_fifth.sql', `${contract}DROP TABLE IF EXISTS no_such;\n`);
+  const worker = (release: string) => {
+    const application_name = applicationOf('worker', release);
+    return openDatabase(stores.database_url, { connections_max: 1, application_name });
+  };
+  const [older, fitting] = [worker('1.0.0'), worker('1.1.0')];
+  try {
+    await Promise.all([older.rows(sql`SELECT 1`), fitting.rows(sql`SELECT 1`)]);
+    await assert.rejects(pendingMigrations(db, folder, '1.2.0'), OlderProcessError);
+    await assert.rejects(migratePostgres(db, folder, '1.2.0'), {
+      message:
+        'The migration 0005_fifth.sql takes away what processes older than 1.1.0 need, and ' +
+        'these are connected: sluice-worker 1.0.0. Nothing was changed. Stop them, or replace ' +
+        'them by 1.1.0 first; then start this one again.',
+    });
+    await older.close();
+    assert.deepEqual(await migratePostgres(db, folder, '1.2.0'), ['0005_fifth.sql']);
+  } finally {
+    await fitting.close();
+  }
 });
 
 test('a file that was changed since it was applied is refused', async () => {

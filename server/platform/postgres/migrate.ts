@@ -5,13 +5,14 @@ import semver from 'semver';
 import sql from 'sql-template-tag';
 import { version } from '../version.ts';
 import type { Database, Transaction } from './database.ts';
+import { requireNoOlderProcess } from './older_processes.ts';
 
 /** The advisory lock that lets one process migrate at a time. */
 const migration_lock = 7_301_001;
 
 /**
  * A file of the folder. `purpose` is the first sentence of its comment. `oldest_release` is the
- * oldest release that can work on what it leaves (its line `-- Oldest release: 0.2.0`); undefined
+ * oldest release that can work on what it leaves (its line `-- Oldest release: 1.1.0`); undefined
  * when every one can, because it only adds.
  */
 type Migration = {
@@ -47,7 +48,9 @@ type Applied = {
  * each in its own transaction. Guarantees: two processes that start at once apply each file exactly
  * once; a file that fails leaves nothing behind; a file that was changed since it was applied is
  * refused. A database with files of a newer release is worked on when that release says so, and is
- * a `SchemaTooNewError` otherwise. With `only`, no other file is applied. Gives the names applied.
+ * a `SchemaTooNewError` otherwise. A file that older processes cannot work beside is an
+ * `OlderProcessError` while one of these is connected. With `only`, no other file is applied. Gives
+ * the names applied.
  */
 export async function migratePostgres(
   db: Database,
@@ -103,7 +106,11 @@ export async function pendingMigrations(
   for (const row of known.values())
     if (!own.has(row.name) && row.oldest_release !== null)
       if (semver.lt(release, row.oldest_release)) throw new SchemaTooNewError(release, row);
-  return files.filter(({ name }) => !known.has(name));
+  const pending = files.filter(({ name }) => !known.has(name));
+  if (known.size > 0)
+    for (const { name, oldest_release } of pending)
+      if (oldest_release !== undefined) await requireNoOlderProcess(db, name, oldest_release);
+  return pending;
 }
 
 /**

@@ -16,7 +16,8 @@ import type { S3Server } from '../../../../test/servers/object_stores/s3_server.
 import type { FaultyServer } from '../../../../test/servers/faulty_server.ts';
 import { createBackup } from '../../../cli/backup/backup.ts';
 import { openPlace } from '../../../cli/backup/places/open_place.ts';
-import { chooseBackup, restoreBackup } from '../../../cli/backup/restore.ts';
+import { chooseBackup } from '../../../cli/backup/manifest.ts';
+import { restoreBackup } from '../../../cli/backup/restore.ts';
 import { openClickHouse } from '../../../platform/clickhouse/client.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import { openDatabase } from '../../../platform/postgres/database.ts';

@@ -21,6 +21,7 @@ export const stored_tables = [
   'tool_exchanges',
   'erasing_ids',
   'erasing_rows',
+  'lake_rows',
   'migrations',
 ];
 

@@ -8,7 +8,7 @@ import { openClickHouse } from '../client.ts';
 import type { ClickHouse } from '../client.ts';
 import { statementsOf } from '../migrate.ts';
 import { findMode } from './detect.ts';
-import { deduplication_windows, judgeMode, one_node } from './mode.ts';
+import { deduplication_windows, judgeMode, one_node, stored_tables } from './mode.ts';
 import type { Mode, StoreFacts } from './mode.ts';
 import { batchSettings, requestSettings } from './request_settings.ts';
 import { isCancelSafe, versionWarning } from './versions.ts';
@@ -142,6 +142,17 @@ describe('topology of a store', () => {
       if (expected instanceof RegExp) assert.match(judged.problem ?? '', expected);
       else assert.deepEqual(judged, { mode: expected });
     });
+});
+
+test('every table that a migration creates is looked for on each replica', () => {
+  const texts = globSync('*.sql', { cwd: folder }).map((name) =>
+    readFileSync(new URL(name, folder), 'utf8'),
+  );
+  const created = texts.flatMap((text) => [
+    ...text.matchAll(/^CREATE TABLE IF NOT EXISTS (\w+)/gm),
+  ]);
+  const names = created.map(([, name]) => name!);
+  assert.deepEqual([...names, 'migrations'].toSorted(), stored_tables.toSorted());
 });
 
 test('one node is asked as ever', () => {

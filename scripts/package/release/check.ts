@@ -1,0 +1,45 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../../child.ts';
+import { run } from './build.ts';
+
+const python = join(root, 'peers/release/python');
+const packages = [
+  'securesystemslib[crypto]==1.6.0',
+  'in-toto-attestation==0.9.3',
+  'cyclonedx-python-lib[json-validation]==11.12.0',
+];
+
+/** Checks the files of a release as docs/releasing.md tells its users, by software of others. */
+export function checkRelease(folder: string, release: string): void {
+  run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], folder);
+  const raw = join(folder, 'sums.der');
+  writeFileSync(raw, Buffer.from(readFileSync(join(folder, 'SHA256SUMS.sig'), 'utf8'), 'base64'));
+  const words = ['dgst', '-sha256', '-verify', 'release_key.pem', '-signature', 'sums.der'];
+  run('openssl', [...words, 'SHA256SUMS'], folder);
+  run('rm', [raw]);
+  console.log('the sums are right by sha256sum, their signature by OpenSSL');
+  if (spawnSync('cosign', ['version']).error === undefined) checkByCosign(folder, release);
+  else console.log('cosign is not installed, so it was not asked');
+}
+
+/** Checks provenance and CycloneDX by three packages of Python, which it installs in peers/. */
+export function checkByPython(folder: string, release: string): void {
+  if (!existsSync(join(python, 'bin/python'))) run('python3', ['-m', 'venv', python]);
+  run(join(python, 'bin/pip'), ['install', '--quiet', ...packages]);
+  const script = join(import.meta.dirname, 'check.py');
+  process.stdout.write(run(join(python, 'bin/python'), [script, folder, release]));
+}
+
+function checkByCosign(folder: string, release: string): void {
+  const common = ['--key', 'release_key.pem', '--insecure-ignore-tlog=true'];
+  run('cosign', ['verify-blob', ...common, '--signature', 'SHA256SUMS.sig', 'SHA256SUMS'], folder);
+  const attested = ['--signature', `sluice-${release}.intoto.jsonl`, '--type', 'slsaprovenance1'];
+  run(
+    'cosign',
+    ['verify-blob-attestation', ...common, ...attested, `sluice-${release}.tgz`],
+    folder,
+  );
+  console.log('sums and provenance are signed, by cosign');
+}

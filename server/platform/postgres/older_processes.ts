@@ -1,0 +1,44 @@
+import semver from 'semver';
+import sql from 'sql-template-tag';
+import { release } from '../version.ts';
+import type { Database } from './database.ts';
+
+/** The part of a deployment that a process is. */
+type Role = 'server' | 'api' | 'worker' | 'command';
+
+/** Processes that run would break under a migration. */
+export class OlderProcessError extends Error {
+  constructor(migration: string, oldest_release: string, processes: string[]) {
+    super(
+      `The migration ${migration} takes away what processes older than ${oldest_release} need, ` +
+        `and these are connected: ${processes.join(', ')}. Nothing was changed. Stop them, or ` +
+        `replace them by ${oldest_release} first; then start this one again.`,
+    );
+    this.name = 'OlderProcessError';
+  }
+}
+
+/** The name by which PostgreSQL and other processes know a process: its role and its release. */
+export function applicationOf(role: Role, own = release): string {
+  return `sluice-${role} ${own}`;
+}
+
+/**
+ * Rejects with `OlderProcessError` while a server or worker older than the release is connected.
+ * Processes older than 1.0.0 do not tell their release, and count as older.
+ */
+export async function requireNoOlderProcess(
+  db: Database,
+  migration: string,
+  oldest_release: string,
+): Promise<void> {
+  const rows = await db.rows<{ name: string }>(sql`
+    SELECT DISTINCT application_name AS name FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+      AND application_name ~ '^sluice-(server|api|worker)( |$)' ORDER BY 1`);
+  const older = rows.flatMap(({ name }) => {
+    const [, told] = name.split(' ');
+    return semver.lt(told ?? '0.0.0', oldest_release) ? [name] : [];
+  });
+  if (older.length > 0) throw new OlderProcessError(migration, oldest_release, older);
+}
