@@ -25,7 +25,7 @@ export function findPages(): Pages {
   const waiting = ['README.md', ...globSync('{docs,examples}/**/*.md', { cwd: root })];
   for (const path of waiting) {
     const file = fileOf(path);
-    if (pages.has(file) || left_out.has(file)) continue;
+    if (file === undefined || pages.has(file) || left_out.has(file)) continue;
     if (file.endsWith('.md')) {
       pages.set(file, pageOf(file));
       waiting.push(...linkedFrom(file, readFileSync(join(root, file), 'utf8')));
@@ -35,11 +35,12 @@ export function findPages(): Pages {
   return { pages, files, pictures: shown };
 }
 
-/** The file that a link leads to: of a folder its README. */
-export function fileOf(path: string): string {
+/** The file that a link leads to: of a folder its README; undefined for a folder without one. */
+export function fileOf(path: string): string | undefined {
   const whole = join(root, path);
   if (!existsSync(whole)) throw new Error(`A page links to ${path}, which is not there.`);
-  return statSync(whole).isDirectory() ? join(path, 'README.md') : path;
+  if (!statSync(whole).isDirectory()) return path;
+  return existsSync(join(whole, 'README.md')) ? join(path, 'README.md') : undefined;
 }
 
 /** The path in the site: docs/ is its root, pages about the code itself are in project/. */

@@ -67,7 +67,7 @@ function withLinks(all: Pages, file: string, path: string, text: string): string
   return replaceLinks(file, text, (linked) => {
     // A link of docs/errors.md to a page that only the site has.
     if (/^docs\/errors\/\w+\.md$/.test(linked)) return `./${linked.slice('docs/'.length)}`;
-    const target = fileOf(linked);
+    const target = fileOf(linked) ?? '';
     const to = all.pages.get(target) ?? all.files.get(target) ?? all.pictures.get(target);
     return to === undefined ? undefined : relativeAddress(path, to);
   });
