@@ -37,7 +37,11 @@ export const site_config: UserConfig<DefaultTheme.Config> = {
   cacheDir: join(root, 'node_modules/.cache/sluice/site'),
   // The policy of the server allows no script in a page, and no style attribute.
   appearance: { disableTransition: false },
-  vite: { plugins: [{ name: 'packages', generateBundle: writePackages }] },
+  vite: {
+    // The index of the search is one file.
+    build: { chunkSizeWarningLimit: 2_000 },
+    plugins: [{ name: 'packages', generateBundle: writePackages }],
+  },
   transformHtml: (html, file) => withoutStyles(moveScripts(html, file), file),
   markdown: {
     theme: { light: 'github-light', dark: 'github-dark' },
