@@ -2,7 +2,7 @@ import type { QueryClient } from '@tanstack/react-query';
 import { createRouter } from '@tanstack/react-router';
 import { base_path } from './http/address.ts';
 import { activity_route, own_activity_route } from './activity/routes.ts';
-import { organization_keys_route } from './api_keys/routes.ts';
+import { assistant_route, organization_keys_route } from './api_keys/routes.ts';
 import {
   export_frame_route,
   export_map_route,
@@ -67,6 +67,7 @@ const routes = root_route.addChildren([
   verify_email_route,
   invite_route,
   setup_route,
+  assistant_route,
   signed_in_route.addChildren([
     start_route,
     account_route,

@@ -12,13 +12,30 @@ import { Instant } from '../time/instant.tsx';
 import { now } from '../time/now.ts';
 import { api_keys } from './api_keys.ts';
 import { CreatedKey, LastUse, overlaps, rangesOf } from './key_parts.tsx';
-import { projectChoices, whereItWorks } from './key_limits.ts';
+import { whereItWorks } from './key_limits.ts';
+import { PlaceFields } from './place_fields.tsx';
 import { scope_choices, scopesInWords } from './scope_names.ts';
 import { pathTo } from '../http/path.ts';
 
 const day_ms = 86_400_000;
 
 type NewKey = Static<typeof NewApiKey>;
+
+/** The assistants that the person let in, each with a button that ends it; nothing without one. */
+export function AssistantSection() {
+  const grants = useQuery(api_keys).data?.results.filter(({ agent }) => agent !== null) ?? [];
+  if (grants.length === 0) return null;
+  return (
+    <Section title="Assistants">
+      <p>These programs act in your name. You gave each of them access in the browser.</p>
+      <ul className="records">
+        {grants.map((key) => (
+          <Key key={key.id} api_key={key} />
+        ))}
+      </ul>
+    </Section>
+  );
+}
 
 /** The person's API keys, each with a button that revokes it, and a form that creates one. */
 export function KeySection() {
@@ -32,11 +49,13 @@ export function KeySection() {
       <Shown query={query}>
         {({ count, results }) => (
           <>
-            {count === 0 && <p>You have no keys.</p>}
+            {results.every(({ agent }) => agent !== null) && <p>You have no keys.</p>}
             <ul className="records">
-              {results.map((key) => (
-                <Key key={key.id} api_key={key} created={setCreated} />
-              ))}
+              {results
+                .filter(({ agent }) => agent === null)
+                .map((key) => (
+                  <Key key={key.id} api_key={key} created={setCreated} />
+                ))}
             </ul>
             {count > results.length && (
               <p>
@@ -85,7 +104,14 @@ function CreateKey({ created }: Creating) {
     >
       <TextField name="label" label="Name of the key" autoComplete="off" />
       <ChoicesField name="scopes" label="Scopes" one="scope" options={scope_choices} />
-      <LimitFields />
+      <PlaceFields />
+      <TextField
+        name="allowed_ip_ranges"
+        label="Only from these addresses (if empty, from anywhere)"
+        hint="Addresses and networks, such as 203.0.113.0/24, separated by spaces."
+        autoComplete="off"
+        is_optional
+      />
       <ChoiceField
         name="expires_at"
         label="How long it works"
@@ -101,91 +127,81 @@ function CreateKey({ created }: Creating) {
   );
 }
 
-/** Fields for the places and addresses in which the key works. */
-function LimitFields() {
-  const known = useQuery(organizations).data?.results ?? [];
-  const projects = projectChoices(known);
-  return (
-    <>
-      {known.length > 0 && (
-        <ChoicesField
-          name="scoped_organizations"
-          label="Only in these organizations (if empty, in all of yours)"
-          options={known.map(({ id, name }) => ({ value: id, label: name }))}
-        />
-      )}
-      {projects.length > 0 && (
-        <ChoicesField
-          name="scoped_teams"
-          label="Only in these projects (if empty, in all)"
-          options={projects}
-        />
-      )}
-      <TextField
-        name="allowed_ip_ranges"
-        label="Only from these addresses (if empty, from anywhere)"
-        hint="Addresses and networks, such as 203.0.113.0/24, separated by spaces."
-        autoComplete="off"
-        is_optional
-      />
-    </>
-  );
-}
-
-function Key({ api_key, created }: { api_key: ApiKeyRow } & Creating) {
-  const { id, label, mask_value, scopes, expires_at, created_at } = api_key;
+function Key({ api_key, created }: { api_key: ApiKeyRow } & Partial<Creating>) {
+  const { id, label, agent } = api_key;
+  const what = agent === null ? 'key' : 'access';
   const done = useDone();
-  const { data } = useQuery(organizations);
   return (
     <li>
       <div>
-        <p>
-          <bdi>{label}</bdi> <code>{mask_value}</code>
-        </p>
-        <p className="muted">
-          {scopesInWords(scopes)}
-          {data !== undefined && (
-            <>
-              , <bdi>{whereItWorks(api_key, data.results)}</bdi>
-            </>
-          )}
-        </p>
-        <p className="muted">
-          Created <Instant at={created_at} />,{' '}
-          {expires_at === null ? (
-            'works until it is revoked'
-          ) : (
-            <>
-              works until <Instant at={expires_at} is_exact />
-            </>
-          )}
-          , <LastUse api_key={api_key} />
-        </p>
-        <RollForm
-          path={pathTo('/api/personal_api_keys/:id/roll/', { id })}
-          name={label}
-          overlaps={overlaps}
-          usual_seconds={86_400}
-          rolled={async (key) => {
-            await done('The key was rotated.', api_keys);
-            created(key);
-          }}
-        />
+        <KeyWords api_key={api_key} />
+        {created !== undefined && (
+          <RollForm
+            path={pathTo('/api/personal_api_keys/:id/roll/', { id })}
+            name={label}
+            overlaps={overlaps}
+            usual_seconds={86_400}
+            rolled={async (key) => {
+              await done('The key was rotated.', api_keys);
+              created(key);
+            }}
+          />
+        )}
       </div>
       <Form
         method="DELETE"
         path={pathTo('/api/personal_api_keys/:id/', { id })}
-        done={() => done('The key was revoked.', api_keys)}
+        done={() => done(`The ${what} was revoked.`, api_keys)}
         button="Revoke"
-        about={`the key ${label}`}
+        about={agent === null ? `the key ${label}` : `the access of ${label}`}
         tone="danger"
         asks={() => ({
-          title: `Revoke the key “${label}”?`,
+          title: agent === null ? `Revoke the key “${label}”?` : `Revoke the access of “${label}”?`,
           text: 'Programs that use it stop working at once. You cannot restore it.',
-          button: 'Revoke the key',
-          keep: 'Keep the key',
+          button: `Revoke the ${what}`,
+          keep: `Keep the ${what}`,
         })}
       />
     </li>
+  );
+}
+
+/** The name of a key or of an assistant, what it opens, and since when. */
+function KeyWords({ api_key }: { api_key: ApiKeyRow }) {
+  const { label, mask_value, scopes, expires_at, created_at, agent } = api_key;
+  const { data } = useQuery(organizations);
+  return (
+    <>
+      <p>
+        <bdi>{label}</bdi> <code>{mask_value}</code>
+      </p>
+      {agent !== null && (
+        <p className="muted">
+          {agent.client_host === null
+            ? 'It chose this name itself'
+            : `The name comes from ${agent.client_host}`}
+          . It signed in from {agent.returns_to}.
+        </p>
+      )}
+      <p className="muted">
+        {scopesInWords(scopes)}
+        {data !== undefined && (
+          <>
+            , <bdi>{whereItWorks(api_key, data.results)}</bdi>
+          </>
+        )}
+      </p>
+      <p className="muted">
+        Created <Instant at={created_at} />,{' '}
+        {expires_at === null ? (
+          'works until it is revoked'
+        ) : (
+          <>
+            works until <Instant at={expires_at} is_exact />
+          </>
+        )}
+        , <LastUse api_key={api_key} />
+      </p>
+    </>
   );
 }

@@ -1,12 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import type { OrganizationApiKeyRow } from '../../server/api/api_keys/schema.ts';
+import { Form } from '../form/form.tsx';
+import { pathTo } from '../http/path.ts';
 import { pathOf } from '../http/reading.ts';
 import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
 import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';
-import { Section } from '../page/section.tsx';
+import { Section, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Table } from '../page/table.tsx';
 import { nameOf } from '../signed_in/member_words.ts';
@@ -66,7 +68,18 @@ function Keys({ organization_id, page }: { organization_id: string; page: number
             </Empty>
           )}
           {results.length > 0 && (
-            <Rows columns={['Key', 'Owner', 'May', 'Projects', 'Last used', 'Expires', 'Created']}>
+            <Rows
+              columns={[
+                'Key',
+                'Owner',
+                'May',
+                'Projects',
+                'Last used',
+                'Expires',
+                'Created',
+                'Change',
+              ]}
+            >
               {results.map((key) => (
                 <Row
                   key={key.id}
@@ -89,7 +102,7 @@ function Keys({ organization_id, page }: { organization_id: string; page: number
 }
 
 function Row({
-  api_key: { label, mask_value, user, scopes, last_used_at, expires_at, created_at },
+  api_key: { id, label, mask_value, user, scopes, last_used_at, expires_at, created_at, agent },
   organization_id,
   projects,
 }: {
@@ -101,6 +114,7 @@ function Row({
     <Table.Tr>
       <Table.Th scope="row">
         <bdi>{label}</bdi> <code>{mask_value}</code>
+        {agent !== null && <span className="muted"> assistant</span>}
       </Table.Th>
       <Table.Td data-label="Owner" className="long">
         <Link
@@ -130,6 +144,32 @@ function Row({
       <Table.Td data-label="Created">
         <Instant at={created_at} />
       </Table.Td>
+      <Table.Td data-label="Change">
+        {agent !== null && <End id={id} label={label} organization_id={organization_id} />}
+      </Table.Td>
     </Table.Tr>
+  );
+}
+
+/** Closes the organization to an assistant. */
+function End(given: { id: string; label: string; organization_id: string }) {
+  const { id, label, organization_id } = given;
+  const done = useDone();
+  const path = '/api/organizations/:organization_id/personal_api_keys/:id/';
+  return (
+    <Form
+      method="DELETE"
+      path={pathTo(path, { organization_id, id })}
+      done={() => done('The access was revoked.', organizationKeys(organization_id, 1))}
+      button="Revoke"
+      about={`the access of ${label}`}
+      tone="danger"
+      asks={() => ({
+        title: `Revoke the access of “${label}” to this organization?`,
+        text: 'It stops working here at once. Its person can let it in again.',
+        button: 'Revoke the access',
+        keep: 'Keep the access',
+      })}
+    />
   );
 }

@@ -2,6 +2,9 @@ import { createRoute } from '@tanstack/react-router';
 import { pageNumber } from '../http/page_number.ts';
 import { organization_route } from '../organizations/routes.ts';
 import { loadedPage } from '../page/load_page.tsx';
+import { root_route } from '../shell/root_route.ts';
+import { requireSignIn } from '../shell/signed_in_route.ts';
+import { agentAsked } from './agents.ts';
 
 /** `/organizations/<id>/keys?page=`: service keys, and the keys of members that open it. */
 export const organization_keys_route = createRoute({
@@ -9,4 +12,13 @@ export const organization_keys_route = createRoute({
   path: 'keys',
   validateSearch: ({ page }: { page?: string | number }) => pageNumber(page),
   component: loadedPage(() => import('./organization_keys_page.tsx'), 'OrganizationKeysPage'),
+});
+
+/** `/authorize`: where an assistant leads the browser of a person who is to let it in. */
+export const assistant_route = createRoute({
+  getParentRoute: () => root_route,
+  path: 'authorize',
+  validateSearch: agentAsked,
+  beforeLoad: requireSignIn,
+  component: loadedPage(() => import('./assistant_page.tsx'), 'AssistantPage'),
 });

@@ -37,6 +37,13 @@ export const scope_choices = Object.entries(scope_names).map(([value, label]) =>
   label: `${value}: ${label}`,
 }));
 
+/** Some of the scopes as the choices of a form, in words alone. */
+export function choicesInWords(scopes: readonly string[]): { value: string; label: string }[] {
+  return Object.entries(scope_names)
+    .filter(([value]) => scopes.includes(value))
+    .map(([value, name]) => ({ value, label: name.charAt(0).toUpperCase() + name.slice(1) }));
+}
+
 /** The scopes that a service key can have, as the choices of a form. */
 export const service_scope_choices = scope_choices.filter(
   ({ value }) => !of_people.includes(value),

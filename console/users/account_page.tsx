@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { KeySection } from '../api_keys/key_section.tsx';
+import { AssistantSection, KeySection } from '../api_keys/key_section.tsx';
 import { pathOf } from '../http/reading.ts';
 import { Page } from '../page/page.tsx';
 import { Shown } from '../page/shown.tsx';
@@ -34,6 +34,7 @@ export function AccountPage() {
             <PasskeySection own={own} />
             <SessionSection />
             <OwnSecuritySection />
+            <AssistantSection />
             <KeySection />
           </>
         )}

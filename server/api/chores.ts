@@ -25,6 +25,7 @@ import { isoInstant } from '../platform/clock.ts';
 import { sweepSecurityEvents } from '../platform/http/security_log/store.ts';
 import type { Chore } from '../platform/pacing/chores.ts';
 import { sweepMails } from '../platform/mail/sweep_mails.ts';
+import { sweepGrants } from './api_keys/agents/store.ts';
 import { warnOfExpiringKeys } from './api_keys/expiry_warnings.ts';
 import { sweepBulkActions } from './batch_exports/bulk_actions/sweep.ts';
 import { workBulkActions } from './batch_exports/bulk_actions/work.ts';
@@ -234,6 +235,11 @@ function signInsOf(deps: Deps): Chore[] {
       name: 'removal of sign-ins that have expired',
       interval_ms: 600_000,
       work: () => sweepSingleSignOn(deps),
+    },
+    {
+      name: 'removal of grants of assistants that have ended',
+      interval_ms: 60_000,
+      work: () => sweepGrants(deps.db, deps.clock.now()),
     },
     {
       name: 'removal of sessions, links and series of attempts that have ended',

@@ -62,3 +62,14 @@ export function addMigrateStoreCommand(program: Command, wrap: Wrap): void {
     .addOption(new Option('--undo', 'give the server its store back').conflicts(['to', 'switch']))
     .action(wrap(async () => (await import('./migrate_store/command.ts')).migrateStore));
 }
+
+/** `sluice leave` (see docs/leaving.md). */
+export function addLeaveCommand(program: Command, wrap: Wrap): void {
+  program
+    .command('leave')
+    .description('write everything as open files: Parquet, YAML, JSON lines (docs/leaving.md)')
+    .requiredOption('--to <folder>', 'an empty folder, or one that this command has begun')
+    .option('--organization <name...>', 'names or ids; default all')
+    .option('--with-secrets', 'with secrets.env: the credentials of exports and tools, readable')
+    .action(wrap(async () => (await import('./leave/leave.ts')).leave));
+}

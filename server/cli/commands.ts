@@ -4,8 +4,9 @@ import type { CommandContext, Wrap } from './command_context.ts';
 import type { Parts } from './serve.ts';
 import type { Output } from './client/print.ts';
 import { addClientCommands, serverOptions } from './client_commands.ts';
-import { addBackupCommands, addMigrateStoreCommand } from './backup_commands.ts';
+import { addBackupCommands, addLeaveCommand, addMigrateStoreCommand } from './backup_commands.ts';
 import { addConfigCommand } from './config_commands.ts';
+import { addMoveInCommands } from './move_in_commands.ts';
 import {
   addErasureCommands,
   addKeyCommand,
@@ -72,6 +73,7 @@ function build(wrap: Wrap, ask: Wrap<Output>): Command {
   const program = new Command('sluice')
     .description('Management plane and export engine of a product-analytics platform.')
     .version(version, '--version', 'print the version')
+    .enablePositionalOptions()
     .exitOverride();
   addClientCommands(program, ask, wrap(starting({ api: true, worker: false })));
   addImportCommand(program, ask);
@@ -80,7 +82,7 @@ function build(wrap: Wrap, ask: Wrap<Output>): Command {
   addCompletionCommand(program, ask);
   program.commandsGroup(server_group);
   addServerCommands(program, wrap);
-  program
+  const migrate = program
     .command('migrate')
     .description('bring both stores to this version and exit')
     .addOption(
@@ -94,8 +96,10 @@ function build(wrap: Wrap, ask: Wrap<Output>): Command {
     .option('--status', 'change nothing; show pending and background migrations')
     .option('--json', 'with --status print JSON')
     .action(wrap(async () => (await import('./migrate.ts')).migrate));
+  addMoveInCommands(migrate, ask);
   addBackupCommands(program, wrap);
   addMigrateStoreCommand(program, wrap);
+  addLeaveCommand(program, wrap);
   addKeyCommand(program, wrap);
   addUserCommand(program, wrap);
   addOrganizationCommand(program, wrap);
@@ -187,13 +191,20 @@ function addCompletionCommand(program: Command, ask: Wrap<Output>): void {
 
 function addImportCommand(program: Command, wrap: Wrap<Output>): void {
   serverOptions(program.command('import'))
-    .description('send a file of events (NDJSON, also gzip) to a project of a running server')
+    .description(
+      'send a file of events (NDJSON, also gzip; Parquet) to a project of a running server',
+    )
     .argument('<file>', 'path of the file')
     .option('--project <id>', 'project id; default from the profile, then @current')
     .addOption(
-      new Option('--format <product>', 'product that exported the file').choices([
-        'mixpanel',
+      new Option('--from <product>', 'product that exported the file').choices([
+        'amplitude',
         'ga4',
+        'mixpanel',
+        'posthog',
+        'rudderstack',
+        'segment',
+        'snowplow',
       ]),
     )
     .option('--event-name <name>', 'name of every event')

@@ -1,3 +1,4 @@
+// Length: one list of all columns that a change of the key touches, and of those that it does not.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -261,6 +262,9 @@ test('every column of bytes is sealed, or one that no change of the key touches'
     'activity_checks.seal',
     'activity_heads.hash',
     'activity_heads.seal',
+    'agent_grants.client_hash',
+    'agent_grants.code_hash',
+    'agent_grants.refresh_hash',
     'erased_ids.id_hash',
     'idempotency_keys.body_hash',
     'lake_answers.request_hash',

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { folderAroundTests } from '../around_tests.ts';
 import { newConnection } from '../factories/batch_exports/connections.ts';
 import { insertRunRow, newExport } from '../factories/batch_exports/batch_exports.ts';
+import { newAssistant } from '../factories/assistants.ts';
 import { newLakeTable } from '../factories/lake_tables.ts';
 import { root } from '../house/source_files.ts';
 import type { TestOrganization } from '../harness.ts';
@@ -21,6 +22,8 @@ type Look = { path: string; heading: string };
 const one_export = '/projects/$project_id/exports/$export_id';
 const export_name = '<script>document.title = 1</script>';
 
+const asks_for = `response_type=code&code_challenge_method=S256&code_challenge=${'x'.repeat(43)}`;
+
 const signed_out: Record<string, Look> = {
   login_route: { path: '/login', heading: 'Sign in' },
   login_link_route: { path: '/login/link?token=x', heading: 'Sign in' },
@@ -32,6 +35,10 @@ const signed_out: Record<string, Look> = {
 const signed_in: Record<string, Look> = {
   start_route: { path: '/', heading: 'Exports' },
   verify_email_route: { path: '/verify-email/x', heading: 'Confirm your e-mail address' },
+  assistant_route: {
+    path: `/authorize?client_id=$client_id&${asks_for}`,
+    heading: 'Let an assistant in',
+  },
   account_route: { path: '/account', heading: 'Your account' },
   own_activity_route: { path: '/account/activity', heading: 'Your activity' },
   organization_keys_route: { path: '/organizations/$organization_id/keys', heading: 'API keys' },
@@ -160,6 +167,7 @@ const world = openConsole({
       $project_id: String(home.project.id),
       $organization_id: home.organization.id,
       $export_id: id,
+      $client_id: (await newAssistant(harness)).client_id,
       $table_id: tables.body.results[0].id,
       $run_id: await insertRunRow(harness, id, { status: 'Failed' }),
       $domain_id: await create(`${in_organization}/domains/`, { domain: 'console.example.com' }),

@@ -44,6 +44,7 @@ const before_write: Record<string, string> = {
   'POST /api/projects/:project_id/batch_exports/': 'Asks the store about the query.',
   'POST /api/projects/:project_id/plugin_configs/:id/oauth/disconnect/':
     'Finds the tool, and asks its vendor to revoke the tokens.',
+  'POST /api/personal_api_keys/agents/': 'Fetches the document that describes the client.',
   'POST /api/single_sign_on/link/': 'Slows tries with wrong tokens.',
   'POST /api/setup_links/verify/': 'Finds the domain of the link, and asks the DNS.',
   'POST /api/setup_links/provider/': 'Finds the organization of the link, whose turn it takes.',

@@ -24,6 +24,7 @@ test('help loads the list of commands, and not what they do', () => {
     'server/cli/client_commands.ts',
     'server/cli/commands.ts',
     'server/cli/config_commands.ts',
+    'server/cli/move_in_commands.ts',
     'server/cli/people/people_commands.ts',
     // Help into a pipe that is closed ends well too.
     'server/cli/process/lost_output.ts',

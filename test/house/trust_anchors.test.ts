@@ -32,6 +32,18 @@ const organization = '/api/organizations/:organization_id/';
 const domain = `${organization}domains/:id/`;
 const me = '/api/users/@me/';
 
+/** The parameters with which an assistant asks to be let in. */
+const of_authorization = [
+  'client_id',
+  'redirect_uri',
+  'response_type',
+  'scope',
+  'state',
+  'code_challenge',
+  'code_challenge_method',
+  'resource',
+];
+
 /** The routes by path, with their guard and the fields that they take. */
 const guarded: Record<string, [Guard, ...string[]]> = {
   '/api/organizations/': [
@@ -98,6 +110,15 @@ const guarded: Record<string, [Guard, ...string[]]> = {
     'allowed_ip_ranges',
   ],
   '/api/personal_api_keys/:id/roll/': ['key', 'overlap_seconds'],
+  '/api/personal_api_keys/agents/preview/': ['plain', ...of_authorization],
+  '/api/personal_api_keys/agents/': [
+    'key',
+    ...of_authorization,
+    'scopes',
+    'scoped_organizations',
+    'scoped_teams',
+    'expires_at',
+  ],
   '/api/sessions/': ['person', 'email', 'password', 'code', 'passkey'],
   '/api/sessions/passkey/begin/': ['plain'],
   '/api/sessions/passkey/': ['person', 'passkey'],

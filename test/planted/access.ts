@@ -27,7 +27,7 @@ export const access_faults: Fault[] = [
   },
   {
     name: 'a key that was kept to projects is limited to nothing once they are gone',
-    path: 'server/api/members/store.ts',
+    path: 'server/api/api_keys/store.ts',
     was: '\n      OR scoped_teams <@ ${projects})`);',
     is: ')`);',
     killed_by: 'server/api/members/removal.test.ts',

@@ -7,7 +7,8 @@ import {
   other_password,
   password,
 } from '../factories/people/people.ts';
-import { succeeded, nameUser, public_url } from './world.ts';
+import { newAssistant } from '../factories/assistants.ts';
+import { nameUser, owner_address, public_url, succeeded } from './world.ts';
 import type { StoryWorld } from './world.ts';
 
 type Browser = Awaited<ReturnType<typeof signedInAt>>;
@@ -34,6 +35,7 @@ export async function tellAccounts(world: StoryWorld): Promise<void> {
   const current_password = other_password;
   const after = await signedInAt(harness, { ...person, email }, { password: current_password });
   await askIn(after)('DELETE', '/api/users/@me/', { current_password });
+  await assistants(world);
 }
 
 function askIn(browser: Browser): Ask {
@@ -52,6 +54,21 @@ async function keys(act: Ask): Promise<void> {
   await act('PUT', one, { label: 'Dashboards', scopes });
   await act('POST', `${one}roll/`, { overlap_seconds: 3600 });
   await act('DELETE', one);
+}
+
+/** Lets an assistant in; an administrator sees it and ends that. */
+async function assistants({ harness, home, ask, organization }: StoryWorld): Promise<void> {
+  const base = '/api/personal_api_keys/agents/';
+  const act = askIn(await signedInAt(harness, { ...home.user, email: owner_address }));
+  const redirect_uri = 'https://assistant.example.com/callback';
+  const { asked } = await newAssistant(harness, { name: 'Code Helper', redirect_uri });
+  await act('POST', `${base}preview/`, asked);
+  const scopes = ['batch_export:read', 'project:read'];
+  const expires_at = new Date(Date.now() + 30 * 86_400_000).toISOString();
+  await act('POST', base, { ...asked, scopes, expires_at });
+  const { results } = await ask('GET', `${organization}personal_api_keys/`);
+  const granted = results.find(({ agent }: { agent: object | null }) => agent !== null);
+  await ask('DELETE', `${organization}personal_api_keys/${granted.id}/`);
 }
 
 async function sessions({ harness }: StoryWorld, act: Ask, email: string): Promise<void> {

@@ -23,6 +23,7 @@ const shown_instead: Record<string, string> = {
   new_password: 'another horse battery staple',
   code: '123456',
   token: '...',
+  code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
   totp_secret: 'JBSWY3DPEHPK3PXP',
 };
 
@@ -89,9 +90,10 @@ function withStableTexts(text: string, began_ms: number): string {
   };
   return withStableInstants(text, began_ms)
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, idOf)
+    .replaceAll(/\bslc_[\w.-]{20,}/g, 'slc_...')
     .replaceAll(/\b(sl[a-z]_)[0-9A-Za-z]{20,}/g, '$1...')
-    .replaceAll(/\b(slk_)\.\.\.[0-9A-Za-z]{4}/g, '$1...abcd')
-    .replaceAll(/([?&]token=)[\w-]{16,}/g, '$1...')
+    .replaceAll(/\b(sl[ka]_)\.\.\.[0-9A-Za-z]{4}/g, '$1...abcd')
+    .replaceAll(/([?&](?:token|code)=)[\w-]{16,}/g, '$1...')
     .replaceAll(/whsec_[A-Za-z0-9+/=]+/g, 'whsec_...')
     .replaceAll('lightMyRequest', 'curl/8.14.1')
     .replaceAll('"127.0.0.1"', '"203.0.113.7"')

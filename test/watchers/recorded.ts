@@ -5,6 +5,7 @@ import type { Database } from '../../server/platform/postgres/database.ts';
 
 const maintains = 'No row changes; the history of the table tells of the files.';
 const tries = 'Tries a destination; what it writes there it takes away again.';
+const reads_request = 'Says what an assistant asks for, and stores nothing.';
 const reads = 'Reads events and changes nothing.';
 const commits = 'Rows are the data of a project; the snapshots of a table tell of each commit.';
 
@@ -58,6 +59,7 @@ export const not_recorded: Record<string, string> = {
   'POST /api/organizations/:organization_id/connections/:id/test/': tries,
   'POST /api/organizations/:organization_id/domains/provider_metadata/':
     'Looks at a text and stores nothing.',
+  'POST /api/personal_api_keys/agents/preview/': reads_request,
   'POST /api/setup_links/open/': 'Shows what the link is for.',
   'POST /api/setup_links/provider_metadata/': 'Looks at a text and stores nothing.',
   'POST /api/setup_links/test_sign_in/': 'Gives the address of a test and stores nothing.',
@@ -67,6 +69,8 @@ export const not_recorded: Record<string, string> = {
 
 /** Routes whose `write()` may find that there is nothing to do, and when. */
 const may_record_nothing: Record<string, string> = {
+  'POST /oauth/token': 'The grant is the same; only the value of its key is the next one.',
+  'POST /oauth/revoke': 'The token is unknown, or has ended already.',
   'POST /api/projects/:project_id/batch_exports/:id/backfill/': 'A dry run.',
   'POST /api/organizations/:organization_id/batch_exports/:id/backfill/': 'A dry run.',
   'POST /api/projects/:project_id/batch_exports/:batch_export_id/backfills/': 'A dry run.',
@@ -125,6 +129,8 @@ const not_looked_at = [
   ...patternsOf(not_recorded),
   // Gives a token and stores nothing.
   /^POST \/iceberg\/v1\/oauth\/tokens$/,
+  // The id of a client is its registration, so nothing is stored.
+  /^POST \/oauth\/register$/,
   // A list of SCIM that is asked for by POST.
   /^POST \/scim\/v2\/[^/]+\/(?:\w+\/)?\.search$/,
   // Requests of SDKs for other things change nothing, and their paths also work without a slash.

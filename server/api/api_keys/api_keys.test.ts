@@ -45,6 +45,7 @@ test('a key is created, shown once, and works with its scopes', async () => {
       last_used_ip: null,
       last_used_user_agent: null,
       created_at: '',
+      agent: null,
     },
   );
   const read = await person.ask('GET', `${list}${created.id}/`);

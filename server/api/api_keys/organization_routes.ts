@@ -1,14 +1,21 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
+import { changesOf } from '../../platform/activity/changes.ts';
+import { uuidParameter } from '../../platform/http/caller/access.ts';
+import { missing } from '../../platform/http/errors.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
+import { write } from '../../platform/http/write.ts';
+import { findReachingGrant } from './agents/store.ts';
 import { OrganizationApiKey } from './schema.ts';
 import type { OrganizationApiKeyRow } from './schema.ts';
-import { listReachingKeys } from './store.ts';
+import { listReachingKeys, lockOwner, takeOutOfKeys } from './store.ts';
 
-/** Registers the list of the keys that open an organization. */
+const list = '/api/organizations/:organization_id/personal_api_keys/';
+
+/** Registers the list of the keys that open an organization, and the end of a grant there. */
 export function organizationKeyRoutes(app: FastifyInstance, { db, clock }: Deps): void {
   app.get(
-    '/api/organizations/:organization_id/personal_api_keys/',
+    list,
     {
       config: { scope: 'organization_member:read', within: 'organization', level: 8 },
       schema: {
@@ -27,5 +34,37 @@ export function organizationKeyRoutes(app: FastifyInstance, { db, clock }: Deps)
         db,
         listReachingKeys(request.access.organization_id, clock.now()),
       ),
+  );
+
+  app.delete(
+    `${list}:id/`,
+    {
+      config: { scope: 'organization_member:write', within: 'organization', level: 8 },
+      schema: {
+        summary: 'Close the organization to an assistant that a member let in',
+        description:
+          'For administrators. The grant ends if it opens nothing else; otherwise it opens the ' +
+          'rest. 404 for a key that no assistant has: to end those, remove the member.',
+        response: { 204: { type: 'null' } },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 204, async (tx, record) => {
+        const { organization_id } = request.access;
+        const id = uuidParameter(request, 'id');
+        const known = (await findReachingGrant(tx, organization_id, id)) ?? missing();
+        await lockOwner(tx, known.user_id);
+        const { user_id, user_uuid, label } =
+          (await findReachingGrant(tx, organization_id, id)) ?? missing();
+        const is_deleted = (await takeOutOfKeys(tx, organization_id, user_id, id)) > 0;
+        record({
+          activity: is_deleted ? 'deleted' : 'updated',
+          scope: 'personal_api_key',
+          item_id: id,
+          item_name: label,
+          changes: changesOf({ opens: organization_id }, { opens: null }),
+          also: [{ user_uuid }],
+        });
+      }),
   );
 }

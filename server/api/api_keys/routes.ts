@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import { changesOf } from '../../platform/activity/changes.ts';
 import { personOf, uuidParameter } from '../../platform/http/caller/access.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { refuseRevival } from '../../platform/http/caller/key_rules.ts';
@@ -11,11 +10,14 @@ import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/paginat
 import { confirmCaller } from '../../platform/http/confirm_access.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
-import type { Entry } from '../../platform/http/write.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { consentRoutes } from './agents/consent_routes.ts';
+import { metadataRoutes } from './agents/metadata_routes.ts';
+import { tokenRoutes } from './agents/token_routes.ts';
+import { entryOf } from './entry.ts';
 import { organizationKeyRoutes } from './organization_routes.ts';
 import { rollApiKey } from './roll.ts';
-import { keptToReach, keyBody, refuseTooMany } from './rules.ts';
+import { keptToReach, keyBody, refuseGrant, refuseTooMany } from './rules.ts';
 import {
   ApiKey,
   ApiKeyCreate,
@@ -54,6 +56,9 @@ export function apiKeyRoutes(app: FastifyInstance, deps: Deps): void {
   recordRoutes(app, deps);
   changeRoutes(app, deps);
   organizationKeyRoutes(app, deps);
+  metadataRoutes(app, deps);
+  consentRoutes(app, deps);
+  tokenRoutes(app, deps);
 }
 
 function currentRoute(app: FastifyInstance, { db }: Deps): void {
@@ -150,6 +155,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
   app.post(`${one}roll/`, { config, schema: rolling }, (request, reply) =>
     write(request, reply, 201, async (tx, record) => {
       const before = await lockOwnKey(tx, request);
+      refuseGrant(before);
       const { overlap_seconds = 0 } = body(request, ApiKeyRoll);
       const { after, created, value } = await rollApiKey(
         tx,
@@ -171,6 +177,7 @@ function changeRoutes(app: FastifyInstance, { clock }: Deps): void {
       write(request, reply, 200, async (tx, record) => {
         const before = await lockOwnKey(tx, request);
         ifMatch(request, before);
+        refuseGrant(before);
         const now_ms = clock.now();
         const changes = await keyBody(request, schema, { db: tx, now_ms });
         refuseRevival(before, await isRolled(tx, before.id), changes.expires_at, now_ms);
@@ -188,7 +195,8 @@ function changeRoutes(app: FastifyInstance, { clock }: Deps): void {
     409: {
       ...Problem,
       description:
-        'The key has expired and cannot be restored, or was rotated and cannot be extended.',
+        'The key has expired and cannot be restored, was rotated and cannot be extended, or is ' +
+        'the grant of an assistant.',
     },
   };
   app.patch(
@@ -232,27 +240,4 @@ function shownOnce(
   value: string,
 ): ApiKeyRow & { value?: string } {
   return isValidateOnly(request) ? created : { ...created, value };
-}
-
-/** A key is its owner's alone, so what is done to it is kept in their chain. */
-function entryOf(
-  request: FastifyRequest,
-  activity: string,
-  before: ApiKeyRow | undefined,
-  after: (ApiKeyRow & { replaced_by?: string }) | undefined,
-): Entry {
-  const { id, label } = (before ?? after)!;
-  const changes = changesOf(before, after, [
-    'last_used_at',
-    'last_used_ip',
-    'last_used_user_agent',
-  ]);
-  return {
-    activity,
-    scope: 'personal_api_key',
-    item_id: id,
-    item_name: label,
-    changes,
-    chain: { user_uuid: personOf(request).user_uuid },
-  };
 }

@@ -4,10 +4,11 @@ import { isUuid } from '../../platform/uuid.ts';
 import { personOf } from '../../platform/http/caller/access.ts';
 import { beginBody } from '../../platform/http/bodies/body.ts';
 import { entriesOf, pastExpiry, repeatedEntries } from '../../platform/http/caller/key_rules.ts';
-import { invalid, ownFactorRequired } from '../../platform/http/errors.ts';
+import { conflict, invalid, ownFactorRequired } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { rangeFaults } from '../../platform/http/guards/ip_ranges.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
+import type { ApiKeyRow } from './schema.ts';
 import { ownOrganizations, ownProjects } from './store.ts';
 import type { Owner } from './store.ts';
 import { counted } from '../../platform/counted.ts';
@@ -28,6 +29,14 @@ export function refuseTooMany(live: number): void {
         `that ` +
         'you no ' +
         'longer need, then try again.',
+    );
+}
+
+/** Throws 409 for the grant of an assistant: what it may do, its person said in the sign-in. */
+export function refuseGrant({ agent }: Pick<ApiKeyRow, 'agent'>): void {
+  if (agent !== null)
+    throw conflict(
+      'An assistant got this by signing in. Revoke it, and let the assistant sign in again.',
     );
 }
 

@@ -39,6 +39,21 @@ const record = {
     }),
   ),
   created_at: instant(),
+  agent: nullable(
+    Type.Object(
+      {
+        client_host: nullable(
+          Type.String({
+            description:
+              'The host of the document that describes the client; null: it registered itself, ' +
+              'so nothing proves who it is.',
+          }),
+        ),
+        returns_to: Type.String({ description: 'Where the sign-in led the browser.' }),
+      },
+      { title: 'KeyAgent' },
+    ),
+  ),
 };
 
 /** A personal API key as lists and records show it. The key itself is not kept. */
@@ -64,7 +79,15 @@ export const CurrentApiKey = Type.Object(
   { title: 'CurrentPersonalApiKey' },
 );
 
-const { id, label: key_label, mask_value, scopes: key_scopes, expires_at, created_at } = record;
+const {
+  id,
+  label: key_label,
+  mask_value,
+  scopes: key_scopes,
+  expires_at,
+  created_at,
+  agent,
+} = record;
 
 /** A member's key as administrators of an organization see it. */
 export const OrganizationApiKey = Type.Object(
@@ -80,6 +103,7 @@ export const OrganizationApiKey = Type.Object(
     expires_at,
     last_used_at: nullable(instant('Anywhere, exact to the minute; null: never used.')),
     created_at,
+    agent,
   },
   { title: 'OrganizationApiKey' },
 );
@@ -89,6 +113,38 @@ export type OrganizationApiKeyRow = Static<typeof OrganizationApiKey>;
 
 /** A key's row as SELECT gives it. */
 export type ApiKeyRow = Static<typeof ApiKey>;
+
+/** Printable ASCII, as OAuth has it (RFC 6749, appendix A). */
+const visible = (maxLength: number) => Type.String({ maxLength, pattern: '^[\\x20-\\x7e]*$' });
+
+/** The parameters of an authorization request (RFC 6749, 7636 and 8707) as a client sent them. */
+const asked = {
+  client_id: visible(2_000),
+  redirect_uri: Type.Optional(visible(500)),
+  response_type: Type.Optional(visible(100)),
+  scope: Type.Optional(visible(2_000)),
+  state: Type.Optional(visible(2_000)),
+  code_challenge: Type.Optional(visible(200)),
+  code_challenge_method: Type.Optional(visible(20)),
+  resource: Type.Optional(visible(500)),
+};
+
+/** Body of `agents/preview/`. */
+export const AgentRequest = Type.Object(asked);
+
+/** The request of an assistant, before the person decides. */
+export const AgentPreview = Type.Object(
+  {
+    name: Type.String({ description: 'What the client calls itself; nothing proves it.' }),
+    client_host: nullable(Type.String()),
+    returns_to: Type.String({ description: 'Where the browser is led afterwards.' }),
+    is_local: Type.Boolean({ description: 'Is that a program on the computer of the person?' }),
+    scopes: Type.Array(Type.String()),
+    fault: nullable(Type.String({ description: 'Why the request cannot be granted.' })),
+    refusal_url: Type.String({ description: 'Leads back to the client without a grant.' }),
+  },
+  { title: 'AgentPreview' },
+);
 
 const label = lineOfText({
   minLength: 1,
@@ -125,6 +181,28 @@ const limits = {
   ),
   expires_at: Type.Optional(nullable(instant('In the future; default null: it does not expire.'))),
 };
+
+/** Body of `agents/`: what the client asked for, and what the person grants of it. */
+export const AgentGrant = Type.Object({
+  ...asked,
+  scopes,
+  scoped_organizations: limits.scoped_organizations,
+  scoped_teams: limits.scoped_teams,
+  expires_at: instant('In the future, a year at most.'),
+});
+
+/** The answer to a grant. */
+export const AgentGranted = Type.Object(
+  {
+    redirect_url: Type.Optional(
+      Type.String({
+        description:
+          'Leads the browser back to the client, with a code; left out with `validate_only`.',
+      }),
+    ),
+  },
+  { title: 'AgentGranted' },
+);
 
 /** Body of POST. */
 export const ApiKeyCreate = Type.Object({ label, scopes, ...limits });

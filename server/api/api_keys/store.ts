@@ -20,13 +20,16 @@ export type ApiKeyFields = {
   scoped_teams?: number[] | null;
   allowed_ip_ranges?: string[];
   expires_at?: string | null;
+  resource?: string;
 };
 
+const agent = sql`(SELECT jsonb_build_object('client_host', g.client_host, 'returns_to',
+    g.returns_to) FROM agent_grants g WHERE g.key_id = k.id) AS agent`;
 const columns = sql`
   k.id, k.label, k.mask_value, k.scopes, coalesce(k.scoped_organizations,
     '{}') AS scoped_organizations, coalesce(k.scoped_teams, '{}') AS scoped_teams,
   k.allowed_ip_ranges, k.expires_at,
-  k.last_used_at, k.last_used_ip, k.last_used_user_agent, k.created_at`;
+  k.last_used_at, k.last_used_ip, k.last_used_user_agent, k.created_at, ${agent}`;
 
 /** The owner of keys, with the organizations that their session reaches. */
 export type Owner = Pick<Person, 'user_id' | 'scoped_organizations'>;
@@ -75,7 +78,7 @@ export function listReachingKeys(organization_id: string, now_ms: number): List 
   return {
     rows: (page) => sql`
       SELECT k.id, ${user_json} AS user, k.label, k.mask_value, k.scopes, limited.ids AS projects,
-        k.expires_at, k.last_used_at, k.created_at ${reaching}
+        k.expires_at, k.last_used_at, k.created_at, ${agent} ${reaching}
       ORDER BY k.created_at DESC, k.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
     count: sql`SELECT count(*) AS count ${reaching}`,
   };
@@ -152,11 +155,12 @@ export async function insertApiKey(
 ): Promise<ApiKeyRow & { value: string }> {
   const [row] = await db.rows<ApiKeyRow>(sql`
     INSERT INTO personal_api_keys AS k (id, user_id, label, key_hash, mask_value, scopes,
-      scoped_organizations, scoped_teams, allowed_ip_ranges, expires_at)
+      scoped_organizations, scoped_teams, allowed_ip_ranges, expires_at, resource)
     VALUES (${uuidv7()}, ${fields.user_id}, ${fields.label}, ${secrets.hash(value)},
       ${maskApiKey(value)}, ${fields.scopes},
       ${limitOf(fields.scoped_organizations)}::uuid[], ${limitOf(fields.scoped_teams)}::integer[],
-        ${fields.allowed_ip_ranges ?? []}::text[], ${fields.expires_at ?? null}::timestamptz)
+        ${fields.allowed_ip_ranges ?? []}::text[], ${fields.expires_at ?? null}::timestamptz,
+      ${fields.resource ?? null})
     RETURNING ${columns}`);
   return { ...row!, value };
 }
@@ -234,7 +238,7 @@ export function takeExpiryWarning(tx: Transaction, now: number): Promise<Expirin
       WHERE k.expires_at > ${moment}::timestamptz
         AND k.expires_at <= ${moment}::timestamptz + interval '14 days'
         AND k.created_at < k.expires_at - ${step} * interval '1 day' AND k.rolled_at IS NULL
-        AND (k.expiry_warned_days IS NULL OR k.expiry_warned_days > ${step})
+        AND k.resource IS NULL AND (k.expiry_warned_days IS NULL OR k.expiry_warned_days > ${step})
       ORDER BY k.expires_at LIMIT 1 FOR UPDATE OF k SKIP LOCKED)
     RETURNING k.id, k.label, k.mask_value, k.last_used_at, k.expires_at, u.uuid AS user_uuid,
       u.email`);
@@ -253,4 +257,33 @@ function limitOf<Value>(values: Value[] | null | undefined): Value[] | null {
 /** Deletes all keys of the person; gives how many there were. */
 export function deleteKeysOf(tx: Transaction, user_id: number): Promise<number> {
   return tx.run(sql`DELETE FROM personal_api_keys WHERE user_id = ${user_id}`);
+}
+
+/**
+ * Takes the organization out of what limited keys of the person open, or of one of them; gives how
+ * many opened nothing else and were deleted. That comes before the limits of the others are cut,
+ * because a limit without entries must not come to mean no limit.
+ */
+export async function takeOutOfKeys(
+  tx: Transaction,
+  organization_id: string,
+  user_id: number,
+  key_id: string | null = null,
+): Promise<number> {
+  const projects = sql`ARRAY(SELECT id FROM projects
+    WHERE organization_id = ${organization_id}::uuid)`;
+  const is_meant = sql`user_id = ${user_id}
+    AND (${key_id}::uuid IS NULL OR id = ${key_id}::uuid)`;
+  const deleted = await tx.run(sql`
+    DELETE FROM personal_api_keys
+    WHERE ${is_meant} AND (scoped_organizations <@ ARRAY[${organization_id}::uuid]
+      OR scoped_teams <@ ${projects})`);
+  await tx.run(sql`
+    UPDATE personal_api_keys SET
+      scoped_organizations = array_remove(scoped_organizations, ${organization_id}::uuid),
+      scoped_teams = CASE WHEN scoped_teams IS NOT NULL THEN ARRAY(SELECT team
+        FROM unnest(scoped_teams) AS team WHERE team <> ALL (${projects})) END
+    WHERE ${is_meant} AND (${organization_id}::uuid = ANY (scoped_organizations)
+      OR scoped_teams && ${projects})`);
+  return deleted;
 }

@@ -8,6 +8,7 @@ import { countEvents } from './store.ts';
 
 const default_ms = 24 * 3_600_000;
 const points_max = 1_000;
+const counts_max = 100_000;
 /** A minute in milliseconds, and so on. */
 const lengths_ms = { minute: 60_000, hour: 3_600_000, day: 24 * 3_600_000 };
 
@@ -20,15 +21,27 @@ export function countsRoute(app: FastifyInstance, { clickhouse, clock }: Deps): 
       schema: {
         summary: 'Count the events that were stored over time',
         description:
-          'By the minute, hour or day in which they were stored; a range of more than ' +
-          `${points_max} of these is 400.`,
+          'By the minute, hour or day in which they were stored, or happened. A range of more ' +
+          `than ${points_max} of these is 400, and so are more than ${counts_max} counts.`,
         querystring: EventCountsQuery,
         response: { 200: EventCounts },
       },
     },
     async (request) => {
+      const { by = 'inserted_at' as const, by_event = false } = query(request, EventCountsQuery);
       const wanted = countsWanted(request, clock.now());
-      const results = await countEvents(clickhouse, request.access.team_id!, wanted, points_max);
+      const results = await countEvents(
+        clickhouse,
+        request.access.team_id!,
+        { ...wanted, by, by_event },
+        counts_max + 1,
+      );
+      if (results.length > counts_max)
+        throw invalid(
+          'by_event',
+          'max_items',
+          `There are more than ${counts_max} counts: ask for a shorter range.`,
+        );
       return { ...wanted, results };
     },
   );

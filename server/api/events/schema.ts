@@ -95,6 +95,16 @@ export const EventCountsQuery = Type.Object({
       description: 'Period of a count (UTC); default `hour`.',
     }),
   ),
+  by: Type.Optional(
+    Type.Enum(['inserted_at', 'timestamp'], {
+      description:
+        'The time that the range and the periods are about: when an event was stored (default), ' +
+        'or when it happened.',
+    }),
+  ),
+  by_event: Type.Optional(
+    Type.Boolean({ description: 'Count each name of events for itself. Default false.' }),
+  ),
 });
 
 /** Counts of stored events over time. */
@@ -106,6 +116,7 @@ export const EventCounts = Type.Object(
     results: Type.Array(
       Type.Object({
         start_at: instant('The minute, hour or day.'),
+        event: Type.Optional(Type.String({ description: 'The name, with `by_event`.' })),
         events: Type.Integer({ description: 'Events that were stored in it.' }),
       }),
       { description: 'Oldest first, without empty periods.' },

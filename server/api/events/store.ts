@@ -3,7 +3,7 @@ import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { caughtUpForAnswer } from '../../platform/clickhouse/topology/caught_up.ts';
 import { whileWaiting } from '../../platform/http/while_waiting.ts';
 import { looked_at_max } from './schema.ts';
-import type { EventCounts, NewestQuery, StoredEvent } from './schema.ts';
+import type { EventCounts, EventCountsQuery, NewestQuery, StoredEvent } from './schema.ts';
 
 /**
  * The events of a project that were stored last, newest first. Reads the end of the table's own
@@ -50,24 +50,29 @@ const filter_conditions: [name: keyof EventFilter, condition: string][] = [
   ],
 ];
 
+type CountsWanted = Omit<Static<typeof EventCounts>, 'results'> &
+  Required<Pick<Static<typeof EventCountsQuery>, 'by' | 'by_event'>>;
+
 /**
- * Counts a project's stored events in each minute, hour or day of a range, oldest first. Reads one
- * column of the range, in the table's own order.
+ * Counts a project's stored events in each minute, hour or day of a range, oldest first. By
+ * insertion it reads one column of the range, in the table's own order; by the time at which events
+ * happened it reads that column of the whole project.
  */
 export async function countEvents(
   clickhouse: ClickHouse,
   team_id: number,
-  { after, before, interval }: Omit<Static<typeof EventCounts>, 'results'>,
+  { after, before, interval, by, by_event }: CountsWanted,
   limit: number,
 ): Promise<Static<typeof EventCounts>['results']> {
+  const event = by_event ? ', e.event' : '';
   return ask(clickhouse, {
     query:
-      `SELECT formatDateTime(date_trunc('${interval}', e.inserted_at), ` +
-      `'%Y-%m-%dT%H:%i:%S.000000Z', 'UTC') AS start_at, toUInt32(count()) AS events ` +
+      `SELECT formatDateTime(date_trunc('${interval}', e.${by}), ` +
+      `'%Y-%m-%dT%H:%i:%S.000000Z', 'UTC') AS start_at${event}, toUInt32(count()) AS events ` +
       'FROM events e WHERE e.team_id = {team_id:Int64} ' +
-      "AND e.inserted_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') " +
-      "AND e.inserted_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC') " +
-      'GROUP BY start_at ORDER BY start_at LIMIT {limit:UInt32}',
+      `AND e.${by} >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') ` +
+      `AND e.${by} < fromUnixTimestamp64Milli({to:Int64}, 'UTC') ` +
+      `GROUP BY start_at${event} ORDER BY start_at${event} LIMIT {limit:UInt32}`,
     query_params: { team_id, from: known(after), to: known(before), limit },
   });
 }

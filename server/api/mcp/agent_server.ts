@@ -53,11 +53,17 @@ async function offeredTools(api: ApiCall): Promise<readonly Tool[]> {
 }
 
 /** The fields of a key that matter here. */
-type Key = { scopes: string[]; scoped_teams: number[] };
+type Key = { scopes: string[]; scoped_teams: number[]; agent?: object | null };
 
-function canUse({ scopes, scoped_teams }: Key, tool: Tool): boolean {
+function canUse({ scopes, scoped_teams, agent }: Key, tool: Tool): boolean {
   // A key that is limited to projects sees nothing of their organizations beside them.
   if (tool.within === 'organization' && scoped_teams.length > 0) return false;
+  // An assistant that signed in can ask its person for more.
+  return (agent ?? null) !== null || hasScopes(scopes, tool);
+}
+
+/** Do these scopes satisfy the tool? */
+export function hasScopes(scopes: readonly string[], tool: Tool): boolean {
   return tool.scopes.every((scope) => scopes.some((one) => satisfying(scope).has(one)));
 }
 

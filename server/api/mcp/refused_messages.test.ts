@@ -31,7 +31,12 @@ test('only a personal API key opens it', async () => {
   const wrong = `slk_${'0'.repeat(49)}`;
   const refused = await post(list, { key: wrong });
   isProblem(refused, 401, /unknown, expired or revoked/);
-  assert.equal(refused.headers['www-authenticate'], 'Bearer');
+  const metadata = 'http://127.0.0.1:8000/.well-known/oauth-protected-resource/mcp';
+  assert.equal(
+    refused.headers['www-authenticate'],
+    `Bearer error="invalid_token", resource_metadata="${metadata}", ` +
+      'scope="organization:read project:read batch_export:read activity_log:read plugin:read"',
+  );
   isProblem(await post(list, { key: home.project.api_token }), 401, /write key/);
   const cookie = await harness.newSession(home.user);
   const session = await harness.request('POST', '/mcp', { body: list, headers: { cookie } });

@@ -2,16 +2,21 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { basePath } from '../../platform/http/base_path.ts';
 import { jsonBody } from '../../platform/http/bodies/body.ts';
+import { agentChallenge, first_scopes, forAgent } from '../../platform/http/caller/agent_token.ts';
+import type { Caller } from '../../platform/http/caller/access.ts';
 import { agent_header } from '../../platform/http/caller/agent.ts';
+import type { Scope } from '../../platform/http/caller/scopes.ts';
 import { forbidden, methodNotAllowed, unauthenticated } from '../../platform/http/errors.ts';
 import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
 import { askRoute } from '../../platform/http/inner/inner_requests.ts';
 import { urlOf } from './api_call.ts';
 import type { ApiCall } from './api_call.ts';
 import { withoutNullArguments } from './arguments.ts';
+import { hasScopes } from './agent_server.ts';
 import { openExchange } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
 import { mcp_schema } from './schema.ts';
+import { tools } from './tools.ts';
 
 /**
  * `/mcp`: what agents ask, by streamable HTTP without sessions, so that every request stands alone
@@ -25,12 +30,25 @@ export function mcpRoutes(app: FastifyInstance, deps: Deps): void {
       refuseOrigin(deps, request);
       done();
     });
+    instance.addHook('onSend', async (request, reply) => {
+      if (reply.statusCode !== 401) return;
+      const error = request.headers.authorization === undefined ? undefined : 'invalid_token';
+      reply.header('www-authenticate', agentChallenge(deps, first_scopes, error));
+    });
     instance.post(
       '/mcp',
-      { config: { scope: 'any', service_keys: true, foreign: true }, schema: mcp_schema },
+      {
+        config: { scope: 'any', service_keys: true, foreign: true, agents: true },
+        schema: mcp_schema,
+      },
       async (request, reply) => {
         const message = messageOf(request);
         if (Array.isArray(message)) return refuseBatch(reply);
+        const lacking = lackingScopes(request.caller, message);
+        if (lacking !== undefined) {
+          reply.header('www-authenticate', agentChallenge(deps, lacking, 'insufficient_scope'));
+          throw forbidden(`The token lacks a scope of ${lacking.join(', ')}.`, 'scope');
+        }
         exchange ??= openExchange(deps.log);
         return answer(reply, await (await exchange)(message, request.headers, contextOf(request)));
       },
@@ -67,10 +85,25 @@ function messageOf(request: FastifyRequest): unknown {
   if (request.caller.key_id === null)
     throw unauthenticated(
       'not_authenticated',
-      'Send a personal API key in the header "Authorization: Bearer <key>": here a session does ' +
-        'not count.',
+      'Send a personal API key in the header "Authorization: Bearer <key>", or sign in by OAuth: ' +
+        'here a session does not count.',
     );
   return withoutNullArguments(jsonBody(request));
+}
+
+/**
+ * The scopes of the called tool, if the token of an assistant lacks some: it can ask its person for
+ * them. The holder of a key cannot, so the API refuses there.
+ */
+function lackingScopes(
+  { resource, scopes }: Caller,
+  message: unknown,
+): readonly Scope[] | undefined {
+  const { method, params } = (message ?? {}) as { method?: unknown; params?: { name?: unknown } };
+  if (resource === null || method !== 'tools/call') return undefined;
+  const tool = tools.find(({ name }) => name === params?.name);
+  if (tool === undefined || hasScopes(scopes, tool)) return undefined;
+  return tool.challenge ?? tool.scopes;
 }
 
 /** Batches were a part of the protocol once, so whoever sends one hears its own words. */
@@ -96,16 +129,18 @@ function contextOf(request: FastifyRequest) {
  */
 function innerCalls(request: FastifyRequest): ApiCall {
   return ({ method, body, ...asked }) =>
-    askRoute(request, {
-      method,
-      url: urlOf({ method, ...asked }),
-      body,
-      headers: {
-        authorization: request.headers.authorization!,
-        accept: 'application/json',
-        [agent_header]: 'mcp',
-      },
-    });
+    forAgent(() =>
+      askRoute(request, {
+        method,
+        url: urlOf({ method, ...asked }),
+        body,
+        headers: {
+          authorization: request.headers.authorization!,
+          accept: 'application/json',
+          [agent_header]: 'mcp',
+        },
+      }),
+    );
 }
 
 async function answer(reply: FastifyReply, response: Response): Promise<FastifyReply> {

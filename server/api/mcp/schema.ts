@@ -47,8 +47,8 @@ export const mcp_schema = {
   summary: 'Ask as an agent: one message of the Model Context Protocol',
   description:
     'Streamable HTTP of MCP, without sessions and streams; docs/agents.md has the tools. ' +
-    'Accepts personal API keys only. A body that is not a message gets an error of this API; a ' +
-    'message gets an answer of the protocol.',
+    'Accepts API keys and the tokens of assistants. A body that is not a message gets an error ' +
+    'of this API; a message gets an answer of the protocol.',
   body: Message,
   response: {
     200: { description: 'The answer to a request of the protocol.', content: json },
@@ -58,7 +58,7 @@ export const mcp_schema = {
       content: { ...json, ...problem },
     },
     401: refused('No key, or an unknown, expired or revoked one; a session does not count.'),
-    403: refused('The Origin is not this server.'),
+    403: refused('The Origin is not this server, or the token lacks a scope.'),
     404: { description: 'A method that the protocol does not have.', content: json },
     405: refused('Only POST is allowed.'),
     406: refused('The Accept header does not take JSON.'),

@@ -22,6 +22,8 @@ export type Tool = {
   input: TObject;
   /** The scopes that a key needs for it, all of them; without them the tool is not shown. */
   scopes: readonly Scope[];
+  /** The scopes that an assistant is told to ask for, where that is more. */
+  challenge?: readonly Scope[];
   /** The scope of its subject; an organization for keys that see more than projects. */
   within: 'organization' | 'project';
   /** True if it can change anything; such a tool asks for its scopes again at each call. */

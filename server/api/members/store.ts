@@ -7,6 +7,7 @@ import type { Afterwards } from '../../platform/http/write.ts';
 import type { Mail } from '../../platform/mail/mail.ts';
 import type { Outbox } from '../../platform/mail/outbox.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { takeOutOfKeys } from '../api_keys/store.ts';
 import { managedBy } from '../managed/store.ts';
 import { memberCount } from '../organizations/store.ts';
 import { endSessions } from '../sessions/store.ts';
@@ -151,30 +152,6 @@ export async function deleteMember(
   await takeOutOfKeys(tx, organization_id, user_id);
   const other = await tx.row(sql`SELECT 1 FROM members WHERE user_id = ${user_id} LIMIT 1`);
   if (other === undefined) await endSessions(tx, user_id, null);
-}
-
-/**
- * Keys whose limits name nothing else are deleted before the limits of the others are cut, because
- * a limit without entries must not come to mean no limit.
- */
-async function takeOutOfKeys(
-  tx: Transaction,
-  organization_id: string,
-  user_id: number,
-): Promise<void> {
-  const projects = sql`ARRAY(SELECT id FROM projects
-    WHERE organization_id = ${organization_id}::uuid)`;
-  await tx.run(sql`
-    DELETE FROM personal_api_keys
-    WHERE user_id = ${user_id} AND (scoped_organizations <@ ARRAY[${organization_id}::uuid]
-      OR scoped_teams <@ ${projects})`);
-  await tx.run(sql`
-    UPDATE personal_api_keys SET
-      scoped_organizations = array_remove(scoped_organizations, ${organization_id}::uuid),
-      scoped_teams = CASE WHEN scoped_teams IS NOT NULL THEN ARRAY(SELECT team
-        FROM unnest(scoped_teams) AS team WHERE team <> ALL (${projects})) END
-    WHERE user_id = ${user_id} AND (${organization_id}::uuid = ANY (scoped_organizations)
-      OR scoped_teams && ${projects})`);
 }
 
 /** Every other active member; nobody when the organization does not want such mails. */

@@ -8,7 +8,7 @@ import { stopSignal } from '../process/stop_signal.ts';
 
 /** The options of `sluice import` as the command line gives them. */
 type ImportFlags = TargetFlags & {
-  format?: ImportFormat;
+  from?: ImportFormat;
   eventName?: string;
   eventField?: string;
   distinctIdField?: string;
@@ -38,7 +38,7 @@ export async function importCommand(
       project: target.project,
       url: target.address,
       key: target.key,
-      format: flags.format,
+      format: flags.from,
       event_name: flags.eventName,
       event_field: flags.eventField,
       distinct_id_field: flags.distinctIdField,

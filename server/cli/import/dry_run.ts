@@ -3,14 +3,13 @@ import { parseEvent } from '../../engine/ingest/parse/parse.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { counted } from '../../platform/counted.ts';
 import type { Complaints } from './terminal.ts';
-import { suggestFormat } from './formats.ts';
+import { presets, suggestFormat } from './formats.ts';
 import type { ImportFormat } from './formats.ts';
 import type { ImportMapping } from './mapping.ts';
 import { readRequests } from './requests.ts';
 import type { ImportSource } from './source.ts';
 
 const shown_max = 3;
-const format_names = { mixpanel: 'Mixpanel', ga4: 'Google Analytics 4' };
 
 /**
  * Reads the whole file as an import would, shows the first events as the server would store them,
@@ -39,8 +38,9 @@ export async function dryRun(
           complaints.line(number, attr === null ? detail : `${attr}: ${detail}`);
         continue;
       }
-      good += 1;
       if (event.merge !== undefined) joining += 1;
+      if (request.joins.has(index)) continue;
+      good += 1;
       if (good > shown_max) continue;
       const hasTime = Object.hasOwn(JSON.parse(json) as object, 'timestamp');
       const stored = {
@@ -58,9 +58,9 @@ export async function dryRun(
     `${counted(good, 'line')} would become events, ${bad.toLocaleString('en')} would be refused. ` +
       'Nothing was sent.',
   );
-  if (joining > 0) say(`${counted(joining, 'line')} of these would join two persons.`);
+  if (joining > 0) say(`${counted(joining, 'event')} would join two persons.`);
   if (suggested !== undefined)
-    say(`This looks like an export of ${format_names[suggested]}: try --format ${suggested}.`);
+    say(`This looks like an export of ${presets[suggested].title}: try --from ${suggested}.`);
   complaints.rest(bad);
   return bad > 0 ? 1 : 0;
 }

@@ -108,8 +108,8 @@ test('ids of the file become uuids, so that overlapping files double nothing', a
 
 test('a killed import continues where it stopped, loses and doubles nothing', async () => {
   const owner = await importing.harness.newOrganization();
-  // Three requests: the kill falls into the second one.
-  const lines = 11_000;
+  // Twelve requests, four at a time: the kill falls among them.
+  const lines = 58_000;
   const file = await importing.put(
     'killed.ndjson',
     Array.from(

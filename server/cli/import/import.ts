@@ -39,6 +39,8 @@ export type ImportOptions = ImportMapping & {
 type Told = { bar: ImportBar; complaints: Complaints };
 
 const default_wait_ms = 600_000;
+/** Requests that are under way at a time. */
+const requests_max = 4;
 
 /**
  * Sends a file of events to a running server and gives the exit code: 0, 1 when lines were refused,
@@ -118,6 +120,8 @@ async function importSource(
       `${state.duplicates === 1 ? 'was' : 'were'} there already, ` +
       `${counted(state.rejected, 'line')} refused.`,
   );
+  if (state.joins !== undefined)
+    terminal.say(`${counted(state.joins, 'event')} of these join two ids of one person.`);
   if (state.dropped !== undefined)
     terminal.say(`Ingestion rules of the project dropped ${counted(state.dropped, 'event')}.`);
   if (state.duplicates > 0)
@@ -143,23 +147,31 @@ async function sendAll(
     state.duplicates += sent.duplicates;
     if (sent.dropped > 0) state.dropped = (state.dropped ?? 0) + sent.dropped;
     state.rejected += sent.rejected + request.rejected;
+    if (request.joins.size > 0) state.joins = (state.joins ?? 0) + request.joins.size;
     await kept.save();
   };
-  // One request is under way while the next one is being read, which keeps both sides busy and the
-  // order of lines.
-  let underWay: Promise<void> = Promise.resolve();
+  // Several requests are under way, because most of their time is waiting for the store. Their
+  // answers count in the order of the lines. Persons are made of events in their order, so a
+  // request that changes some is under way alone.
+  let underWay: Promise<void>[] = [];
+  let isAlone = false;
   for await (const request of readRequests(source, mapping, state.line, complaints)) {
-    await underWay;
+    if (isAlone || request.changes_persons) await Promise.all(underWay);
+    else if (underWay.length >= requests_max) await underWay[0];
     target.signal.throwIfAborted();
     const sending =
       request.jsons.length === 0
         ? Promise.resolve({ taken: 0, duplicates: 0, dropped: 0, rejected: 0, refused: [] })
         : sendLines(target, request.jsons);
-    underWay = sending.then((sent) => answer(request, sent));
+    const answered = Promise.all([sending, underWay.at(-1)]).then(([sent]) =>
+      answer(request, sent),
+    );
     // Its failure is thrown where it is awaited.
-    underWay.catch(() => {});
+    answered.catch(() => {});
+    underWay = [...underWay, answered].slice(-requests_max);
+    isAlone = request.changes_persons;
   }
-  await underWay;
+  await Promise.all(underWay);
 }
 
 function stateFile(file: string): string {

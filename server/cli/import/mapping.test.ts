@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkMapping, describeMapping, mapLine } from './mapping.ts';
+import { checkMapping, describeMapping, openMapper } from './mapping.ts';
 import type { ImportMapping } from './mapping.ts';
 import { UserError } from '../user_error.ts';
 
@@ -11,7 +11,7 @@ const sha256 = Buffer.alloc(32, 7);
  * problem when it becomes none.
  */
 function mapped(line: unknown, mapping: Partial<ImportMapping>) {
-  const found = mapLine(JSON.stringify(line), 1, sha256, { timezone: 'UTC', ...mapping });
+  const found = openMapper(sha256, { timezone: 'UTC', ...mapping })(JSON.stringify(line), 1);
   if (found.json === undefined) return found.problem;
   const { uuid, ...event } = JSON.parse(found.json) as Record<string, unknown>;
   const isCreated = String(uuid).startsWith('07070707-0707-8');

@@ -1,11 +1,12 @@
 import { Temporal } from 'temporal-polyfill';
 import { v5 } from 'uuid';
-import { isJsonObject, parseExact, shortNumber } from '../../engine/ingest/parse/exact_json.ts';
+import { isJsonObject, parseExact } from '../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../engine/ingest/parse/exact_json.ts';
 import { isUuid } from '../../platform/uuid.ts';
-import { formatFields, readFormat } from './formats.ts';
-import type { EventFields, ImportFormat } from './formats.ts';
+import { formatFields, openRows } from './formats.ts';
+import type { EventFields, ImportFormat, RowReader } from './formats.ts';
 import { hasZone, isExactInstant, readForeignInstant } from './instant.ts';
+import { joinOf, scalarText } from './joins.ts';
 import { foreign_id_namespace, Unmappable } from './unmappable.ts';
 import { WrongUsageError } from '../user_error.ts';
 
@@ -38,10 +39,10 @@ export type ImportMapping = {
 /**
  * A line as the server takes it, or why it cannot become an event. `renamed`: fields that stood
  * beside an object `properties` which has another value under the same name, with the names that
- * they got.
+ * they got. `join`: an event to send before it, which joins its two ids; once for each pair.
  */
 export type MappedLine =
-  | { json: string; renamed: [string, string][]; problem?: undefined }
+  | { json: string; join?: string | undefined; renamed: [string, string][]; problem?: undefined }
   | { json?: undefined; problem: string };
 
 /** Throws a `UserError` for a mapping with which no line could be read. */
@@ -66,7 +67,7 @@ export function describeMapping(mapping: ImportMapping): string {
   const named = (name: keyof EventFields) =>
     fields[name] === usual[name] ? undefined : fields[name];
   const options = [
-    ['--format', mapping.format],
+    ['--from', mapping.format],
     ['--event-name', mapping.event_name],
     ['--event-field', named('event')],
     ['--distinct-id-field', named('distinct_id')],
@@ -81,36 +82,48 @@ export function describeMapping(mapping: ImportMapping): string {
     : asked.map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(' ');
 }
 
+/** Turns the lines of one file into events, in their order. */
+export type LineMapper = (text: string, number: number) => MappedLine;
+
 /**
- * Turns one line into the event to send, always with a uuid: the line's own, or one that only the
- * file's content and the line's number decide, so that the same file can be sent again. With the
- * default fields the line must be an event already; with others, all fields that have no place in
- * an event become properties.
+ * Opens what turns each line into the event to send, always with a uuid: the line's own, or one
+ * that only the file's content and the line's number decide, so that the same file can be sent
+ * again. With the default fields the line must be an event already; with others, all fields that
+ * have no place in an event become properties.
  */
-export function mapLine(
-  text: string,
-  number: number,
-  sha256: Buffer,
+export function openMapper(sha256: Buffer, mapping: ImportMapping): LineMapper {
+  const read = openRows(mapping.format);
+  const joined = new Set<string>();
+  return (text, number) => {
+    let line: unknown;
+    try {
+      line = parseExact(text);
+    } catch {
+      return { problem: 'This is not valid JSON.' };
+    }
+    if (!isJsonObject(line)) return { problem: 'This is not a JSON object.' };
+    try {
+      const renamed: [string, string][] = [];
+      const event = eventOf(line, read, mapping, renamed);
+      const whole =
+        event['uuid'] === undefined ? { ...event, uuid: lineUuid(sha256, number) } : event;
+      const join = joinOf(line, event, mapping.format, joined);
+      return { json: JSON.stringify(whole), join, renamed };
+    } catch (error) {
+      if (error instanceof Unmappable) return { problem: error.message };
+      throw error;
+    }
+  };
+}
+
+function eventOf(
+  line: JsonObject,
+  read: RowReader,
   mapping: ImportMapping,
-): MappedLine {
-  let line: unknown;
-  try {
-    line = parseExact(text);
-  } catch {
-    return { problem: 'This is not valid JSON.' };
-  }
-  if (!isJsonObject(line)) return { problem: 'This is not a JSON object.' };
-  try {
-    const renamed: [string, string][] = [];
-    const row = readFormat(line, mapping.format);
-    const event = isForeign(mapping) ? mapForeign(row, mapping, renamed) : mapOwn(row, mapping);
-    const whole =
-      event['uuid'] === undefined ? { ...event, uuid: lineUuid(sha256, number) } : event;
-    return { json: JSON.stringify(whole), renamed };
-  } catch (error) {
-    if (error instanceof Unmappable) return { problem: error.message };
-    throw error;
-  }
+  renamed: [string, string][],
+): JsonObject {
+  const row = read(line);
+  return isForeign(mapping) ? mapForeign(row, mapping, renamed) : mapOwn(row, mapping);
 }
 
 /**
@@ -267,13 +280,4 @@ function valueAt(line: JsonObject, field: string): unknown {
     value = value[step];
   }
   return value;
-}
-
-/** A string as it is, a number in its shortest form; undefined for everything else. */
-function scalarText(value: unknown): string | undefined {
-  if (typeof value === 'string') return value;
-  const isNumber =
-    typeof value === 'number' ||
-    (typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonObject(value));
-  return isNumber ? shortNumber(JSON.stringify(value)) : undefined;
 }

@@ -1,18 +1,24 @@
 import type { Complaints } from './terminal.ts';
-import { mapLine } from './mapping.ts';
+import { openMapper } from './mapping.ts';
 import type { ImportMapping } from './mapping.ts';
 import type { ImportSource } from './source.ts';
 
 /**
  * Lines that are sent together: their events and numbers; how many before `last_number` cannot
- * become one.
+ * become one. `joins` are the indexes of events that no line is, and that join ids of the next one.
  */
 export type ImportRequest = {
   numbers: number[];
   jsons: string[];
+  joins: Set<number>;
+  /** True if it changes persons, which are made of events in their order. */
+  changes_persons: boolean;
   last_number: number;
   rejected: number;
 };
+
+/** Matches what changes persons: properties, and the ids of a merge. */
+const of_persons = /"(?:\$set|\$set_once|\$unset|\$anon_distinct_id|alias)":/;
 
 const lines_max = 5_000;
 const characters_max = 4 * 1024 * 1024;
@@ -30,9 +36,12 @@ export async function* readRequests(
   const begin = (last_number: number): ImportRequest => ({
     numbers: [],
     jsons: [],
+    joins: new Set(),
+    changes_persons: false,
     last_number,
     rejected: 0,
   });
+  const map = openMapper(source.sha256, mapping);
   let request = begin(after);
   let characters = 0;
   for await (const lines of source.lines()) {
@@ -41,16 +50,22 @@ export async function* readRequests(
       request.last_number = line.number;
       const mapped =
         line.problem === undefined
-          ? mapLine(line.text, line.number, source.sha256, mapping)
+          ? map(line.text, line.number)
           : { problem: unreadable[line.problem] };
       if (mapped.json === undefined) {
         complaints.line(line.number, mapped.problem);
         request.rejected += 1;
         continue;
       }
+      if (mapped.join !== undefined) {
+        request.joins.add(request.jsons.length);
+        request.numbers.push(line.number);
+        request.jsons.push(mapped.join);
+      }
       for (const [from, to] of mapped.renamed) complaints.renamed(line.number, from, to);
       request.numbers.push(line.number);
       request.jsons.push(mapped.json);
+      request.changes_persons ||= mapped.join !== undefined || of_persons.test(mapped.json);
       characters += mapped.json.length;
       if (request.jsons.length < lines_max && characters < characters_max) continue;
       yield request;

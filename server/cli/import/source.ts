@@ -10,6 +10,7 @@ import { createGunzip } from 'node:zlib';
 import { readLines } from '../../engine/ingest/parse/lines.ts';
 import type { Line } from '../../engine/ingest/parse/lines.ts';
 import { readArrayItems } from './array.ts';
+import { openParquetRows } from './parquet_rows.ts';
 
 /** A file that can be read more than once. */
 export type ImportSource = {
@@ -27,9 +28,9 @@ const line_feed = 0x0a;
 
 /**
  * Opens a file (`-`: standard input, which is first put aside in a private temporary file) of
- * NDJSON or of one JSON array, plain or gzip, told by its first bytes. Reads it once to know its
- * identity and length; throws what reading throws (no such file, broken gzip), and what aborting
- * does.
+ * NDJSON or of one JSON array, plain or gzip, or of Parquet, told by its first bytes. Reads it once
+ * to know its identity and length; throws what reading throws (no such file, broken gzip), and
+ * what aborting does.
  */
 export async function openImportSource(
   file: string,
@@ -45,7 +46,12 @@ export async function openImportSource(
     if (folder !== undefined)
       await pipeline(stdin, (await open(path, 'wx', 0o600)).createWriteStream(), { signal });
     const handle = await open(path, 'r');
-    const isGzip = await startsWith(handle, 0x1f, 0x8b).finally(() => handle.close());
+    const first = await firstBytes(handle).finally(() => handle.close());
+    if (first.equals(parquet_magic)) {
+      const { sha256 } = await survey(openBytes(path, false, signal));
+      return { sha256, ...(await openParquetRows(path)), close };
+    }
+    const isGzip = first[0] === 0x1f && first[1] === 0x8b;
     const bytes = () => openBytes(path, isGzip, signal);
     const { sha256, lines, isArray } = await survey(bytes());
     if (!isArray) return { sha256, lines_total: lines, lines: () => readLines(bytes()), close };
@@ -58,9 +64,11 @@ export async function openImportSource(
   }
 }
 
-async function startsWith(handle: FileHandle, first: number, second: number): Promise<boolean> {
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
-  return bytesRead === 2 && buffer[0] === first && buffer[1] === second;
+const parquet_magic = Buffer.from('PAR1');
+
+async function firstBytes(handle: FileHandle): Promise<Buffer> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0);
+  return buffer.subarray(0, bytesRead);
 }
 
 async function* openBytes(

@@ -14,6 +14,8 @@ export type ImportState = {
   /** Those that a rule of the project drops; missing where an older version began. */
   dropped?: number;
   rejected: number;
+  /** Events that no line is, and that join two ids of a row. */
+  joins?: number;
 };
 
 /** The record beside the file during the import, and afterwards proof of the way it was read. */

@@ -57,6 +57,31 @@ test('the same uuid is one event in a batch and across batches, not across proje
   assert.deepEqual(rows, [{ event: 'first' }]);
 });
 
+test('an event without a group has the same columns beside a group and alone', async () => {
+  const teamId = await newTeam();
+  const ingestion = open();
+  const group = event({
+    event: '$groupidentify',
+    properties: { $group_type: 'company', $group_key: 'a', $group_set: { plan: 'free' } },
+  });
+  const session = { properties: { $session_id: 's' } };
+  await store(ingestion, teamId, [event({ event: 'alone', ...session })]);
+  await store(ingestion, teamId, [event({ event: 'beside', ...session }), group]);
+  const rows = await select<{ event: string; session_id: string; group_id: string }>(
+    'SELECT event, session_id, group_id, toString(group_at) AS at, toString(group_number) AS ' +
+      'number, group_set FROM events WHERE team_id = {team_id:Int64} ORDER BY event',
+    teamId,
+  );
+  const [called, ...others] = rows.map(({ event: name, ...columns }) => ({ name, columns }));
+  assert.equal(called!.columns.group_id, 'company:a');
+  assert.equal(others[0]!.columns.session_id, 's');
+  assert.deepEqual(others[0]!.columns, others[1]!.columns);
+  assert.deepEqual(
+    others.map(({ name }) => name),
+    ['alone', 'beside'],
+  );
+});
+
 test('two processes store each shared uuid once, and inserted_at strictly grows', async () => {
   const teamId = await newTeam();
   const processes = [

@@ -87,6 +87,8 @@ declare module 'fastify' {
     session?: boolean;
     /** A key can also be shown as a token that it was exchanged for. */
     takes_tokens?: boolean;
+    /** Tokens of assistants are for this route; elsewhere they are refused. */
+    agents?: boolean;
     /** The route keeps the answers to an `Idempotency-Key` itself. */
     keeps_answers?: boolean;
     /**

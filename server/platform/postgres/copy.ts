@@ -15,6 +15,10 @@ export type CopySession = {
   tables(): Promise<CopiedTable[]>;
   /** The rows of a table as COPY's text; `count` says how many when the stream has ended. */
   copyOut(table: CopiedTable): { bytes: Readable; count(): number };
+  /** The columns of a relation: a table, or a query in parentheses. */
+  columnsOf(relation: string): Promise<{ name: string; is_bytes: boolean }[]>;
+  /** The rows of a query of one JSON value, a line each; `count` as in `copyOut`. */
+  copyLines(query: string): { bytes: Readable; count(): number };
   /** Takes COPY's text and gives how many rows came. */
   copyIn(table: CopiedTable, bytes: Readable): Promise<number>;
   /** Ends the transaction with what it did, and the session. */
@@ -52,10 +56,17 @@ export async function openCopySession(
     rows: async <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) =>
       (await client.query<Row>(text, values)).rows,
     tables: async () => (await client.query<CopiedTable>(tables_query)).rows,
-    copyOut: (table) => {
-      const stream = client.query(copyTo(`COPY ${listed(table)} TO STDOUT`));
-      return { bytes: stream, count: () => (stream as { rowCount?: number }).rowCount ?? 0 };
+    copyOut: (table) => copied(client, listed(table), ''),
+    columnsOf: async (relation) => {
+      const { fields } = await client.query(`SELECT * FROM ${relation} t LIMIT 0`);
+      return fields.map(({ name, dataTypeID }) => ({
+        name,
+        is_bytes: dataTypeID === pg.types.builtins.BYTEA,
+      }));
     },
+    // JSON has no control characters, so nothing in it is quoted or escaped.
+    copyLines: (query) =>
+      copied(client, `(${query})`, ` WITH (FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02')`),
     copyIn: async (table, bytes) => {
       const stream = client.query(copyFrom(`COPY ${listed(table)} FROM STDIN`));
       await pipeline(bytes, stream);
@@ -67,6 +78,11 @@ export async function openCopySession(
     },
     close,
   };
+}
+
+function copied(client: pg.Client, source: string, options: string) {
+  const stream = client.query(copyTo(`COPY ${source} TO STDOUT${options}`));
+  return { bytes: stream, count: () => (stream as { rowCount?: number }).rowCount ?? 0 };
 }
 
 const tables_query = `

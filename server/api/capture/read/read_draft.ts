@@ -171,12 +171,21 @@ function uuidOf(draft: Draft, warn: Warn): string | undefined {
   for (const given of [uuid, message_id]) {
     const text = textOf(given);
     if (text === undefined || text === '') continue;
-    if (isUuid(text)) return text.toLowerCase();
-    if (given === uuid) warn('uuid_replaced', given);
-    return nameUuid(text.toWellFormed(), message_namespace);
+    if (given === uuid && !isUuid(text)) warn('uuid_replaced', given);
+    return messageUuid(text);
   }
   if (uuid !== undefined && uuid !== null && uuid !== '') warn('uuid_replaced', uuid);
   return undefined;
+}
+
+/**
+ * The uuid of an event that a message id names: always the same. Undefined for an id that names
+ * nothing.
+ */
+export function messageUuid(id: unknown): string | undefined {
+  const text = textOf(id);
+  if (text === undefined || text === '') return undefined;
+  return isUuid(text) ? text.toLowerCase() : nameUuid(text.toWellFormed(), message_namespace);
 }
 
 /** A text as it is, and of whatever else the JSON; undefined where there is nothing to tell. */

@@ -14,6 +14,7 @@ export const apply_configuration = defineTool({
     hash: Type.String({ minLength: 1, maxLength: 200, description: 'hash of the plan.' }),
   }),
   scopes: ['organization:write'],
+  challenge: ['organization:write', 'project:write', 'batch_export:write', 'plugin:write'],
   within: 'organization',
   writes: true,
   run: async (args, { api }) => {

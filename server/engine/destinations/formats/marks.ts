@@ -12,7 +12,12 @@ const marks: Record<keyof ChangedValues, number> = { text: 0xff, altered: 0xfe }
  * takes out.
  */
 export function markedAs(change: keyof ChangedValues, value: string): string {
-  return `concat('\\x${marks[change].toString(16)}', ${value})`;
+  return `concat(${markOf(change)}, ${value})`;
+}
+
+/** ClickHouse text of such a mark. */
+export function markOf(change: keyof ChangedValues): string {
+  return `'\\x${marks[change].toString(16)}'`;
 }
 
 /**

@@ -7,6 +7,7 @@ import { project_tables, vacuum } from './vacuum.ts';
 
 /** Tables that a deleted user or organization takes along and that name a person. */
 const people_tables = [
+  'agent_grants',
   'bulk_actions',
   'configuration_objects',
   'idempotency_keys',

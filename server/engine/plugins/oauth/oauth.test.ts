@@ -203,6 +203,21 @@ test('Taking a tool out of a project revokes both tokens', async () => {
   assert.deepEqual(vendor.revoked, [tokens.refresh_token, tokens.access_token]);
 });
 
+test('Tokens that come after their tool was taken out are revoked too', async () => {
+  const tool = await connected();
+  const { generation } = await currentConnection(parts(), placeOf(tool), signal());
+  vendor.beforeAnswer = async () => {
+    vendor.beforeAnswer = undefined;
+    assert.equal((await home.ask('DELETE', tool.url)).status, 204);
+  };
+  await assert.rejects(
+    currentConnection(parts(), placeOf(tool), signal(), generation),
+    /no OAuth application|not connected/,
+  );
+  // Both pairs: the one that the deletion knew, and the one that came after it.
+  assert.equal(new Set(vendor.revoked).size, 4);
+});
+
 test('Settings that lead elsewhere, and another client, need another connection', async () => {
   const application = await registerApplication(home, vendor);
   const tool = await oauthTool(harness, home, `${vendor.url}/in`);

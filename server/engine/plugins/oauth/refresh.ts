@@ -12,6 +12,7 @@ import { OauthFault, refreshTokens } from './client.ts';
 import type { IssuedTokens } from './client.ts';
 import { findConnection, lifetimeOf, tokensContext, tokensOf } from './connection.ts';
 import type { Connection } from './connection.ts';
+import { revokeTokens } from './revoke_tokens.ts';
 import type { OauthVendor } from './vendors.ts';
 
 /** The parts that fetch tokens. */
@@ -124,9 +125,10 @@ async function refresh(
   parts: OauthParts,
   place: OauthPlace,
   application: OauthApplication,
-  { generation, tokens }: Connection,
+  connection: Connection,
   claim: Claim,
 ): Promise<RefreshFault | undefined> {
+  const { generation, tokens } = connection;
   let issued: IssuedTokens;
   try {
     issued = await refreshTokens(parts, application, tokens.refresh_token!);
@@ -134,8 +136,8 @@ async function refresh(
     if (!(error instanceof OauthFault)) throw error;
     return refuse(parts.db, place.config_id, claim, error);
   }
-  const next = JSON.stringify(tokensOf(place.vendor, issued, tokens));
-  const sealed = parts.secrets.seal(next, tokensContext(place.config_id));
+  const next = tokensOf(place.vendor, issued, tokens);
+  const sealed = parts.secrets.seal(JSON.stringify(next), tokensContext(place.config_id));
   const { expires_at, refresh_at } = lifetimeOf(issued.expires_in);
   // The vendor may have replaced the refresh token: nobody else has the new one. It is stored as
   // long as nothing newer is, whoever claims the refresh by now.
@@ -146,20 +148,25 @@ async function refresh(
         scopes = coalesce(${issued.scopes ?? null}, scopes), refresh_claim = NULL,
         refresh_until = NULL, refused_reason = NULL, refused_at = NULL, updated_at = now()
       WHERE plugin_config_id = ${place.config_id} AND generation = ${generation}`);
-  await untilStored(parts.log, place.config_id, store);
+  const stored = await untilStored(parts.log, place.config_id, store);
+  // Whoever deleted the config meanwhile revoked the tokens of before.
+  if (
+    stored === 0 &&
+    (await findConnection(parts.db, parts.secrets, place.config_id)) === undefined
+  )
+    await revokeTokens(parts, { ...connection, tokens: next }, application);
   return undefined;
 }
 
-/** Stores as soon as the store answers, for a minute. */
+/** Stores as soon as the store answers, for a minute; gives how many rows took it. */
 async function untilStored(
   log: Logger,
   config_id: number,
-  store: () => Promise<unknown>,
-): Promise<void> {
+  store: () => Promise<number>,
+): Promise<number> {
   for (let tries = 1; ; tries += 1) {
     try {
-      await store();
-      return;
+      return await store();
     } catch (error) {
       if (tries >= store_tries_max) throw error;
       if (tries === 1)

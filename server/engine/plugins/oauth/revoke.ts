@@ -1,12 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { findApplication } from './application.ts';
-import type { OauthApplication } from './application.ts';
-import { OauthFault, revokeToken } from './client.ts';
 import { findConnection } from './connection.ts';
-import type { Connection } from './connection.ts';
 import { claimRefresh } from './refresh.ts';
 import type { OauthParts } from './refresh.ts';
+import { revokeTokens } from './revoke_tokens.ts';
 
 const look_pause_ms = 100;
 
@@ -48,28 +46,4 @@ export async function revocationOf(
   const connection = await findConnection(tx, parts.secrets, config_id);
   const application = await findApplication(tx, parts.secrets, config_id, tool);
   return async () => connection && revokeTokens(parts, connection, application);
-}
-
-async function revokeTokens(
-  parts: Omit<OauthParts, 'log' | 'db'>,
-  connection: Connection,
-  application: OauthApplication | undefined,
-): Promise<string | null> {
-  const isTheirs =
-    application?.id === connection.application_id &&
-    application.version === connection.application_version;
-  if (!isTheirs) return 'The OAuth application is another one now: revoke them at the vendor.';
-  if (application.revoke_url === null)
-    return 'The application has no address for that: revoke them at the vendor.';
-  const { access_token, refresh_token } = connection.tokens;
-  try {
-    // Not every vendor takes the access token away with the refresh token.
-    if (refresh_token !== null)
-      await revokeToken(parts, application, refresh_token, 'refresh_token');
-    await revokeToken(parts, application, access_token, 'access_token');
-    return null;
-  } catch (error) {
-    if (error instanceof OauthFault) return error.message;
-    throw error;
-  }
 }

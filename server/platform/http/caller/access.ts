@@ -41,6 +41,8 @@ export type Caller = {
    * null: no such limit.
    */
   scoped_teams: number[] | null;
+  /** The one address that the token of an assistant is for; null: a key or a session. */
+  resource: string | null;
 };
 
 /** A caller who is a person. */

@@ -124,6 +124,7 @@ const sources: Record<Credential['kind'], { columns: Record<string, string>; joi
     columns: {
       ...of_key,
       scoped_organizations: 'ARRAY[k.organization_id]',
+      resource: 'NULL::text',
       user_id: 'NULL::integer',
       user_uuid: 'NULL::uuid',
       email: 'NULL::text',
@@ -132,15 +133,19 @@ const sources: Record<Credential['kind'], { columns: Record<string, string>; joi
     join: 'JOIN service_keys k ON k.key_hash = asked.hash',
   },
   key: {
-    columns: of_key,
-    join: `JOIN LATERAL (SELECT key.*, false AS is_session, NULL::uuid AS session_domain_id,
-        true AS shows_second_factor FROM personal_api_keys key
+    columns: { ...of_key, resource: 'k.resource' },
+    // The token of an assistant ends before its grant; of other keys the earlier end is their own.
+    join: `JOIN LATERAL (SELECT key.id, key.user_id, key.mask_value, key.scopes, key.resource,
+        key.scoped_organizations, key.scoped_teams, key.allowed_ip_ranges, key.last_used_at,
+        least(key.expires_at, key.token_expires_at) AS expires_at, false AS is_session,
+        NULL::uuid AS session_domain_id, true AS shows_second_factor FROM personal_api_keys key
       WHERE key.key_hash = asked.hash) k ON true${its_user}`,
   },
   session: {
     columns: {
       key_id: 'NULL::uuid',
       key_mask: 'NULL::text',
+      resource: 'NULL::text',
       session_id: 'k.id',
       session_domain_id: 'k.session_domain_id',
       own_factor_at: 'k.own_factor_at',

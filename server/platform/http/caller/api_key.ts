@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-const prefixes = { personal: 'slk_', service: 'slv_' } as const;
+const prefixes = { personal: 'slk_', service: 'slv_', agent: 'sla_' } as const;
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const random_length = 43;
 const checksum_length = 6;
-const pattern = /^sl[kv]_[0-9A-Za-z]{49}$/;
+const pattern = /^sl[kva]_[0-9A-Za-z]{49}$/;
 
 /**
- * A new key: `slk_` for a person or `slv_` for an organization (a service key), 256 random bits as
- * 43 base-62 characters, 6 characters of checksum.
+ * A new key: `slk_` for a person, `slv_` for an organization (a service key) or `sla_` for an
+ * assistant (a token), 256 random bits as 43 base-62 characters, 6 characters of checksum.
  */
 export function createApiKey(kind: keyof typeof prefixes = 'personal'): string {
   const secret = randomBase62();

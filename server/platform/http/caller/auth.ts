@@ -3,6 +3,7 @@ import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { isoInstant } from '../../clock.ts';
 import type { AccessFinder, Found, Target } from './access.ts';
+import { isMeantFor } from './agent_token.ts';
 import { isServiceKey, isWellFormedApiKey } from './api_key.ts';
 import type { HttpContext } from '../context.ts';
 import { refuseCrossSite } from './cross_site.ts';
@@ -49,14 +50,20 @@ export async function authenticate(
         isoInstant(context.clock.now()),
       )
     : undefined;
-  if (found === undefined || (await isStale(context, found)))
+  if (found === undefined || (await isStale(context, found))) {
+    const refusal = refusals[isWriteKey(shown.text) ? 'write_key' : shown.kind];
+    const error = unauthenticated('authentication_failed', refusal);
+    const noted = await judgeRefused(context, request, shown, found);
+    throw noted === undefined ? error : notedAs(error, ...noted);
+  }
+  if (found.resource !== null && !isMeantFor(context, request, found.resource)) {
+    request.caller = found;
     throw notedAs(
-      unauthenticated(
-        'authentication_failed',
-        refusals[isWriteKey(shown.text) ? 'write_key' : shown.kind],
-      ),
-      ...(await judgeRefused(context, request, shown, found)),
+      unauthenticated('authentication_failed', `This token works at ${found.resource} alone.`),
+      'key_refused',
+      'other_resource',
     );
+  }
   if (found.allowed_ip_ranges.length > 0 && !isInRanges(request.ip, found.allowed_ip_ranges)) {
     request.caller = found;
     throw wrongAddress(request.ip);

@@ -19,14 +19,15 @@ export type Shown = {
 /**
  * Returns the event and the reason of a refused key or session for the security log. Its owner, if
  * known, stands in `request.concerned` afterwards; the caller never learns it. `found` is a session
- * that exists and is no longer accepted.
+ * that exists and is no longer accepted. Undefined for the token of an assistant that has expired:
+ * the assistant asks for the next one.
  */
 export async function judgeRefused(
   context: Pick<HttpContext, 'db' | 'secrets' | 'clock'>,
   request: FastifyRequest,
   { kind, text, isWellFormed }: Shown,
   found: Found | undefined,
-): Promise<[SecurityWord, string]> {
+): Promise<[SecurityWord, string] | undefined> {
   if (found !== undefined && isPerson(found)) {
     const { user_id: id, user_uuid: uuid, email } = found;
     request.concerned = { person: { id, uuid, email } };
@@ -37,7 +38,8 @@ export async function judgeRefused(
   if (kind === 'session') return ['session_refused', isWellFormed ? 'ended' : 'malformed'];
   if (!isWellFormed) return ['key_refused', isWriteKey(text) ? 'write_key' : 'malformed'];
   const judge = kind === 'service_key' ? judgeServiceKey : judgeKey;
-  return ['key_refused', await judge(context, request, text)];
+  const reason = await judge(context, request, text);
+  return reason === 'token_expired' ? undefined : ['key_refused', reason];
 }
 
 type RefusedKey = {
@@ -45,6 +47,7 @@ type RefusedKey = {
   uuid: string;
   email: string;
   is_expired: boolean;
+  is_token: boolean;
   organizations: string[] | null;
 };
 
@@ -53,21 +56,23 @@ async function judgeKey(
   { db, secrets, clock }: Pick<HttpContext, 'db' | 'secrets' | 'clock'>,
   request: FastifyRequest,
   key: string,
-): Promise<'unknown' | 'expired' | 'person_inactive'> {
+): Promise<'unknown' | 'expired' | 'token_expired' | 'person_inactive'> {
   const key_mask = maskApiKey(key);
   request.concerned = { key_mask };
   const known = await db.row<RefusedKey>(sql`
     SELECT u.id, u.uuid, u.email,
       coalesce(k.expires_at <= ${isoInstant(clock.now())}::timestamptz, false) AS is_expired,
+      k.resource IS NOT NULL AND u.is_active AS is_token,
       CASE WHEN k.scoped_organizations IS NOT NULL OR k.scoped_teams IS NOT NULL THEN
         coalesce(k.scoped_organizations, '{}') || ARRAY(SELECT p.organization_id FROM projects p
           WHERE p.id = ANY (k.scoped_teams)) END AS organizations
     FROM personal_api_keys k JOIN users u ON u.id = k.user_id
     WHERE k.key_hash = ${secrets.hash(key)}`);
   if (known === undefined) return 'unknown';
-  const { id, uuid, email, is_expired, organizations } = known;
+  const { id, uuid, email, is_expired, is_token, organizations } = known;
   request.concerned = { key_mask, person: { id, uuid, email }, organizations };
-  return is_expired ? 'expired' : 'person_inactive';
+  if (is_expired) return 'expired';
+  return is_token ? 'token_expired' : 'person_inactive';
 }
 
 /** As `judgeKey`, of a service key: its organization hears of it. */

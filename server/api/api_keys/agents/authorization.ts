@@ -1,0 +1,86 @@
+import type { Static } from 'typebox';
+import type { Deps } from '../../../deps.ts';
+import {
+  agentResource,
+  first_scopes,
+  issuerOf,
+} from '../../../platform/http/caller/agent_token.ts';
+import { all_scopes } from '../../../platform/http/caller/scopes.ts';
+import type { Scope } from '../../../platform/http/caller/scopes.ts';
+import { invalid } from '../../../platform/http/errors.ts';
+import type { AgentRequest } from '../schema.ts';
+import { findClient } from './client.ts';
+import type { Client } from './client.ts';
+import { answerAt, isSameAddress } from './redirect_uris.ts';
+
+/** An authorization request whose client and address are right. */
+export type Authorization = {
+  client: Client;
+  redirect_uri: string;
+  scopes: Scope[];
+  code_challenge: string;
+  /** Why it cannot be granted: the code of OAuth and a sentence. */
+  fault: { code: string; detail: string } | null;
+  /** The address of the client with an answer to it. */
+  answer(fields: Record<string, string>): string;
+};
+
+type Sent = Static<typeof AgentRequest>;
+
+/**
+ * Reads what a client asks for. Throws 400 for a client or an address that it did not name before:
+ * no browser is led there. Every other fault is for the client to hear.
+ */
+export async function readAuthorization(
+  deps: Pick<Deps, 'config' | 'secrets' | 'outbound'>,
+  sent: Sent,
+): Promise<Authorization> {
+  const client = await findClient(deps, sent.client_id);
+  const { redirect_uris } = client;
+  const redirect_uri = sent.redirect_uri ?? redirect_uris[0]!;
+  const is_known = redirect_uris.some((one) => isSameAddress(one, redirect_uri));
+  if (!is_known || (sent.redirect_uri === undefined && redirect_uris.length > 1))
+    throw invalid(
+      'redirect_uri',
+      'invalid_input',
+      'The assistant named another address than it registered, so Sluice leads nobody there.',
+    );
+  const scopes = scopesOf(sent);
+  const { code_challenge = '' } = sent;
+  return {
+    client,
+    redirect_uri,
+    scopes,
+    code_challenge,
+    fault: faultOf(deps, sent, scopes),
+    answer: (fields) =>
+      answerAt(redirect_uri, { ...fields, state: sent.state, iss: issuerOf(deps) }),
+  };
+}
+
+/** The scopes of the request that exist; without one, those to look around. */
+function scopesOf({ scope = '' }: Sent): Scope[] {
+  const named = scope.split(' ').filter((one) => one !== '');
+  return named.length === 0 ? [...first_scopes] : all_scopes.filter((one) => named.includes(one));
+}
+
+function faultOf(
+  deps: Pick<Deps, 'config'>,
+  { response_type, code_challenge = '', code_challenge_method, resource }: Sent,
+  scopes: Scope[],
+): Authorization['fault'] {
+  const found = (code: string, detail: string) => ({ code, detail });
+  if (response_type !== 'code')
+    return found('unsupported_response_type', 'The response_type is code.');
+  if (code_challenge_method !== 'S256' || !/^[\w-]{43}$/.test(code_challenge))
+    return found('invalid_request', 'A code_challenge by the method S256 is required (RFC 7636).');
+  if (!isResource(deps, resource))
+    return found('invalid_target', `The resource is ${agentResource(deps)}.`);
+  if (scopes.length === 0) return found('invalid_scope', 'None of the scopes exists.');
+  return null;
+}
+
+/** Does the client mean what tokens are for? One of an older protocol names nothing. */
+export function isResource(deps: Pick<Deps, 'config'>, resource: string | undefined): boolean {
+  return resource === undefined || URL.parse(resource)?.href === agentResource(deps);
+}

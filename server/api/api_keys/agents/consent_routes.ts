@@ -1,0 +1,162 @@
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../../../deps.ts';
+import { agentResource } from '../../../platform/http/caller/agent_token.ts';
+import { createApiKey, randomBase62 } from '../../../platform/http/caller/api_key.ts';
+import { personOf } from '../../../platform/http/caller/access.ts';
+import type { Person } from '../../../platform/http/caller/access.ts';
+import { body } from '../../../platform/http/bodies/body.ts';
+import { confirmCaller } from '../../../platform/http/confirm_access.ts';
+import { invalid } from '../../../platform/http/errors.ts';
+import { isValidateOnly } from '../../../platform/http/lists/query.ts';
+import { write } from '../../../platform/http/write.ts';
+import type { Transaction } from '../../../platform/postgres/database.ts';
+import { entryOf } from '../entry.ts';
+import { keptToReach, keyBody, refuseTooMany } from '../rules.ts';
+import { AgentGrant, AgentGranted, AgentPreview, AgentRequest } from '../schema.ts';
+import { countLiveApiKeys, findApiKey, insertApiKey, lockOwner } from '../store.ts';
+import { readAuthorization } from './authorization.ts';
+import type { Authorization } from './authorization.ts';
+import { isOfThisComputer, placeOf } from './redirect_uris.ts';
+import { deleteGrantsOf, insertGrant, listOrganizationIds } from './store.ts';
+
+const list = '/api/personal_api_keys/agents/';
+const lives_ms_max = 366 * 86_400_000;
+
+/** Registers what the page asks on which a person lets an assistant in. */
+export function consentRoutes(app: FastifyInstance, deps: Deps): void {
+  previewRoute(app, deps);
+  grantRoute(app, deps);
+}
+
+function previewRoute(app: FastifyInstance, deps: Deps): void {
+  app.post(
+    `${list}preview/`,
+    {
+      config: { scope: 'user:read', session: true },
+      schema: {
+        summary: 'Read what an assistant asks for that wants to sign in',
+        description: 'Takes the parameters with which the assistant opened `/authorize`.',
+        body: AgentRequest,
+        response: { 200: AgentPreview },
+      },
+    },
+    async (request, reply) => {
+      const asked = await readAuthorization(deps, body(request, AgentRequest));
+      const { client, redirect_uri, scopes, fault } = asked;
+      void reply.code(200);
+      return {
+        name: client.name,
+        client_host: client.host,
+        returns_to: placeOf(redirect_uri),
+        is_local: isOfThisComputer(redirect_uri),
+        scopes,
+        fault: fault?.detail ?? null,
+        refusal_url: asked.answer(
+          fault === null
+            ? { error: 'access_denied' }
+            : { error: fault.code, error_description: fault.detail },
+        ),
+      };
+    },
+  );
+}
+
+function grantRoute(app: FastifyInstance, deps: Deps): void {
+  app.post(
+    list,
+    {
+      config: { scope: 'user:write', session: true, no_store: true },
+      schema: {
+        summary: 'Let an assistant sign in',
+        description:
+          'Creates a key that works at `/mcp` alone, and gives the assistant a code for its ' +
+          'first token. What you granted to the same registered client before ends.',
+        body: AgentGrant,
+        response: { 201: AgentGranted },
+      },
+    },
+    async (request, reply) => {
+      const asked = await readAuthorization(deps, body(request, AgentGrant));
+      if (asked.fault !== null) throw invalid(null, 'invalid_input', asked.fault.detail);
+      return write(request, reply, 201, async (tx, record) => {
+        const person = personOf(request);
+        const now_ms = deps.clock.now();
+        await lockOwner(tx, person.user_id);
+        await confirmCaller(tx, request);
+        const given = await keyBody(request, AgentGrant, { db: tx, now_ms });
+        refuseMore(asked, given, now_ms);
+        const limits = await limitsOf(tx, person, given);
+        const { client_id, scopes, expires_at } = given;
+        const granted = { scopes, expires_at, ...limits };
+        const { key, replaced, code } = await grant(tx, deps, person, asked, client_id, granted);
+        record(entryOf(request, 'created', undefined, { ...key, ...replaced }));
+        return isValidateOnly(request) ? {} : { redirect_url: asked.answer({ code }) };
+      });
+    },
+  );
+}
+
+type Limits = { scoped_organizations?: string[]; scoped_teams?: number[] };
+
+/** Without limits the grant opens what the person has by now, and nothing that comes later. */
+async function limitsOf(
+  tx: Transaction,
+  person: Person,
+  { scoped_organizations = [], scoped_teams = [] }: Limits,
+): Promise<Limits> {
+  if (scoped_organizations.length > 0) return { scoped_organizations, scoped_teams };
+  const { scoped_organizations: kept } = keptToReach<Limits>(person, {});
+  if (scoped_teams.length > 0) return { scoped_organizations: kept ?? [], scoped_teams };
+  const all = kept ?? (await listOrganizationIds(tx, person.user_id));
+  if (all.length === 0)
+    throw invalid(null, 'invalid_input', 'You are in no organization that it could open.');
+  return { scoped_organizations: all };
+}
+
+/** Throws 400 for more than was asked for, in rights or in time. */
+function refuseMore(
+  { scopes: asked }: Authorization,
+  { scopes, expires_at }: { scopes: string[]; expires_at: string },
+  now_ms: number,
+): void {
+  const more = scopes.findIndex((one) => !(asked as string[]).includes(one));
+  if (more !== -1)
+    throw invalid(`scopes__${more}`, 'invalid_choice', 'The assistant did not ask for this.');
+  if (Date.parse(expires_at) > now_ms + lives_ms_max)
+    throw invalid('expires_at', 'invalid_input', 'Must be within a year.');
+}
+
+async function grant(
+  tx: Transaction,
+  { secrets, clock, config }: Deps,
+  person: Person,
+  { client, redirect_uri, code_challenge }: Authorization,
+  client_id: string,
+  granted: Limits & { scopes: string[]; expires_at: string },
+) {
+  const { user_id } = person;
+  const client_hash = secrets.hash(client_id);
+  // The id of a document is that of all copies of a program, and each has a grant of its own.
+  const replaced_keys = client.host === null ? await deleteGrantsOf(tx, user_id, client_hash) : 0;
+  refuseTooMany(await countLiveApiKeys(tx, user_id, clock.now()));
+  const label = client.name;
+  const fields = { ...granted, user_id, label, resource: agentResource({ config }) };
+  // Nobody learns this value: the first token takes its place.
+  const { id: key_id } = await insertApiKey(tx, secrets, fields, createApiKey('agent'));
+  const code = randomBase62();
+  await insertGrant(
+    tx,
+    {
+      key_id,
+      client_hash,
+      client_host: client.host,
+      redirect_uri,
+      returns_to: placeOf(redirect_uri),
+      code_hash: secrets.hash(code),
+      code_challenge,
+    },
+    clock.now(),
+  );
+  const key = (await findApiKey(tx, person, key_id))!;
+  return { key, code, replaced: replaced_keys === 0 ? {} : { replaced_keys } };
+}

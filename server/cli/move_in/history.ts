@@ -1,0 +1,154 @@
+import { createWriteStream } from 'node:fs';
+import { appendFile, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { systemClock } from '../../platform/clock.ts';
+import { counted } from '../../platform/counted.ts';
+import { parseJson } from '../../platform/json/parse_json.ts';
+import { openPlace } from '../backup/places/open_place.ts';
+import type { Target as Server } from '../client/target.ts';
+import type { ImportFormat } from '../import/formats.ts';
+import { importFile } from '../import/import.ts';
+import { UserError } from '../user_error.ts';
+import type { Days, FoundProject, MoveSource } from './inventory.ts';
+
+/** A project here whose history is brought. */
+export type HistoryTarget = {
+  server: Server;
+  /** The id of the project here. */
+  project: string;
+  /** The key of the project in the configuration. */
+  key: string;
+  /** The folder of the move. */
+  folder: string;
+  format: ImportFormat;
+  tell(line: string): void;
+};
+
+const day_ms = 86_400_000;
+/** Days of one file of events: an answer of another Sluice has at most a month. */
+const days_at_once = 7;
+const file_names = /\.(?:json|jsonl|ndjson|parquet|gz)$/i;
+
+/** The day of an instant in UTC. */
+export function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+/** Cuts days into ranges of at most so many. */
+export function* rangesOf({ from, to }: Days, most = days_at_once): Generator<Days> {
+  const end = Date.parse(to);
+  for (let at = Date.parse(from); at < end; at += most * day_ms)
+    yield { from: dayOf(at), to: dayOf(Math.min(at + most * day_ms, end)) };
+}
+
+/**
+ * Brings the events of a range from the API of a source. Guarantee: a range that is over and was
+ * brought is not asked for again; whatever was cut off is brought again, and adds nothing twice.
+ */
+export async function bringFromApi(
+  target: HistoryTarget,
+  source: MoveSource,
+  project: FoundProject,
+  days: Days,
+): Promise<number> {
+  if (source.events === undefined)
+    throw new UserError(`The API of ${source.title} has no events. Name its files: --history.`);
+  const done = await openDone(target.folder);
+  const files = join(target.folder, 'history', target.key);
+  await mkdir(files, { recursive: true });
+  let code = 0;
+  for (const range of rangesOf(days)) {
+    const name = `${target.key} ${range.from} ${range.to}`;
+    if (done.has(name)) continue;
+    const path = join(files, `${range.from}_${range.to}.jsonl`);
+    await pipeline(Readable.from(source.events(project, range)), createWriteStream(`${path}.part`));
+    await rename(`${path}.part`, path);
+    const failed = await importOne(target, path, `${range.from} to ${range.to}`);
+    code = Math.max(code, failed);
+    if (Date.parse(range.to) <= systemClock.now()) await done.add(name);
+    for (const left of [path, `${path}.sluice-import`]) await rm(left, { force: true });
+  }
+  return code;
+}
+
+/**
+ * Brings all event files of a folder or bucket, in the order of their names. Guarantee: a file that
+ * was brought is not read again; one that was cut off continues.
+ */
+export async function bringFiles(target: HistoryTarget, address: string): Promise<number> {
+  const done = await openDone(target.folder);
+  const files = await filesOf(address);
+  target.tell(`${address} has ${counted(files.length, 'file')} of events.`);
+  let code = 0;
+  for (const { name, open } of files) {
+    const known = `${target.key} ${address} ${name}`;
+    if (done.has(known)) continue;
+    const { path, close } = await open(target.folder);
+    code = Math.max(code, await importOne(target, path, name));
+    await done.add(known);
+    await close();
+  }
+  return code;
+}
+
+/** A file of events: `open` gives a path on this machine. */
+export type EventFile = {
+  name: string;
+  open(folder: string): Promise<{ path: string; close(): Promise<void> }>;
+};
+
+/** The event files of a folder or bucket, by name. Throws a UserError without any. */
+export async function filesOf(address: string): Promise<EventFile[]> {
+  const place = openPlace(address);
+  const names: string[] = [];
+  for await (const name of place.list('')) if (file_names.test(name)) names.push(name);
+  if (names.length === 0)
+    throw new UserError(`${address} has no files that end in .json, .jsonl, .gz or .parquet.`);
+  return names.toSorted().map((name) => ({
+    name,
+    open: async (folder) => {
+      if (!address.startsWith('s3://'))
+        return { path: join(place.name, name), close: async () => undefined };
+      const path = join(folder, 'history', name.replaceAll(/[^\w.-]+/g, '_'));
+      await mkdir(join(folder, 'history'), { recursive: true });
+      const bytes = await place.read(name);
+      if (bytes === undefined) throw new UserError(`${address} has no ${name} any more.`);
+      await pipeline(bytes, createWriteStream(`${path}.part`));
+      await rename(`${path}.part`, path);
+      const remove = (one: string) => rm(one, { force: true });
+      return {
+        path,
+        close: async () => void (await Promise.all([path, `${path}.sluice-import`].map(remove))),
+      };
+    },
+  }));
+}
+
+async function importOne(
+  { server, project, format, tell }: HistoryTarget,
+  file: string,
+  title: string,
+): Promise<number> {
+  const told = (line: string) => tell(`${title}: ${line}`);
+  const { address: url, key } = server;
+  return importFile(
+    { file, project, url, key, format, timezone: 'UTC' },
+    { stdin: process.stdin, is_tty: false, say: told, complain: told, draw: () => undefined },
+  );
+}
+
+/** The names of what was brought, one line each; a line that a kill cut off says nothing. */
+async function openDone(folder: string) {
+  const path = join(folder, 'brought.jsonl');
+  const text = await readFile(path, 'utf8').catch(() => '');
+  const names = new Set(text.split('\n').map(parseJson));
+  return {
+    has: (name: string) => names.has(name),
+    add: async (name: string) => {
+      names.add(name);
+      await appendFile(path, `\n${JSON.stringify(name)}\n`, { flush: true });
+    },
+  };
+}
