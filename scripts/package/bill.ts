@@ -24,9 +24,10 @@ export type Bill = {
 export const packed_packages = ['isolated-vm', 'node-gyp-build'];
 
 /**
- * The bill of what the package runs with, from the lock: its dependencies and what the console's
- * files were built of, with what these want in turn; versions, hashes and licences are npm's. It
- * has the time of the commit and a number made of its contents, so that a commit has one bill.
+ * The bill of what the package runs with, from the lock: its dependencies and what the files of the
+ * console and the site were built of, with what these want in turn; versions, hashes and licences
+ * are npm's. It has the time of the commit and a number made of its contents, so that a commit has
+ * one bill.
  */
 export function billOfMaterials(committed: Date | undefined): Bill {
   const bill = JSON.parse(
@@ -45,6 +46,7 @@ export function billOfMaterials(committed: Date | undefined): Bill {
     ...bundled,
     ...packed_packages,
   ]);
+  for (const ref of siteRefs(bill)) kept.add(ref);
   const own = bill.metadata.component;
   own.name = 'sluice';
   const edges = bill.dependencies
@@ -70,9 +72,9 @@ function numberOf(text: string): string {
   return `urn:uuid:${parts[0]}-${parts[1]}-8${parts[2]}-8${parts[3]}-${parts[4]}`;
 }
 
-/** The licence texts of the packages whose code is in the console's files. */
+/** The licence texts of the packages whose code is in the files of the console and the site. */
 export function consoleLicences(bill: Bill): string {
-  const bundled = reach(bill, consolePackages());
+  const bundled = new Set([...reach(bill, consolePackages()), ...siteRefs(bill)]);
   return bill.components
     .filter((component) => bundled.has(component['bom-ref']))
     .map(({ name, version }) => {
@@ -95,6 +97,14 @@ function authorOf(folder: string): string {
     license: { url: string };
   };
   return `, Copyright (c) ${author.name}, ${license.url}`;
+}
+
+/** Returns the packages whose code the build put into the site of the docs. */
+function siteRefs({ components }: Bill): string[] {
+  const names = JSON.parse(readFileSync(join(root, 'site/packages.json'), 'utf8')) as string[];
+  return components
+    .map((component) => component['bom-ref'])
+    .filter((ref) => names.includes(ref.slice(0, ref.lastIndexOf('@'))));
 }
 
 /** Returns the root's direct dependencies of these names, and all that they depend on. */

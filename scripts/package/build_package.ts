@@ -1,7 +1,8 @@
 /**
  * Builds what `npm pack` packs into `build/`: the server as JavaScript (Node takes no TypeScript
- * below node_modules), its migrations, the built console, the command, the bill of materials in
- * CycloneDX's form, and the licences of what is inside the console's files. npm runs it itself.
+ * below node_modules), its migrations, the built console and docs, the command, the bill of
+ * materials in CycloneDX's form, and the licences of what is inside the console's files. npm runs
+ * it itself.
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -27,16 +28,21 @@ rmSync(target, { recursive: true, force: true });
 const write = (text: string) => void process.stdout.write(text);
 if (
   !(await runNode(['scripts/package/build_console.ts'], {})) ||
+  !(await runNode(['scripts/package/build_site.ts'], {})) ||
   !(await runTool('tsc', ['-p', 'scripts/package/tsconfig.json'], write))
 )
   process.exit(1);
-if (!existsSync(join(root, 'console/dist/index.html'))) {
-  console.log('The package needs the console: install its packages first (npm ci).');
+if (
+  !['console/dist/index.html', 'site/dist/index.html.br'].every((path) =>
+    existsSync(join(root, path)),
+  )
+) {
+  console.log('The package needs the console and the docs: install their packages first (npm ci).');
   process.exit(1);
 }
 // Modules also read these files, which are no modules.
 for (const path of globSync('server/**/*.{css,json}', { cwd: root })) copy(path);
-for (const path of ['migrations', 'console/dist']) copy(path);
+for (const path of ['migrations', 'console/dist', 'site/dist']) copy(path);
 copy('scripts/package/sluice.mjs', 'bin/sluice.mjs');
 // The package needs its own copy, because its users have no checkout.
 copy('deploy/sluice.service', 'sluice.service');
