@@ -122,7 +122,9 @@ function moveScripts(html: string, file: string): string {
 
 /** Links the classes of code. The theme's own styles are in style.css, or set by its script. */
 function withoutStyles(html: string, file: string): string {
-  const sheet = writeAsset(file, styles.getCSS(), 'css');
+  // Pages are made side by side: the classes come in another order each time.
+  const classes = styles.getCSS().match(/[^}]+\}/g) ?? [];
+  const sheet = writeAsset(file, classes.toSorted().join(''), 'css');
   const icon = relative(dirname(file), join(built, 'icon.svg'));
   return html
     .replaceAll(/ style="(?:position:relative|--vp-vh:0px);"/g, '')
