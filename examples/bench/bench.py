@@ -11,6 +11,7 @@ import collections
 import datetime
 import json
 import queue
+import shutil
 import statistics
 import subprocess
 import sys
@@ -89,11 +90,16 @@ def send(options, batches, told):
             pause = min(5, 2 * pause)
 
 
+def run(command, **options):
+    """Runs a command in bash, where there is one: it has the functions that its user exported."""
+    return subprocess.run(command, shell=True, executable=shutil.which("bash"), **options)
+
+
 def ids_at(command):
     """Returns how often each id is at the destination, as the command prints them."""
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    done = run(command, stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
-        print(f"The command of --ids failed: {done.stderr.strip()[:500]}", file=sys.stderr)
+        print(f"The command of --ids ended with {done.returncode}", file=sys.stderr)
     return collections.Counter(line.strip().lower() for line in done.stdout.splitlines())
 
 
@@ -142,7 +148,7 @@ def main():
     if options.breaks:
         while batches.qsize() > half and any(one.is_alive() for one in senders):
             time.sleep(0.01)
-        subprocess.run(options.breaks, shell=True, check=False)
+        run(options.breaks)
     for sender in senders:
         sender.join()
     if told["refusal"] is not None:
