@@ -57,16 +57,18 @@ function run(words: string[]): Took {
 }
 
 /** Returns the memory of the idle server, alone and with all its processes. */
-async function weigh(child: ChildProcess): Promise<{ server: number; together: number }> {
+async function weigh(child: ChildProcess) {
   await pause(Number(options.idle) * 1000);
-  const memory = memoryOf('proportional', treeOf(child.pid!));
+  const tree = treeOf(child.pid!);
+  const memory = memoryOf('proportional', tree);
   const server = memory.by_process.find(({ command }) => command.includes(benched_program));
-  return { server: server?.megabytes ?? NaN, together: memory.total };
+  const kept = memoryOf('kept', tree).total;
+  return { server: server?.megabytes ?? NaN, together: memory.total, kept };
 }
 
 const starts = { first: [] as Took[], again: [] as Took[] };
 const helps = { ours: [] as Took[], bare: [] as Took[] };
-const memory = { server: [] as number[], together: [] as number[] };
+const memory = { server: [] as number[], together: [] as number[], kept: [] as number[] };
 for (let round = 0; round < rounds; round += 1) {
   helps.ours.push(run([benched_program, '--help']));
   helps.bare.push(run(['-e', '0']));
@@ -78,9 +80,10 @@ for (let round = 0; round < rounds; round += 1) {
     await stop(created.child);
     const kept = await start(environment);
     starts.again.push(kept);
-    const { server, together } = await weigh(kept.child);
+    const { server, together, kept: own } = await weigh(kept.child);
     memory.server.push(server);
     memory.together.push(together);
+    memory.kept.push(own);
     await stop(kept.child);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -107,5 +110,6 @@ for (const [what, took, value] of [
 for (const [what, ours, value] of [
   ['Memory of the server, idle', memory.server, 150],
   ['Memory of all processes, idle', memory.together, 450],
+  ['Memory of all processes, idle, without pages of program files', memory.kept, 350],
 ] as const)
   tell({ what, unit: 'MB', better: 'less', ours, aim: { value } });

@@ -2,11 +2,12 @@ import { readFileSync, readdirSync } from 'node:fs';
 
 /**
  * Memory, in MB (10^6 bytes), of the processes that still live: `proportional` is the proportional
- * set size, in which shared memory counts once, and is slow to read; `private` is what only the
- * process has (anonymous pages), quick enough to be sampled beside a measurement.
+ * set size, in which shared memory counts once, and is slow to read; `kept` is the same without
+ * pages of program files, which the kernel takes back where memory is short; `private` is what only
+ * the process has (anonymous pages), quick enough to be sampled beside a measurement.
  */
 export function memoryOf(
-  kind: 'proportional' | 'private',
+  kind: 'proportional' | 'kept' | 'private',
   pids: ReadonlySet<number>,
 ): { total: number; by_process: { pid: number; command: string; megabytes: number }[] } {
   const by_process = [...pids].flatMap((pid) => {
@@ -14,19 +15,21 @@ export function memoryOf(
       const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
       if (command === '') return [];
       const kilobytes =
-        kind === 'proportional'
-          ? Number(
-              /^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0,
-            )
-          : Number(
-              /^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0,
-            );
+        kind === 'private'
+          ? kilobytesOf(`/proc/${pid}/status`, 'RssAnon')
+          : kilobytesOf(`/proc/${pid}/smaps_rollup`, 'Pss') -
+            (kind === 'kept' ? kilobytesOf(`/proc/${pid}/smaps_rollup`, 'Pss_File') : 0);
       return [{ pid, command: command.slice(0, 100), megabytes: (kilobytes * 1024) / 1e6 }];
     } catch {
       return [];
     }
   });
   return { total: by_process.reduce((sum, one) => sum + one.megabytes, 0), by_process };
+}
+
+function kilobytesOf(file: string, name: string): number {
+  const found = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(file, 'utf8'));
+  return Number(found?.[1] ?? 0);
 }
 
 /** The process and everything that it started, by parent ids. */

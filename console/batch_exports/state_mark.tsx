@@ -1,17 +1,15 @@
-import {
-  IconActivity,
-  IconAlertTriangleFilled,
-  IconCircleCheckFilled,
-  IconCircleDashed,
-  IconCircleHalf2,
-  IconCircleXFilled,
-  IconClockExclamation,
-  IconHourglass,
-  IconPlayerPauseFilled,
-  IconPlayerPlayFilled,
-  IconPlayerStopFilled,
-  IconRefresh,
-} from '@tabler/icons-react';
+import IconActivity from 'icon:activity';
+import IconAlertTriangleFilled from 'icon:alert-triangle-filled';
+import IconCircleCheckFilled from 'icon:circle-check-filled';
+import IconCircleDashed from 'icon:circle-dashed';
+import IconCircleHalf2 from 'icon:circle-half-2';
+import IconCircleXFilled from 'icon:circle-x-filled';
+import IconClockExclamation from 'icon:clock-exclamation';
+import IconHourglass from 'icon:hourglass';
+import IconPlayerPauseFilled from 'icon:player-pause-filled';
+import IconPlayerPlayFilled from 'icon:player-play-filled';
+import IconPlayerStopFilled from 'icon:player-stop-filled';
+import IconRefresh from 'icon:refresh';
 import type { Shape, State } from './state.ts';
 import './state_mark.css';
 

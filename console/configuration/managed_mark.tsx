@@ -1,4 +1,4 @@
-import { IconFileCode } from '@tabler/icons-react';
+import IconFileCode from 'icon:file-code';
 import type { ManagedRow } from '../../server/api/managed/schema.ts';
 
 /** Says in a list that a configuration manages what is beside it; its own page says the rest. */

@@ -1,7 +1,9 @@
-import { IconCircleCheck, IconCircleDashed } from '@tabler/icons-react';
+import IconCircleCheck from 'icon:circle-check';
+import IconCircleDashed from 'icon:circle-dashed';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
+import { addressOf } from '../http/address.ts';
 import { pathOf } from '../http/reading.ts';
 import { Command } from '../page/command.tsx';
 import { Page } from '../page/page.tsx';
@@ -80,7 +82,9 @@ function OneWay({ way, command }: { way: Way; command: string }) {
   return (
     <article className="way">
       <h3>{way.title}</h3>
-      <p className="muted">{way.hint}</p>
+      <p className="muted">
+        {way.hint} {way.docs && <a href={addressOf(way.docs.path)}>{way.docs.text}</a>}
+      </p>
       <Command text={command} what={way.title} />
     </article>
   );

@@ -5,6 +5,8 @@ import { pathTo } from '../http/path.ts';
 export type Way = {
   title: string;
   hint: string;
+  /** The page of the docs that says more. */
+  docs?: { path: string; text: string };
   command: (keys: Keys) => string;
 };
 
@@ -17,8 +19,9 @@ export const ways: Way[] = [
     title: 'An SDK',
     hint:
       'Clients of PostHog, Segment, RudderStack, Jitsu, Snowplow and OpenTelemetry send here ' +
-      'if you change their host and their key. This line is for posthog-js; docs/sdks.md has ' +
-      'the others. The key is public: it only sends events.',
+      'if you change their host and their key. This line is for posthog-js. The ' +
+      'key is public: it only sends events.',
+    docs: { path: '/docs/sdks', text: 'Other SDKs' },
     command: ({ write_key }) => `posthog.init('${write_key}', { api_host: '${server_address}' });`,
   },
   {

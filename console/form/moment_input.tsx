@@ -1,5 +1,5 @@
 import { TextInput } from '@mantine/core';
-import { IconCalendar } from '@tabler/icons-react';
+import IconCalendar from 'icon:calendar';
 import { useContext, useRef, useState } from 'react';
 import type { ComponentProps } from 'react';
 import { ZoneContext } from '../time/instant.tsx';

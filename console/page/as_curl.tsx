@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core';
-import { IconCode } from '@tabler/icons-react';
+import IconCode from 'icon:code';
 import { useState } from 'react';
 import { server_address } from '../http/address.ts';
 import { Command } from './command.tsx';

@@ -1,5 +1,9 @@
 import { useMantineColorScheme } from '@mantine/core';
-import { IconBook2, IconCheck, IconLogout, IconUser } from '@tabler/icons-react';
+import IconApi from 'icon:api';
+import IconBook2 from 'icon:book-2';
+import IconCheck from 'icon:check';
+import IconLogout from 'icon:logout';
+import IconUser from 'icon:user';
 import { useQuery } from '@tanstack/react-query';
 import { addressOf } from '../http/address.ts';
 import { Menu, MenuAction, MenuAddress, MenuLink } from '../page/menu.tsx';
@@ -27,7 +31,10 @@ export function AccountMenu() {
         Account
       </MenuLink>
       <MenuAddress href={addressOf('/docs/')} icon={<IconBook2 size={15} aria-hidden />}>
-        Documentation of the API
+        Documentation
+      </MenuAddress>
+      <MenuAddress href={addressOf('/docs/operations/')} icon={<IconApi size={15} aria-hidden />}>
+        Operations of the API
       </MenuAddress>
       <div role="group" aria-label="Theme" className="menu_group">
         <div className="menu_label">Theme</div>

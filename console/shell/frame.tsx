@@ -1,5 +1,5 @@
 import { ActionIcon, CloseButton } from '@mantine/core';
-import { IconMenu2 } from '@tabler/icons-react';
+import IconMenu2 from 'icon:menu-2';
 import { useQuery } from '@tanstack/react-query';
 import { Outlet, useLocation } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';

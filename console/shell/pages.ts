@@ -1,25 +1,23 @@
-import {
-  IconActivity,
-  IconBell,
-  IconBuilding,
-  IconDatabaseExport,
-  IconDownload,
-  IconEraser,
-  IconFileCode,
-  IconFilter,
-  IconKey,
-  IconListCheck,
-  IconListDetails,
-  IconLock,
-  IconPlug,
-  IconSearch,
-  IconSettings,
-  IconShieldLock,
-  IconTable,
-  IconTimeline,
-  IconUsers,
-  IconWorld,
-} from '@tabler/icons-react';
+import IconActivity from 'icon:activity';
+import IconBell from 'icon:bell';
+import IconBuilding from 'icon:building';
+import IconDatabaseExport from 'icon:database-export';
+import IconDownload from 'icon:download';
+import IconEraser from 'icon:eraser';
+import IconFileCode from 'icon:file-code';
+import IconFilter from 'icon:filter';
+import IconKey from 'icon:key';
+import IconListCheck from 'icon:list-check';
+import IconListDetails from 'icon:list-details';
+import IconLock from 'icon:lock';
+import IconPlug from 'icon:plug';
+import IconSearch from 'icon:search';
+import IconSettings from 'icon:settings';
+import IconShieldLock from 'icon:shield-lock';
+import IconTable from 'icon:table';
+import IconTimeline from 'icon:timeline';
+import IconUsers from 'icon:users';
+import IconWorld from 'icon:world';
 
 /** The pages of a project in the navigation; by what is in `also` the palette finds them too. */
 export const project_pages = [

@@ -1,4 +1,6 @@
-import { IconCheck, IconSearch, IconSelector } from '@tabler/icons-react';
+import IconCheck from 'icon:check';
+import IconSearch from 'icon:search';
+import IconSelector from 'icon:selector';
 import { useQuery } from '@tanstack/react-query';
 import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
 import { Menu, MenuAction, MenuLink } from '../page/menu.tsx';

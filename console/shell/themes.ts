@@ -1,5 +1,7 @@
 import type { MantineColorScheme } from '@mantine/core';
-import { IconDeviceDesktop, IconMoon, IconSun } from '@tabler/icons-react';
+import IconDeviceDesktop from 'icon:device-desktop';
+import IconMoon from 'icon:moon';
+import IconSun from 'icon:sun';
 
 /** The themes that a person can choose. */
 export const themes = [

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../child.ts';
+import { icon_package } from './icons.ts';
 
 /** A package in the bill of materials, as far as it matters here. */
 type Component = { 'bom-ref': string; name: string; version: string };
@@ -17,9 +18,16 @@ export type Bill = {
 };
 
 /**
- * The bill of what the package runs with, from the lock: its dependencies and what the console's
- * files were built of, with what these want in turn; versions, hashes and licences are npm's. It
- * has the time of the commit and a number made of its contents, so that a commit has one bill.
+ * Packages that lie in the package, with their native parts. As a dependency, npm would compile
+ * them for an older Node, which Sluice does not run on, and fail.
+ */
+export const packed_packages = ['isolated-vm', 'node-gyp-build'];
+
+/**
+ * The bill of what the package runs with, from the lock: its dependencies and what the files of the
+ * console and the site were built of, with what these want in turn; versions, hashes and licences
+ * are npm's. It has the time of the commit and a number made of its contents, so that a commit has
+ * one bill.
  */
 export function billOfMaterials(committed: Date | undefined): Bill {
   const bill = JSON.parse(
@@ -36,7 +44,9 @@ export function billOfMaterials(committed: Date | undefined): Bill {
     ...Object.keys(dependencies),
     ...Object.keys(optionalDependencies),
     ...bundled,
+    ...packed_packages,
   ]);
+  for (const ref of siteRefs(bill)) kept.add(ref);
   const own = bill.metadata.component;
   own.name = 'sluice';
   const edges = bill.dependencies
@@ -62,9 +72,9 @@ function numberOf(text: string): string {
   return `urn:uuid:${parts[0]}-${parts[1]}-8${parts[2]}-8${parts[3]}-${parts[4]}`;
 }
 
-/** The licence texts of the packages whose code is in the console's files. */
+/** The licence texts of the packages whose code is in the files of the console and the site. */
 export function consoleLicences(bill: Bill): string {
-  const bundled = reach(bill, consolePackages());
+  const bundled = new Set([...reach(bill, consolePackages()), ...siteRefs(bill)]);
   return bill.components
     .filter((component) => bundled.has(component['bom-ref']))
     .map(({ name, version }) => {
@@ -72,11 +82,29 @@ export function consoleLicences(bill: Bill): string {
       const file = readdirSync(folder).find((entry) => /^licen[cs]e(?:\.\w+)?$/i.test(entry));
       const text =
         file === undefined
-          ? `Licence: ${readPackage(folder).license}`
+          ? `Licence: ${readPackage(folder).license}${authorOf(folder)}`
           : readFileSync(join(folder, file), 'utf8').trim();
       return `${name} ${version}\n\n${text}\n`;
     })
     .join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+/** The author of a set of icons, which has no file for its licence. */
+function authorOf(folder: string): string {
+  if (!existsSync(join(folder, 'info.json'))) return '';
+  const { author, license } = JSON.parse(readFileSync(join(folder, 'info.json'), 'utf8')) as {
+    author: { name: string };
+    license: { url: string };
+  };
+  return `, Copyright (c) ${author.name}, ${license.url}`;
+}
+
+/** Returns the packages whose code the build put into the site of the docs. */
+function siteRefs({ components }: Bill): string[] {
+  const names = JSON.parse(readFileSync(join(root, 'site/packages.json'), 'utf8')) as string[];
+  return components
+    .map((component) => component['bom-ref'])
+    .filter((ref) => names.includes(ref.slice(0, ref.lastIndexOf('@'))));
 }
 
 /** Returns the root's direct dependencies of these names, and all that they depend on. */
@@ -107,7 +135,7 @@ function consolePackages(): string[] {
         .map(([, specifier]) => specifier!.split('/'))
         .map(([first, second]) => (first!.startsWith('@') ? `${first}/${second}` : first!)),
     );
-  return [...new Set(names)].filter((name) => !name.startsWith('node:'));
+  return [...new Set([...names, icon_package])].filter((name) => !name.startsWith('node:'));
 }
 
 function readPackage(folder: string) {

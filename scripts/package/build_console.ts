@@ -4,13 +4,14 @@
  * them. An up-to-date build of the same sources and packages stays. If the packages for the build
  * are missing (`--omit=dev`), it says so and builds nothing; the server still serves its API.
  */
-import { createHash } from 'node:crypto';
 import { glob, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { root } from '../child.ts';
 import { buildReference } from './build_reference.ts';
+import { digestFiles, findTools, isBuiltFrom } from './built_from.ts';
+import { iconModules } from './icons.ts';
 
 const source = join(root, 'console');
 const target = join(source, 'dist');
@@ -21,9 +22,14 @@ const long_bytes_min = 2_000_000;
 /** In the built folder, written last: a digest of what it was built from. */
 const origin_file = join(target, '.built_from');
 
-const origin = await digestSources();
-const isBuilt = (await readFile(origin_file, 'utf8').catch(() => undefined)) === origin;
-const tools = isBuilt ? undefined : await findTools();
+const origin = await digestFiles(await listSources());
+const isBuilt = await isBuiltFrom(origin_file, origin);
+const tools = isBuilt
+  ? undefined
+  : await findTools(async () => ({
+      build: (await import('vite')).build,
+      react: (await import('@vitejs/plugin-react')).default,
+    }));
 if (isBuilt) console.log('The console is built from these sources already.');
 else if (tools === undefined)
   console.log(
@@ -38,7 +44,7 @@ else {
     // Addresses are relative to the page and to the scripts, so that any base path will do.
     base: './',
     logLevel: 'warn',
-    plugins: [tools.react()],
+    plugins: [iconModules(), tools.react()],
     build: {
       outDir: target,
       emptyOutDir: true,
@@ -54,33 +60,14 @@ else {
   console.log(`The console is built (${((performance.now() - started) / 1000).toFixed(1)} s).`);
 }
 
-/** Returns a digest of all files of the build, by name and content. The lock covers packages. */
-async function digestSources(): Promise<string> {
-  const files = ['package-lock.json', 'tsconfig.json', 'scripts/package/build_console.ts'];
-  files.push('scripts/package/build_reference.ts');
+/** Lists all files of the build. The lock covers packages. */
+async function listSources(): Promise<string[]> {
+  const files = ['package-lock.json', 'tsconfig.json'];
+  for (const name of ['build_console', 'build_reference', 'icons'])
+    files.push(`scripts/package/${name}.ts`);
   const exclude = ['console/dist', 'console/**/*.test.ts'];
   for await (const file of glob('console/**/*.*', { cwd: root, exclude })) files.push(file);
-  const digest = createHash('sha256');
-  for (const file of files.sort())
-    digest.update(`${file}\n`).update(
-      createHash('sha256')
-        .update(await readFile(join(root, file)))
-        .digest(),
-    );
-  return digest.digest('hex');
-}
-
-async function findTools() {
-  try {
-    const [{ build }, { default: react }] = await Promise.all([
-      import('vite'),
-      import('@vitejs/plugin-react'),
-    ]);
-    return { build, react };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') return undefined;
-    throw error;
-  }
+  return files;
 }
 
 /** Writes `name.br` and `name.gz` beside each file that gets smaller by it. */

@@ -2,6 +2,8 @@
 export type LockEntry = {
   version?: string;
   resolved?: string;
+  /** True for a folder of this repository, which `resolved` names. */
+  link?: boolean;
   integrity?: string;
   dev?: boolean;
   optional?: boolean;
@@ -68,13 +70,17 @@ export function listMissingPackages(lock: Lock): MissingPackage[] {
  */
 export function completeLock(lock: Lock): { lock: Lock; added: string[]; addresses: number } {
   const packages = Object.entries(lock.packages).map(
-    ([folder, { resolved: _resolved, engines, ...entry }]): [string, LockEntry] => [
+    ([folder, { resolved, engines, ...entry }]): [string, LockEntry] => [
       folder,
-      folder === '' && engines !== undefined ? { ...entry, engines } : entry,
+      {
+        ...(entry.link === true && resolved !== undefined && { resolved }),
+        ...entry,
+        ...(folder === '' && engines !== undefined && { engines }),
+      },
     ],
   );
   const addresses = Object.values(lock.packages).filter(
-    (entry) => entry.resolved !== undefined,
+    (entry) => entry.resolved !== undefined && entry.link !== true,
   ).length;
   const missing = listMissingPackages(lock);
   for (const { name, version, required_by } of missing) {

@@ -1,25 +1,35 @@
 #!/usr/bin/env node
 // What `sluice` runs, once it is installed as a package. Plain JavaScript, so that an older Node can
-// read it too. On Node 24 and newer it runs the server in this process; on an older one, the Node 24
-// that the package brought along does: from 22.15 on in the same process, before that in a child to
-// which signals are handed on.
-import { spawn } from 'node:child_process';
+// read it too. On Node 24 and newer it runs the server in this process. On an older one it lets npm
+// fetch a Node 24, once, and that one runs the server: from 22.15 on in the same process, before
+// that in a child to which signals are handed on.
+import { spawn, spawnSync } from 'node:child_process';
+import { accessSync, constants, copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const wanted = 24;
 const main = new URL('../server/main.js', import.meta.url);
+const own = fileURLToPath(new URL('../node/', import.meta.url));
+const node = `node-${process.platform}-${process.arch}`;
+const version = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8')).optionalDependencies[
+  node
+];
+// Beside the package, where its installer may write, else in the user's cache.
+const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
+const places = [own, join(cache, 'sluice', `node-${version}`)];
 
 if (Number.parseInt(process.versions.node, 10) >= wanted) await import(main.href);
 else becomeNewerNode();
 
 function becomeNewerNode() {
-  const program = findNode();
+  const program = findNode() ?? (version === undefined ? undefined : fetchNode());
   if (program === undefined) {
     console.error(
       `Sluice runs on Node ${wanted}, and this is Node ${process.versions.node}. Install Node ` +
-        `${wanted} (https://nodejs.org): no package of it came along for ${process.platform} on ` +
-        `${process.arch}.`,
+        `${wanted} (https://nodejs.org).`,
     );
     process.exit(1);
   }
@@ -42,10 +52,36 @@ function startChild(program, given) {
 }
 
 function findNode() {
-  const require = createRequire(import.meta.url);
+  for (const place of places)
+    try {
+      return createRequire(join(place, 'package.json')).resolve(`${node}/bin/node`);
+    } catch {
+      continue;
+    }
+  return undefined;
+}
+
+/** Lets npm install it, by the digest in the lock. */
+function fetchNode() {
+  const place = places.find(mayWrite);
+  if (place === undefined) return undefined;
+  console.error(
+    `Sluice runs on Node ${wanted}, and this is Node ${process.versions.node}. npm fetches Node ` +
+      `${version} into ${place}, once (190 MB).`,
+  );
+  for (const file of ['package.json', 'package-lock.json'])
+    if (place !== own) copyFileSync(join(own, file), join(place, file));
+  const words = ['ci', '--prefix', place, '--ignore-scripts', '--no-audit', '--loglevel=error'];
+  spawnSync('npm', words, { stdio: ['ignore', 2, 2] });
+  return findNode();
+}
+
+function mayWrite(place) {
   try {
-    return require.resolve(`node-${process.platform}-${process.arch}/bin/node`);
+    mkdirSync(place, { recursive: true });
+    accessSync(place, constants.W_OK);
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
 }

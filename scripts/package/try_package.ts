@@ -96,7 +96,7 @@ async function tryStart(program: string, user: number): Promise<void> {
   const seconds: Record<string, string> = {};
   for (const [name, pattern] of [
     ['ready', /is ready at/],
-    ['first export completed', /delivered +\d+ events in \d+ completed runs/],
+    ['first export completed', /delivered +[\d,]+ events in \d+ completed runs/],
   ] as const) {
     while (!pattern.test(output)) {
       if (child.exitCode !== null || performance.now() - started > wait_ms_max) {

@@ -20,6 +20,7 @@ const prints_no_data = [
   'import',
   'key create',
   'key revoke',
+  'leave',
   'login',
   'logout',
   'mcp',

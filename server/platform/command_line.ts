@@ -1,3 +1,17 @@
+import { basename, dirname, sep } from 'node:path';
+
+/**
+ * Returns the command that puts a package of npm where this server finds it: beside the package
+ * Sluice, or into the checkout.
+ */
+export function installCommand(specifier: string): string {
+  const [folder, inside] = import.meta.dirname.split(`${sep}node_modules${sep}sluice${sep}`);
+  if (inside === undefined) return `npm install --no-save ${specifier}`;
+  return basename(folder!) === 'lib'
+    ? `npm install --global --prefix ${dirname(folder!)} ${specifier}`
+    : `npm install --prefix ${folder} ${specifier}`;
+}
+
 /**
  * Returns the command as an operator types it here: `sluice verify` for an installed package, `npm
  * run sluice -- verify` in a checkout.

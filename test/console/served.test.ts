@@ -52,7 +52,7 @@ test('a request for data, or for the API, gets no page', async () => {
     ['/login', { accept: 'application/json' }],
     ['/api/x/', html],
     ['/api', html],
-    ['/docs/x', html],
+    ['/docs/x', {}],
     ['/assets/x.js', html],
     ['/assets/..%2findex.html', html],
     ['/assets/..%2f..%2fmain.tsx', html],

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { json, text } from 'node:stream/consumers';
 import { before, test } from 'node:test';
 import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { runPlugins } from '../../server/cli/run_plugins.ts';
@@ -138,6 +140,46 @@ const missing = ['python3', 'curl'].filter(
   (program) => spawnSync(program, ['--version']).error !== undefined,
 );
 const skip = missing.length > 0 && `${missing.join(' and ')} cannot be run`;
+
+test('bench: every event arrives once', { skip }, async () => {
+  const other = await server.harness.newOrganization();
+  const variables = {
+    SLUICE_API_KEY: other.key,
+    WRITE_KEY: other.project.api_token,
+    FOLDER: server.folder,
+    EVENTS: '2000',
+  };
+  const said = await run('bench', variables);
+  assert.match(said, /^delivered +2000 events, .*\nlost +0\ndoubled +0$/m);
+  const files = readdirSync(join(server.folder, 'bench')).filter((one) => one.endsWith('.jsonl'));
+  const ids = files.flatMap((name) =>
+    readFileSync(join(server.folder, 'bench', name), 'utf8')
+      .split('\n')
+      .flatMap((line) => (line === '' ? [] : [(JSON.parse(line) as { uuid: string }).uuid])),
+  );
+  assert.equal(new Set(ids).size, 2000);
+});
+
+test('bench: an event that a product loses or doubles is told', { skip }, async () => {
+  const file = join(bin, 'arrived');
+  const product = createServer((request, response) => {
+    void json(request).then((body) => {
+      const [, twice, ...others] = (body as { batch: { uuid: string }[] }).batch;
+      const arrived = [twice!, twice!, ...others].map(({ uuid }) => `${uuid}\n`);
+      appendFileSync(file, arrived.join(''));
+      response.end('{}');
+    });
+  }).listen(0, '127.0.0.1');
+  await once(product, 'listening');
+  const url = `http://127.0.0.1:${(product.address() as AddressInfo).port}`;
+  const options = ['--speaks', 'posthog', '--key', 'k', '--url', url, '--events', '30'];
+  options.push('--batch', '10', '--wait', '0', '--ids', `cat '${file}'`);
+  const child = spawn('python3', [join(examples, 'bench', 'bench.py'), ...options]);
+  const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'close')]);
+  product.close();
+  assert.equal(code, 1);
+  assert.match(said, /^delivered +27 events, .*\nlost +3\ndoubled +3$/m);
+});
 
 test('verify_receipts: files are as delivered, and a changed byte is told', { skip }, async () => {
   const { home: other, created, send, get } = await withEvents(server.harness, 'proof');

@@ -44,7 +44,7 @@ export function DestinationFields({
         hint={
           before !== undefined && before !== draft.type
             ? `Sluice drops the config for ${before} if you choose another destination.`
-            : undefined
+            : type?.missing_package
         }
       />
       {type !== undefined && type.connection_keys.length > 0 && <ConnectionField {...given} />}

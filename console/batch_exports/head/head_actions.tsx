@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core';
-import { IconDots } from '@tabler/icons-react';
+import IconDots from 'icon:dots';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useContext, useState } from 'react';

@@ -97,7 +97,10 @@ function Outcome({ run }: { run: BatchExportRun }) {
         Run <code>{run.id}</code>, delivery <code>{run.delivery_id}</code>
         {run.error_code !== null && (
           <>
-            , error <code>{run.error_code}</code>
+            , error{' '}
+            <a href={addressOf(`/docs/errors/${run.error_code}`)}>
+              <code>{run.error_code}</code>
+            </a>
           </>
         )}
         .{' '}

@@ -115,8 +115,13 @@ function useRest(): Item[] {
     })),
     {
       group,
-      label: 'Documentation of the API',
+      label: 'Documentation',
       run: () => globalThis.location.assign(addressOf('/docs/')),
+    },
+    {
+      group,
+      label: 'Operations of the API',
+      run: () => globalThis.location.assign(addressOf('/docs/operations/')),
     },
     { group, label: 'Sign out', run: signOut },
     ...(projects.length > 1 ? projects : []),

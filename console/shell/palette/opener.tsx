@@ -1,4 +1,4 @@
-import { IconCommand } from '@tabler/icons-react';
+import IconCommand from 'icon:command';
 import { Suspense, useEffect, useEffectEvent, useState } from 'react';
 import { loadedLater } from '../../page/load_page.tsx';
 import { MissingDialog } from '../../page/missing_dialog.tsx';

@@ -7,6 +7,9 @@ import { root } from '../../child.ts';
 /** A package that was built twice. */
 export type Built = { file: string; sha256: string; started: Date; finished: Date };
 
+/** Differences between two builds that are named. */
+const named_max = 10;
+
 const environment = {
   ...process.env,
   PATH: [dirname(process.execPath), process.env['PATH']].join(delimiter),
@@ -61,6 +64,7 @@ function differences(one: string, other: string, folder: string): string {
   try {
     return run('diff', ['-rq', ...folders]) || 'only in the archive around the files';
   } catch (error) {
-    return (error as { stdout: string }).stdout;
+    const lines = (error as { stdout: string }).stdout.trim().split('\n');
+    return [...lines.slice(0, named_max), `${lines.length} differences in all`].join('\n');
   }
 }

@@ -58,7 +58,8 @@ export async function readAsset(
   return bytes === undefined ? undefined : { bytes, type, encoding: undefined };
 }
 
-async function read(path: string): Promise<Buffer | undefined> {
+/** Reads a file; undefined if there is none. */
+export async function read(path: string): Promise<Buffer | undefined> {
   try {
     return await readFile(path);
   } catch (error) {

@@ -21,6 +21,20 @@ export const reference_headers = {
 };
 
 /**
+ * The headers of a page of the docs. Its scripts, styles and search index are files of this server,
+ * and small pictures stand in its styles.
+ */
+export const site_headers = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+    "font-src 'self'; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; " +
+    "base-uri 'none'",
+  'cache-control': 'no-cache',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+};
+
+/**
  * The headers of the console's page. Everything comes from this server and goes back to it, no
  * script stands in the page, and none is made of text. Style elements need the nonce; style
  * attributes in markup do not count, and what scripts set of an element's style needs no leave. The

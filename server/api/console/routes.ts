@@ -4,22 +4,42 @@ import { basePath } from '../../platform/http/base_path.ts';
 import { notFound } from '../../platform/http/errors.ts';
 import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
 import { built_console, readAsset } from './build.ts';
-import { consoleHeaders, createNonce, reference_headers } from './policy.ts';
+import type { Asset } from './build.ts';
+import { consoleHeaders, createNonce, reference_headers, site_headers } from './policy.ts';
+import { readSiteFile } from './site.ts';
 
 const asset_route = hiddenRoute({
   200: ['text/javascript', 'text/css', 'image/svg+xml', 'font/woff2'],
   404: [problem],
 });
+const site_route = hiddenRoute({
+  200: [
+    'text/html',
+    'text/javascript',
+    'text/css',
+    'application/json',
+    'image/svg+xml',
+    'image/gif',
+    'image/png',
+    'image/webp',
+    'font/woff2',
+  ],
+  404: ['text/html', problem],
+  503: ['text/html'],
+});
 const reference_route = hiddenRoute({ 200: ['text/html'], 503: ['text/html'] });
 const page_route = hiddenRoute({ 200: ['text/html'], 404: [problem], 503: ['text/html'] });
+
+/** For a file whose name has its hash, so that it never changes. */
+const kept_for_ever = 'public, max-age=31536000, immutable';
 
 /** Paths that answer as an API, even if a browser is led there. */
 const no_page = /^\/(?:api|docs|assets|complete)(?:[/?]|$)/;
 
 /**
  * The console: one page for every address that nothing else answers and that a browser asks for,
- * the page of the API reference, and the files that both load. They change nothing: they ask the
- * API, which has all the rules.
+ * the docs, the page of the API reference, and the files that they load. They change nothing: they
+ * ask the API, which has all the rules.
  */
 export function consoleRoutes(app: FastifyInstance, { config }: Deps): void {
   app.get<{ Params: { name: string } }>('/assets/:name', asset_route, async (request, reply) => {
@@ -29,20 +49,22 @@ export function consoleRoutes(app: FastifyInstance, { config }: Deps): void {
       request.headers['accept-encoding'],
     );
     if (asset === undefined) throw notFound();
-    if (asset.encoding !== undefined) reply.header('content-encoding', asset.encoding);
-    // Another encoding is another body; the name has the hash, so the file never changes.
-    return reply
-      .type(asset.type)
-      .header('vary', 'accept-encoding')
-      .header('cache-control', 'public, max-age=31536000, immutable')
-      .send(asset.bytes);
+    return sendAsset(reply.header('cache-control', kept_for_ever), asset);
   });
 
   app.get('/docs', hiddenRoute({ 308: [] }), (_request, reply) =>
     reply.redirect(`${basePath({ config })}/docs/`, 308),
   );
 
-  app.get('/docs/', reference_route, (_request, reply) => sendReference(reply));
+  app.get('/docs/operations', hiddenRoute({ 308: [] }), (_request, reply) =>
+    reply.redirect(`${basePath({ config })}/docs/operations/`, 308),
+  );
+
+  // The docs link to files, so that they also work without a server.
+  for (const path of ['/docs/operations/', '/docs/operations/index.html'])
+    app.get(path, reference_route, (_request, reply) => sendReference(reply));
+
+  app.get<{ Params: { '*': string } }>('/docs/*', site_route, sendSite);
 
   app.get('/*', page_route, async (request, reply) => {
     if (!isPage(request)) return reply.callNotFound();
@@ -50,8 +72,12 @@ export function consoleRoutes(app: FastifyInstance, { config }: Deps): void {
   });
 }
 
-function isPage({ headers, url }: FastifyRequest): boolean {
-  return !no_page.test(url) && headers.accept?.includes('text/html') === true;
+function isPage(request: FastifyRequest): boolean {
+  return !no_page.test(request.url) && takesPage(request);
+}
+
+function takesPage({ headers }: FastifyRequest): boolean {
+  return headers.accept?.includes('text/html') === true;
 }
 
 async function sendConsole(reply: FastifyReply, base_path: string): Promise<FastifyReply> {
@@ -66,6 +92,31 @@ async function sendConsole(reply: FastifyReply, base_path: string): Promise<Fast
   );
 }
 
+/** A file of the docs; of a path that has none, and that a browser asks for, their page for it. */
+async function sendSite(
+  request: FastifyRequest<{ Params: { '*': string } }>,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const path = request.params['*'];
+  const encodings = request.headers['accept-encoding'];
+  const found = await readSiteFile(path, encodings);
+  const asset = found ?? (await readSiteFile('404.html', encodings));
+  if (found === undefined && !takesPage(request)) throw notFound();
+  if (asset === undefined) {
+    return reply.code(503).type('text/html; charset=utf-8').headers(site_headers).send(not_built);
+  }
+  void reply.headers(site_headers).code(found === undefined ? 404 : 200);
+  if (path.startsWith('assets/') && found !== undefined)
+    void reply.header('cache-control', kept_for_ever);
+  return sendAsset(reply, asset);
+}
+
+function sendAsset(reply: FastifyReply, asset: Asset): FastifyReply {
+  if (asset.encoding !== undefined) void reply.header('content-encoding', asset.encoding);
+  // Another encoding is another body.
+  return reply.type(asset.type).header('vary', 'accept-encoding').send(asset.bytes);
+}
+
 /** The reference of the API. Its addresses are relative, so it works under any base path. */
 async function sendReference(reply: FastifyReply): Promise<FastifyReply> {
   const page = await built_console.readPage('reference');
@@ -77,7 +128,7 @@ const not_built = `<!doctype html>
 <html lang="en">
   <head><meta charset="utf-8" /><title>Sluice</title></head>
   <body>
-    <h1>The console is not built</h1>
+    <h1>The pages are not built</h1>
     <p>Run <code>npm run prepare</code> in the folder of the server, then load the page again.
       Its packages are installed by <code>npm ci</code> without <code>--omit=dev</code>.</p>
     <p>The API works anyway: <code>/api/schema/</code> is its OpenAPI document.</p>

@@ -18,6 +18,7 @@ test('every destination is listed with the schema by which its config is checked
   for (const [index, definition] of destinations.entries()) {
     const shown = body.results[index];
     assert.deepEqual([shown.type, shown.label], [definition.type, definition.label]);
+    assert.equal(shown.missing_package, undefined, 'a checkout has every package');
     const keys = Object.entries<Record<string, unknown>>(shown.config.properties);
     assert.deepEqual(
       keys.map(([key]) => key),

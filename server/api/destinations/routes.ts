@@ -3,6 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { file } from '../../engine/destinations/file/file.ts';
 import { destinations } from '../../engine/destinations/index.ts';
+import { missingPackage } from '../../engine/model/destination/optional_package.ts';
+import type { OptionalPackage } from '../../engine/model/destination/optional_package.ts';
 import { notFound } from '../../platform/http/errors.ts';
 import { describeDestination } from './describe.ts';
 import { DestinationType, DestinationTypes } from './schema.ts';
@@ -15,6 +17,8 @@ export function destinationRoutes(app: FastifyInstance, { config }: Pick<Deps, '
     ...describeDestination(definition),
     ...(definition.type === file.type ? { folder: shownFolder(config.export_dir) } : {}),
   }));
+  const shown = () =>
+    described.map((one, index) => ({ ...one, ...lackOf(destinations[index]!.package) }));
   app.get(
     '/api/destinations/',
     {
@@ -25,7 +29,7 @@ export function destinationRoutes(app: FastifyInstance, { config }: Pick<Deps, '
         response: { 200: DestinationTypes },
       },
     },
-    () => ({ count: described.length, results: described }),
+    () => ({ count: described.length, results: shown() }),
   );
 
   app.get(
@@ -39,11 +43,17 @@ export function destinationRoutes(app: FastifyInstance, { config }: Pick<Deps, '
     },
     (request) => {
       const { id } = request.params as { id: string };
-      const found = described.find(({ type }) => type === id);
+      const found = shown().find(({ type }) => type === id);
       if (found === undefined) throw notFound();
       return found;
     },
   );
+}
+
+/** Returns what the operator has to install, where something is missing. */
+function lackOf(name: OptionalPackage | undefined): Pick<DestinationType, 'missing_package'> {
+  const missing_package = name && missingPackage(name);
+  return missing_package === undefined ? {} : { missing_package };
 }
 
 /** The folder as commands find it where the server was started. */

@@ -78,6 +78,13 @@ export const DestinationType = Type.Object(
           "Of files on the server: the server's export folder, as its operator finds it.",
       }),
     ),
+    missing_package: Type.Optional(
+      Type.String({
+        description:
+          'How the operator installs the package that this type needs. Absent if the server has ' +
+          'it.',
+      }),
+    ),
     sets_rows_aside: Type.Boolean({
       description: 'True if `rejected_rows` of an export can be `set_aside`.',
     }),

@@ -159,6 +159,8 @@ test('secrets come only when asked for; a complete folder is not filled again', 
   assert.match(await readFile(join(folder, path), 'utf8'), new RegExp(`='${secret}'`));
   assert.equal((await stat(join(folder, path))).mode & 0o777, 0o600);
   await assert.rejects(leaveTo(context, flags, forever), /is complete already/);
+  const foreign = { ...flags, to: delivering.folder };
+  await assert.rejects(leaveTo(context, foreign, forever), /has other files/);
   await assert.rejects(
     leaveTo(context, { to: join(folder, 'x'), organization: ['nobody'] }, forever),
     UserError,

@@ -1,6 +1,16 @@
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { appendFile, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  mkdir,
+  open,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -68,6 +78,8 @@ export async function openLeftFolder(
     throw new UserError(`${folder} is complete already. Name another folder for a newer copy.`);
   const notes = join(folder, notes_name);
   const earlier = await readNotes(notes);
+  if (earlier.head === undefined && (await readdir(folder)).length > 0)
+    throw new UserError(`${folder} has other files. Name an empty folder, or a new one.`);
   const head = earlier.head ?? (await begin());
   if (head.server !== wanted.server || head.organizations.join() !== wanted.organizations.join())
     throw new UserError(`${folder} was begun for other organizations. Name another folder.`);

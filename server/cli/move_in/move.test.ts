@@ -190,6 +190,8 @@ test('a move from a second Sluice is killed, continues, and counts the same', as
       '--history',
       'api',
     ];
+    const refused = await sluice.run(words.with(words.indexOf(there.key), 'slk_other'), {});
+    assert.deepEqual([refused.code, /refuses the key of --from-key/.test(refused.err)], [4, true]);
     const killed = await runSluice([...words, '--apply', '--yes'], {}, async (kill) => {
       await eventually('no event has come', async () => {
         const { body } = await owner.ask(

@@ -15,7 +15,7 @@ import { ConfigurationRefused, openClient } from '../config/client.ts';
 import { readFiles } from '../config/files.ts';
 import { planLines, summaryLine } from '../config/show.ts';
 import { serverAddress } from '../server_address.ts';
-import { UserError, WrongUsageError } from '../user_error.ts';
+import { KeyError, UserError, WrongUsageError } from '../user_error.ts';
 import { compareCounts, comparedLines, countFiles } from './compare.ts';
 import { bringFiles, bringFromApi, dayOf, rangesOf } from './history.ts';
 import { documentOf, openKeys, variablesOf } from './inventory.ts';
@@ -66,7 +66,14 @@ export async function moveIn(output: Output, name: MoveFrom, flags: MoveFlags): 
   const api = openApi(flags);
   const source = await openSource(name, flags, api);
   const moving: Moving = { output, name, flags, api, source, days: daysOf(flags) };
-  const found = await source.read();
+  const found = await source.read().catch((error: unknown) => {
+    // The words about a key are those for a key of this server.
+    if (!(error instanceof KeyError)) throw error;
+    throw new KeyError(
+      `${source.title} at ${flags.from} refuses the key of --from-key, or it may not read all of ` +
+        'an organization. docs/moving_in.md has the rights that it needs.',
+    );
+  });
   mkdirSync(flags.folder, { recursive: true, mode: 0o700 });
   const all = await placeAll(moving, found);
   if (flags.compare === true) return compareAll(moving, all);

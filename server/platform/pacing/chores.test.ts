@@ -73,7 +73,11 @@ test('stop ends waits, signals the work in progress, and waits for its end, sile
     await setTimeout(60_000, undefined, { signal }).finally(() => (ended += 1));
   };
   let waited = 0;
-  const idle = async () => void (waited += 1);
+  const idled = Promise.withResolvers<void>();
+  const idle = async () => {
+    waited += 1;
+    idled.resolve();
+  };
   const chores = startChores(
     [
       { name: 'long', interval_ms: 60_000, work },
@@ -81,7 +85,20 @@ test('stop ends waits, signals the work in progress, and waits for its end, sile
     ],
     pino({}, sink),
   );
-  await begun.promise;
+  await Promise.all([begun.promise, idled.promise]);
   await chores.stop();
   assert.deepEqual([ended, waited, lines], [1, 1, []]);
+});
+
+test('chores begin one after the other, and none after a stop', async () => {
+  const begun: string[] = [];
+  const chore = (name: string) => ({
+    name,
+    interval_ms: 60_000,
+    work: async () => void begun.push(name),
+  });
+  const chores = startChores(['first', 'second'].map(chore), silentLog());
+  assert.deepEqual(begun, ['first']);
+  await chores.stop();
+  assert.deepEqual(begun, ['first']);
 });

@@ -12,24 +12,25 @@ export type Loop = {
 const tell_again_ms = 60_000;
 
 /**
- * Does the work at once and then `pause_ms` after the end of each turn. Guarantees: turns never
- * overlap; one that fails is logged under the name, and the next one comes all the same; a fault
- * that lasts is told once a minute, and its end; the signal ends with `stop`, and what the work
- * throws then is no fault; waiting keeps no process alive.
+ * Does the work after `delay_ms` and then `pause_ms` after the end of each turn. Guarantees: turns
+ * never overlap; one that fails is logged under the name, and the next one comes all the same; a
+ * fault that lasts is told once a minute, and its end; the signal ends with `stop`, and what the
+ * work throws then is no fault; waiting keeps no process alive.
  */
 export function startLoop(
   name: string,
   pause_ms: number,
   log: Logger,
   work: (signal: AbortSignal) => Promise<unknown>,
+  delay_ms = 0,
 ): Loop {
   const stopping = new AbortController();
   const { signal } = stopping;
   let isWoken = false;
   let wakeUp = () => {};
-  const pause = () =>
+  const pause = (ms: number) =>
     new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, isWoken ? 0 : pause_ms).unref();
+      const timer = setTimeout(resolve, isWoken ? 0 : ms).unref();
       wakeUp = () => {
         clearTimeout(timer);
         resolve();
@@ -37,6 +38,7 @@ export function startLoop(
     });
   const faults = tellFaults(name, log);
   const run = async () => {
+    if (delay_ms > 0) await pause(delay_ms);
     while (!signal.aborted) {
       isWoken = false;
       try {
@@ -45,7 +47,7 @@ export function startLoop(
       } catch (error) {
         if (!signal.aborted) faults.tell(error);
       }
-      if (!signal.aborted) await pause();
+      if (!signal.aborted) await pause(pause_ms);
     }
   };
   const done = run();

@@ -15,6 +15,7 @@ export const azureblob: DestinationDefinition<typeof azureblob_config> = defineO
   type: 'AzureBlob',
   label: 'Azure Blob Storage',
   config: azureblob_config,
+  package: '@azure/storage-blob',
   secrets: ['connection_string', 'account_key', 'sas_token'],
   where: ['account_name', 'connection_string', 'endpoint_url'],
   connection: ['connection_string', 'account_name', 'account_key', 'sas_token', 'endpoint_url'],

@@ -2,6 +2,7 @@ import { addAbortSignal } from 'node:stream';
 import type { Readable } from 'node:stream';
 import type { BlockBlobClient, ContainerClient, RequestPolicyFactory } from '@azure/storage-blob';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
+import { requirePackage } from '../../model/destination/optional_package.ts';
 import {
   partTimeout,
   request_attempts_max,
@@ -39,6 +40,7 @@ export async function openContainer(
 }
 
 async function openClient(config: AzureBlobConfig, outbound: Outbound): Promise<ContainerClient> {
+  requirePackage('@azure/storage-blob');
   const { AnonymousCredential, ContainerClient, StorageSharedKeyCredential, newPipeline } =
     await import('@azure/storage-blob');
   const { endpoint, account, sas } = accessOf(config);

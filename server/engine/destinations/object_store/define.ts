@@ -27,7 +27,7 @@ import { findForeignFiles } from '../formats/foreign_files.ts';
 import { compareFiles, verifyFiles } from '../formats/verify_files.ts';
 import { withStoreFaults } from './faults.ts';
 import { notingProgress } from './object_store.ts';
-import type { ObjectStore } from './object_store.ts';
+import type { ObjectStore, StoreFaults } from './object_store.ts';
 import { openObjectSink } from './sink.ts';
 import { uploadWhole } from './upload.ts';
 
@@ -40,6 +40,7 @@ type ObjectStoreType<Schema extends TObject> = Pick<
   | 'type'
   | 'label'
   | 'config'
+  | 'package'
   | 'secrets'
   | 'where'
   | 'connection'
@@ -80,8 +81,7 @@ export function defineObjectStore<Schema extends TObject>({
         deps.log,
       );
     },
-    check: async (config, _columns, deps) =>
-      check(await openStore(config, deps), filesOf(config), deps),
+    check: async (config, _columns, deps) => check(openStore(config, deps), filesOf(config), deps),
     verify: async (config, delivered, source, deps) =>
       verifyFiles(await opened(config, deps), fileEncoding(filesOf(config)), delivered, source),
     verify_parts: {
@@ -158,7 +158,7 @@ function filesOf(config: unknown): FileConfig {
 }
 
 async function check(
-  store: ObjectStore,
+  opening: Promise<ObjectStore>,
   config: FileConfig,
   deps: DestinationDeps,
 ): Promise<CheckStep[]> {
@@ -168,12 +168,14 @@ async function check(
   const manifest = `${key}-manifest`;
   let isLeft = false;
   const remove = async () => {
+    const store = await opening;
     await store.remove(key);
     await store.remove(manifest);
     isLeft = false;
     return 'The objects are gone again.';
   };
   const write = async () => {
+    const store = await opening;
     isLeft = true;
     const bytes = Readable.from([Buffer.from(text)]);
     await uploadWhole(store, key, bytes, { content_type: 'text/plain', log: deps.log });
@@ -185,18 +187,26 @@ async function check(
     );
   };
   const read = async () => {
+    const store = await opening;
     for (const one of [key, manifest])
       if ((await readStoredText(store, one)) !== text)
         throw new RetryableError('store_fault', 'The object has changed since the delivery.');
     return 'The same text came back.';
   };
+  let faults: StoreFaults | undefined;
+  const reach = async () => {
+    const store = await opening;
+    ({ faults } = store);
+    await store.find();
+    return 'The bucket exists.';
+  };
   const steps = [
-    { name: 'Reach the bucket', run: () => store.find().then(() => 'The bucket exists.') },
+    { name: 'Reach the bucket', run: reach },
     { name: 'Write an object', run: write },
     { name: 'Read it back', run: read },
     { name: 'Remove it', run: remove },
   ];
-  const results = await runSteps(steps, deps, (error) => explain(store, error, deps));
+  const results = await runSteps(steps, deps, (error) => explain(faults, error, deps));
   if (isLeft)
     await remove().catch((error: unknown) =>
       deps.log.warn({ err: error }, 'the object of a connection test could not be removed'),
@@ -204,9 +214,9 @@ async function check(
   return results;
 }
 
-function explain({ faults }: ObjectStore, error: unknown, deps: DestinationDeps): string {
+function explain(faults: StoreFaults | undefined, error: unknown, deps: DestinationDeps): string {
   deps.log.info({ err: error }, 'connection test failed');
-  const explained = faults.explain(error);
+  const explained = faults === undefined ? error : faults.explain(error);
   return explained instanceof KnownError
     ? explained.message
     : 'What the store answered is not understood. Check that its address and name are right; the ' +

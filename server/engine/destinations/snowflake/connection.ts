@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import tls from 'node:tls';
 import { throwIfStopped, unlessStopped } from '../../model/destination/stop.ts';
 import { NonRetryableError } from '../../model/destination/errors.ts';
+import { requirePackage } from '../../model/destination/optional_package.ts';
 import type { DestinationDeps } from '../../model/destination/destination.ts';
 import { quoted } from '../sql_tables/layout.ts';
 import { SnowflakeFault, openClient } from './client.ts';
@@ -61,6 +62,7 @@ export async function connect(
 ): Promise<Connection> {
   const { outbound, signal, noteProgress } = deps;
   throwIfStopped(signal);
+  requirePackage('snowflake-sdk');
   const starting = AbortSignal.any([signal, AbortSignal.timeout(start_timeout_milliseconds)]);
   const { host, port } = addressOf(config);
   await unlessStopped(shakeHands(outbound, host, port), starting);

@@ -16,6 +16,7 @@ export const snowflake: DestinationDefinition<typeof snowflake_config> = {
   type: 'Snowflake',
   label: 'Snowflake',
   config: snowflake_config,
+  package: 'snowflake-sdk',
   secrets: ['password', 'private_key', 'private_key_passphrase'],
   where: ['account', 'host', 'user'],
   connection: [

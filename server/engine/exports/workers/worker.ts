@@ -10,6 +10,7 @@ import { lookAfter } from './look_after.ts';
 import type { Active } from './look_after.ts';
 import { resolveBatches } from '../../ingest/resolve.ts';
 import { removeLeftovers } from './leftovers.ts';
+import { apart_ms } from '../../../platform/pacing/chores.ts';
 import { startLoop } from '../../../platform/pacing/loop.ts';
 import { workVerifications } from '../verification/work.ts';
 import { completeEmptyRuns } from '../runs/empty_runs.ts';
@@ -60,8 +61,9 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
   });
   const { worker_id, duties } = worker;
   await beat(engine.db, worker_id);
+  let delay_ms = 0;
   const start = (duty: Duty, name: string, pause_ms = tick_ms) =>
-    startLoop(name, pause_ms, engine.log, duties[duty]);
+    startLoop(name, pause_ms, engine.log, duties[duty], (delay_ms += apart_ms));
   const watch = start('watch', 'looking after runs');
   const loops = {
     settle: start('settle', 'settling batches of unknown fate'),

@@ -14,6 +14,7 @@ import type { HeldReceipt, WantedReceipts } from './held_receipt.ts';
 import type { Rectangle } from '../ledger/rectangles.ts';
 import type { ModelName } from '../models/model.ts';
 import type { ShownRequest } from './shown_request.ts';
+import type { OptionalPackage } from './optional_package.ts';
 import type { PartitionKey, SlicePartition, TableField } from './partition.ts';
 import type { TableFiles } from './table_files.ts';
 import type { RejectedKey, RejectedRow } from './rejected_rows.ts';
@@ -230,6 +231,8 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
   label: string;
   /** Keys that users may set: described, with defaults, `additionalProperties: false`. */
   config: Schema;
+  /** The package of npm that it needs and Sluice does not bring. */
+  package?: OptionalPackage;
   /** Keys of the config that are encrypted at rest and never come back. */
   secrets: readonly (keyof Static<Schema> & string)[];
   /**

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { resolveLibchdb } from 'chdb/libchdb';
+import { tryResolveLibchdb } from 'chdb/libchdb';
 
 /** One connection of the engine: a session of its own, of which only the addon knows what it is. */
 export type Connection = { readonly connection: unique symbol };
@@ -24,6 +24,11 @@ export type Addon = {
   CloseConnection(connection: Connection): void;
 };
 
+/** Text for an operator whose installation has no engine. */
+export const engine_missing =
+  'There is no embedded ClickHouse in this installation. Set SLUICE_CLICKHOUSE_URL to a ' +
+  'ClickHouse server, or install Sluice with its stores.';
+
 /**
  * Opens the addon under the package `chdb`, without its class Session. Session postpones each close
  * until every running operation of the process has ended, so that beside a query of an hour all
@@ -31,11 +36,17 @@ export type Addon = {
  * under its own query; here the caller ensures that (docs/decisions/0029).
  */
 export function openAddon(): Addon {
-  const { packageName, path } = resolveLibchdb({ env: {} });
-  if (packageName === undefined)
-    throw new Error(
-      `chDB's package for this system is not installed (found ${path}). Install Sluice again, or ` +
-        'set SLUICE_CLICKHOUSE_URL to a ClickHouse server.',
-    );
-  return createRequire(path)(packageName) as Addon;
+  const found = findLibrary();
+  if (found === undefined) throw new Error(engine_missing);
+  return createRequire(found.path)(found.package) as Addon;
+}
+
+/** Tells whether this installation has the engine: an image without stores does not. */
+export function isEngineInstalled(): boolean {
+  return findLibrary() !== undefined;
+}
+
+function findLibrary(): { path: string; package: string } | undefined {
+  const { packageName, path } = tryResolveLibchdb({ env: {} }) ?? {};
+  return packageName === undefined ? undefined : { path: path!, package: packageName };
 }

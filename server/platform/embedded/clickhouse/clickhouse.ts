@@ -8,13 +8,14 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from '../../log.ts';
 import { moduleBeside } from '../../processes/module_beside.ts';
+import { engine_missing, isEngineInstalled } from './addon.ts';
 import { findFreePort } from '../free_port.ts';
 import { alive_ms_max, readyWord, stopSignal } from './orders.ts';
 import type { Orders } from './orders.ts';
 import { keepShort, openLogFile } from '../log_file.ts';
 import type { LogFile } from '../log_file.ts';
 import { dieWithParent, ownEnvironment } from '../programs.ts';
-import { supervise } from '../supervise.ts';
+import { StartFailure, supervise } from '../supervise.ts';
 import type { EmbeddedStore } from '../supervise.ts';
 
 // Each operation holds a thread of the child's pool; the rest are for its files and for stopping
@@ -61,6 +62,7 @@ function ownMemory(): number {
 export async function openEmbeddedClickHouse(
   options: EmbeddedClickHouseOptions,
 ): Promise<EmbeddedStore & { readonly memory_bytes_max: number }> {
+  if (!isEngineInstalled()) throw new StartFailure(engine_missing);
   const folder = resolve(options.folder);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const hung_ms = options.hung_ms ?? hungMs;

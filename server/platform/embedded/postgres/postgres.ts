@@ -26,6 +26,8 @@ const settings = {
   unix_socket_permissions: '0700',
   max_connections: '100',
   shared_buffers: '128MB',
+  // Nothing subscribes here: one process less.
+  max_logical_replication_workers: '0',
   // The data is on a local disk and mostly in memory: with the default of 4 the planner reads whole
   // tables instead of an index.
   random_page_cost: '1.1',

@@ -162,13 +162,13 @@ test('the documents come compressed as the client takes them, each with its tag'
 });
 
 test('the page shows it with local assets only', async () => {
-  const page = await harness.request('GET', '/docs/');
+  const page = await harness.request('GET', '/docs/operations/');
   assert.equal(page.status, 200);
   assert.doesNotMatch(page.text, /https?:\/\//);
-  const script = /src="\.\.(\/assets\/reference-[\w-]{8}\.js)"/.exec(page.text)![1]!;
+  const script = /src="\.\.\/\.\.(\/assets\/reference-[\w-]{8}\.js)"/.exec(page.text)![1]!;
   assert.equal((await harness.request('GET', script)).status, 200);
-  const led = await harness.request('GET', '/docs');
-  assert.deepEqual([led.status, led.headers['location']], [308, '/docs/']);
+  const led = await harness.request('GET', '/docs/operations');
+  assert.deepEqual([led.status, led.headers['location']], [308, '/docs/operations/']);
   const policy = String(page.headers['content-security-policy']);
   for (const part of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"])
     assert.ok(policy.split('; ').includes(part), policy);

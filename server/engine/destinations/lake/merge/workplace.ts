@@ -5,6 +5,8 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parquetMetadataAsync } from 'hyparquet';
 import type { DestinationDeps } from '../../../model/destination/destination.ts';
+import { RetryableError } from '../../../model/destination/errors.ts';
+import { isEngineInstalled } from '../../../../platform/embedded/clickhouse/addon.ts';
 import { openScratchEngine } from '../../../../platform/embedded/clickhouse/scratch.ts';
 import type { ScratchEngine } from '../../../../platform/embedded/clickhouse/scratch.ts';
 import { newScratchFolder } from '../../../../platform/folders/scratch_folders.ts';
@@ -42,6 +44,12 @@ export async function openWorkplace({
     remove: (name) => rm(path(name), { force: true }),
     run: async (sql) => {
       const ending = AbortSignal.any([signal, AbortSignal.timeout(query_milliseconds_max)]);
+      if (!isEngineInstalled())
+        throw new RetryableError(
+          'package_missing',
+          'This worker has no embedded ClickHouse, which merges the files of a table. Run a ' +
+            'worker from an installation or an image with stores.',
+        );
       engine ??= openScratchEngine(path('engine'), memory_bytes_max, signal);
       const timer = setInterval(() => noteProgress?.(), progress_milliseconds);
       try {

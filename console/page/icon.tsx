@@ -1,0 +1,25 @@
+import type { ReactNode } from 'react';
+
+/** An icon of a size in pixels, in the colour of the text around it. */
+export type Icon = (given: {
+  size?: number;
+  stroke?: number;
+  className?: string;
+  'aria-hidden'?: boolean;
+  'aria-label'?: string;
+}) => ReactNode;
+
+/** Returns the icon of some shapes of SVG. The build calls it for each module `icon:<name>`. */
+export function iconOf(shapes: string): Icon {
+  return ({ size = 24, stroke = 2, ...more }) => (
+    <svg
+      xmlns="http://www.w3.org/2000/svg"
+      viewBox="0 0 24 24"
+      width={size}
+      height={size}
+      strokeWidth={stroke}
+      {...more}
+      dangerouslySetInnerHTML={{ __html: shapes }}
+    />
+  );
+}
