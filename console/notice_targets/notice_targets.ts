@@ -56,6 +56,7 @@ export const event_words: Record<NoticeTargetRow['events'][number], string> = {
   schema_drift: 'Columns and events differ',
   table_unreadable: 'Table cannot be read',
   differing: 'Changed by others',
+  disconnected: 'Connect again',
   recovered: 'Recovered',
   paused_automatically: 'Paused by the server',
 };
@@ -69,6 +70,7 @@ const event_names: Record<NoticeTargetRow['events'][number], string> = {
   schema_drift: 'Columns change, or values do not fit them',
   table_unreadable: 'Maintenance cannot read files of a table',
   differing: 'Somebody else changed what was delivered',
+  disconnected: 'A tool has to be connected again',
   recovered: 'One of these has ended',
   paused_automatically: 'The server paused an export',
 };

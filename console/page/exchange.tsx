@@ -6,7 +6,7 @@ type Field = { name: string; value: string };
 /** A request and its answer; without one, `error` says why. */
 type Exchange = {
   request: { method: string; url: string; header_fields: Field[]; body: Body | null };
-  answer: { status: number; header_fields: Field[]; body: Body } | null;
+  answer: { status: number | null; header_fields: Field[]; body: Body } | null;
   error: string | null;
 };
 
@@ -23,12 +23,17 @@ export function Exchanges({ exchanges }: { exchanges: Exchange[] }) {
       </pre>
       <h4>Answer</h4>
       <pre className="query" tabIndex={0} role="group" aria-label="Answer">
-        {answer === null
-          ? `None. ${error ?? ''}`
-          : `${answer.status}\n${headersOf(answer.header_fields)}\n\n${textOf(answer.body)}`}
+        {answer === null ? `None. ${error ?? ''}` : answerOf(answer)}
       </pre>
     </div>
   ));
+}
+
+function answerOf({ status, header_fields, body }: NonNullable<Exchange['answer']>): string {
+  // A tool that does not speak HTTP has neither.
+  return status === null
+    ? textOf(body)
+    : `${status}\n${headersOf(header_fields)}\n\n${textOf(body)}`;
 }
 
 function headersOf(fields: Field[]): string {

@@ -18,7 +18,7 @@ import { without_moto } from '../../test/servers/moto.ts';
 import { startKafka, whyNoKafka } from '../../test/tool_peers/kafka.ts';
 import { startSshd, whyNoSshd } from '../../test/tool_peers/sshd.ts';
 import { playAws } from './tool_peers/aws.ts';
-import { requireSent } from './tool_peers/sending.ts';
+import { requireSent, requireTraced } from './tool_peers/sending.ts';
 import type { Sending } from './tool_peers/sending.ts';
 
 const outbound = openOutbound({ allow: ['127.0.0.1'] });
@@ -105,8 +105,13 @@ await play('Kafka', await whyNoKafka(), async () => {
       return /ECONNREFUSED|does not host/.test(given) ? undefined : given;
     });
     requireSent(outcome);
+    requireTraced(
+      outcome,
+      /^kafka:\/\/127\.0\.0\.1:\d+\/orders$/,
+      /"partition":0.*"baseOffset":"0"/,
+    );
     if (!kafka.kept().includes('o-4711')) throw new Error('The topic does not have the event.');
-    return 'the broker of Apache Kafka 4.1.0 keeps the event in its log';
+    return 'the broker of Apache Kafka 4.1.0 keeps the event in its log, and the trace its offset';
   } finally {
     await kafka.close();
   }
@@ -134,12 +139,12 @@ await play('SFTP', whyNoSshd(), async () => {
         batch_size: 10,
       },
     };
-    requireSent(
-      await eventually('sshd takes no file.', async () => {
-        const outcome = await send('sftp', sending);
-        return outcome.includes('ECONNREFUSED') ? undefined : outcome;
-      }),
-    );
+    const outcome = await eventually('sshd takes no file.', async () => {
+      const given = await send('sftp', sending);
+      return given.includes('ECONNREFUSED') ? undefined : given;
+    });
+    requireSent(outcome);
+    requireTraced(outcome, /^sftp:\/\/127\.0\.0\.1:\d+\/.*orders_.*\.csv$/, /"bytes_written":\d+/);
     const [file] = readdirSync(sshd.inbox);
     const text = readFileSync(join(sshd.inbox, file!), 'utf8');
     if (!text.includes('o-4711')) throw new Error(`The file has not the event: ${text}`);

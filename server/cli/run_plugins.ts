@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { openIngestion } from '../engine/ingest/batcher.ts';
 import { openTrace } from '../engine/plugins/trace/trace.ts';
+import { openPluginWorker } from '../engine/plugins/running/sending/account.ts';
 import { startPluginRunner } from '../engine/plugins/running/runner.ts';
 
 /** Time for which an idle plugin stays loaded. */
@@ -22,6 +23,7 @@ export function runPlugins(
     ...deps,
     ingestion,
     trace: openTrace(deps.clickhouse, deps.clock, deps.log),
+    worker: openPluginWorker(),
     failures_max: config.plugin_failures_max,
     retry_seconds: options.retry_seconds ?? retry_seconds,
   };

@@ -271,6 +271,7 @@ test('every column of bytes is sealed, or one that no change of the key touches'
     'passkey_challenges.challenge_hash',
     'passkeys.public_key',
     'personal_api_keys.key_hash',
+    'plugin_cursors.account',
     'plugin_oauth_requests.state_hash',
     'plugin_versions.seal',
     'recovery_codes.code_hash',

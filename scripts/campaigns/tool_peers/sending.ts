@@ -1,3 +1,5 @@
+import type { ToolOutcome } from '../../../server/engine/plugins/sandbox/tool_outcome.ts';
+
 /** An event that is sent by a mapping of a tool. */
 export type Sending = { settings: object; action: string; mapping: object };
 
@@ -7,6 +9,19 @@ export type Send = (
   sending: Sending,
   variables: Record<string, string>,
 ) => Promise<string>;
+
+/** Throws unless the trace of the outcome has one sending, to there, with such an answer. */
+export function requireTraced(outcome: string, url: RegExp, answer: RegExp): void {
+  const { exchanges } = JSON.parse(outcome) as ToolOutcome;
+  const [one] = exchanges ?? [];
+  const isTraced =
+    exchanges?.length === 1 &&
+    url.test(one!.request.url) &&
+    one!.request.body?.text?.includes('o-4711') === true &&
+    one!.answer?.status === null &&
+    answer.test(one!.answer.body.text ?? '');
+  if (!isTraced) throw new Error(`The trace is wrong: ${outcome}`);
+}
 
 /** Throws unless this is the outcome of an event that was sent. */
 export function requireSent(outcome: string): void {

@@ -1,6 +1,6 @@
 import type { RunEnd } from '../model/run.ts';
 
-/** The events of an export that notices report: one for each change of its state. */
+/** The events of an export or a tool that notices report: one for each change of its state. */
 export const notice_events = [
   'failing',
   'recovered',
@@ -11,6 +11,7 @@ export const notice_events = [
   'schema_drift',
   'table_unreadable',
   'differing',
+  'disconnected',
   'paused_automatically',
 ] as const;
 
@@ -77,11 +78,17 @@ export type NoticeBody = {
 export function subjectOf({ data: { batch_export, plugin_config } }: Pick<NoticeBody, 'data'>) {
   if (batch_export !== undefined) {
     const { id, team_id, name } = batch_export;
-    return { kind: 'export', id, team_id, name, path: `/projects/${team_id}/exports/${id}` };
+    return {
+      kind: 'export' as const,
+      id,
+      team_id,
+      name,
+      path: `/projects/${team_id}/exports/${id}`,
+    };
   }
   const { id, team_id, name, plugin } = plugin_config!;
   const path = `/projects/${team_id}/plugins/pipeline_destinations/${plugin}`;
-  return { kind: 'tool', id: `plugin_config/${id}`, team_id, name, path };
+  return { kind: 'tool' as const, id: `plugin_config/${id}`, team_id, name, path };
 }
 
 /** The event of a notice. */

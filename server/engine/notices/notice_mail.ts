@@ -31,6 +31,7 @@ const words: Record<NoticeEvent, string> = {
   schema_drift: 'other columns',
   table_unreadable: 'table cannot be read',
   differing: 'changed by others',
+  disconnected: 'to be connected again',
   paused_automatically: 'paused',
   recovered: 'recovered',
 };

@@ -8,6 +8,7 @@ export type NoticeText = {
   heading: string;
   sentence: string;
   facts: { label: string; value: string }[];
+  kind: 'export' | 'tool';
   /** the address of the export or tool in the console */
   url: string;
   /** that of the run; undefined if the notice is about none */
@@ -44,6 +45,7 @@ export function noticeText(public_url: string, notice: NoticeBody): NoticeText {
             },
           ]),
     ],
+    kind,
     url,
     run_url: run === null ? undefined : `${url}/runs/${run.id}`,
   };
@@ -95,6 +97,8 @@ function headingOf(event: NoticeEvent, name: string): string {
       return `Files of the table of the export ${name} cannot be read`;
     case 'differing':
       return `The destination of the export ${name} differs from what was delivered`;
+    case 'disconnected':
+      return `The export ${name} has to be connected again`;
     case 'paused_automatically':
       return `The export ${name} was paused`;
   }
@@ -102,6 +106,7 @@ function headingOf(event: NoticeEvent, name: string): string {
 
 function toolHeadingOf(event: NoticeEvent, name: string): string {
   if (event === 'recovered') return `The tool ${name} has recovered`;
+  if (event === 'disconnected') return `The tool ${name} has to be connected again`;
   return event === 'rejecting'
     ? `The tool ${name} does not take some events`
     : `The tool ${name} is failing`;

@@ -28,6 +28,7 @@ const severities: Record<Exclude<NoticeEvent, 'recovered'>, Severity> = {
   schema_drift: 'info',
   table_unreadable: 'warning',
   differing: 'error',
+  disconnected: 'error',
   unusual_volume: 'warning',
 };
 
@@ -72,6 +73,7 @@ export function trialBodies(
     heading: 'A notice to try this target out',
     sentence: trial.detail,
     facts: [],
+    kind: 'export' as const,
     url: undefined,
     run_url: undefined,
   };
@@ -166,9 +168,9 @@ function pagerdutyForm(message: Message, public_url: string, key: string | undef
   };
 }
 
-function linksOf({ url, run_url }: Message): { title: string; url: string }[] {
+function linksOf({ kind, url, run_url }: Message): { title: string; url: string }[] {
   return [
-    ...(url === undefined ? [] : [{ title: 'See the export', url }]),
+    ...(url === undefined ? [] : [{ title: `See the ${kind}`, url }]),
     ...(run_url === undefined ? [] : [{ title: 'See the run', url: run_url }]),
   ];
 }

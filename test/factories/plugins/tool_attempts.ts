@@ -79,7 +79,7 @@ export const machine_attempts: ToolAttempt[] = [
   [
     'a variable of the server',
     'return Object.keys(process.env);',
-    /^gave \["NODE_ENV","ACTIONS_MEMORA_ENV"\]$/,
+    /^gave \["NODE_ENV","ACTIONS_MEMORA_ENV","MALLOC_ARENA_MAX"\]$/,
   ],
   ...machine.map(([name, code]): ToolAttempt => [
     name,

@@ -36,7 +36,13 @@ const Exchange = Type.Object({
     header_fields,
     body: nullable(Body),
   }),
-  answer: nullable(Type.Object({ status: Type.Integer(), header_fields, body: Body })),
+  answer: nullable(
+    Type.Object({
+      status: nullable(Type.Integer({ description: 'Null for a tool that does not speak HTTP.' })),
+      header_fields,
+      body: Body,
+    }),
+  ),
   error: nullable(Type.String({ description: 'Why there is no answer.' })),
 });
 /** A request of a tool, and the answer to it. */

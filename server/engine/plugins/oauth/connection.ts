@@ -26,6 +26,16 @@ export type Connection = {
   refused_reason: string | null;
 };
 
+/** Said of a connection that was made with another client than the present one. */
+export const other_application =
+  'The OAuth application is another one since the tool was connected. Connect it again. Until ' +
+  'then events wait, and none is lost.';
+
+/** SQL: why a person has to connect `n` again; null while its tokens serve. */
+export const lost_reason = sql`(CASE WHEN n.refused_reason IS NOT NULL THEN n.refused_reason
+  WHEN NOT EXISTS (SELECT 1 FROM oauth_applications a WHERE a.id = n.application_id
+    AND a.version = n.application_version) THEN ${other_application} END)`;
+
 /** Returns the context that seals the tokens of a config. */
 export function tokensContext(config_id: number): string {
   return `plugin_oauth_connections:${config_id}:tokens_sealed`;
@@ -123,6 +133,9 @@ export async function storeConnection(
       refresh_at = excluded.refresh_at, connected_by = excluded.connected_by,
       generation = n.generation + 1, refresh_claim = NULL, refresh_until = NULL,
       refused_reason = NULL, refused_at = NULL, connected_at = now(), updated_at = now()`);
+  // The reason to wait is over. Nobody is told of it again.
+  await tx.run(sql`UPDATE plugin_cursors SET held_reason = NULL, held_at = NULL
+    WHERE plugin_config_id = ${config_id}`);
   await touchConfig(tx, config_id);
 }
 

@@ -10,7 +10,13 @@ import { findApplication } from './application.ts';
 import type { OauthApplication } from './application.ts';
 import { OauthFault, refreshTokens } from './client.ts';
 import type { IssuedTokens } from './client.ts';
-import { findConnection, lifetimeOf, tokensContext, tokensOf } from './connection.ts';
+import {
+  findConnection,
+  lifetimeOf,
+  other_application,
+  tokensContext,
+  tokensOf,
+} from './connection.ts';
 import type { Connection } from './connection.ts';
 import { revokeTokens } from './revoke_tokens.ts';
 import type { OauthVendor } from './vendors.ts';
@@ -26,6 +32,9 @@ export type OauthParts = {
 export type OauthPlace = { config_id: number; tool: string; vendor: OauthVendor };
 
 const waits = 'Until then events wait, and none is lost.';
+const not_renewable =
+  'The vendor no longer accepts the access token, and gave no refresh token. Connect the tool ' +
+  `again. ${waits}`;
 /** Longer than a request to a vendor and what is stored of its answer. */
 const claim_seconds = 30;
 const look_pause_ms = 100;
@@ -50,10 +59,10 @@ export async function currentConnection(
     if (!isRefused && !connection.is_due) return connection;
     if (connection.tokens.refresh_token === null) {
       if (!isRefused && !connection.is_expired) return connection;
-      throw new HoldError(
-        'The vendor no longer accepts the access token, and gave no refresh token. Connect the ' +
-          `tool again. ${waits}`,
-      );
+      await parts.db.run(sql`UPDATE plugin_oauth_connections SET refused_reason = ${not_renewable},
+        refused_at = now(), updated_at = now() WHERE plugin_config_id = ${place.config_id}
+          AND generation = ${connection.generation}`);
+      throw new HoldError(not_renewable);
     }
     const claim = await claimRefresh(parts.db, place.config_id, connection.generation);
     if (claim === undefined) {
@@ -83,11 +92,7 @@ async function readConnection(
   const isOther =
     connection.application_id !== application.id ||
     connection.application_version !== application.version;
-  if (isOther)
-    throw new HoldError(
-      'The OAuth application is another one since the tool was connected. Connect it again. ' +
-        waits,
-    );
+  if (isOther) throw new HoldError(other_application);
   if (connection.refused_reason !== null) throw new HoldError(connection.refused_reason);
   return { connection, application };
 }

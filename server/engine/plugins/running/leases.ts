@@ -65,6 +65,11 @@ const runnable = sql`
   JOIN projects t ON t.id = c.team_id JOIN organizations o ON o.id = t.organization_id
   WHERE c.enabled AND p.collection <> 'pipeline_frontend_apps' AND o.plugins_access_level > 0`;
 
+/** True if another worker has the account of `k`. Leans on plugin_cursors_by_account. */
+const isAccountTaken = (worker: string) =>
+  sql`EXISTS (SELECT 1 FROM plugin_cursors o WHERE o.account = k.account
+    AND o.account_worker <> ${worker}::uuid AND o.leased_until >= now())`;
+
 /** New events, or such as wait for a try that is due. Leans on plugin_waiting_by_next_try. */
 const has_events = sql`(p.collection = 'pipeline_destinations' AND (EXISTS (
   SELECT 1 FROM ingestion_states s WHERE s.team_id = c.team_id
@@ -106,19 +111,19 @@ const unskipped = sql`inserted_at = coalesce(k.series_inserted_at, k.inserted_at
 
 /**
  * Takes on up to `count` configs that have something to do, those first that were served longest
- * ago. Guarantee: a config is in the hands of one worker at a time; one whose worker died is free
- * after 10 seconds.
+ * ago, and none whose account at its tool another worker has. Guarantee: a config is in the hands
+ * of one worker at a time; one whose worker died is free after 10 seconds.
  */
-export async function claimConfigs(db: Database, count: number): Promise<Lease[]> {
+export async function claimConfigs(db: Database, count: number, worker: string): Promise<Lease[]> {
   const lease_id = uuidv7();
   // SKIP LOCKED: several workers claim at the same time.
   const rows = await db.rows<{ config_id: number; team_id: number }>(sql`
     WITH free AS (
       SELECT k.plugin_config_id, c.team_id FROM ${runnable} AND (k.leased_until IS NULL
-        OR k.leased_until < now()) AND NOT ${is_waiting}
+        OR k.leased_until < now()) AND NOT ${is_waiting} AND NOT ${isAccountTaken(worker)}
         AND (${is_delivery_due} OR ${has_jobs} OR ${has_deletions} OR EXISTS (${due_tasks}))
       ORDER BY k.served_at, k.plugin_config_id LIMIT ${count} FOR UPDATE OF k SKIP LOCKED)
-    UPDATE plugin_cursors k SET leased_by = ${lease_id},
+    UPDATE plugin_cursors k SET leased_by = ${lease_id}, account_worker = NULL,
       leased_until = now() + make_interval(secs => ${lease_seconds}), served_at = now(),
       ${unskipped}
     FROM free WHERE k.plugin_config_id = free.plugin_config_id
@@ -148,7 +153,8 @@ export async function renewLeases(db: Database, leases: Lease[]): Promise<Lease[
 /** Gives a config back at once. */
 export async function releaseLease(db: Database, lease: Lease): Promise<void> {
   await db.run(
-    sql`UPDATE plugin_cursors SET leased_by = NULL, leased_until = NULL, served_at = now()
+    sql`UPDATE plugin_cursors SET leased_by = NULL, leased_until = NULL, account_worker = NULL,
+        served_at = now()
       WHERE ${isHeld(lease)}`,
   );
 }

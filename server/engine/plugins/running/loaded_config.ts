@@ -32,6 +32,7 @@ import type { LogLevel, PluginLog } from './plugin_log.ts';
 import { openPluginMetrics } from './plugin_metrics.ts';
 import type { Running } from './running.ts';
 import { openRefusals } from './refusals.ts';
+import { accountOf, leaveAccount, takeAccount } from './sending/account.ts';
 import { readMemory } from './sending/tool_memory.ts';
 import { openStorage } from './storage.ts';
 
@@ -131,11 +132,16 @@ async function openReceiverOf(
   const { needsHost, call, hide, countOf } = given;
   if (row.collection !== 'pipeline_destinations') return undefined;
   if (definition !== undefined)
-    return openTool(running, lease, definition, config, {
-      hide,
-      call: (...one) => call('tool', ...one),
-      count: countOf(definition.directory),
-    });
+    return openTool(
+      running,
+      lease,
+      { definition, config, row },
+      {
+        hide,
+        call: (...one) => call('tool', ...one),
+        count: countOf(definition.directory),
+      },
+    );
   const { methods } = version.capabilities;
   const { allowed_hosts, event_choice: choice } = row;
   const { outbound } = running;
@@ -152,14 +158,21 @@ async function readReceiverMemory({ db, clock }: Running, { config_id }: Lease) 
 async function openTool(
   running: Running,
   lease: Lease,
-  definition: ToolDefinition,
-  config: Record<string, unknown>,
+  {
+    definition,
+    config,
+    row,
+  }: { definition: ToolDefinition; config: Record<string, unknown>; row: Row },
   given: { hide: PluginLog['hide']; call: ToolCall; count: LoadedTool['count'] },
 ): Promise<LoadedTool> {
   const memory = await readReceiverMemory(running, lease);
   const account = { config_id: lease.config_id, tool: definition.directory };
   const call = withTokens({ ...running, hide: given.hide }, account, given.call);
-  return openLoadedTool(definition, config, memory, call, given.count);
+  const shared = accountOf(running.secrets, row.organization_id, definition, config);
+  const { db, worker } = running;
+  const pace = shared && (await takeAccount(db, worker, lease, shared));
+  if (shared === undefined) await leaveAccount(db, lease);
+  return openLoadedTool(definition, config, { ...memory, shared: pace }, call, given.count);
 }
 
 /** Counts attempts for a config, and for all configs of its kind in this process. */

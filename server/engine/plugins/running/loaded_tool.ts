@@ -36,7 +36,7 @@ export type LoadedTool = Sent & {
   batching: Map<string, Batching>;
   /** The events of a turn: at most so many and so large, and new ones only at such an age. */
   reads: { rows_max: number; bytes_max: number; seconds_min: number };
-  /** The pace of all requests to the tool's account. */
+  /** The pace of all requests to the tool's account, which other configs may have too. */
   pace: Pace;
   /** The events that wait. */
   room: WaitingRoom;
@@ -111,7 +111,7 @@ export function openReceiver(kind: Kind, pace: Pace, memory: ToolMemory): Loaded
 export function openLoadedTool(
   definition: ToolDefinition,
   config: Record<string, unknown>,
-  memory: ToolMemory & { now: () => number },
+  memory: ToolMemory & { now: () => number; shared: Pace | undefined },
   call: ToolCall,
   count: LoadedTool['count'],
 ): LoadedTool {
@@ -124,7 +124,7 @@ export function openLoadedTool(
       return bounds === undefined ? [] : [[mappingName(mapping), bounds] as const];
     }),
   );
-  const pace = openPace(memory.pace, () => performance.now());
+  const pace = memory.shared ?? openPace(memory.pace, () => performance.now());
   const sendAll: LoadedTool['sendAll'] = (events, mapping, signal) => {
     const batch = batching.get(mappingName(mapping));
     const sendings = events.map((event) => sendingOf(definition, config, event, mapping));

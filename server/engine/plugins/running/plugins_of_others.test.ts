@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import {
@@ -121,7 +122,7 @@ test('a change by its organization ends no pause after a failure', async () => {
   await harness.deps.db.run(sql`UPDATE plugin_cursors SET retry_at = now() + interval '1 day',
     updated_at = now() WHERE plugin_config_id = ${body.id}`);
   const claimed = async () => {
-    const leases = await claimConfigs(harness.deps.db, 100);
+    const leases = await claimConfigs(harness.deps.db, 100, randomUUID());
     await Promise.all(leases.map((lease) => releaseLease(harness.deps.db, lease)));
     return leases.some(({ config_id }) => config_id === body.id);
   };

@@ -68,7 +68,7 @@ export function startPluginRunner(running: Running, limits: RunnerLimits): Plugi
   const claim = startLoop('claiming plugins', claim_pause_ms, running.log, async () => {
     const free = limits.configs_max - held.size;
     if (free <= 0) return;
-    for (const lease of await claimConfigs(running.db, free)) hold(lease);
+    for (const lease of await claimConfigs(running.db, free, running.worker.id)) hold(lease);
   });
   const tell = startLoop('telling of tools', tell_pause_ms, running.log, async () => {
     await tellOfTools(running);

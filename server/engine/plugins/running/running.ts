@@ -7,6 +7,7 @@ import type { Database } from '../../../platform/postgres/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { Ingestion } from '../../ingest/batcher.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { PluginWorker } from './sending/account.ts';
 import type { Trace } from '../trace/trace.ts';
 
 /** The outside parts that running plugins use. */
@@ -21,6 +22,8 @@ export type Running = {
   metrics: Pick<Metrics, 'tool_events' | 'tool_delay_seconds'>;
   /** Keeps what tools were sent. */
   trace: Trace;
+  /** This process, and the accounts that it has in its hands. */
+  worker: PluginWorker;
   /** The way of captured events into the store. */
   ingestion: Ingestion;
   /** After so many failures in a row a config is stopped. */

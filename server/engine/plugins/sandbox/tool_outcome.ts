@@ -33,7 +33,10 @@ export type ExchangeBody = { text: string | null; size_bytes: number };
 /** A header of a request or an answer. */
 export type HeaderField = { name: string; value: string };
 
-/** A request of a tool and the answer to it; `answer` is null without one, and `error` says why. */
+/**
+ * A request of a tool and the answer to it; `answer` is null without one, and `error` says why. The
+ * status is null where HTTP is not spoken.
+ */
 export type ToolExchange = {
   request: {
     method: string;
@@ -41,7 +44,7 @@ export type ToolExchange = {
     header_fields: HeaderField[];
     body: ExchangeBody | null;
   };
-  answer: { status: number; header_fields: HeaderField[]; body: ExchangeBody } | null;
+  answer: { status: number | null; header_fields: HeaderField[]; body: ExchangeBody } | null;
   error: string | null;
 };
 
@@ -66,7 +69,7 @@ const exchanged = shapeOf(
       }),
       answer: Type.Union([
         Type.Object({
-          status: Type.Integer({ minimum: 0, maximum: 999 }),
+          status: Type.Union([Type.Integer({ minimum: 0, maximum: 999 }), Type.Null()]),
           header_fields,
           body,
         }),

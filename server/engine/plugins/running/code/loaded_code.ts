@@ -200,7 +200,8 @@ function isUnclear(error: unknown): boolean {
 function outcomeOfFailure(error: PluginError, noted: NotedFetches): ToolOutcome {
   const exchanges = noted.exchanges();
   const answer = exchanges.at(-1)?.answer ?? null;
-  const status = answer !== null && answer.status >= 400 ? answer.status : null;
+  const answered = answer?.status ?? 0;
+  const status = answered >= 400 ? answered : null;
   const asked = answer?.header_fields.find(({ name }) => name === 'retry-after')?.value ?? null;
   return {
     // A limit of the other side is no fault of the event, whatever the code makes of it.

@@ -8,6 +8,7 @@ import { deletionOf } from './deletion.ts';
 import { batchesOf, outcomesOfBatch, togetherOf } from './batch.ts';
 import type { Bounds, Member } from './batch.ts';
 import { known_answers } from './known_answers.ts';
+import { noteClients } from './noted_clients.ts';
 import { outcomeOfError, outcomeOfResults } from './outcome.ts';
 
 /** One destination of the library, loaded. */
@@ -50,6 +51,7 @@ type Core = {
 export function openTool(folder: string, directory: string, way_out: WayOut): Tool {
   const require = createRequire(join(folder, 'package.json'));
   way_out.replaceFetch(require);
+  noteClients(require, directory, () => way_out.seen());
   const path = `./dist/destinations/${directory}`;
   const definition = (require(path) as { default: Definition }).default;
   const core = require('@segment/actions-core') as Core;

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import sql from 'sql-template-tag';
+import type { Database } from '../../../../platform/postgres/database.ts';
+import type { Secrets } from '../../../../platform/secrets/secrets.ts';
+import { configFields } from '../../tools/settings.ts';
+import type { ToolDefinition } from '../../tools/tool.ts';
+import { LeaseLostError, isHeld } from '../leases.ts';
+import type { Lease } from '../leases.ts';
+import { openPace } from './pace.ts';
+import type { Pace } from './pace.ts';
+
+/** A process that runs plugins, with the paces of the accounts that it has in its hands. */
+export type PluginWorker = {
+  id: string;
+  /** The pace of an account; all configs of the account have the same one. */
+  paceOf(account: Buffer, learnt: number | null): Pace;
+};
+
+/** Opens a worker, which knows no account yet. */
+export function openPluginWorker(): PluginWorker {
+  const paces = new Map<string, WeakRef<Pace>>();
+  return {
+    id: randomUUID(),
+    paceOf: (account, learnt) => {
+      // Paces that no loaded config has any more are forgotten.
+      for (const [key, pace] of paces) if (pace.deref() === undefined) paces.delete(key);
+      const key = account.toString('hex');
+      const known = paces.get(key)?.deref();
+      const pace = known ?? openPace(learnt, () => performance.now());
+      if (known === undefined) paces.set(key, new WeakRef(pace));
+      return pace;
+    },
+  };
+}
+
+/**
+ * Returns the account that the settings lead to, as a hash under the server's key: the tool, its
+ * secrets, and all that says where they count. Undefined if the settings name none: the tool has no
+ * secret, or its mappings say where to send. Organizations never share an account.
+ */
+export function accountOf(
+  secrets: Pick<Secrets, 'hash'>,
+  organization_id: string,
+  { directory, settings }: Pick<ToolDefinition, 'directory' | 'settings'>,
+  config: Record<string, unknown>,
+): Buffer | undefined {
+  if (directory.includes('webhook') || directory.includes('http')) return undefined;
+  const given = configFields(settings).filter(
+    ({ key }) => Object.hasOwn(settings, key!) && (config[key!] ?? '') !== '',
+  );
+  if (!given.some(({ secret }) => secret === true)) return undefined;
+  // A switch says nothing about the account.
+  const telling = given.filter(({ key }) => settings[key!]!.type !== 'boolean');
+  const values = telling
+    .map(({ key }) => [key!, config[key!]] as const)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return secrets.hash(JSON.stringify(['plugin account', organization_id, directory, values]));
+}
+
+/** The class of locks by which workers take accounts. */
+const account_lock_class = 7_301_030;
+
+/**
+ * Takes the account for the worker that holds the config, and gives the pace of both. All configs
+ * of an account are in the hands of one worker, whose memory alone knows the pace. Throws a
+ * LeaseLostError if another worker has it: that one takes the config next.
+ */
+export async function takeAccount(
+  db: Database,
+  worker: PluginWorker,
+  lease: Lease,
+  account: Buffer,
+): Promise<Pace> {
+  const { learnt, is_taken } = await db.transaction(async (tx) => {
+    await tx.row(sql`SELECT pg_advisory_xact_lock(${account_lock_class}::integer,
+      ${account.readInt32BE()}::integer)`);
+    const row = await tx.row<{ learnt: number | null; is_taken: boolean }>(sql`
+      UPDATE plugin_cursors SET account = ${account} WHERE ${isHeld(lease)}
+      RETURNING (SELECT o.pace FROM plugin_cursors o WHERE o.account = ${account}
+          AND o.pace IS NOT NULL ORDER BY o.updated_at DESC LIMIT 1) AS learnt,
+        EXISTS (SELECT 1 FROM plugin_cursors o WHERE o.account = ${account}
+          AND o.account_worker <> ${worker.id}::uuid AND o.leased_until >= now()) AS is_taken`);
+    if (row === undefined) throw new LeaseLostError();
+    await tx.run(
+      row.is_taken
+        ? sql`UPDATE plugin_cursors SET leased_by = NULL, leased_until = NULL,
+            served_at = now() WHERE ${isHeld(lease)}`
+        : sql`UPDATE plugin_cursors SET account_worker = ${worker.id}::uuid
+            WHERE ${isHeld(lease)}`,
+    );
+    return row;
+  });
+  if (is_taken) throw new LeaseLostError();
+  return worker.paceOf(account, learnt);
+}
+
+/** Notes that the config has no account that others could have too. */
+export async function leaveAccount(db: Database, lease: Lease): Promise<void> {
+  await db.run(sql`UPDATE plugin_cursors SET account = NULL, account_worker = NULL
+    WHERE ${isHeld(lease)} AND account IS NOT NULL`);
+}

@@ -1,0 +1,187 @@
+import { createRequire } from 'node:module';
+import { bodyOf, noteRequest } from './exchanges.ts';
+import type { Seen } from './way_out.ts';
+
+const error_length_max = 2_000;
+const shown_length_max = 40_000;
+
+/** A sending as the trace shows it. */
+type Noted = { method: string; url: () => string; body: Buffer; size_bytes?: number };
+/** Does the work of a sending, and notes it in the call of a tool; `answer` is read as JSON. */
+type Note = <Result>(
+  noted: Noted,
+  work: () => Promise<Result>,
+  answer: (result: Result) => unknown,
+) => Promise<Result>;
+
+type KafkaMessage = { key?: string; value: string; headers?: object; partition?: number };
+type Topic = { topic: string; messages: KafkaMessage[] };
+type KafkaRequest = { payload: { apiName: string; broker: string } };
+type Producer = {
+  connect(): Promise<void>;
+  send(topic: Topic): Promise<unknown>;
+  on(event: string, heard: (request: KafkaRequest) => void): void;
+  events: { REQUEST: string; REQUEST_TIMEOUT: string };
+};
+type KafkaOptions = { brokers: string[] };
+type Kafka = new (options: KafkaOptions) => { producer(options: object): Producer };
+
+type SshPlace = { host: string; port: number };
+/** Writes a part of a file of so many bytes. */
+type WritePart = (
+  handle: Buffer,
+  file: Buffer,
+  from: number,
+  size_bytes: number,
+  at: number,
+  heard: (error?: Error, ...rest: unknown[]) => void,
+) => unknown;
+type SftpChannel = { write: WritePart };
+type Sftp = new (...given: unknown[]) => {
+  connect(place: SshPlace): Promise<SftpChannel>;
+  put(file: Buffer, path: string, options?: object): Promise<unknown>;
+  fastPutFromBuffer(file: Buffer, path: string, options?: object): Promise<unknown>;
+};
+
+/**
+ * Notes what the clients of Kafka and SFTP send, which no request of HTTP shows: where to, and what
+ * the other side answered.
+ */
+export function noteClients(
+  require: NodeJS.Require,
+  directory: string,
+  seenNow: () => Seen | undefined,
+): void {
+  const note = noter(seenNow);
+  const path = `./dist/destinations/${directory}`;
+  if (directory === 'kafka') {
+    const library = createRequire(require.resolve(path))('kafkajs') as { Kafka: Kafka };
+    library.Kafka = notedKafka(library.Kafka, note);
+  }
+  if (directory === 'sftp') {
+    const client = require(`${path}/sftp-wrapper`) as { SFTPWrapper: Sftp };
+    client.SFTPWrapper = notedSftp(client.SFTPWrapper, note);
+  }
+}
+
+function noter(seenNow: () => Seen | undefined): Note {
+  return async ({ method, url, body, size_bytes = body.length }, work, answer) => {
+    const begun = { method, url: '', headers: [], body };
+    const exchange = noteRequest(seenNow()?.exchanges ?? [], begun);
+    if (exchange.request.body !== null) exchange.request.body.size_bytes = size_bytes;
+    try {
+      const result = await work();
+      const text = Buffer.from(JSON.stringify(answer(result)));
+      exchange.answer = { status: null, header_fields: [], body: bodyOf(text) };
+      return result;
+    } catch (error) {
+      exchange.error = (error as Error).message.slice(0, error_length_max);
+      throw error;
+    } finally {
+      exchange.request.url = url().slice(0, error_length_max);
+    }
+  };
+}
+
+/** Connecting is shown where it fails: nothing comes after it then. */
+async function connected<Result>(
+  note: Note,
+  url: string,
+  connect: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await connect();
+  } catch (error) {
+    const failed = { method: 'CONNECT', url: () => url, body: Buffer.alloc(0) };
+    return note(failed, () => Promise.reject(error as Error), String);
+  }
+}
+
+function notedKafka(Library: Kafka, note: Note): Kafka {
+  return class extends Library {
+    #brokers: string[];
+
+    constructor(options: KafkaOptions) {
+      super(options);
+      this.#brokers = options.brokers;
+    }
+
+    override producer(options: object): Producer {
+      const producer = super.producer(options);
+      const all = this.#brokers.join(',');
+      const asked = new Set<string>();
+      const { REQUEST, REQUEST_TIMEOUT } = producer.events;
+      for (const event of [REQUEST, REQUEST_TIMEOUT])
+        producer.on(event, ({ payload: { apiName, broker } }) => {
+          if (apiName === 'Produce') asked.add(broker);
+        });
+      return {
+        ...producer,
+        connect: () => connected(note, `kafka://${all}/`, () => producer.connect()),
+        send: (topic) => {
+          asked.clear();
+          const url = () => `kafka://${[...asked].join(',') || all}/${topic.topic}`;
+          const sent = { method: 'PRODUCE', url, ...messagesOf(topic) };
+          return note(
+            sent,
+            () => producer.send(topic),
+            (partitions) => partitions,
+          );
+        },
+      };
+    }
+  };
+}
+
+/** The messages, one in a line; of many the first ones are shown. */
+function messagesOf({ messages }: Topic): { body: Buffer; size_bytes: number } {
+  let text = '';
+  let size_bytes = 0;
+  for (const { key, value, headers, partition } of messages) {
+    size_bytes += Buffer.byteLength(value) + Buffer.byteLength(key ?? '');
+    if (text.length < shown_length_max)
+      text += `${JSON.stringify({ key, headers, partition, value })}\n`;
+  }
+  return { body: Buffer.from(text), size_bytes };
+}
+
+function notedSftp(Library: Sftp, note: Note): Sftp {
+  return class extends Library {
+    #host = '';
+    #written = 0;
+    #fault: Error | undefined;
+
+    override async connect(place: SshPlace): Promise<SftpChannel> {
+      this.#host = `sftp://${place.host}:${place.port}`;
+      const channel = await connected(note, `${this.#host}/`, () => super.connect(place));
+      const write = channel.write.bind(channel);
+      channel.write = (handle, file, from, size_bytes, at, heard) =>
+        write(handle, file, from, size_bytes, at, (error, ...rest) => {
+          if (error) this.#fault ??= error;
+          else this.#written += size_bytes;
+          heard(error, ...rest);
+        });
+      return channel;
+    }
+
+    override put(file: Buffer, path: string, options?: object): Promise<unknown> {
+      return this.#noted(file, path, () => super.put(file, path, options));
+    }
+
+    override fastPutFromBuffer(file: Buffer, path: string, options?: object): Promise<unknown> {
+      return this.#noted(file, path, () => super.fastPutFromBuffer(file, path, options));
+    }
+
+    /** The client of the library passes over a part that the server refuses, for want of space. */
+    #noted(file: Buffer, path: string, put: () => Promise<unknown>): Promise<unknown> {
+      const work = async () => {
+        const ended = await put();
+        if (this.#fault !== undefined) throw this.#fault;
+        return ended;
+      };
+      const url = () => `${this.#host}${path.startsWith('/') ? '' : '/'}${path}`;
+      const answer = () => ({ bytes_written: this.#written });
+      return note({ method: 'PUT', url, body: file }, work, answer);
+    }
+  };
+}
