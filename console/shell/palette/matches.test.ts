@@ -11,7 +11,6 @@ registerHooks({
       ? { url: 'data:text/javascript,export default null', shortCircuit: true }
       : next(specifier, context),
 });
-const { account_page, organization_pages, project_pages } = await import('../pages.ts');
 
 test('a text fits by its beginning, by words, by any part, or not', () => {
   const cases: [string, string, number | undefined][] = [
@@ -55,7 +54,8 @@ test('matches by another word come after matches by name', () => {
   assert.deepEqual(labels('ssword'), []);
 });
 
-test('pages are found by what people call what is on them', () => {
+test('pages are found by what people call what is on them', async () => {
+  const { account_page, organization_pages, project_pages } = await import('../pages.ts');
   const pages = [...project_pages, ...organization_pages, account_page];
   for (const [typed, label] of [
     ['key', 'Account'],
