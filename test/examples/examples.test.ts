@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, chmodSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { json, text } from 'node:stream/consumers';
@@ -162,14 +163,15 @@ test('bench: every event arrives once', { skip }, async () => {
 
 test('bench: an event that a product loses or doubles is told', { skip }, async () => {
   const file = join(bin, 'arrived');
-  const product = createServer((request, response) => {
-    void json(request).then((body) => {
-      const [, twice, ...others] = (body as { batch: { uuid: string }[] }).batch;
-      const arrived = [twice!, twice!, ...others].map(({ uuid }) => `${uuid}\n`);
-      appendFileSync(file, arrived.join(''));
-      response.end('{}');
-    });
-  }).listen(0, '127.0.0.1');
+  const take = async (request: IncomingMessage, response: ServerResponse) => {
+    const { batch } = (await json(request)) as { batch: { uuid: string }[] };
+    const [, twice, ...others] = batch;
+    const arrived = [twice!, twice!, ...others].map(({ uuid }) => `${uuid}\n`);
+    appendFileSync(file, arrived.join(''));
+    response.end('{}');
+  };
+  const product = createServer((request, response) => void take(request, response));
+  product.listen(0, '127.0.0.1');
   await once(product, 'listening');
   const url = `http://127.0.0.1:${(product.address() as AddressInfo).port}`;
   const options = ['--speaks', 'posthog', '--key', 'k', '--url', url, '--events', '30'];
