@@ -189,8 +189,16 @@ export async function playWeek(
   return { ...week, verified_through: (await looked.watch()).verified_through };
 }
 
-/** Processor time of weeks that the schedule alone decided about, and the looks that it began. */
-export type ScheduledWeek = { delivering_s: number; looking_s: number; looks: number };
+/**
+ * Processor time of a week that the schedule alone decided about: of deliveries, of hours with a
+ * look, and of hours in which it decided against one.
+ */
+export type ScheduledWeek = {
+  delivering_s: number;
+  looking_s: number;
+  deciding_s: number;
+  looks: number;
+};
 
 /**
  * Plays weeks of hourly deliveries, an hour at a time: the schedule decides after each hour whether
@@ -203,7 +211,7 @@ export async function playSchedule(
 ): Promise<ScheduledWeek[]> {
   const told: ScheduledWeek[] = [];
   for (let week = 0; week < weeks; week += 1) {
-    const one = { delivering_s: 0, looking_s: 0, looks: 0 };
+    const one = { delivering_s: 0, looking_s: 0, deciding_s: 0, looks: 0 };
     for (let hour = 0; hour < 7 * 24; hour += 1) {
       const began = processorTime(process.pid, 'with children');
       await looked.deliver(1, rows);
@@ -215,8 +223,10 @@ export async function playSchedule(
         WHERE batch_export_id = ${looked.id}`);
       const before = await verifiedAt(deps, looked.id);
       await looked.look({ balance_ms: null, is_forced: false });
-      one.looking_s += (processorTime(process.pid, 'with children') - delivered) / 1e6;
-      if ((await verifiedAt(deps, looked.id)) !== before) one.looks += 1;
+      const used = (processorTime(process.pid, 'with children') - delivered) / 1e6;
+      const has_looked = (await verifiedAt(deps, looked.id)) !== before;
+      one[has_looked ? 'looking_s' : 'deciding_s'] += used;
+      if (has_looked) one.looks += 1;
     }
     told.push(one);
   }
