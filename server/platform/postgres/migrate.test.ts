@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
+import { eventually } from '../../../test/eventually.ts';
 import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
 import { openDatabase } from './database.ts';
@@ -106,6 +107,13 @@ test('a migration that older processes cannot work beside waits for their end', 
         'them by 1.1.0 first; then start this one again.',
     });
     await older.close();
+    // PostgreSQL shows a session for a moment after its client has left.
+    await eventually('the session does not end', async () => {
+      const name = applicationOf('worker', '1.0.0');
+      const left = sql`SELECT 1 FROM pg_stat_activity WHERE application_name = ${name}
+        AND datname = current_database()`;
+      return (await db.row(left)) === undefined;
+    });
     assert.deepEqual(await migratePostgres(db, folder, '1.2.0'), ['0005_fifth.sql']);
   } finally {
     await fitting.close();

@@ -178,7 +178,8 @@ test('in fifty years each boundary is at the time asked for, the first time it i
       // More than a year from anywhere in the fifty.
       for (const end = from + 400 * day; boundary < end;) {
         const next = boundaryAfter(rhythm, boundary);
-        assert.ok(next > boundary && next - boundary <= length + hour, 'one is missing');
+        // Zones went back by two hours (Newfoundland, 1988) and by three (Casey, 2010).
+        assert.ok(next > boundary && next - boundary <= length + 4 * hour, 'one is missing');
         assert.ok(next - boundary >= length - 25 * hour, 'one is doubled');
         const says = `${JSON.stringify(rhythm)} ${new Date(next).toISOString()}`;
         if (clock(next) === asked)
