@@ -39,7 +39,7 @@ export type ImportOptions = ImportMapping & {
 type Told = { bar: ImportBar; complaints: Complaints };
 
 const default_wait_ms = 600_000;
-/** Requests that are under way at a time. */
+/** Requests that are in progress at a time. */
 const requests_max = 4;
 
 /**
@@ -150,9 +150,9 @@ async function sendAll(
     if (request.joins.size > 0) state.joins = (state.joins ?? 0) + request.joins.size;
     await kept.save();
   };
-  // Several requests are under way, because most of their time is waiting for the store. Their
+  // Several requests are in progress, because most of their time is waiting for the store. Their
   // answers count in the order of the lines. Persons are made of events in their order, so a
-  // request that changes some is under way alone.
+  // request that changes some is in progress alone.
   let underWay: Promise<void>[] = [];
   let isAlone = false;
   for await (const request of readRequests(source, mapping, state.line, complaints)) {

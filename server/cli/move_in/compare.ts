@@ -45,7 +45,7 @@ function reasonOf({ day, event, rows, unique, count, today }: Sides) {
     return explained(`${counted(count - unique, 'event')} join two ids of a row`);
   return count > unique
     ? { why: 'more than the source has: sent here too?', is_explained: false }
-    : { why: 'missing: not brought, refused, or dropped by a rule', is_explained: false };
+    : { why: 'missing: not imported, refused, or dropped by a rule', is_explained: false };
 }
 
 /** Lines of a table: the differences, and one line for all. */

@@ -1,6 +1,6 @@
 import type { Fields } from '../../platform/fields.ts';
 
-/** Something that a source has and that does not come along, and what to do instead. */
+/** Something that a source has and that is not moved, and what to do instead. */
 export type LeftBehind = { what: string; why: string };
 
 /** A project of a source, as a configuration has it, and its id there. */

@@ -182,7 +182,7 @@ function tellFound({ output, source }: Moving, { found }: Placed): void {
       `${counted(Object.keys(plugins).length, 'tool')} with ` +
       `${counted(inside('plugin_configs'), 'setting')} (off).`,
   );
-  for (const { what, why } of left) say(output, `- ${what}: does not come along. ${why}`);
+  for (const { what, why } of left) say(output, `- ${what}: not moved. ${why}`);
 }
 
 /** The ids here of the projects that the configuration of the move manages, by key. */

@@ -70,7 +70,7 @@ function grantRoute(app: FastifyInstance, deps: Deps): void {
         summary: 'Let an assistant sign in',
         description:
           'Creates a key that works at `/mcp` alone, and gives the assistant a code for its ' +
-          'first token. What you granted to the same registered client before ends.',
+          'first token. An earlier grant to the same registered client ends.',
         body: AgentGrant,
         response: { 201: AgentGranted },
       },

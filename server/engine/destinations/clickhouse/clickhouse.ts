@@ -1,4 +1,4 @@
-import { urlHost } from '../../model/destination/url_host.ts';
+import { urlHost } from '../../../platform/outbound/url_host.ts';
 import type { DestinationDefinition } from '../../model/destination/destination.ts';
 import { tableReaders } from '../sql_tables/delivered_table.ts';
 import { checkClickHouse } from './check.ts';

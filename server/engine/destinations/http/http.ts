@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../../platform/clock.ts';
 import { tryOut } from '../../model/destination/try_out.ts';
-import { urlHost } from '../../model/destination/url_host.ts';
+import { urlHost } from '../../../platform/outbound/url_host.ts';
 import { throwIfStopped } from '../../model/destination/stop.ts';
 import type {
   CheckStep,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Static, TObject } from 'typebox';
 import { runSteps } from '../../model/destination/timed_steps.ts';
-import { urlHost } from '../../model/destination/url_host.ts';
+import { urlHost } from '../../../platform/outbound/url_host.ts';
 import { throwIfStopped } from '../../model/destination/stop.ts';
 import { KnownError, RetryableError } from '../../model/destination/errors.ts';
 import type {
