@@ -116,7 +116,9 @@ function addField(
   if (type === 'json') end = hashJson(lanes, words, at, 'field');
   else {
     end = hashText(lanes, words, at, false);
-    if (end !== -1 && !isCanonical(type, bytes, at, end)) end = -1;
+    if (type === 'timestamp' && end === at + 26 && bytes[at + 10] === 0x20)
+      hashBareInstant(lanes, bytes, at);
+    else if (end !== -1 && !isCanonical(type, bytes, at, end)) end = -1;
   }
   if (end !== -1 && isEnd(bytes[end])) {
     addValue(row, lanes);
@@ -130,6 +132,15 @@ function addField(
   while (!isEnd(bytes[end])) end += 1;
   addText(row, lanes, type, fieldText(bytes.toString('utf8', at, end)));
   return end;
+}
+
+/** Hashes an instant without T and Z as if it had them. */
+function hashBareInstant(lanes: Int32Array, bytes: Buffer, at: number): void {
+  bytes.copy(scratch, 0, at, at + 26);
+  scratch[10] = 0x54;
+  scratch[26] = 0x5a;
+  lanes[0] = lanes[1] = value_tag;
+  hashSpan(lanes, scratch_words, 0, 27);
 }
 
 function isEnd(byte: number | undefined): boolean {
