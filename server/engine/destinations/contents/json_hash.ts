@@ -45,13 +45,7 @@ export function hashJson(lanes: Lanes, words: Words, at: number, form: JsonForm)
 const keys = new Int32Array(keys_max * (levels_max.field + 1));
 let keys_used = 0;
 
-function hashValue(
-  lanes: Lanes,
-  words: Words,
-  at: number,
-  form: JsonForm,
-  levels: number,
-): number {
+function hashValue(lanes: Lanes, words: Words, at: number, form: JsonForm, levels: number): number {
   const { bytes } = words;
   switch (bytes[at]) {
     case quote:
@@ -94,8 +88,8 @@ function hashObject(
       if (at === none) return none;
       if (form !== 'canonical') {
         // Most keys differ by five bits of their hashes already.
-        const bit = 1 << (lanes[0]! & 31);
-        if ((bits & bit) !== 0 && isThere(keys_before, lanes[0]!)) return none;
+        const bit = 1 << (lanes[0] & 31);
+        if ((bits & bit) !== 0 && isThere(keys_before, lanes[0])) return none;
         if (keys_used - keys_before === keys_max) return none;
         bits |= bit;
         keys[keys_used] = lanes[0]!;
@@ -105,8 +99,8 @@ function hashObject(
       if (bytes[at] !== colon) return none;
       at = hashValue(lanes, words, blanksEnd(bytes, at + 1), form, levels);
       if (at === none) return none;
-      sum = (sum + finish(lanes[0]!, lanes[1]!)) | 0;
-      other = (other + finish(lanes[1]! ^ entry_tag, lanes[0]!)) | 0;
+      sum = (sum + finish(lanes[0], lanes[1])) | 0;
+      other = (other + finish(lanes[1] ^ entry_tag, lanes[0])) | 0;
       at = blanksEnd(bytes, at);
       if (bytes[at] === close_brace) break;
       if (bytes[at] !== comma) return none;

@@ -48,7 +48,7 @@ export function openRowSum(
   };
   const takeLines = (bytes: Buffer, from: number) => {
     const words = wordsOf(bytes);
-    for (let at = from; at < bytes.length; ) {
+    for (let at = from; at < bytes.length;) {
       if (isName) {
         isName = false;
         at = bytes.indexOf(line_end, at) + 1;
@@ -73,8 +73,7 @@ export function openRowSum(
       if (end < chunk.length) rest = Buffer.concat([rest, chunk.subarray(end)]);
     },
     add: (values: ValueRow) => {
-      for (const [index, type] of types.entries())
-        addText(row, lanes, type, values[index] ?? null);
+      for (const [index, type] of types.entries()) addText(row, lanes, type, values[index] ?? null);
       endRow();
     },
     records: () => records,
@@ -153,12 +152,7 @@ function addValue(row: Int32Array, lanes: Int32Array): void {
   hashWord(row, lanes[1]!);
 }
 
-function addText(
-  row: Int32Array,
-  lanes: Int32Array,
-  type: ColumnType,
-  text: string | null,
-): void {
+function addText(row: Int32Array, lanes: Int32Array, type: ColumnType, text: string | null): void {
   lanes[0] = lanes[1] = value_tag;
   if (type === 'json' && text !== null) {
     const end = written(text);
