@@ -12,6 +12,7 @@ const [first_length, second_length] = [0x27d4eb2f | 0, 0x165667b1 | 0];
 const [ones, highs, spaces] = [0x01010101, 0x80808080 | 0, 0x20202020];
 const [quotes, backslashes] = [0x22222222, 0x5c5c5c5c];
 
+/** The bytes with a view of their words, which is made once for many hashes. */
 export function wordsOf(bytes: Buffer): Words {
   return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength) };
 }

@@ -1,4 +1,4 @@
-import type { Column, ColumnType } from '../../../model/models/column.ts';
+import type { Delivery } from '../../../model/destination/destination.ts';
 import type { ValueRow } from '../../../model/destination/content_source.ts';
 import { canonicalValue } from '../../contents/canonical.ts';
 import type { RowDigest } from '../../contents/digest.ts';
@@ -6,6 +6,9 @@ import { finish, hashSpan, hashText, hashWord, wordsOf } from '../../contents/ha
 import type { Words } from '../../contents/hash_bytes.ts';
 import { hashJson } from '../../contents/json_hash.ts';
 import { fieldText } from '../tab_separated.ts';
+
+type Column = Delivery['columns'][number];
+type ColumnType = Column['type'];
 
 /** A digest that rows can also be added to as the bytes in which they pass. */
 export type RowSum = RowDigest & {
