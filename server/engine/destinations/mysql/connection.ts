@@ -82,8 +82,8 @@ type Opening = Pick<DestinationDeps, 'signal' | 'noteProgress'> & { starting: Ab
 /**
  * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config
  * says otherwise; the address that was checked is the one that is used; the server gets no file of
- * ours, whatever it asks for; the session is open within 60 seconds or not at all; an aborted signal ends it at
- * once.
+ * ours, whatever it asks for; the session is open within 60 seconds or not at all; an aborted
+ * signal ends it at once.
  */
 export async function connect(
   config: MySqlConfig,

@@ -25,7 +25,7 @@ const columns: Column[] = [
 const deliver = (config: MySqlConfig, text: string) =>
   deliverText(mysql, { config, delivery: freshDelivery({ columns }), deps }, text);
 
-/** How many loads and inserts the server has had. */
+/** The numbers of loads and inserts that the server has had. */
 async function statements(): Promise<{ loads: number; inserts: number }> {
   const found = await rows<{ Variable_name: string; Value: string }>(
     "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_load', 'Com_insert')",

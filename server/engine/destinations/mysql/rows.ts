@@ -73,14 +73,14 @@ export async function* lineChunks(bytes: Readable, chunk_bytes: number): AsyncGe
 
 const line_end = 0x0a;
 
-/** How many lines the text has. */
+/** Counts the lines of the text. */
 export function lineCount(text: Buffer): number {
   let lines = 0;
   for (let at = text.indexOf(line_end); at !== -1; at = text.indexOf(line_end, at + 1)) lines += 1;
   return lines;
 }
 
-/** Has the text an escape that `LOAD DATA` reads as another character? Only of form feeds. */
+/** Finds the one escape that `LOAD DATA` reads as another character, that of a form feed. */
 export function hasFormFeed(text: Buffer): boolean {
   for (let at = text.indexOf('\\f'); at !== -1; at = text.indexOf('\\f', at + 2)) {
     let from = at;

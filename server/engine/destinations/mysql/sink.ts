@@ -44,7 +44,7 @@ type Session = {
 const lock_seconds_max = 60;
 /** Larger statements are not faster. */
 const statement_bytes = 1_000_000;
-/** What one load brings: as much is written again where the server warns. */
+/** Bytes of one load; as many are written again if the server warns. */
 const load_bytes = 4_000_000;
 /** For the statement around a row. */
 const overhead_bytes = 64_000;
@@ -170,8 +170,8 @@ async function outsideTransaction<Result>(
 }
 
 /**
- * How rows are written: the SQL before and behind the rows of an INSERT, the beginning of each row,
- * and where these may also be loaded, the table and what follows its columns.
+ * The SQL before and behind the rows of an INSERT, the beginning of each row, and for rows that may
+ * be loaded, the table and the SQL behind its columns.
  */
 type Into = {
   before: string;
@@ -200,8 +200,8 @@ async function writeRows(
 
 /**
  * Loads the lines, which spares the server the reading of SQL. For a load, a wrong value is only a
- * warning. So after any warning or error none of the lines is there, and this gives false: an INSERT
- * of the same lines then says what is wrong.
+ * warning. So after any warning or error none of the lines is there, and this gives false: an
+ * INSERT of the same lines then says what is wrong.
  */
 async function loadRows(
   session: Session,

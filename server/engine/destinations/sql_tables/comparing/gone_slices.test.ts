@@ -53,7 +53,7 @@ async function differencesOf(is_rows_digest: boolean, found: ValueRow[]) {
 }
 
 for (const is_rows_digest of [true, false])
-  test(`a slice is known by its ${is_rows_digest ? 'digest of rows' : 'older digest'}`, async () => {
+  test(`a slice has its ${is_rows_digest ? 'digest of rows' : 'older digest'}`, async () => {
     const respelled = [row(2, '{"c":5e-1}'), row(1, '{ "b": 2, "a": 1.0 }')];
     assert.deepEqual(await differencesOf(is_rows_digest, respelled), []);
     const changed = [rows[0]!, row(2, '{"c":0.25}')];

@@ -56,10 +56,12 @@ const text = fc.letrec<{ value: string }>((tie) => ({
         ),
         { maxLength: 4 },
       )
-      .map(
-        (entries) =>
-          `{${entries.map(([before, key, after, value]) => `${before}${key}${after}:${value}`).join(',')}}`,
-      ),
+      .map((entries) => {
+        const texts = entries.map(
+          ([before, key, after, value]) => `${before}${key}${after}:${value}`,
+        );
+        return `{${texts.join(',')}}`;
+      }),
   ),
 })).value;
 
