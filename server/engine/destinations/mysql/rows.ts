@@ -85,7 +85,7 @@ export function hasFormFeed(text: Buffer): boolean {
   for (let at = text.indexOf('\\f'); at !== -1; at = text.indexOf('\\f', at + 2)) {
     let from = at;
     while (text[from - 1] === backslash) from -= 1;
-    // Of an even number of backslashes each second one is escaped, and the last with it.
+    // Backslashes before it escape each other in pairs, and an odd one escapes this one.
     if ((at - from) % 2 === 0) return true;
   }
   return false;
