@@ -6,7 +6,7 @@ import type { Lanes, Words } from './hash_bytes.ts';
  * `canonical` was printed by us. In the first two, JSON that may have another spelling is left to
  * the caller. A byte that JSON never holds must follow each.
  */
-export type JsonForm = 'field' | 'plain' | 'canonical';
+type JsonForm = 'field' | 'plain' | 'canonical';
 
 const [quote, backslash, comma, colon, minus, point] = [0x22, 0x5c, 0x2c, 0x3a, 0x2d, 0x2e];
 const [open_brace, close_brace, open_bracket, close_bracket] = [0x7b, 0x7d, 0x5b, 0x5d];

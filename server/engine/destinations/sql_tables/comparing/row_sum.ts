@@ -11,7 +11,7 @@ type Column = Delivery['columns'][number];
 type ColumnType = Column['type'];
 
 /** A digest that rows can also be added to as the bytes in which they pass. */
-export type RowSum = RowDigest & {
+type RowSum = RowDigest & {
   /** Adds the rows of a piece of tab-separated text, the next one of the text. */
   take(chunk: Buffer): void;
 };
