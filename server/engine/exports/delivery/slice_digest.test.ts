@@ -40,4 +40,5 @@ test('rows have one digest, in whatever text and pieces they pass', async () => 
   assert.deepEqual(await digestOf(exact, 1e9), found);
   assert.deepEqual(await digestOf(exact, 37), found);
   assert.deepEqual(await digestOf({ ...exact, has_names: true }, 1_000), found);
+  assert.deepEqual(await digestOf({ ...exact, is_bare: true }, 1_000), found);
 });
