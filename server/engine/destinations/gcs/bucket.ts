@@ -1,6 +1,7 @@
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { NonRetryableError } from '../../model/destination/errors.ts';
-import type { ObjectStore } from '../object_store/object_store.ts';
+import { listsOf } from '../object_store/object_store.ts';
+import type { ListedObject, ObjectStore } from '../object_store/object_store.ts';
 import { openGoogleClient } from './client.ts';
 import type { GoogleClient } from './client.ts';
 import { endpointOf, readServiceAccount } from './config.ts';
@@ -31,7 +32,10 @@ export async function openBucket(
 /** Objects by Google's JSON API. */
 function objectsOf(
   access: Access,
-): Pick<ObjectStore, 'find' | 'put' | 'putNew' | 'read' | 'describe' | 'remove' | 'list'> {
+): Pick<
+  ObjectStore,
+  'find' | 'put' | 'putNew' | 'read' | 'describe' | 'remove' | 'list' | 'listFacts'
+> {
   const { client, bucket, signal } = access;
   const objects = `/storage/v1/b/${bucket}/o`;
   const pathOf = (key: string) => `${objects}/${encodeURIComponent(key)}`;
@@ -79,12 +83,14 @@ function objectsOf(
       void (await unlessMissing(() =>
         client.text({ method: 'DELETE', path: pathOf(key), signal }),
       )),
-    list: (prefix, { direct, after }) =>
+    ...listsOf((prefix, { direct, after }) =>
       listNames(access, objects, {
         prefix,
+        fields: 'nextPageToken,items(name,size,generation)',
         ...(direct ? { delimiter: '/' } : {}),
         ...(after === undefined ? {} : { startOffset: after }),
       }),
+    ),
   };
 }
 
@@ -92,7 +98,7 @@ async function* listNames(
   { client, signal }: Access,
   path: string,
   query: Record<string, string>,
-): AsyncIterable<string> {
+): AsyncIterable<ListedObject> {
   let page: Record<string, string> | undefined = {};
   while (page !== undefined) {
     const { text } = await client.text({
@@ -101,10 +107,11 @@ async function* listNames(
       signal,
     });
     const { items, nextPageToken } = JSON.parse(text) as {
-      items?: { name: string }[];
+      items?: { name: string; size?: string; generation?: string }[];
       nextPageToken?: string;
     };
-    for (const { name } of items ?? []) yield name;
+    for (const { name, size, generation } of items ?? [])
+      yield { name, bytes: Number(size), tag: `${generation}` };
     page = nextPageToken === undefined ? undefined : { pageToken: nextPageToken };
   }
 }
