@@ -38,8 +38,6 @@ export async function createRedshift(pool: pg.Pool): Promise<void> {
       'SELECT $1::text::super';
     CREATE FUNCTION json_size(super) RETURNS integer LANGUAGE sql IMMUTABLE STRICT AS
       'SELECT octet_length($1::text)';
-    CREATE FUNCTION json_serialize(super) RETURNS varchar LANGUAGE sql IMMUTABLE STRICT AS
-      'SELECT $1::varchar';
     CREATE FUNCTION strtol(text, integer) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT AS
       'SELECT (''x'' || lpad($1, 16, ''0''))::bit(64)::bigint';
     CREATE FUNCTION getdate() RETURNS timestamp LANGUAGE sql STABLE AS 'SELECT now()::timestamp'`);

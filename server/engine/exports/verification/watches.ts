@@ -68,20 +68,22 @@ export async function planLooks(engine: Engine): Promise<number> {
 }
 
 /**
- * The start of the range of a look at new deliveries. It reaches back to `verified_through`, unless
- * an open finding holds that back so long that most of the range is known.
+ * The start of the range of a look at new deliveries: `verified_through`, unless an open finding
+ * holds that back over many deliveries, which looks at all deliveries see.
  */
 async function startOfNew(
   db: Queryable,
   { id, revision, verified_through, new_from }: Due,
 ): Promise<string | null> {
   if (verified_through === null) return new_from;
-  const row = await db.row<{ deliveries: number }>(sql`
-    SELECT count(*) AS deliveries FROM (SELECT 1 FROM batch_export_runs
-      WHERE batch_export_id = ${id} AND revision = ${revision} AND status = 'Completed'
+  const row = await db.row<{ is_held: boolean }>(sql`
+    SELECT EXISTS (SELECT 1 FROM batch_export_deviations WHERE batch_export_id = ${id}
+        AND revision = ${revision} AND resolved_at IS NULL AND accepted_at IS NULL)
+      AND (SELECT count(*) FROM (SELECT 1 FROM batch_export_runs WHERE batch_export_id = ${id}
+        AND revision = ${revision} AND status = 'Completed'
         AND data_interval_end > ${verified_through}::timestamptz
-      LIMIT ${held_deliveries_max + 1}) some`);
-  return row!.deliveries > held_deliveries_max && new_from !== null ? new_from : verified_through;
+        LIMIT ${held_deliveries_max + 1}) some) > ${held_deliveries_max} AS is_held`);
+  return row!.is_held ? new_from : verified_through;
 }
 
 /** Watches every export, from the beginning again after a new revision. */
