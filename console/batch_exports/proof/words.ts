@@ -52,7 +52,7 @@ export function throughInWords(
   };
 }
 
-/** How far looks at all deliveries are, and why they are rare, each in a sentence. */
+/** Says how far looks at all deliveries are, and why they are rare. */
 function cycleInWords(
   {
     cycle_started_at: started,

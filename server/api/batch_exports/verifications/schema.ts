@@ -10,7 +10,7 @@ import { PageQuery } from '../../../platform/http/lists/pagination.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';
 
-/** What a repair does, for the docs of both routes that start one. */
+/** The text of both routes that start a repair. */
 export const repair_description =
   'Files are written again in their place by a run. A delivery to a table leaves the ' +
   'ledger, and a backfill of its data interval delivers it again: delete the rows of it ' +

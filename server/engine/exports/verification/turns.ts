@@ -7,7 +7,7 @@ export type Watched = {
   cycle_looked_at: string | null;
   cycle_ended_at: string | null;
   balance_ms: number;
-  /** How looks ask the destination; null: none has ended. */
+  /** The way in which looks ask the destination; null: none has ended. */
   asks: 'seals' | 'contents' | null;
 };
 
