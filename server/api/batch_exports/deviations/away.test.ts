@@ -10,7 +10,9 @@ import { destinations } from '../../../engine/destinations/index.ts';
 
 const exporting = aroundTests(openQueryHarness);
 
-const nobody = '127.0.0.1:1';
+// Fetch refuses port 1 before it asks.
+const port = 8;
+const nobody = `127.0.0.1:${port}`;
 const s3 = {
   bucket_name: 'away',
   region: 'us-east-1',
@@ -19,7 +21,7 @@ const s3 = {
   aws_access_key_id: 'key',
   aws_secret_access_key: 'secret',
 };
-const server = { host: '127.0.0.1', port: 1, user: 'away', password: 'away', database: 'away' };
+const server = { host: '127.0.0.1', port, user: 'away', password: 'away', database: 'away' };
 const private_key = own_keys.private_pem;
 const google = { client_email: 'away@example.com', private_key };
 

@@ -11,7 +11,7 @@ export const delivery_ms = { run: 40, row: 0.012 } as const;
 const look_ms = { part: 50, delivery: 0.5, row: 0.015 } as const;
 
 /** Time of PostgreSQL and the store for each millisecond that a look takes in this process. */
-const stores_factor = 1.3;
+const stores_factor = 1.5;
 
 /** Measured time is that of the whole process, so one measurement says this much at most. */
 const ratios = { least: 0.2, greatest: 10 } as const;
