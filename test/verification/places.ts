@@ -340,7 +340,7 @@ async function s3Place(): Promise<LookedPlace | undefined> {
   };
 }
 
-/** What opens each place, by its name; undefined where it cannot be had here. */
+/** Openers of places by their names; undefined where a place cannot be had here. */
 export const openers: Record<
   string,
   (exporting: QueryHarness) => Promise<LookedPlace | undefined>

@@ -107,6 +107,7 @@ export type ObjectStore = {
 /** An object as a list names it. */
 export type ListedObject = { name: string; bytes: number; tag: string };
 
+/** The part of a list that is wanted. */
 export type ListOptions = { direct: boolean; after?: string };
 
 /** Both ways to list, of a way to list with facts. */
