@@ -30,12 +30,12 @@ export async function openBucket(
 }
 
 /** Objects by Google's JSON API. */
-function objectsOf(
-  access: Access,
-): Pick<
+type Objects = Pick<
   ObjectStore,
   'find' | 'put' | 'putNew' | 'read' | 'describe' | 'remove' | 'list' | 'listFacts'
-> {
+>;
+
+function objectsOf(access: Access): Objects {
   const { client, bucket, signal } = access;
   const objects = `/storage/v1/b/${bucket}/o`;
   const pathOf = (key: string) => `${objects}/${encodeURIComponent(key)}`;
@@ -86,13 +86,14 @@ function objectsOf(
     ...listsOf((prefix, { direct, after }) =>
       listNames(access, objects, {
         prefix,
-        fields: 'nextPageToken,items(name,size,generation)',
         ...(direct ? { delimiter: '/' } : {}),
         ...(after === undefined ? {} : { startOffset: after }),
       }),
     ),
   };
 }
+
+const fields = 'nextPageToken,items(name,size,generation)';
 
 async function* listNames(
   { client, signal }: Access,
@@ -103,7 +104,7 @@ async function* listNames(
   while (page !== undefined) {
     const { text } = await client.text({
       method: 'GET',
-      path: `${path}?${new URLSearchParams({ ...query, ...page }).toString()}`,
+      path: `${path}?${new URLSearchParams({ fields, ...query, ...page }).toString()}`,
       signal,
     });
     const { items, nextPageToken } = JSON.parse(text) as {
