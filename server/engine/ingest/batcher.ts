@@ -40,7 +40,7 @@ export type Ingestion = {
   drain(): Promise<void>;
 };
 
-/** Bounds of one process's ingestion. */
+/** Bounds of one process's ingestion; `batch_...` are those of the largest batch. */
 export type IngestionLimits = {
   batch_rows_max: number;
   batch_bytes_max: number;
@@ -50,10 +50,10 @@ export type IngestionLimits = {
 };
 
 const default_limits: IngestionLimits = {
-  batch_rows_max: 10_000,
-  // Below the size at which the embedded store cuts an insert in two.
-  batch_bytes_max: 6 * 1024 * 1024,
-  queue_bytes_max: 64 * 1024 * 1024,
+  // The store spends half as much on a row in a batch of 40,000 as in one of 10,000.
+  batch_rows_max: 40_000,
+  batch_bytes_max: 24 * 1024 * 1024,
+  queue_bytes_max: 160 * 1024 * 1024,
   // Each flush holds one connection of the control store while it writes; the API needs the others.
   flushes_max: 4,
   // The lock is held meanwhile, by a transaction that the control store ends after two minutes
@@ -107,10 +107,15 @@ const room_share = 1 / 4;
  */
 const batch_seconds_max = 10;
 
+/** A batch begins at a share of the largest one, and doubles while the store is quick. */
+const first_share = 1 / 4;
+const quick_ms = 2_000;
+const slow_ms = 5_000;
+
 /**
  * Opens the ingestion of one process: group commit per project. A batch is written as soon as the
- * one before is stored, so that a lone event does not wait and many requests share a batch; at most
- * 64 MiB wait, a quarter of them of one project; beyond that `add` does.
+ * one before is stored, so that a lone event does not wait and many requests share a batch. At most
+ * 160 MiB wait, a quarter of them of one project; beyond that `add` does.
  */
 export function openIngestion(
   deps: IngestionDeps,
@@ -128,15 +133,20 @@ export function openIngestion(
   async function flushAll(teamId: number, queue: Group[]): Promise<void> {
     // Whatever arrives in the same turn of the event loop goes into the first batch.
     await new Promise((resume) => setImmediate(resume));
+    let share = first_share;
     while (queue.length > 0) {
       await flushes.take(1);
-      const groups = takeGroups(queue, bounds);
+      const began = performance.now();
+      const groups = takeGroups(queue, bounds, share);
       const outcome = await flushEvents(
         flushDeps,
         teamId,
         groups.flatMap((group) => group.events),
       );
       flushes.give(1);
+      const took_ms = performance.now() - began;
+      if (outcome.failure !== undefined || took_ms > slow_ms) share = first_share;
+      else if (took_ms < quick_ms) share = Math.min(1, share * 2);
       tell(groups, outcome);
       for (const { leave } of groups) leave();
     }
@@ -196,14 +206,15 @@ function openRoom(bytes_max: number) {
   };
 }
 
-function takeGroups(queue: Group[], bounds: IngestionLimits): Group[] {
+function takeGroups(queue: Group[], bounds: IngestionLimits, share: number): Group[] {
+  const [rows_max, bytes_max] = [bounds.batch_rows_max * share, bounds.batch_bytes_max * share];
   const taken: Group[] = [];
   let rows = 0;
   let bytes = 0;
   for (let next = queue[0]; next !== undefined; next = queue[0]) {
     rows += next.events.length;
     bytes += next.bytes;
-    if (taken.length > 0 && (rows > bounds.batch_rows_max || bytes > bounds.batch_bytes_max)) break;
+    if (taken.length > 0 && (rows > rows_max || bytes > bytes_max)) break;
     taken.push(next);
     queue.shift();
   }
