@@ -4,7 +4,7 @@ import { isJsonObject, parseExact } from '../../engine/ingest/parse/exact_json.t
 import type { JsonObject } from '../../engine/ingest/parse/exact_json.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { formatFields, openRows } from './formats.ts';
-import type { EventFields, ImportFormat, RowReader } from './formats.ts';
+import type { EventFields, ImportFormat } from './formats.ts';
 import { hasZone, isExactInstant, readForeignInstant } from './instant.ts';
 import { joinOf, scalarText } from './joins.ts';
 import { foreign_id_namespace, Unmappable } from './unmappable.ts';

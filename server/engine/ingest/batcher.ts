@@ -47,6 +47,10 @@ export type IngestionLimits = {
   queue_bytes_max: number;
   flushes_max: number;
   look_up_seconds_max: number;
+  /** A batch that takes less lets the next one be twice as large. */
+  quick_ms: number;
+  /** After a batch that takes longer they are small again. */
+  slow_ms: number;
 };
 
 const default_limits: IngestionLimits = {
@@ -59,6 +63,8 @@ const default_limits: IngestionLimits = {
   // The lock is held meanwhile, by a transaction that the control store ends after two minutes
   // without a statement.
   look_up_seconds_max: 30,
+  quick_ms: 2_000,
+  slow_ms: 5_000,
 };
 
 /** The parts that ingestion works with. */
@@ -109,8 +115,6 @@ const batch_seconds_max = 10;
 
 /** A batch begins at a share of the largest one, and doubles while the store is quick. */
 const first_share = 1 / 4;
-const quick_ms = 2_000;
-const slow_ms = 5_000;
 
 /**
  * Opens the ingestion of one process: group commit per project. A batch is written as soon as the
@@ -133,20 +137,14 @@ export function openIngestion(
   async function flushAll(teamId: number, queue: Group[]): Promise<void> {
     // Whatever arrives in the same turn of the event loop goes into the first batch.
     await new Promise((resume) => setImmediate(resume));
-    let share = first_share;
+    const batch = openBatchShare(bounds);
     while (queue.length > 0) {
       await flushes.take(1);
-      const began = performance.now();
-      const groups = takeGroups(queue, bounds, share);
-      const outcome = await flushEvents(
-        flushDeps,
-        teamId,
-        groups.flatMap((group) => group.events),
-      );
+      const groups = takeGroups(queue, bounds, batch.begin());
+      const events = groups.flatMap((group) => group.events);
+      const outcome = await flushEvents(flushDeps, teamId, events);
       flushes.give(1);
-      const took_ms = performance.now() - began;
-      if (outcome.failure !== undefined || took_ms > slow_ms) share = first_share;
-      else if (took_ms < quick_ms) share = Math.min(1, share * 2);
+      batch.end(outcome);
       tell(groups, outcome);
       for (const { leave } of groups) leave();
     }
@@ -179,6 +177,23 @@ export function openIngestion(
     drain: async () => {
       while (flushers.size > 0) await Promise.all(flushers);
       await Promise.all([warnings.store(), counts.store()]);
+    },
+  };
+}
+
+/** The share of the largest batch that the next one may have, by how long the last ones took. */
+function openBatchShare({ quick_ms, slow_ms }: IngestionLimits) {
+  let share = first_share;
+  let began = 0;
+  return {
+    begin: (): number => {
+      began = performance.now();
+      return share;
+    },
+    end: ({ failure }: FlushOutcome): void => {
+      const took_ms = performance.now() - began;
+      if (failure !== undefined || took_ms > slow_ms) share = first_share;
+      else if (took_ms < quick_ms) share = Math.min(1, share * 2);
     },
   };
 }

@@ -172,12 +172,7 @@ function tokensAfter({ secrets }: Pick<Deps, 'secrets'>, key_id: string, before:
   };
 }
 
-async function issue(
-  tx: Transaction,
-  deps: Deps,
-  grant: Grant,
-  before: string,
-): Promise<Tokens> {
+async function issue(tx: Transaction, deps: Deps, grant: Grant, before: string): Promise<Tokens> {
   const { secrets, clock } = deps;
   const { token, refresh_token } = tokensAfter(deps, grant.key_id, before);
   const is_repeated = isRepeated(deps, grant, before);
