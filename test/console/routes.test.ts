@@ -13,7 +13,7 @@ import type { TestOrganization } from '../harness.ts';
 import { openConsole } from './open_console.ts';
 import { goTo, untilAnswered } from './go_to.ts';
 import { checkScale } from './scale.ts';
-import { checkEverywhere, untilInPage } from './visitor.ts';
+import { checkEverywhere, lookOf, untilInPage } from './visitor.ts';
 import type { Visitor } from './visitor.ts';
 
 /** The path at which a route is visited, and a heading of its page. */
@@ -243,7 +243,7 @@ for (const [routes, who] of [
         );
         await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
         await untilAnswered(page);
-        await checkEverywhere(page, name, ['narrow', 'wide']);
+        await checkEverywhere(page, name, [lookOf(name)]);
         await checkScale(page);
         assert.deepEqual(complaints, []);
       },
