@@ -21,12 +21,16 @@ const turn = Number(process.env['SLUICE_TEST_TURN'] ?? randomInt(turns_max));
  * in each run, and at least one. If the tests go deep, a run has all of them.
  */
 export function inTurn<One>(cases: readonly One[], turns: number): One[] {
-  if (is_deep) return [...cases];
-  const used = Math.min(turns, cases.length);
-  return cases.filter((_, index) => turnOf(index, used) === 0);
+  return is_deep ? [...cases] : rowsOfTurn(cases, turns, turn);
 }
 
-/** Returns the turn of a numbered case in this run, from 0 up to `turns`; the next run has another. */
+/** Returns the cases that the run of this number has. */
+export function rowsOfTurn<One>(cases: readonly One[], turns: number, run: number): One[] {
+  const used = Math.min(turns, cases.length);
+  return cases.filter((_, index) => (index + run) % used === 0);
+}
+
+/** Returns the turn of a numbered case in this run, from 0 up to `turns`. */
 export function turnOf(number: number, turns: number): number {
   return (number + turn) % turns;
 }
