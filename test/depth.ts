@@ -30,9 +30,12 @@ export function rowsOfTurn<One>(cases: readonly One[], turns: number, run: numbe
   return cases.filter((_, index) => (index + run) % used === 0);
 }
 
-/** Returns the turn of a numbered case in this run, from 0 up to `turns`. */
-export function turnOf(number: number, turns: number): number {
-  return (number + turn) % turns;
+/**
+ * Returns the turn of a numbered case in this run, from 0 up to `turns`. It moves on once in
+ * `runs` runs, so that a case meets each of its turns in each of those of another table.
+ */
+export function turnOf(number: number, turns: number, runs = 1): number {
+  return (number + Math.floor(turn / runs)) % turns;
 }
 
 /** The `skip` of a test that runs only if the tests go deep: false, or the reason. */

@@ -233,12 +233,12 @@ const numberOf = (name: string) => [...name].reduce((sum, letter) => sum + lette
 
 /** Returns which of the two widths gets the rules under this name: each in every other run. */
 export function lookOf(name: string): Look {
-  return turnOf(numberOf(name), 2) === 0 ? 'narrow' : 'wide';
+  return turnOf(numberOf(name), 2, 6) === 0 ? 'narrow' : 'wide';
 }
 
 /** Returns the width that gets the rules for a state of a page; none in two of three runs. */
 function looksInTurn(name: string): Look[] {
-  return turnOf(Math.floor(numberOf(name) / 2), state_turns) === 0 ? [lookOf(name)] : [];
+  return turnOf(numberOf(name), state_turns) === 0 ? [lookOf(name)] : [];
 }
 
 /**
