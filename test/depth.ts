@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import process from 'node:process';
-import { turns_max } from '../scripts/check/turn.ts';
+import { partOfTurn, turns_max } from '../scripts/check/turn.ts';
 
 /**
  * Tells whether the tests go deep (`npm test -- --deep`): with as many runs, rows and kills as a
@@ -21,13 +21,7 @@ const turn = Number(process.env['SLUICE_TEST_TURN'] ?? randomInt(turns_max));
  * in each run, and at least one. If the tests go deep, a run has all of them.
  */
 export function inTurn<One>(cases: readonly One[], turns: number): One[] {
-  return is_deep ? [...cases] : rowsOfTurn(cases, turns, turn);
-}
-
-/** Returns the cases that the run of this number has. */
-export function rowsOfTurn<One>(cases: readonly One[], turns: number, run: number): One[] {
-  const used = Math.min(turns, cases.length);
-  return cases.filter((_, index) => (index + run) % used === 0);
+  return is_deep ? [...cases] : partOfTurn(cases, turns, turn);
 }
 
 /**

@@ -41,10 +41,9 @@ export async function runTests(
   built: Promise<unknown>,
   write: Write,
 ): Promise<TestsEnd> {
-  const { files, needs_stores, told } = chooseTests(wanted);
-  write(told);
-  const turn = process.env['SLUICE_TEST_TURN'] ?? String(randomInt(turns_max));
-  write(`Long tables of cases take turns; SLUICE_TEST_TURN=${turn} repeats this run's.\n`);
+  const turn = Number(process.env['SLUICE_TEST_TURN'] ?? randomInt(turns_max));
+  const { files, needs_stores, told } = chooseTests(wanted, turn);
+  write(`${told}SLUICE_TEST_TURN=${turn} repeats the turns of this run.\n`);
   if (files.length === 0) return failed;
   const folder = await mkdtemp(join(tmpdir(), 'sluice-check-'));
   let stores: { environment: Record<string, string>; close(): Promise<void> } | undefined;
@@ -56,7 +55,7 @@ export async function runTests(
     const environment = {
       ...stores?.environment,
       ...(is_deep ? { SLUICE_TEST_DEEP: 'true' } : {}),
-      SLUICE_TEST_TURN: turn,
+      SLUICE_TEST_TURN: String(turn),
       NODE_COMPILE_CACHE: compiled,
       SLUICE_TEST_DOCUMENT: join(folder, 'openapi.json'),
     };

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { turns_max } from '../../scripts/check/turn.ts';
-import { rowsOfTurn } from '../depth.ts';
+import { partOfTurn, turns_max } from '../../scripts/check/turn.ts';
 import { faults } from '../planted/faults.ts';
 import { root } from './source_files.ts';
 
@@ -17,7 +16,7 @@ test('a run has a part of a table, and each row has its runs', () => {
     const table = Array.from({ length }, (_, row) => row);
     for (const first of [0, 17, turns_max - 1]) {
       const parts = Array.from({ length: turns }, (_, run) =>
-        rowsOfTurn(table, turns, (first + run) % turns_max),
+        partOfTurn(table, turns, (first + run) % turns_max),
       );
       for (const { length: rows } of parts)
         assert.ok(rows >= 1 && rows <= Math.ceil(length / Math.min(turns, length)));
