@@ -4,19 +4,18 @@ import { of_all_tests } from './test_reach.ts';
 import type { Reach } from './test_reach.ts';
 import { partOfTurn } from './turn.ts';
 
-/** Test files of which a run of all has a part: one of `turns`, another one in the next run. */
-type Dear = { files: RegExp; turns: number };
-
+/** A run of all has one of this many parts of the dear test files, another one in the next run. */
+const turns = 3;
 // These open browsers, processes or stores of their own, and deliver to every destination. The
 // user's path, the simulation and the routes of the console run each time.
-const dear: Dear[] = [
-  { files: /^test\/(?!console|house|main_job|simulation|watchers)/, turns: 3 },
-  { files: /^(test\/console\/(?!routes)|console\/)|_browser\.test\.ts$/, turns: 2 },
-  { files: /^server\/engine\/destinations\//, turns: 2 },
-  { files: /^server\/engine\/exports\/(lake_maintenance|reconcile|verification)\//, turns: 2 },
-  { files: /^server\/engine\/(plugins\/running|privacy)\//, turns: 2 },
-  { files: /^server\/cli\//, turns: 2 },
-  { files: /^server\/platform\/(embedded|saml)\//, turns: 2 },
+const dear = [
+  /^test\/(?!console|house|main_job|simulation|watchers)/,
+  /^(test\/console\/(?!routes)|console\/)|_browser\.test\.ts$/,
+  /^server\/engine\/destinations\//,
+  /^server\/engine\/exports\/(lake_maintenance|reconcile|verification)\//,
+  /^server\/engine\/(plugins\/running|privacy)\//,
+  /^server\/cli\//,
+  /^server\/platform\/(embedded|saml)\//,
 ];
 /** Every page of the console has parts of these. */
 const of_all_pages = /^console\/(form|http|page|shell|signed_in|time)\/|^console\/\w+\.tsx?$/;
@@ -32,7 +31,7 @@ export function leaveOutDear(files: string[], turn: number, seen: Seen): string[
   if (seen.changed.some((file) => of_all_tests.test(file))) return files;
   const killers = new Set(faults.map(({ killed_by }) => killed_by));
   const out = new Set<string>();
-  for (const { files: pattern, turns } of dear) {
+  for (const pattern of dear) {
     const own = files.filter(
       (file) => pattern.test(file) && seen.storing.has(file) && !killers.has(file),
     );

@@ -75,8 +75,8 @@ const storing = listReaching(reach, ['test/harness_stores.ts']);
 const inRun = (turn: number, ...changed: string[]) =>
   leaveOutDear(tests, turn, { reach, storing, changed });
 
-test('runs take turns with dear tests, and six of them have every test', () => {
-  const runs = Array.from({ length: 6 }, (_, turn) => inRun(turn));
+test('runs take turns with dear tests, and three of them have every test', () => {
+  const runs = [0, 1, 2].map((turn) => inRun(turn));
   assert.deepEqual([...new Set(runs.flat())].toSorted(), tests.toSorted());
   for (const files of runs) {
     assert.ok(files.length < tests.length);
