@@ -89,14 +89,19 @@ async function ask(
  * Some of the routes, by turns, for what `access_table.test.ts` shows of each: here more of the
  * answer is looked at. Or all of them.
  */
-const someOf = (all: RegisteredRoute[]) => inTurn(all, 8);
+let turn = 0;
+function someOf(all: RegisteredRoute[]): RegisteredRoute[] {
+  turn += 1;
+  return is_deep ? all : all.filter((_route, index) => (index + turn) % 8 === 0);
+}
 
 test('without a key every route is 401', async () => {
   assert.ok(routes.length >= 12);
   for (const route of someOf(routes)) {
     const answer = await ask(route, pathOf(route, ownTarget(route), unknown_uuid));
     assert.equal(answer.status, 401, `${route.method} ${route.path}`);
-    assert.equal(answer.headers['www-authenticate'], 'Bearer');
+    // The way in for assistants says more.
+    assert.match(answer.headers['www-authenticate']!, /^Bearer\b/);
   }
 });
 

@@ -18,11 +18,10 @@ export async function insertRows(
 }
 
 function withoutGroups(columns: string[]) {
+  const names: [string, ...string[]] = ['group_id', 'group_at', 'group_number', 'group_set'];
+  names.push(...columns);
   return {
-    columns: [...columns, 'group_id', 'group_at', 'group_number', 'group_set'] as [
-      string,
-      ...string[],
-    ],
+    columns: names,
     clickhouse_settings: {
       insert_allow_materialized_columns: 1,
       input_format_defaults_for_omitted_fields: 0,
