@@ -1,8 +1,8 @@
-// Exports generated rows of every type to an Iceberg table and lets DuckDB, PyIceberg, polars, Spark
-// and iceberg-go read it, by its metadata file and through our catalog:
+// Exports generated rows of every type to an Iceberg table and lets DuckDB, PyIceberg, polars,
+// Spark and iceberg-go read it, by its metadata file and through our catalog:
 // npm run lake [-- --python python3 --seed 1 --hours 3 --events 500 --reader spark].
-// Installs them into peers/lake/ once; Spark wants java and mvn, iceberg-go wants go. Each must read
-// the rows of the source, value by value, after each commit and after a column was added, of a
+// Installs them into peers/lake/ once; Spark wants java and mvn, iceberg-go wants go. Each must
+// read the rows of the source, value by value, after each commit and after a column was added, of a
 // partitioned and sorted table, a merged and a replaced one too. At the end it runs what the page
 // of a table says about reading it. Exit code 1 otherwise.
 import type { AddressInfo } from 'node:net';

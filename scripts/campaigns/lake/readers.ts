@@ -8,7 +8,7 @@ import { root } from '../../child.ts';
 /** A row by the names of its columns: instants and whole numbers are text. */
 export type Row = Record<string, string | number | boolean | null>;
 
-/** What a reader found of a table, or of a text of the console. */
+/** The rows that a reader found in a table, or their number for a text of the console. */
 export type Reading = {
   reader: string;
   version?: string;
@@ -22,7 +22,7 @@ export type Reading = {
 /** Readers that answer questions, one after the other. */
 type Peer = { read(asked: Record<string, unknown>): Promise<Reading[]>; stop(): Promise<void> };
 
-/** What pip installs. */
+/** Packages that pip installs. */
 export const packages = [
   'duckdb==1.5.5',
   'duckdb-extensions==1.5.5',
