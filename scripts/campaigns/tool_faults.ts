@@ -3,7 +3,9 @@
 // one takes 750 requests a minute. Then compares what each tool took with the store: each event at
 // least once, twice only where an answer was lost or a process was killed in between, each person's
 // in order, and once by messageId. Prints what it found, the memory of the tools' processes, and
-// the seed. npm run tool_faults [-- --kills 100 --seed 7 --tools 20 --rate 20 --minutes 30].
+// the seed. npm run tool_faults [-- --kills 100 --seed 7 --tools 20 --rate 20 --backlog 100
+// --minutes 30]. A kill follows as soon as tools receive again. New events wait while the mappings
+// have more than the backlog to send, so that each tool is met while it receives, to the last kill.
 // Then persons are erased, and both workers are killed while a tool is told (--deletions 5).
 // --naive moves cursors as a queue does that acknowledges before it sends; it must lose events.
 import '../require_node.mjs';
@@ -30,6 +32,7 @@ const options = readOptions({
   seed: anySeed(),
   tools: 20,
   rate: 20,
+  backlog: 100,
   minutes: 30,
   deletions: 5,
   naive: false,
@@ -43,6 +46,7 @@ const random = openRandom(options.seed, 0);
 const receiver = await openReceiver(openRandom(options.seed, 1), '0');
 const kills: { victim: string; at: number }[] = [];
 const faults: string[] = [];
+const accepted = new Set<string>();
 let largest_bytes = 0;
 console.log(`${options.kills} kills, seed ${options.seed}; in ${folder}`);
 const deployment = await openDeployment(folder);
@@ -50,7 +54,7 @@ try {
   await deployment.up();
   const tools = await installTools();
   const sending = new AbortController();
-  const sent = keepSending(sending.signal);
+  const sent = keepSending(tools, sending.signal);
   while (kills.length < options.kills) {
     await someRequests();
     strike();
@@ -58,7 +62,8 @@ try {
   }
   sending.abort();
   await deployment.up();
-  console.log(`${await sent} events sent, all struck; waiting for the rest`);
+  await sent;
+  console.log(`${accepted.size} events sent, all struck; ${owedTo(tools)} deliveries to come`);
   receiver.heal();
   await compare(tools);
   faults.push(...(await killWhileTelling(deployment, receiver, options.deletions)));
@@ -108,22 +113,31 @@ async function installTools(): Promise<Tool[]> {
   return tools;
 }
 
-/** Sends events of some persons, over and over; gives how many were accepted. */
-async function keepSending(signal: AbortSignal): Promise<number> {
-  let [accepted, last] = [0, 0];
-  while (!signal.aborted) {
+/** Sends events of some persons, over and over; each until it is accepted, under the same uuid. */
+async function keepSending(tools: Tool[], signal: AbortSignal): Promise<void> {
+  let last = 0;
+  const path = '/api/projects/@current/events/';
+  const backlog = options.backlog * tools.flatMap(({ paths }) => paths).length;
+  for (; !signal.aborted; await pause(1_000)) {
+    if (owedTo(tools) > backlog) continue;
     const events = Array.from({ length: options.rate }, () => ({
       uuid: randomUUID(),
       event: 'sent',
       distinct_id: `person-${(last += 1) % persons}`,
       properties: { number: last },
     }));
-    const path = '/api/projects/@current/events/';
-    const answer = await deployment.call('POST', path, { events }).catch(() => undefined);
-    if (answer?.status === 200) accepted += events.length;
-    await pause(1_000);
+    await until('the events are accepted', 240_000, 200, async () => {
+      const answer = await deployment.call('POST', path, { events }).catch(() => undefined);
+      return answer?.status === 200 ? true : undefined;
+    });
+    for (const { uuid } of events) accepted.add(uuid);
   }
-  return accepted;
+}
+
+/** Deliveries of accepted events that are still to come, at all mappings together. */
+function owedTo(tools: Tool[]): number {
+  const paths = tools.flatMap((tool) => tool.paths);
+  return paths.reduce((sum, path) => sum + accepted.size - (receiver.kept.get(path)?.size ?? 0), 0);
 }
 
 /** Waits until tools have received again, then a moment: a kill at rest strikes nothing. */
@@ -171,7 +185,9 @@ function strike(): void {
     receiver.outage(path, random.between(5_000, 20_000));
   }
   if (kills.length % 10 === 0)
-    console.log(`${kills.length} kills, ${JSON.stringify(receiver.counts)}`);
+    console.log(
+      `${kills.length} kills, ${accepted.size} events, ${JSON.stringify(receiver.counts)}`,
+    );
 }
 
 async function acknowledgeFirst(): Promise<void> {
@@ -191,6 +207,9 @@ async function compare(tools: Tool[]): Promise<void> {
       })
       .catch(() => undefined),
   );
+  const uuids = new Set(stored.map(({ uuid }) => uuid));
+  if (uuids.size !== stored.length || [...accepted].some((uuid) => !uuids.has(uuid)))
+    faults.push(`${accepted.size} events accepted, ${stored.length} stored, ${uuids.size} uuids`);
   const began = Date.now();
   const paths = tools.flatMap((tool) => tool.paths);
   const missing = () => paths.reduce((sum, path) => sum + stored.length - seenAt(path).size, 0);
