@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import type { Note } from './noted_clients.ts';
+import type { Note } from './note.ts';
 
 type Headers = Record<string, unknown>;
 type AwsRequest = {
@@ -34,7 +34,7 @@ export function noteAws(library: NodeJS.Require, directory: string, note: Note):
   for (const { prototype } of [NodeHttpHandler, NodeHttp2Handler]) {
     const { handle } = prototype;
     prototype.handle = function (this: Handler, request, options) {
-      const send = () => Reflect.apply(handle, this, [request, options]) as Promise<Answered>;
+      const send = (): Promise<Answered> => Reflect.apply(handle, this, [request, options]);
       return asksForKeys(request) ? notedRefusal(request, note, send) : noted(request, note, send);
     };
   }
@@ -59,7 +59,9 @@ async function notedRefusal(
   try {
     answered = await send();
   } catch (error) {
-    return noted(shown, note, () => Promise.reject(error as Error));
+    return noted(shown, note, async () => {
+      throw error;
+    });
   }
   const isRefused = answered.response.statusCode >= 400;
   return isRefused ? noted(shown, note, () => Promise.resolve(answered)) : answered;

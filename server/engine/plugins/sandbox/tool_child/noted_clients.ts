@@ -1,28 +1,10 @@
 import { createRequire } from 'node:module';
-import { bodyOf, headerFieldsOf, noteRequest } from './exchanges.ts';
+import { noter } from './note.ts';
+import type { Answer, Note } from './note.ts';
 import { noteAws } from './noted_aws.ts';
 import type { Seen } from './way_out.ts';
 
-const error_length_max = 2_000;
 const shown_length_max = 40_000;
-
-type Headers = [string, string][];
-/** A sending as the trace shows it. */
-type Noted = {
-  method: string;
-  url: () => string;
-  headers?: Headers;
-  body: Buffer;
-  size_bytes?: number;
-};
-/** An answer as the trace shows it; the status is null where HTTP is not spoken. */
-type Answer = { status: number | null; headers: Headers; body: Buffer };
-/** Does the work of a sending, and notes it in the call of a tool. */
-export type Note = <Result>(
-  noted: Noted,
-  work: () => Promise<Result>,
-  answer: (result: Result) => Answer,
-) => Promise<Result>;
 
 type KafkaMessage = { key?: string; value: string; headers?: object; partition?: number };
 type Topic = { topic: string; messages: KafkaMessage[] };
@@ -78,25 +60,6 @@ export function noteClients(
     client.SFTPWrapper = notedSftp(client.SFTPWrapper, note);
   }
   noteAws(library, directory, note);
-}
-
-function noter(seenNow: () => Seen | undefined): Note {
-  return async ({ method, url, headers = [], body, size_bytes = body.length }, work, answer) => {
-    const begun = { method, url: '', headers, body };
-    const exchange = noteRequest(seenNow()?.exchanges ?? [], begun);
-    if (exchange.request.body !== null) exchange.request.body.size_bytes = size_bytes;
-    try {
-      const result = await work();
-      const { status, headers: given, body: bytes } = answer(result);
-      exchange.answer = { status, header_fields: headerFieldsOf(given), body: bodyOf(bytes) };
-      return result;
-    } catch (error) {
-      exchange.error = (error as Error).message.slice(0, error_length_max);
-      throw error;
-    } finally {
-      exchange.request.url = url().slice(0, error_length_max);
-    }
-  };
 }
 
 /** An answer of a client that does not speak HTTP. */
