@@ -5,16 +5,14 @@
 //   npm run bench tools [-- --events 20000 --rate 1000 --tools 10 --batch 100 --idle 30
 //     --minutes 5 --only load,idle,outage,limit]
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import sql from 'sql-template-tag';
-import { openDatabase } from '../server/platform/postgres/database.ts';
 import { until } from '../test/processes/server_process.ts';
 import { openBenchServer } from './measure/bench_server.ts';
 import type { BenchServer } from './measure/bench_server.ts';
 import { readBenchOptions, tell } from './measure/figures.ts';
-import { treeOf } from './measure/process_memory.ts';
 import { processorTime } from './measure/processor_time.ts';
+import { hourEachSecond } from './tools/hours.ts';
+import { childMemory, timesByKind } from './tools/processes.ts';
 import { openBenchReceiver } from './tools/receiver.ts';
 import type { BenchReceiver } from './tools/receiver.ts';
 
@@ -126,42 +124,6 @@ async function arrived({ paths }: Load, count: number): Promise<void> {
   );
 }
 
-/** The processes of tools below the server, by their private memory in MB. */
-function childMemory(): number {
-  let largest = 0;
-  for (const pid of treeOf(server.child.pid!))
-    try {
-      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-      if (!words.includes('--permission') || !words.includes('--max-semi-space-size')) continue;
-      const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-      largest = Math.max(largest, (Number(/^VmRSS:\s+(\d+) kB/m.exec(status)![1]) * 1024) / 1e6);
-    } catch {
-      // It has ended meanwhile.
-    }
-  return largest;
-}
-
-/** Processor time in microseconds of the server, its stores and the processes of tools. */
-function timesByKind(): Map<string, number> {
-  const times = new Map<string, number>();
-  for (const pid of treeOf(server.child.pid!)) {
-    const kind = pid === server.child.pid ? 'server' : kindOf(pid);
-    times.set(kind, (times.get(kind) ?? 0) + processorTime(pid, 'alone'));
-  }
-  return times;
-}
-
-function kindOf(pid: number): string {
-  try {
-    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-    if (words.includes('--permission')) return 'processes of tools';
-    if (words.includes('postgres')) return 'PostgreSQL';
-    return words.includes('clickhouse') || words.includes('chdb') ? 'ClickHouse' : 'others';
-  } catch {
-    return 'others';
-  }
-}
-
 async function measureLoad(plugin: number): Promise<void> {
   for (const [size, count] of [
     [batch_size, events!],
@@ -170,12 +132,14 @@ async function measureLoad(plugin: number): Promise<void> {
     const load = await openLoad(plugin, tools!, size);
     await send(load, 100);
     await arrived(load, 100);
-    const [before, began] = [timesByKind(), Date.now()];
+    const [before, began] = [timesByKind(server.child.pid!), Date.now()];
     let memory = 0;
-    await send(load, count, { each: () => (memory = Math.max(memory, childMemory())) });
+    await send(load, count, {
+      each: () => (memory = Math.max(memory, childMemory(server.child.pid!))),
+    });
     await arrived(load, count + 100);
-    memory = Math.max(memory, childMemory());
-    const times = [...timesByKind()].map(
+    memory = Math.max(memory, childMemory(server.child.pid!));
+    const times = [...timesByKind(server.child.pid!)].map(
       ([kind, time]) => [kind, (time - (before.get(kind) ?? 0)) / count / tools!] as const,
     );
     const how = size > 0 ? `batches of ${size}` : 'one event a request';
@@ -211,7 +175,7 @@ async function measureIdle(plugin: number): Promise<void> {
   const without = await quiet();
   await openLoad(plugin, 100, batch_size);
   await pause(75_000);
-  const processes = childMemory() === 0 ? 'none' : 'some';
+  const processes = childMemory(server.child.pid!) === 0 ? 'none' : 'some';
   tell({
     what: `processor time a second with 100 idle tools more, processes of tools: ${processes}`,
     unit: 'microseconds',
@@ -250,7 +214,7 @@ async function delayOfOthers(plugin: number, count: number, isDown: boolean): Pr
   const [first, ...others] = load.paths;
   for (const path of load.paths) receiver.came(path).delays_ms.length = 0;
   receiver.setDown(first!, isDown);
-  const clock = isDown ? hourEachSecond(load.ids[0]!) : undefined;
+  const clock = isDown ? hourEachSecond(server.database_url, load.ids[0]!) : undefined;
   await send(load, count);
   await arrived({ ...load, paths: others }, count + 100);
   const delays = others.flatMap((path) => receiver.came(path).delays_ms).toSorted(byNumber);
@@ -260,30 +224,14 @@ async function delayOfOthers(plugin: number, count: number, isDown: boolean): Pr
   const hours = await clock?.stop();
   const { failed } = receiver.came(first!);
   const disordered = load.paths.reduce((sum, path) => sum + receiver.came(path).disordered, 0);
-  console.log(
-    `${isDown ? `Out of order for ${hours} simulated hours, ${failed} attempts. ` : ''}` +
-      `${count} events came to ${load.paths.length} tools, 0 lost, ${disordered} out of order` +
-      `${isDown ? `, the last ${((Date.now() - back) / 1_000).toFixed(1)} s after the end` : ''}.`,
-  );
+  const came = `${count} events came to ${load.paths.length} tools, 0 lost`;
+  console.log(`${came}, ${disordered} out of order.`);
+  if (isDown)
+    console.log(
+      `Out of order for ${hours} simulated hours, ${failed} attempts; the last event ` +
+        `${((Date.now() - back) / 1_000).toFixed(1)} s after the end.`,
+    );
   return delays[Math.floor(delays.length * 0.99)]! / 1_000;
-}
-
-/** Each second, an hour of the pause before the next attempt at the tool passes. */
-function hourEachSecond(id: number): { stop(): Promise<number> } {
-  const db = openDatabase(server.database_url, { connections_max: 1, application_name: 'bench' });
-  let hours = 0;
-  const timer = setInterval(() => {
-    hours += 1;
-    void db.run(sql`UPDATE plugin_cursors SET retry_at = retry_at - interval '1 hour'
-      WHERE plugin_config_id = ${id}`);
-  }, 1_000);
-  return {
-    stop: async () => {
-      clearInterval(timer);
-      await db.close();
-      return hours;
-    },
-  };
 }
 
 function byNumber(one: number, other: number): number {

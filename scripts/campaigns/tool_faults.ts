@@ -21,8 +21,8 @@ import { descendantsOf } from '../../test/processes/process_group.ts';
 import { until } from '../../test/processes/server_process.ts';
 import { anySeed, readOptions } from '../options.ts';
 import { killWhileTelling } from './tool_faults/deletions.ts';
+import { checkDoubles, checkKeys, checkOrder, toldRepeats } from './tool_faults/compare.ts';
 import { openReceiver } from './tool_faults/receiver.ts';
-import type { Arrival } from './tool_faults/receiver.ts';
 
 type Stored = { uuid: string; distinct_id: string };
 type Tool = { id: number; paths: string[] };
@@ -39,8 +39,6 @@ const options = readOptions({
 });
 const victims = ['worker 1', 'worker 2', 'tool', 'api', 'PostgreSQL', 'ClickHouse'] as const;
 const persons = 40;
-/** A killed process may be away for so long. */
-const restart_ms = 15_000;
 const folder = mkdtempSync(join(tmpdir(), 'sluice-tool-faults-'));
 const random = openRandom(options.seed, 0);
 const receiver = await openReceiver(openRandom(options.seed, 1), '0');
@@ -215,7 +213,7 @@ async function compare(tools: Tool[]): Promise<void> {
   const missing = () => paths.reduce((sum, path) => sum + stored.length - seenAt(path).size, 0);
   for (; missing() > 0 && Date.now() - began < options.minutes * 60_000; await pause(1_000))
     measure(toolProcesses());
-  const told = await toldRepeats();
+  const told = await toldRepeats(deployment.db);
   let [doubled, repeats] = [0, 0];
   const order = new Map(stored.map(({ uuid }, at) => [uuid, at]));
   const personOf = new Map(stored.map(({ uuid, distinct_id }) => [uuid, distinct_id]));
@@ -223,9 +221,10 @@ async function compare(tools: Tool[]): Promise<void> {
     const arrivals = receiver.arrivals.get(path) ?? [];
     const lost = stored.length - seenAt(path).size;
     if (lost > 0) faults.push(`${path}: ${lost} of ${stored.length} events did not come`);
-    doubled += checkDoubles(path, arrivals, told);
-    repeats += checkKeys(path, stored.length - lost, arrivals);
-    checkOrder(path, arrivals, order, personOf);
+    doubled += checkDoubles(path, arrivals, told, kills, faults);
+    const kept = receiver.kept.get(path) ?? new Map<string, number>();
+    repeats += checkKeys(path, stored.length - lost, arrivals, kept, faults);
+    checkOrder(path, arrivals, order, personOf, faults);
   }
   const by = Object.groupBy(kills, ({ victim }) => victim);
   const counts = Object.fromEntries(Object.entries(by).map(([name, all]) => [name, all!.length]));
@@ -241,79 +240,4 @@ async function compare(tools: Tool[]): Promise<void> {
 
 function seenAt(path: string): Set<string> {
   return new Set((receiver.arrivals.get(path) ?? []).map(({ uuid }) => uuid));
-}
-
-/** The events and mappings of which a log says that they were sent again. */
-async function toldRepeats(): Promise<Set<string>> {
-  const rows = await until('the log', 60_000, 500, () =>
-    deployment.db
-      .rows<{ message: string }>(
-        sql`SELECT message FROM plugin_logs WHERE message LIKE 'Sent the event % again at %'`,
-      )
-      .catch(() => undefined),
-  );
-  return new Set(
-    rows.flatMap(({ message }) => {
-      const [, uuid, mapping] = /^Sent the event (\S+) again at "([^"]+)"/.exec(message) ?? [];
-      return uuid === undefined ? [] : [`${uuid} ${mapping}`];
-    }),
-  );
-}
-
-/**
- * An event comes again only if a log says so, or after a lost answer or a kill since it came. On a
- * busy machine a worker may also lose its lease, which is told.
- */
-function checkDoubles(path: string, arrivals: Arrival[], told: Set<string>): number {
-  const before = new Map<string, Arrival>();
-  let doubled = 0;
-  for (const arrival of arrivals) {
-    const earlier = before.get(arrival.uuid);
-    before.set(arrival.uuid, arrival);
-    if (earlier === undefined) continue;
-    doubled += 1;
-    const isExplained =
-      told.has(`${arrival.uuid} ${path}`) ||
-      earlier.is_lost ||
-      kills.some(({ at }) => at >= earlier.at - restart_ms && at <= arrival.at);
-    if (!isExplained) faults.push(`${path}: ${arrival.uuid} came again, and no answer was lost`);
-  }
-  return doubled;
-}
-
-/**
- * With keys, each event is kept exactly once: a repeat bears the key of the first time, and no key
- * stands for two events.
- */
-function checkKeys(path: string, events: number, arrivals: Arrival[]): number {
-  const numbers = [...(receiver.kept.get(path) ?? new Map<string, number>()).values()];
-  if (numbers.length !== events || new Set(numbers).size !== events)
-    faults.push(`${path}: ${numbers.length} kept by key, ${new Set(numbers).size} of ${events}`);
-  const keys = new Map<number, string>();
-  let repeats = 0;
-  for (const { number, uuid } of arrivals) {
-    const first = keys.get(number);
-    if (first === undefined) keys.set(number, uuid);
-    else if (first === uuid) repeats += 1;
-    else faults.push(`${path}: ${number} came again as ${uuid}, and first as ${first}`);
-  }
-  return repeats;
-}
-
-/** Each person's events come for the first time in the order of the store. */
-function checkOrder(
-  path: string,
-  arrivals: Arrival[],
-  order: Map<string, number>,
-  personOf: Map<string, string>,
-): void {
-  const last = new Map<string, number>();
-  const seen = new Set<string>();
-  for (const { uuid } of arrivals) {
-    if (seen.has(uuid)) continue;
-    seen.add(uuid);
-    const [at, person] = [order.get(uuid)!, personOf.get(uuid)!];
-    if (at < (last.get(person) ?? -1)) faults.push(`${path}: ${uuid} of ${person} came too late`);
-    last.set(person, at);
-  }
 }
