@@ -3,7 +3,7 @@
 // requests a minute is used. Requests end at a receiver of the bench. A second of the outage stands
 // for an hour of it: each second the next attempt at the tool comes an hour earlier.
 //   npm run bench tools [-- --events 20000 --rate 1000 --tools 10 --batch 100 --idle 30
-//     --minutes 5 --only load,idle,outage,limit]
+//     --minutes 5 --rounds 2 --only load,idle,outage,limit]
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { until } from '../test/processes/server_process.ts';
@@ -23,6 +23,7 @@ const options = readBenchOptions({
   batch: '100',
   idle: '30',
   minutes: '5',
+  rounds: '2',
   only: 'load,idle,outage,limit',
 });
 const [events, rate, tools] = [options.events, options.rate, options.tools].map(Number);
@@ -30,6 +31,7 @@ const batch_size = Number(options.batch);
 const persons = 500;
 const wait_ms_max = 1_800_000;
 const limit_per_minute = 750;
+const hours_of_a_day = 24;
 const only = options.only.split(',');
 
 let runs = 0;
@@ -184,8 +186,6 @@ async function measureIdle(plugin: number): Promise<void> {
     beside: { name: 'before', rounds: [without] },
   });
 }
-
-const hours_of_a_day = 24;
 
 /** The delay of the other tools while one is out of order, beside the same load without that. */
 async function measureOutage(plugin: number): Promise<void> {

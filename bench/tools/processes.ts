@@ -21,7 +21,7 @@ export function childMemory(server_pid: number): number {
 export function timesByKind(server_pid: number): Map<string, number> {
   const times = new Map<string, number>();
   for (const pid of treeOf(server_pid)) {
-    const kind = pid === server.child.pid ? 'server' : kindOf(pid);
+    const kind = pid === server_pid ? 'server' : kindOf(pid);
     times.set(kind, (times.get(kind) ?? 0) + processorTime(pid, 'alone'));
   }
   return times;
