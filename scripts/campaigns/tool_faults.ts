@@ -214,14 +214,16 @@ async function compare(tools: Tool[]): Promise<void> {
   for (; missing() > 0 && Date.now() - began < options.minutes * 60_000; await pause(1_000))
     measure(toolProcesses());
   const told = await toldRepeats(deployment.db);
-  let [doubled, repeats] = [0, 0];
+  let [doubled, untold, repeats] = [0, 0, 0];
   const order = new Map(stored.map(({ uuid }, at) => [uuid, at]));
   const personOf = new Map(stored.map(({ uuid, distinct_id }) => [uuid, distinct_id]));
   for (const path of paths) {
     const arrivals = receiver.arrivals.get(path) ?? [];
     const lost = stored.length - seenAt(path).size;
     if (lost > 0) faults.push(`${path}: ${lost} of ${stored.length} events did not come`);
-    doubled += checkDoubles(path, arrivals, told, kills, faults);
+    const doubles = checkDoubles(path, arrivals, told, kills, faults);
+    doubled += doubles.doubled;
+    untold += doubles.untold;
     const kept = receiver.kept.get(path) ?? new Map<string, number>();
     repeats += checkKeys(path, stored.length - lost, arrivals, kept, faults);
     checkOrder(path, arrivals, order, personOf, faults);
@@ -232,7 +234,8 @@ async function compare(tools: Tool[]): Promise<void> {
   console.log(
     `${stored.length} events at ${paths.length} mappings of ${tools.length} tools; kills ` +
       `${JSON.stringify(counts)}; receiver ${JSON.stringify(receiver.counts)}; ` +
-      `${doubled} came again, ${told.size} told in logs, ${repeats} with the same key; ` +
+      `${doubled} came again, ${told.size} events told in logs, ${untold} not told; ` +
+      `${repeats} with the same key; ` +
       `${missing()} missing; caught up ${caught_up_seconds} s after the last kill; ` +
       `largest process of tools ${Math.round(largest_bytes / 1_048_576)} MB`,
   );

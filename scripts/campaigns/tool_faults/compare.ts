@@ -33,21 +33,24 @@ export function checkDoubles(
   told: Set<string>,
   kills: { at: number }[],
   faults: string[],
-): number {
+): { doubled: number; untold: number } {
   const before = new Map<string, Arrival>();
+  const untold = new Set<string>();
   let doubled = 0;
   for (const arrival of arrivals) {
     const earlier = before.get(arrival.uuid);
     before.set(arrival.uuid, arrival);
     if (earlier === undefined) continue;
     doubled += 1;
+    const isTold = told.has(`${arrival.uuid} ${path}`);
+    if (!isTold) untold.add(arrival.uuid);
     const isExplained =
-      told.has(`${arrival.uuid} ${path}`) ||
+      isTold ||
       earlier.is_lost ||
       kills.some(({ at }) => at >= earlier.at - restart_ms && at <= arrival.at);
     if (!isExplained) faults.push(`${path}: ${arrival.uuid} came again, and no answer was lost`);
   }
-  return doubled;
+  return { doubled, untold: untold.size };
 }
 
 /**
