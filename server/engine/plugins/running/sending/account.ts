@@ -33,7 +33,7 @@ export function openPluginWorker(): PluginWorker {
   };
 }
 
-/** What an OAuth connection says about its account; null: the vendor does not name it. */
+/** The account of an OAuth connection; null: the vendor does not name it. */
 type Connected = { application_id: string; account: string | null };
 
 /**
