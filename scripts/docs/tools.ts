@@ -12,7 +12,6 @@ type Definition = {
   name: string;
   slug?: string;
   mode: string;
-  description?: string;
   authentication?: { scheme: string };
   audienceConfig?: object;
   actions: Record<string, Action>;
@@ -124,31 +123,29 @@ function plainName(name: string): string {
 }
 
 const skipped = new Map<string, string[]>();
-const entries = Object.entries(manifest).flatMap(([id, { definition, directory }]): ToolEntry[] => {
-  const code = codeOf(directory);
-  const reason = reasonOf(directory, definition);
-  if (reason !== undefined) {
-    skipped.set(reason, [...(skipped.get(reason) ?? []), directory]);
-    return [];
-  }
-  const { slug = directory, description = '' } = definition;
-  const name = names[directory] ?? plainName(definition.name);
-  return [
-    {
-      directory,
-      id,
-      slug,
-      name,
-      description: (description.trim() === '' ? `Sends events to ${name}.` : description).slice(
-        0,
-        300,
-      ),
-      hosts: code.includes('@aws-sdk/') ? ['*.amazonaws.com'] : hostsOf(code),
-      ...(Object.hasOwn(variables, directory) ? { variables: variables[directory]! } : {}),
-      ...(other_clients.test(code) ? { opens_sockets: true } : {}),
-    },
-  ];
-});
+const entries = Object.entries(manifest).flatMap(
+  ([id, { definition, directory }]): Omit<ToolEntry, 'description'>[] => {
+    const code = codeOf(directory);
+    const reason = reasonOf(directory, definition);
+    if (reason !== undefined) {
+      skipped.set(reason, [...(skipped.get(reason) ?? []), directory]);
+      return [];
+    }
+    const { slug = directory } = definition;
+    const name = names[directory] ?? plainName(definition.name);
+    return [
+      {
+        directory,
+        id,
+        slug,
+        name,
+        hosts: code.includes('@aws-sdk/') ? ['*.amazonaws.com'] : hostsOf(code),
+        ...(Object.hasOwn(variables, directory) ? { variables: variables[directory]! } : {}),
+        ...(other_clients.test(code) ? { opens_sockets: true } : {}),
+      },
+    ];
+  },
+);
 const sorted = entries.toSorted((one, other) => one.name.localeCompare(other.name, 'en'));
 writeFileSync(file, `${JSON.stringify(sorted, undefined, 1)}\n`);
 for (const [reason, directories] of skipped)
