@@ -8,8 +8,11 @@ import { readParquets } from '../../destinations/formats/parquet/read_parquet.ts
 import { sort_settings } from '../../destinations/formats/expression.ts';
 import { selectParquet } from '../../destinations/formats/parquet/parquet.ts';
 import type { FileStatistics } from '../../destinations/lake/file_statistics.ts';
+import { lineage_fields } from '../../destinations/lake/row_lineage.ts';
+import type { Lineage } from '../../destinations/lake/row_lineage.ts';
+import { hasDefault } from '../../destinations/lake/schema.ts';
 import type { SchemaField, TableSchema } from '../../destinations/lake/schema.ts';
-import { currentSchema } from '../../destinations/lake/table_metadata.ts';
+import { currentSchema, tracksRows } from '../../destinations/lake/table_metadata.ts';
 import { stampParquet } from '../../destinations/lake/stamp_parquet.ts';
 import type { ValueRow } from '../../model/destination/content_source.ts';
 import type { TableFiles } from '../../model/destination/table_files.ts';
@@ -44,8 +47,8 @@ const expressions: Partial<Record<ColumnType, (text: string) => string>> = {
  */
 const group_settings = { max_block_size: '16384', output_format_parquet_row_group_size: '20000' };
 
-/** A data file to read, with the rows that its manifest says. */
-export type SourceFile = { path: string; records: number };
+/** A data file to read, with the rows that its manifest says, and their ids where they keep some. */
+export type SourceFile = { path: string; records: number } & Partial<Lineage>;
 
 /**
  * Rows that are left out: those with one of the keys of an erasure in a column. The kind of the
@@ -86,27 +89,34 @@ export type WantedRows = {
 /** Why files of a table with this schema cannot be written by this server; undefined: they can. */
 export function whyUnfit({ fields }: TableSchema): string | undefined {
   const unfit = fields.find(({ type }) => column_types[String(type)] === undefined);
-  return unfit && `The column "${unfit.name}" has the type ${JSON.stringify(unfit.type)}.`;
+  if (unfit) return `The column "${unfit.name}" has the type ${JSON.stringify(unfit.type)}.`;
+  const other = fields.find(hasDefault);
+  return other && `The column "${other.name}" has a default value.`;
 }
 
 /**
  * Writes the rows of files into one, in the order of the table or else in their own, without those
  * that are left out. Guarantee: what is given holds exactly the rows that were read: their number
  * and the digest of their values were compared with what the new file says when it is read again.
+ * In a table of format version 3 the values are also the id and the number that each row keeps.
  * Throws `UnfitFilesError` for a file that this server cannot read exactly.
  */
 export async function rewriteRows(
   { engine, files, job, signal }: RewritingWork,
   { metadata, sources, left_out, by_name = false }: WantedRows,
 ): Promise<RewrittenRows> {
-  const schema = currentSchema(metadata);
-  const why = whyUnfit(schema);
+  const own = currentSchema(metadata);
+  const why = whyUnfit(own);
   if (why !== undefined) throw new UnfitFilesError(why);
+  const tracks_rows = tracksRows(metadata);
+  const fields = [...own.fields, ...(tracks_rows ? lineage_fields : [])];
+  const schema = { ...own, fields };
+  const inputs = inputsOf(files, fields, sources, by_name);
   try {
     const given = await stage(
       engine,
       job,
-      readParquets(inputsOf(files, schema.fields, sources, by_name)),
+      tracks_rows ? withLineage(readParquets(inputs), sources) : readParquets(inputs),
       signal,
     );
     sources.forEach(({ path, records }, index) => {
@@ -125,6 +135,29 @@ export async function rewriteRows(
     );
   } finally {
     await dropJob(engine, job);
+  }
+}
+
+/** The rows, whose last two values are their id and number, with those that they inherit. */
+async function* withLineage(
+  given: AsyncIterable<{ rows: ValueRow[]; file: number }>,
+  sources: readonly SourceFile[],
+): AsyncGenerator<{ rows: ValueRow[]; file: number }> {
+  const places = new Map<number, bigint>();
+  for await (const { rows, file } of given) {
+    const { first_row_id = null, sequence_number } = sources[file]!;
+    const first = places.get(file) ?? 0n;
+    places.set(file, first + BigInt(rows.length));
+    const inherited = (index: number) =>
+      first_row_id === null ? null : String(first_row_id + first + BigInt(index));
+    yield {
+      file,
+      rows: rows.map((row, index) => [
+        ...row.slice(0, -2),
+        row.at(-2) ?? inherited(index),
+        row.at(-1) ?? String(sequence_number),
+      ]),
+    };
   }
 }
 
@@ -223,8 +256,10 @@ function columnOf({ name, type }: SchemaField, index: number): Column {
   return { name, type: of_type, nullable: true, expression };
 }
 
+/** The ids of the table's own columns: others have no statistics. */
 function idsOf({ fields }: TableSchema): Map<string, number> {
-  return new Map(fields.map(({ name, id }) => [name, id]));
+  const own = fields.filter((field) => !lineage_fields.includes(field));
+  return new Map(own.map(({ name, id }) => [name, id]));
 }
 
 /** Puts rows into the analytics store as they come, and tells them. */
