@@ -27,6 +27,9 @@ export type Filled = {
   organization_id: string;
   plugin_id: number;
   domain_id: string;
+  erasure_id: string;
+  /** The Iceberg table that an export made. */
+  lake_table_id: string;
   /** A project without any event. */
   empty_id: number;
 };
@@ -97,7 +100,11 @@ async function fillConsole(ask: Ask): Promise<Filled> {
   )!.id;
   const [event] = await listOf(ask, '/api/projects/1/events/?limit=1');
   const { uuid: event_id } = event as { uuid: string };
-  const ids = { export_id: lake, failing_id: failing, demo_id, run_id, event_id };
+  const lake_table_id = await until('the table', wait_ms_max, 500, async () => {
+    const [table] = await listOf(ask, '/api/projects/1/lake_tables/');
+    return (table as { id: string } | undefined)?.id;
+  });
+  const ids = { lake_table_id, export_id: lake, failing_id: failing, demo_id, run_id, event_id };
   return { ...ids, organization_id, ...others };
 }
 
@@ -126,6 +133,10 @@ async function createExports(ask: Ask) {
   });
   const paused = await create('Events to the warehouse', { destination: warehouse });
   await ask('POST', `${exports_path}${paused}/pause/`, {});
+  const table = await create('Events as a table', {
+    destination: { type: 'Iceberg', config: { storage: 'File', table: 'events' } },
+  });
+  await ask('POST', `${exports_path}${table}/run/`, {});
   await create('Orders by day', { interval: 'day', destination: { type: 'NoOp', config: {} } });
   const now = Math.floor(Date.now() / hour_ms) * hour_ms;
   for (const [from, to] of [
@@ -158,7 +169,7 @@ async function createOthers(ask: Ask, organization_id: string) {
   const domain_id = await create(`${in_organization}/domains/`, { domain: 'example.org' });
   const type = 'email';
   await create('/api/projects/1/notice_targets/', { type, address: 'on-call@example.com' });
-  await create('/api/projects/1/erasures/', { distinct_ids: ['shopper-19'] });
+  const erasure_id = await create('/api/projects/1/erasures/', { distinct_ids: ['shopper-19'] });
   const plugins = `${in_organization}/pipeline_destinations/`;
   const plugin_id = await create(plugins, { name: 'Orders to the chat' });
   await ask('PUT', `${plugins}${plugin_id as number}/update_source/`, {
@@ -176,6 +187,7 @@ async function createOthers(ask: Ask, organization_id: string) {
   });
   return {
     domain_id: domain_id as string,
+    erasure_id: erasure_id as string,
     plugin_id: plugin_id as number,
     empty_id: empty_id as number,
   };
