@@ -22,7 +22,9 @@ const usual_namespace = 'sluice';
 /** The key of the format version that a table is to have. */
 export const version_keys = {
   format_version: Type.Optional(
-    Type.Union([Type.Literal(2), Type.Literal(3)], {
+    Type.Integer({
+      minimum: 2,
+      maximum: 3,
       default: 2,
       description:
         'The format version of a new table. 3 gives each row an id that it keeps (row lineage), ' +
