@@ -93,8 +93,8 @@ function maintainRoute(app: FastifyInstance): void {
         if (!isMaintained(table))
           throw conflict(
             table.batch_export_id === null
-              ? 'No export writes this table. Set its property `sluice.maintenance` to `true` to let ' +
-                  'Sluice maintain it.'
+              ? 'No export writes this table. Set its property `sluice.maintenance` to `true` to ' +
+                  'let Sluice maintain it.'
               : 'The maintenance of this table is off: it has `sluice.maintenance` = `false` ' +
                   'or format version 1.',
           );

@@ -1,3 +1,4 @@
+// Length: each rule of version 3 is shown on a table of its own.
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import { readFile, writeFile } from 'node:fs/promises';

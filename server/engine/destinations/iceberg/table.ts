@@ -35,8 +35,9 @@ export type PreparedTable = {
 };
 
 /**
- * Creates the table if it is missing, upgrades it as the config asks, adds the columns, the partitions and the order that it lacks,
- * and returns it. Throws `table_unsuitable` if the rows cannot go into it.
+ * Creates the table if it is missing, upgrades it as the config asks, adds the columns, the
+ * partitions and the order that it lacks, and returns it. Throws `table_unsuitable` if the rows
+ * cannot go into it.
  */
 export async function prepareTable(
   world: World,

@@ -138,8 +138,8 @@ export function isLive({ status }: Pick<Entry, 'status'>): boolean {
 
 /**
  * Returns the bytes of a manifest with other entries, which were opened from manifests of the same
- * schema. States, numbers and ids are those of the entries; everything else is as its writer wrote it.
- * With `tracks_rows` it has the format v3.
+ * schema. States, numbers and ids are those of the entries; everything else is as its writer wrote
+ * it. With `tracks_rows` it has the format v3.
  */
 export function manifestBytes(
   { schema: written, meta }: Pick<OpenedManifest, 'schema' | 'meta'>,

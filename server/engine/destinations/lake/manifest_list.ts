@@ -23,7 +23,7 @@ export type ListedManifest = {
   deleted_rows_count: bigint;
   partitions: PartitionSummary[] | null;
   key_metadata: Buffer | null;
-  /** The id from which on rows of files without ids are counted; null in format v2 and for deletes. */
+  /** The first id for rows of files without ids; null in format v2 and for deletes. */
   first_row_id: bigint | null;
   /** The rows that are counted so, where this server knows; else those of all its files. */
   unnumbered_rows?: bigint;
@@ -113,8 +113,8 @@ export function writeManifestList(
 }
 
 /**
- * Reads a manifest list of any writer of format v2 or v3. Fields are found by their ids, because other
- * writers give some of them other names.
+ * Reads a manifest list of any writer of format v2 or v3. Fields are found by their ids, because
+ * other writers give some of them other names.
  */
 export function readManifestList(bytes: Buffer): ListedManifest[] {
   const file = readAvro(bytes);

@@ -83,8 +83,8 @@ export function listAdded(
 
 /**
  * Returns the entries of a manifest after some of its files were removed; undefined where it has
- * none of them. Files that left earlier are left out, and those that leave come last: readers differ
- * in whether these count where rows inherit ids.
+ * none of them. Files that left earlier are left out. Files that leave now come last: readers
+ * differ in whether these count where rows inherit ids.
  */
 export function withoutFiles(
   { entries }: OpenedManifest,

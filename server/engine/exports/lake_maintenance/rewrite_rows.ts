@@ -9,7 +9,6 @@ import { sort_settings } from '../../destinations/formats/expression.ts';
 import { selectParquet } from '../../destinations/formats/parquet/parquet.ts';
 import type { FileStatistics } from '../../destinations/lake/file_statistics.ts';
 import { lineage_fields } from '../../destinations/lake/row_lineage.ts';
-import type { Lineage } from '../../destinations/lake/row_lineage.ts';
 import { hasDefault } from '../../destinations/lake/schema.ts';
 import type { SchemaField, TableSchema } from '../../destinations/lake/schema.ts';
 import { currentSchema, tracksRows } from '../../destinations/lake/table_metadata.ts';
@@ -20,7 +19,8 @@ import type { Column, ColumnType } from '../../model/models/column.ts';
 import type { Engine } from '../engine.ts';
 import type { MaintainedTable } from './maintained_table.ts';
 import { orderOf } from './rows_order.ts';
-import { UnfitFilesError, inputsOf } from './rows_inputs.ts';
+import { UnfitFilesError, inputsOf, withLineage } from './rows_inputs.ts';
+import type { SourceFile } from './rows_inputs.ts';
 import type { RowsLayout, RowsOrder } from './rows_order.ts';
 import { openTeller, tellRows } from './tell_rows.ts';
 import type { ToldRows } from './tell_rows.ts';
@@ -46,9 +46,6 @@ const expressions: Partial<Record<ColumnType, (text: string) => string>> = {
  * never larger than those of exports (50,000 rows), which the reader asks for.
  */
 const group_settings = { max_block_size: '16384', output_format_parquet_row_group_size: '20000' };
-
-/** A data file to read, with the rows that its manifest says, and their ids where they keep some. */
-export type SourceFile = { path: string; records: number } & Partial<Lineage>;
 
 /**
  * Rows that are left out: those with one of the keys of an erasure in a column. The kind of the
@@ -135,29 +132,6 @@ export async function rewriteRows(
     );
   } finally {
     await dropJob(engine, job);
-  }
-}
-
-/** The rows, whose last two values are their id and number, with those that they inherit. */
-async function* withLineage(
-  given: AsyncIterable<{ rows: ValueRow[]; file: number }>,
-  sources: readonly SourceFile[],
-): AsyncGenerator<{ rows: ValueRow[]; file: number }> {
-  const places = new Map<number, bigint>();
-  for await (const { rows, file } of given) {
-    const { first_row_id = null, sequence_number } = sources[file]!;
-    const first = places.get(file) ?? 0n;
-    places.set(file, first + BigInt(rows.length));
-    const inherited = (index: number) =>
-      first_row_id === null ? null : String(first_row_id + first + BigInt(index));
-    yield {
-      file,
-      rows: rows.map((row, index) => [
-        ...row.slice(0, -2),
-        row.at(-2) ?? inherited(index),
-        row.at(-1) ?? String(sequence_number),
-      ]),
-    };
   }
 }
 

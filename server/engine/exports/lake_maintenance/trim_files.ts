@@ -9,7 +9,7 @@ import { deliveryEndOf, hasOpenRun, removeBelow, sharesFolder } from './remove_e
 /** No write takes longer: a younger file may be on its way into the table. */
 const write_ms_max = 3 * 24 * 3_600_000;
 
-/** Names that this server alone gives to files of a table, and those that other writers give too. */
+/** Names that this server alone gives to files of a table, and names that others give too. */
 const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 const metadata_name = new RegExp(`^(\\d{5,})-${uuid}(?:\\.gz)?\\.metadata\\.json$`);
 const only_ours = [new RegExp(`^${uuid}-r\\.avro$`), new RegExp(`^compacted-${uuid}\\.parquet$`)];

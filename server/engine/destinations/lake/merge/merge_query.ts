@@ -70,7 +70,7 @@ export function changesQuery(merging: Merging): string {
 export function mergeQuery(merging: Merging, path: string): string {
   const names = [
     ...merging.columns.map(({ name }) => identifier(name)),
-    // A row that changed keeps its id, and has the number of the commit: readers take that for null.
+    // A changed row keeps its id. Its number is null, which readers take for that of the commit.
     ...(merging.tracks_rows ? [`${kept_mark} AS ${row_id.name}`, row_sequence.name] : []),
   ].join(', ');
   const order = merging.order.map(
