@@ -1,3 +1,4 @@
+import { sameUri } from '../../model/lake_catalog/file_uri.ts';
 import { isLive, openManifest } from '../lake/entries.ts';
 import type { Entry } from '../lake/entries.ts';
 import { readManifestList } from '../lake/manifest_list.ts';
@@ -41,7 +42,7 @@ type Placed = Entry & { spec_id: number };
  */
 function mayHide(deletes: Placed, file: Placed): boolean {
   const { referenced_data_file: named, sequence_number, content, partition } = deletes;
-  if (named !== null) return named === file.path;
+  if (named !== null) return sameUri(named) === sameUri(file.path);
   const is_same_place =
     deletes.spec_id === file.spec_id && partitionText(partition) === partitionText(file.partition);
   if (content === 1) return is_same_place && file.sequence_number <= sequence_number;
