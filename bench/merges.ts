@@ -1,7 +1,7 @@
 // A change of 1 % of the rows of a large table by merge, beside statements that one would write by
 // hand for this table alone, in turn in each round. The changed keys are side by side in ascending
-// order, or all over the table in random order. Both ways get the same text of the rows; ours also
-// checks the table, counts, and writes a receipt.
+// order, or all over the table in random order. Both ways get the same text of the rows, for
+// ClickHouse compressed; ours also checks the table, counts, and writes a receipt.
 //   npm run bench merges [--way PostgreSQL] [--rows 10000000] [--rounds 3]
 // Processor time is that of the server and of this process. Rows and bytes written are printed.
 import { Readable } from 'node:stream';
@@ -97,7 +97,7 @@ async function compare(name: string, to: MergedPlace, order: (typeof key_orders)
       const lines = rows.map((row) => `${row.join('\t')}\n`).join('');
       const bytes = to.place.encode(rows, columns);
       const work = () =>
-        way === 'ours' ? deliver(to.place, bytes, rows.length) : to.own[way]!(rows, lines);
+        way === 'ours' ? deliver(to.place, bytes, rows.length) : to.own[way]!(rows, lines, bytes);
       turns[way]!.push(await measured(to, work));
       const changed_rows = await to.count(changed);
       if (changed_rows !== rows.length)

@@ -18,8 +18,8 @@ export type MergedPlace = {
   close(): Promise<void>;
 };
 
-/** Merges rows, which are also given as tab-separated text. */
-export type ByHand = (rows: ValueRow[], lines: string) => Promise<void>;
+/** Merges rows, which are also given as tab-separated text, and as the bytes that ours gets. */
+export type ByHand = (rows: ValueRow[], lines: string, bytes: Buffer) => Promise<void>;
 
 const column = (name: string, type: Column['type']): Column => ({
   name,

@@ -1,12 +1,16 @@
-import { TextInput } from '@mantine/core';
+import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { PluginRow } from '../../server/api/plugins/schema.ts';
+import { DestinationMark } from '../destinations/mark.tsx';
 import { Form } from '../form/form.tsx';
 import { Command } from '../page/command.tsx';
 import { Shown } from '../page/shown.tsx';
+import { category_names, foundEntries } from './categories.ts';
+import type { Entry } from './categories.ts';
 import { catalogue, pluginsPath } from './plugins.ts';
 import type { Collection } from './plugins.ts';
+import './catalogue.css';
 
 type Given = {
   organization_id: string;
@@ -14,91 +18,96 @@ type Given = {
   installed: (plugin: PluginRow) => unknown;
 };
 
-/** Entries that are shown at a time: more are found by their name. */
-const shown_max = 20;
+/** Entries that are shown at first, and the length of a list that needs no search. */
+const shown_first = 24;
 
 /** Lists the catalogue of the collection, each entry with a button that installs it. */
-export function Catalogue({ organization_id, collection, installed }: Given) {
-  const query = useQuery(catalogue(organization_id, collection));
+export function Catalogue(given: Given) {
+  const query = useQuery(catalogue(given.organization_id, given.collection));
+  return <Shown query={query}>{({ results }) => <Entries {...given} entries={results} />}</Shown>;
+}
+
+function Entries({ entries, ...given }: Given & { entries: readonly Entry[] }) {
   const [search, setSearch] = useState('');
-  const words = search.toLowerCase().split(/\s+/);
+  const [category, setCategory] = useState('');
+  const [is_whole, setWhole] = useState(false);
+  const found = foundEntries(entries, search, category);
+  const shown = is_whole ? found : found.slice(0, shown_first);
+  const needs = found.find((one) => one.needs !== null)?.needs ?? null;
   return (
-    <Shown query={query}>
-      {({ count, results }) => {
-        const found = results.filter(({ name, description }) =>
-          words.every((word) => `${name} ${description}`.toLowerCase().includes(word)),
-        );
-        const needs = found.find((one) => one.needs !== null)?.needs ?? null;
-        return (
-          <>
-            {count === 0 && <p className="muted">The catalogue of this server has nothing here.</p>}
-            {count > shown_max && (
-              <TextInput
-                label={`Search ${count} entries`}
-                value={search}
-                onChange={({ currentTarget }) => setSearch(currentTarget.value)}
-                autoComplete="off"
-                maw={400}
-                mb="sm"
-              />
-            )}
-            {needs !== null && (
-              <>
-                <p>Some of these entries need a package that this server does not have yet.</p>
-                <Command text={needs} what="Command that installs the package" />
-              </>
-            )}
-            <ul className="records">
-              {found.slice(0, shown_max).map((entry) => (
-                <Entry key={entry.name} {...{ organization_id, collection, installed, entry }} />
-              ))}
-            </ul>
-            {count > 0 && found.length === 0 && <p className="muted">No entry has these words.</p>}
-            {count > 0 && collection !== 'pipeline_destinations' && (
-              <p className="muted">
-                The catalogue has no other apps of this kind. Install one from an address, or write
-                your own code.
-              </p>
-            )}
-            {found.length > shown_max && (
-              <p className="muted">{found.length - shown_max} more: search for a name.</p>
-            )}
-          </>
-        );
-      }}
-    </Shown>
+    <>
+      {entries.length > shown_first && (
+        <div className="toolbar">
+          <TextInput
+            aria-label={`Search ${entries.length} entries`}
+            placeholder={`Search ${entries.length} entries`}
+            value={search}
+            onChange={({ currentTarget }) => setSearch(currentTarget.value)}
+            autoComplete="off"
+            w={300}
+          />
+          <NativeSelect
+            aria-label="Category"
+            value={category}
+            onChange={({ currentTarget }) => setCategory(currentTarget.value)}
+            data={[
+              { value: '', label: 'All categories' },
+              ...Object.entries(category_names).map(([value, label]) => ({ value, label })),
+            ]}
+          />
+        </div>
+      )}
+      {needs !== null && (
+        <>
+          <p>Some of these entries need a package that this server does not have yet.</p>
+          <Command text={needs} what="Command that installs the package" />
+        </>
+      )}
+      <ul className="entries">
+        {shown.map((entry) => (
+          <EntryTile key={entry.name} {...given} entry={entry} />
+        ))}
+      </ul>
+      {shown.length < found.length && (
+        <Button variant="default" mt="sm" onClick={() => setWhole(true)}>
+          Show all {found.length}
+        </Button>
+      )}
+      {found.length === 0 && <p className="muted">{missing(entries.length)}</p>}
+      {entries.length > 0 && given.collection !== 'pipeline_destinations' && (
+        <p className="muted">
+          The catalogue has no other apps of this kind. Install one from an address, or write your
+          own code.
+        </p>
+      )}
+    </>
   );
 }
 
-function Entry({
+function missing(count: number): string {
+  return count === 0
+    ? 'The catalogue of this server has nothing here.'
+    : 'No entry has these words in this category.';
+}
+
+function EntryTile({
   organization_id,
   collection,
   installed,
-  entry: { name, description, url, maintainer, needs, wants_application },
-}: Given & {
-  entry: {
-    name: string;
-    description: string;
-    url: string;
-    maintainer: string;
-    needs: string | null;
-    wants_application: boolean;
-  };
-}) {
+  entry: { name, description, url, category, needs, wants_application },
+}: Given & { entry: Entry }) {
   return (
-    <li>
+    <li data-category={category}>
+      <DestinationMark type={name} />
       <div>
         <p>
-          <bdi>{name}</bdi> <span className="muted">{maintainer}</span>
+          <strong>
+            <bdi>{name}</bdi>
+          </strong>
         </p>
-        <p>{description}</p>
-        {wants_application && (
-          <p className="muted">
-            After you install it, its page says how to register an OAuth application with the
-            vendor.
-          </p>
-        )}
-        <p className="muted">{url}</p>
+        <p className="muted">{category === null ? description : category_names[category]}</p>
+        {category === null && <p className="muted">{url}</p>}
+        {wants_application && <p className="muted">Needs an OAuth application of yours</p>}
       </div>
       {needs === null && (
         <Form

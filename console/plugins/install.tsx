@@ -15,19 +15,25 @@ import type { Collection } from './plugins.ts';
 type Given = { project_id: string; organization_id: string; collection: Collection };
 
 /** The ways to one more plugin: the server's catalogue, an address, a folder, code of one's own. */
-export function Install({
-  is_first,
-  ...given
-}: Given & {
-  /** True without another plugin: then the catalogue is open. */
-  is_first: boolean;
-}) {
+export function Install(given: Given) {
+  const { organization_id } = given;
+  const installed = useInstalled(given);
   return (
-    <Section title="Install a plugin">
+    <>
+      <Section title="Catalogue" is_wide>
+        <OnlyFor organization_id={organization_id} what="Plugins are installed">
+          <Catalogue {...given} installed={installed} />
+        </OnlyFor>
+      </Section>
+      <OtherWays {...given} />
+    </>
+  );
+}
+
+function OtherWays(given: Given) {
+  return (
+    <Section title="Not in the catalogue">
       <OnlyFor organization_id={given.organization_id} what="Plugins are installed">
-        <Seldom summary="From the catalogue of this server" is_open={is_first}>
-          <Catalogue {...given} installed={useInstalled(given)} />
-        </Seldom>
         <Way {...given} type="custom" summary="From an address">
           <TextField
             name="url"

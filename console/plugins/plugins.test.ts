@@ -197,7 +197,6 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   publish();
   const { page } = visitor;
   await goTo(page, `/projects/${home.project.id}/plugins`);
-  await page.getByText('From the catalogue of this server').click();
   await page.getByText(`Listed ${hostile}`).waitFor();
   await page.getByRole('button', { name: 'Install Listed' }).click();
   await page.getByRole('heading', { name: 'Listed', level: 1 }).waitFor();

@@ -98,7 +98,6 @@ function Plugins({ organization_id, collection, purpose }: Given & { purpose: st
         project_id={project_id}
         organization_id={organization_id}
         collection={collection}
-        is_first={has_none}
       />
     </>
   );

@@ -39,12 +39,16 @@ test(
 
     await goTo(page, `/projects/${home.project.id}/plugins`);
     const search = page.getByLabel(/^Search \d+ entries$/);
-    await search.fill('sends events to slack');
-    await page.getByText('npm:@segment/action-destinations/slack').waitFor();
+    const install = (name: string) =>
+      page.getByRole('button', { name: `Install ${name}`, exact: true });
+    await page.getByLabel('Category').selectOption('messaging');
+    await install('Klaviyo').waitFor();
+    await page.getByLabel('Category').selectOption('data');
+    await install('Slack').waitFor();
     await search.fill('webhook');
-    await page.getByText('npm:@segment/action-destinations/webhook', { exact: true }).waitFor();
+    await install('Slack').waitFor({ state: 'detached' });
     await checkEverywhere(page, 'tool_catalogue');
-    await page.getByRole('button', { name: 'Install Webhook', exact: true }).click();
+    await install('Webhook').click();
     await page.getByRole('heading', { name: 'Webhook', level: 1 }).waitFor();
 
     const here = page.getByRole('region', { name: 'In this project' });

@@ -108,11 +108,15 @@ export function listRoutes(
 
 /** The record beside the entries is what installing the first would create, as far as known. */
 async function answerCatalogue(request: FastifyRequest, { deps, catalogue, collection }: Asked) {
-  const { search = '', ...asked } = query(request, CatalogueQuery);
+  const { search = '', category, ...asked } = query(request, CatalogueQuery);
   const words = search.toLowerCase().split(/\s+/);
-  const entries = catalogue.filter(({ name, description, ...entry }) => {
-    const text = `${name} ${description}`.toLowerCase();
-    return entry.collection === collection.name && words.every((word) => text.includes(word));
+  const entries = catalogue.filter((entry) => {
+    const text = `${entry.name} ${entry.description} ${entry.category ?? ''}`.toLowerCase();
+    return (
+      entry.collection === collection.name &&
+      (category === undefined || entry.category === category) &&
+      words.every((word) => text.includes(word))
+    );
   });
   const registered = await listRegisteredTools(deps.db, request.access.organization_id);
   const page = { limit: limitOf(asked.limit), offset: asked.offset ?? 0 };

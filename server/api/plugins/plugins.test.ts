@@ -243,6 +243,11 @@ test(
     );
     const repository = await get('repository');
     assert.ok(repository.count >= 2);
+    const billing = await get('repository/?category=billing&search=chart');
+    assert.deepEqual(
+      billing.results.map(({ name, category }: Record<string, unknown>) => [name, category]),
+      [['ChartMogul', 'billing']],
+    );
     assert.deepEqual(
       [repository.id, repository.name, repository.plugin_type],
       [null, repository.results[0].name, 'repository'],

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Static, TSchema } from 'typebox';
+import { tool_categories } from '../../engine/plugins/tools/categories.ts';
 import type { ToolDefinition } from '../../engine/plugins/tools/tool.ts';
 import type { PluginType } from '../../engine/plugins/plugin.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
@@ -249,6 +250,11 @@ export const CatalogueItem = Type.Object(
     url: Type.String({ description: 'Where the package comes from.' }),
     collection: Type.String({ description: 'The collection that it is for.' }),
     maintainer: Type.Enum(['official', 'community'], { description: 'Whose it is.' }),
+    category: nullable(
+      Type.Enum([...tool_categories], {
+        description: 'What the tool is for. Null: the entry is no tool.',
+      }),
+    ),
     needs: nullable(
       Type.String({
         description:
@@ -276,8 +282,12 @@ export const CatalogueQuery = Type.Object({
   search: Type.Optional(
     Type.String({
       maxLength: 200,
-      description: 'Only entries that have all of these words in their name or description.',
+      description:
+        'Only entries that have all of these words in their name, description or category.',
     }),
+  ),
+  category: Type.Optional(
+    Type.Enum([...tool_categories], { description: 'Only tools of this category.' }),
   ),
 });
 

@@ -221,11 +221,18 @@ export const Receipt = Type.Object(
         rejected_records: Type.Optional(Type.Integer()),
         bytes: Type.Integer(),
         sha256: Type.String(),
-        digest: Type.Optional(
+        rows_digest: Type.Optional(
           Type.String({
             description:
               "Digest of the rows' contents, for tables that can be compared when the source " +
               'no longer has the rows.',
+          }),
+        ),
+        digest: Type.Optional(
+          Type.String({
+            description:
+              'The same, made in another way: for destinations that Sluice sends Parquet to, and ' +
+              'in receipts of older versions.',
           }),
         ),
       }),

@@ -23,7 +23,8 @@ import { identifier } from '../formats/expression.ts';
 import { grantedOr } from '../sql_tables/trial/try_deletes.ts';
 import { requireExchange } from './replace.ts';
 import { insertSlice } from './slices.ts';
-import { createStage, getTable, tableStatement } from './table.ts';
+import { createStage } from './stage.ts';
+import { getTable, tableStatement } from './table.ts';
 import type { Table } from './table.ts';
 
 type Session = Dialect & { connection: Connection };

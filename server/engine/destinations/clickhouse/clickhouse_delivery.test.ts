@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import tls from 'node:tls';
 import { Readable } from 'node:stream';
@@ -35,6 +39,7 @@ import {
 
 openAroundTests();
 
+const unknown_setting = 'Code: 115. DB::Exception: Unknown setting x. (UNKNOWN_SETTING)\n';
 const noteOnly: Column[] = [{ name: 'note', type: 'text', nullable: true, expression: 'note' }];
 
 async function deliver(config: ClickHouseConfig, given: Delivery, rows: string[][]): Promise<void> {
@@ -42,7 +47,7 @@ async function deliver(config: ClickHouseConfig, given: Delivery, rows: string[]
   try {
     const lines = [given.columns.map(({ name }) => name), ...rows].map((row) => row.join('\t'));
     await sink.write(
-      { number: 0, records: rows.length },
+      { number: 0, records: rows.length, is_last: true },
       Readable.from([zstdCompressSync(`${lines.join('\n')}\n`)]),
     );
     await sink.commit([outcomeOf(rows.length)], manifest);
@@ -211,6 +216,54 @@ test('the name of the error tells faults apart', () => {
   }
   const source = new Error('the query failed');
   assert.equal(clickHouseError(source), source);
+});
+
+test('a delivery takes six statements, and more where the table is of another kind', async () => {
+  const config = await freshConfig();
+  const number: Column = { name: 'id', type: 'integer', nullable: false, expression: 'id' };
+  const columns = [number, { ...number, name: 'seen', nullable: true }, ...noteOnly];
+  const given = freshDelivery({ columns, merge: { key: ['id'], versions: ['seen'] } });
+  await deliver(config, given, [['1', '1', 'first']]);
+  const statements = async (): Promise<string[]> => {
+    const begun: string[] = [];
+    secure.watch((statement) => void begun.push(/^\w+/.exec(statement)![0]));
+    try {
+      await deliver(config, { ...given, delivery_id: crypto.randomUUID() }, [['1', '2', 'second']]);
+    } finally {
+      secure.watch(undefined);
+    }
+    return begun;
+  };
+  const usual = ['SELECT', 'CREATE', 'INSERT', 'ALTER', 'INSERT', 'DROP'];
+  assert.deepEqual(await statements(), usual);
+  const [row] = await rows<{ note: string }>(`SELECT note FROM ${inDatabase(config)} FINAL`);
+  assert.equal(row!.note, 'second');
+  await run(
+    `ALTER TABLE ${inDatabase(config)} MODIFY COLUMN sluice_stage_id UUID DEFAULT generateUUIDv4()`,
+  );
+  assert.deepEqual(await statements(), usual.toSpliced(2, 0, 'ALTER'));
+});
+
+test('a server too old for the first statement is named as such', async () => {
+  const config = await freshConfig();
+  const old = http.createServer((request, response) => {
+    const query = new URL(request.url!, 'http://old').searchParams.get('query');
+    void text(request).then((body) =>
+      (query ?? body).startsWith('SELECT version()')
+        ? response.end('{"version":"20.3.4.10"}\n')
+        : response.writeHead(404, { 'x-clickhouse-exception-code': '115' }).end(unknown_setting),
+    );
+  });
+  await once(old.listen(0, '127.0.0.1'), 'listening');
+  const url = `http://127.0.0.1:${(old.address() as AddressInfo).port}`;
+  try {
+    await assert.rejects(
+      clickhouse.open({ ...config, url }, freshDelivery({ columns: noteOnly }), deps),
+      /20\.3.*22\.8/s,
+    );
+  } finally {
+    old.close();
+  }
 });
 
 test('the keys of a table are taken over word for word, without what follows them', () => {

@@ -35,10 +35,11 @@ type Calls = {
   stream(query: string): AsyncIterable<ValueRow>;
   command(query: string, parameters?: Parameters): Promise<void>;
   /**
-   * Streams the bytes behind `INSERT INTO ... FORMAT ...`. Rejects with the error of `bytes` when
-   * they fail; then a part of them may be in the table.
+   * Streams the bytes behind `INSERT INTO ... FORMAT ...`, and gives the rows that the server says
+   * it wrote, 0 if it does not say. Rejects with the error of `bytes` when they fail; then a part
+   * of them may be in the table.
    */
-  insert(statement: string, bytes: Readable, options?: { encoding?: 'zstd' }): Promise<void>;
+  insert(statement: string, bytes: Readable, options?: { encoding?: 'zstd' }): Promise<number>;
   close(): Promise<void>;
 };
 
@@ -81,11 +82,13 @@ const insert_settings: ClickHouseSettings = {
 /**
  * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config
  * says otherwise; a redirect is not followed; the server has answered as a ClickHouse within 60
- * seconds or the call rejects.
+ * seconds or the call rejects. `begin` asks the first statement in place of that for the version,
+ * which it gives too.
  */
 export async function connect(
   config: ClickHouseConfig,
   deps: Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'>,
+  begin?: (connection: Connection) => Promise<string | undefined>,
 ): Promise<Connection> {
   const { outbound, signal } = deps;
   throwIfStopped(signal);
@@ -108,9 +111,15 @@ export async function connect(
     await client.close();
     agent.destroy();
   };
+  const heeding = (stop: AbortSignal): Connection => ({
+    config,
+    target: targetOf(config),
+    ...notingProgress(connectionOf(client, stop, close), deps),
+  });
   try {
     const starting = AbortSignal.any([signal, AbortSignal.timeout(start_timeout_milliseconds)]);
-    const version = await unlessStopped(starting, () => askVersion(client, starting));
+    const ask = () => unlessStopped(starting, () => askVersion(client, starting));
+    const version = await (begin === undefined ? ask() : beginWith(begin, heeding(starting), ask));
     if (version === undefined) throw new SyntaxError('no version');
     if (isOlder(version, oldest_server)) throw tooOld(version, oldest_server);
   } catch (error) {
@@ -118,8 +127,23 @@ export async function connect(
     // An answer that is no JSON, or not ours.
     throw error instanceof SyntaxError ? answerError(error) : error;
   }
-  const calls = notingProgress(connectionOf(client, signal, close), deps);
-  return { config, target: targetOf(config), ...calls };
+  return heeding(signal);
+}
+
+/** Gives the version also of a server that refuses the first statement because it is too old. */
+async function beginWith(
+  begin: (connection: Connection) => Promise<string | undefined>,
+  connection: Connection,
+  ask: () => Promise<string | undefined>,
+): Promise<string | undefined> {
+  try {
+    return await begin(connection);
+  } catch (error) {
+    const isAnswer = typeof (error as { type?: unknown }).type === 'string';
+    const version = isAnswer ? await ask().catch(() => undefined) : undefined;
+    if (version !== undefined && isOlder(version, oldest_server)) return version;
+    throw error;
+  }
 }
 
 /** Asks with no setting at all: a server that is too old refuses those that it does not know. */
@@ -184,8 +208,8 @@ function connectionOf(
       let failure: Error | undefined;
       bytes.once('error', (error) => (failure = error));
       try {
-        await unlessStopped(signal, async () => {
-          const { stream } = await client.exec({
+        return await unlessStopped(signal, async () => {
+          const { stream, response_headers } = await client.exec({
             query: statement,
             values: bytes,
             clickhouse_settings: insert_settings,
@@ -195,6 +219,7 @@ function connectionOf(
           });
           stream.resume();
           await once(stream, 'end');
+          return writtenRows(response_headers['x-clickhouse-summary']);
         });
       } catch (error) {
         throw failure ?? error;
@@ -204,6 +229,13 @@ function connectionOf(
     },
     close,
   };
+}
+
+/** Reads the rows out of what the server says of a statement that it has ended. */
+function writtenRows(summary: unknown): number {
+  return typeof summary === 'string'
+    ? Number((JSON.parse(summary) as { written_rows?: string }).written_rows ?? 0)
+    : 0;
 }
 
 function notingProgress(

@@ -8,6 +8,10 @@ import type { Connection } from './connection.ts';
  */
 type ReceiptLine = { stage_id: string; records: number; manifest: string };
 
+/** Finds the receipt of the delivery `id`, of several the one that counts. */
+export const newest_receipt =
+  "WHERE delivery_id = {id:UUID} AND manifest != '' ORDER BY written_at DESC LIMIT 1";
+
 /**
  * The newest receipt of a delivery, with the stage by which its rows came, or undefined when the
  * delivery was not completed.
@@ -17,8 +21,7 @@ export async function findReceipt(
   delivery: Pick<Delivery, 'delivery_id'>,
 ): Promise<ReceiptLine | undefined> {
   const [line] = await connection.rows<ReceiptLine>(
-    `SELECT stage_id, records, manifest FROM ${connection.target.receipts}
-      WHERE delivery_id = {id:UUID} AND manifest != '' ORDER BY written_at DESC LIMIT 1`,
+    `SELECT stage_id, records, manifest FROM ${connection.target.receipts} ${newest_receipt}`,
     { id: delivery.delivery_id },
   );
   return line;

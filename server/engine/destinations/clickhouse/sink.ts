@@ -17,7 +17,7 @@ import type { Dialect } from '../sql_tables/dialect.ts';
 import { prepareTables } from '../sql_tables/prepare.ts';
 import { newStanding, openStagedSink, recordsIn } from '../sql_tables/staged_sink.ts';
 import type { StagedDelivery, Standing } from '../sql_tables/staged_sink.ts';
-import { stageName, stagePrefix } from '../sql_tables/stages.ts';
+import { stageName } from '../sql_tables/stages.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { connect } from './connection.ts';
 import { clickHouseDialect } from './dialect.ts';
@@ -27,6 +27,7 @@ import { findReceipt, writeReceipt } from './receipts.ts';
 import { eraseRows } from './erase.ts';
 import { dropNext, isStanding, removeReplaced, replaceTable } from './replace.ts';
 import { lookAround } from './look.ts';
+import type { Look } from './look.ts';
 import { announceStage, showStage, takeBack, takeStageBack } from './show.ts';
 import type { ShownStage } from './show.ts';
 import {
@@ -39,7 +40,8 @@ import {
   writeSlice,
 } from './slices.ts';
 import type { Partition } from './slices.ts';
-import { checkTable, createStage } from './table.ts';
+import { createStage } from './stage.ts';
+import { checkTable } from './table.ts';
 import type { Session } from './session.ts';
 
 /** Opens an attempt; nothing is changed yet, but that what is there already is tidied up. */
@@ -48,7 +50,10 @@ export async function openClickHouseSink(
   delivery: Delivery,
   deps: DestinationDeps,
 ): Promise<Sink> {
-  const connection = await withFaults(clickHouseError, () => connect(config, deps));
+  let look: Look | undefined;
+  const connection = await withFaults(clickHouseError, () =>
+    connect(config, deps, async (reached) => (look = await lookAround(reached, delivery)).version),
+  );
   const session: Session = {
     connection,
     delivery,
@@ -56,14 +61,16 @@ export async function openClickHouseSink(
     target: undefined,
     stages: undefined,
     has_slices: false,
-    delivered_stage_id: undefined,
+    look,
+    written: undefined,
+    delivered_stage_id: look?.delivered_stage_id,
   };
   const standing = newStanding();
   const work: StagedDelivery = {
     name: connection.target.name,
     delivery,
     standing,
-    begin: () => isDelivered(session),
+    begin: async () => session.delivered_stage_id !== undefined,
     prepare: () => prepare(session, deps),
     recover: (outcomes) => recover(session, outcomes),
     write: (slice, bytes) => write(session, slice, bytes),
@@ -75,20 +82,12 @@ export async function openClickHouseSink(
   return openStagedSink(work, clickHouseError, deps.log);
 }
 
-async function isDelivered(session: Session): Promise<boolean> {
-  const { connection, delivery } = session;
-  const receipt = await findReceipt(connection, delivery).catch((error: unknown) => {
-    if ((error as { type?: unknown }).type === 'UNKNOWN_TABLE') return undefined;
-    throw error;
-  });
-  session.delivered_stage_id = receipt?.stage_id;
-  return session.delivered_stage_id !== undefined;
-}
-
 async function prepare(session: Session, deps: DestinationDeps): Promise<void> {
   const { connection, delivery } = session;
   const dialect = clickHouseDialect(connection);
-  const look = await lookAround(connection, stagePrefix(delivery));
+  // An attempt that was aborted looks once more.
+  const look = session.look ?? (await lookAround(connection, delivery));
+  session.look = undefined;
   const asked = new Set<string>();
   let is_changed = false;
   const checking: Dialect = {
@@ -114,6 +113,7 @@ async function recover(session: Session, outcomes: SliceOutcome[]): Promise<Slic
   const taken = await takeSlicesOver(session, outcomes);
   await createStage(connection, session.target!, delivery, session.stage);
   session.has_slices = taken.length > 0;
+  session.written = undefined;
   return taken;
 }
 
@@ -123,7 +123,10 @@ async function write(session: Session, slice: Slice, bytes: Readable): Promise<J
     return writeSlice(session, slice, bytes);
   }
   // A lone slice is repeated after a crash in any case, so it needs no table beside the stage.
-  await insertSlice(session, session.stage.table, bytes);
+  const isFirst = session.written === undefined;
+  session.written = 0;
+  const written = await insertSlice(session, session.stage.table, bytes);
+  if (isFirst) session.written = written;
   return null;
 }
 

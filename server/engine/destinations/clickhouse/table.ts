@@ -4,11 +4,9 @@ import { identifier, literal } from '../formats/expression.ts';
 import type { Column, ColumnType } from '../../model/models/column.ts';
 import { mergeOf } from '../sql_tables/layout.ts';
 import type { Layout } from '../sql_tables/layout.ts';
-import type { MergeKeys } from '../../model/destination/write_mode.ts';
 import { listed } from '../sql_tables/merging.ts';
-import { inDatabase } from './config.ts';
 import type { Connection } from './connection.ts';
-import { keyClauses, sortingColumns } from './table_keys.ts';
+import { sortingColumns } from './table_keys.ts';
 import { requireNoneMissing } from '../sql_tables/fitting.ts';
 import type { FoundColumn } from '../sql_tables/fitting.ts';
 
@@ -22,7 +20,7 @@ export const stage_column = 'sluice_stage_id';
  * Orders the rows of a key: their versions, then a hash of their other values. The engine takes one
  * version, and of equal ones the row that came last.
  */
-const version_column = 'sluice_version';
+export const version_column = 'sluice_version';
 
 const no_stage = '00000000-0000-0000-0000-000000000000';
 
@@ -46,6 +44,8 @@ export type Table = {
   engine_full: string;
   sorting_key: string;
   storage_policy: string;
+  /** The statement that creates it. */
+  definition: string;
   /** Materialized views that take what is inserted into it, with their databases. */
   views: string[];
 };
@@ -108,38 +108,10 @@ function engineOf(layout: Layout): string {
   return `MergeTree ORDER BY (${order.join(', ')})`;
 }
 
-const bits = 256;
-/** A version of 64 bits, and one bit that says that it is not NULL. */
-const version_bits = 65;
-
-/**
- * The value of `version_column`: each version as a number that grows with it, the first one on top,
- * and below them as much of a hash of the other values as there is room for.
- */
-function versionExpression(layout: Layout, { key, versions }: MergeKeys): string {
-  const types = new Map(layout.columns.map(({ name, type }) => [name, type]));
-  const parts = versions.map((name, index) => {
-    const column = identifier(name);
-    const number = types.get(name) === 'timestamp' ? `toUnixTimestamp64Micro(${column})` : column;
-    const positive = `toInt256(assumeNotNull(${number})) + toInt256('${2n ** 63n + 1n}')`;
-    const value = `if(isNull(${column}), 0, toUInt256(${positive}))`;
-    return `bitShiftLeft(toUInt256(${value}), ${bits - version_bits * (index + 1)})`;
-  });
-  const others = layout.columns
-    .filter(({ name }) => !key.includes(name) && !versions.includes(name))
-    .map(({ name }) => identifier(name));
-  const values = others.map((name) => `ifNull(toString(${name}), ''), isNull(${name})`);
-  const room = bits - version_bits * versions.length;
-  const tie =
-    `bitShiftRight(toUInt256(reinterpretAsUInt128(sipHash128(${values.join(', ')}))), ` +
-    `${Math.max(0, 128 - room)})`;
-  return [...parts, ...(others.length === 0 ? [] : [tie])].join(' + ') || '0';
-}
-
 /** The facts of a table that `system.tables` tells. */
 export const table_facts =
-  'engine, engine_full, sorting_key, storage_policy, arrayMap((at, name) -> ' +
-  "concat(at, '.', name), dependencies_database, dependencies_table) AS views";
+  'engine, engine_full, sorting_key, storage_policy, create_table_query AS definition, ' +
+  "arrayMap((at, one) -> concat(at, '.', one), dependencies_database, dependencies_table) AS views";
 
 /** The table of this name, or undefined when there is none that the user may see. */
 export async function findTable(connection: Connection, table: string): Promise<Table | undefined> {
@@ -253,35 +225,4 @@ function checkColumns(name: string, layout: Layout, found: FoundColumn[]): void 
   if (!found.some((row) => row.name === stage_column && row.type === 'UUID'))
     missing.push(`${stage_column} UUID`);
   requireNoneMissing(name, missing);
-}
-
-/**
- * Creates an empty table that fits the target part by part, whose rows say which stage they came
- * by, and how they are ordered among those of their key.
- */
-export async function createStage(
-  connection: Connection,
-  target: Table,
-  layout: Layout,
-  stage: { table: string; id: string },
-): Promise<void> {
-  const name = inDatabase(connection.config, stage.table);
-  const policy =
-    target.storage_policy === 'default'
-      ? ''
-      : ` SETTINGS storage_policy = ${literal(target.storage_policy)}`;
-  await connection.command(
-    `CREATE TABLE ${name} AS ${connection.target.quoted} ENGINE = MergeTree
-      ${keyClauses(target.engine_full)}${policy}`,
-  );
-  const merge = mergeOf(layout);
-  const columns = [
-    `${identifier(stage_column)} UUID DEFAULT toUUID(${literal(stage.id)})`,
-    ...(merge !== undefined && target.engine_full.includes(version_column)
-      ? [`${identifier(version_column)} UInt256 MATERIALIZED ${versionExpression(layout, merge)}`]
-      : []),
-  ];
-  await connection.command(
-    `ALTER TABLE ${name} ${columns.map((column) => `MODIFY COLUMN ${column}`).join(', ')}`,
-  );
 }

@@ -38,8 +38,11 @@ export type EncodeStage = {
 
 const chunk_bytes = 256 * 1024;
 
-/** The stage of one slice in an encoding; its memory does not grow with the slice. */
-export function encodeStage(encoding: Encoding): EncodeStage {
+/**
+ * The stage of one slice in an encoding; its memory does not grow with the slice. `look` sees the
+ * bytes before they are compressed, without marks, and must not keep them.
+ */
+export function encodeStage(encoding: Encoding, look?: (chunk: Buffer) => void): EncodeStage {
   const counter = counterOf(encoding);
   const hash = createHash('sha256');
   const noteGarbage = openMinorCollection();
@@ -52,7 +55,9 @@ export function encodeStage(encoding: Encoding): EncodeStage {
       const compressor = compressorOf(encoding);
       const count = (given: Buffer): Buffer => {
         if (!isPooled(given)) noteGarbage(given.length);
-        return counter.take(unmark(given));
+        const bare = unmark(given);
+        look?.(bare);
+        return counter.take(bare);
       };
       const measure = (chunk: Buffer): Buffer => {
         hash.update(chunk);

@@ -42,6 +42,7 @@ export function selectFor(
       return selectTabSeparated(columns, {
         marked,
         is_exact: encoding.is_exact === true,
+        is_bare: encoding.is_bare === true,
         has_names: encoding.has_names === true,
       });
   }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import type { Readable } from 'node:stream';
-import type { Connection as Client, QueryResult, RowDataPacket } from 'mysql2';
+import { Readable } from 'node:stream';
+import type { Connection as Client, QueryResult, ResultSetHeader, RowDataPacket } from 'mysql2';
 import { stopOf, throwIfStopped, unlessStopped } from '../../model/destination/stop.ts';
 import type { DestinationDeps } from '../../model/destination/destination.ts';
 import {
@@ -27,6 +27,13 @@ export type Connection = {
   rows<Row>(statement: string, values?: unknown[]): Promise<Row[]>;
   /** Runs a statement that gives no rows, and gives how many it touched. */
   run(statement: string, values?: unknown[]): Promise<number>;
+  /**
+   * Runs `LOAD DATA LOCAL` with these bytes, whatever file the server asks for. Gives how many rows
+   * it took as they are: none where it warned.
+   */
+  load(statement: string, bytes: Buffer): Promise<number>;
+  /** The server takes `LOAD DATA LOCAL` within a transaction. */
+  can_load: boolean;
   /** The rows of a query as they come, in bounded memory. */
   stream<Row>(statement: string): AsyncIterable<Row>;
   /** A value as a literal. */
@@ -54,13 +61,29 @@ const session_statement = `SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_S
   innodb_lock_wait_timeout = ${lock_seconds_max}, wait_timeout = ${idle_seconds_max},
     net_read_timeout = ${idle_seconds_max}, net_write_timeout = ${idle_seconds_max}`;
 
+type Variable = { Variable_name: string; Value: string };
+const variables_statement = `SHOW VARIABLES WHERE Variable_name IN
+  ('max_allowed_packet', 'local_infile', 'wsrep_on', 'version')`;
+
+/**
+ * A cluster of Galera may commit in the middle of a load, and what only speaks like MySQL may do
+ * anything.
+ */
+function canLoad(variables: Map<string, string>): boolean {
+  return (
+    variables.get('local_infile') === 'ON' &&
+    (variables.get('wsrep_on') ?? 'OFF') === 'OFF' &&
+    !/tidb|vitess|planetscale/i.test(variables.get('version') ?? '')
+  );
+}
+
 type Opening = Pick<DestinationDeps, 'signal' | 'noteProgress'> & { starting: AbortSignal };
 
 /**
  * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config
- * says otherwise; the address that was checked is the one that is used; the server cannot ask for
- * files of ours; the session is open within 60 seconds or not at all; an aborted signal ends it at
- * once.
+ * says otherwise; the address that was checked is the one that is used; the server gets no file of
+ * ours, whatever it asks for; the session is open within 60 seconds or not at all; an aborted
+ * signal ends it at once.
  */
 export async function connect(
   config: MySqlConfig,
@@ -108,7 +131,6 @@ async function open(
     database: config.database,
     stream: socket,
     charset: 'utf8mb4',
-    flags: ['-LOCAL_FILES'],
     supportBigNumbers: true,
     connectTimeout: connect_timeout_milliseconds,
     ...(isEncrypted ? { ssl: { rejectUnauthorized: isVerified, verifyIdentity: isVerified } } : {}),
@@ -123,17 +145,16 @@ async function open(
   lost.catch(() => undefined);
   try {
     await unlessStopped(Promise.race([lost, query(client, session_statement)]), starting);
-    const [row] = await unlessStopped(
-      Promise.race([
-        lost,
-        query<{ bytes: number }>(client, 'SELECT @@max_allowed_packet AS bytes'),
-      ]),
+    const found = await unlessStopped(
+      Promise.race([lost, query<Variable>(client, variables_statement)]),
       starting,
     );
+    const variables = new Map(found.map((one) => [one.Variable_name.toLowerCase(), one.Value]));
     const known = {
       config,
       target: targetOf(config),
-      statement_bytes_max: row?.bytes ?? 0,
+      statement_bytes_max: Number(variables.get('max_allowed_packet') ?? 0),
+      can_load: canLoad(variables),
       escape: (value: string) => mysql.escape(value),
     };
     return connectionOf(client, { socket, way }, answering(lost, noteProgress), known);
@@ -151,6 +172,25 @@ function answerOf(client: Client, statement: string, values: unknown[] = []): Pr
       if (error !== null) reject(error);
       else resolve(result);
     });
+  });
+}
+
+/** Larger packets may be more than the server takes. */
+const packet_bytes = 64 * 1024;
+
+function loaded(client: Client, sql: string, bytes: Buffer): Promise<ResultSetHeader> {
+  const packets = function* () {
+    for (let at = 0; at < bytes.length; at += packet_bytes)
+      yield bytes.subarray(at, at + packet_bytes);
+  };
+  return new Promise((resolve, reject) => {
+    client.query<ResultSetHeader>(
+      { sql, infileStreamFactory: () => Readable.from(packets(), { objectMode: false }) },
+      (error, result) => {
+        if (error !== null) reject(error);
+        else resolve(result);
+      },
+    );
   });
 }
 
@@ -209,7 +249,7 @@ function connectionOf(
   client: Client,
   { socket, way }: { socket: Socket; way: Way },
   { lost, during }: Answering,
-  known: Pick<Connection, 'config' | 'target' | 'statement_bytes_max' | 'escape'>,
+  known: Pick<Connection, 'config' | 'target' | 'statement_bytes_max' | 'can_load' | 'escape'>,
 ): Connection {
   return {
     ...known,
@@ -218,6 +258,10 @@ function connectionOf(
     run: async (statement, values) => {
       const answer = await during(() => answerOf(client, statement, values));
       return 'affectedRows' in answer ? answer.affectedRows : 0;
+    },
+    load: async (statement, bytes) => {
+      const answer = await during(() => loaded(client, statement, bytes));
+      return answer.warningStatus === 0 ? answer.affectedRows : 0;
     },
     stream: <Row>(statement: string) => {
       const found: Readable = client.query(statement).stream({ highWaterMark: 100 });

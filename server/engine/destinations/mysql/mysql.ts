@@ -37,7 +37,7 @@ export const mysql: DestinationDefinition<typeof mysql_config> = {
   setAsideFault: ({ table_name = 'events' }) => rejectedNameFault(table_name, 64),
   validate: mySqlViolations,
   columnFaults: mySqlColumnFaults,
-  encoding: () => ({ format: 'TabSeparated', compression: null, is_exact: true }),
+  encoding: () => ({ format: 'TabSeparated', compression: null, is_exact: true, is_bare: true }),
   open: openMySqlSink,
   check: checkMySql,
   ...tableReaders(openMySql, () => mySqlError),

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { giveBack } from '../../../platform/memory/buffer_pool.ts';
 import { NonRetryableError } from '../../model/destination/errors.ts';
 import type { Column } from '../../model/models/column.ts';
 import { fieldText, lineBatches } from '../sql_tables/tab_separated.ts';
@@ -48,6 +49,50 @@ export async function* valueLists(
   if (rows.length > 0) yield { text: rows.join(','), records: rows.length };
 }
 
+/**
+ * Whole lines of the text in pieces of about so many bytes, in order. A longer line is a piece of
+ * its own, with those before it. The text's own pieces are given back.
+ */
+export async function* lineChunks(bytes: Readable, chunk_bytes: number): AsyncGenerator<Buffer> {
+  let parts: Buffer[] = [];
+  let held = 0;
+  for await (const chunk of bytes as AsyncIterable<Buffer>) {
+    // A copy: the block that the chunk lies in is used again.
+    parts.push(Buffer.from(chunk));
+    giveBack(chunk);
+    held += chunk.length;
+    if (held < chunk_bytes) continue;
+    const text = Buffer.concat(parts, held);
+    const end = text.lastIndexOf(line_end) + 1;
+    if (end > 0) yield text.subarray(0, end);
+    parts = [text.subarray(end)];
+    held -= end;
+  }
+  if (held > 0) yield Buffer.concat(parts, held);
+}
+
+const line_end = 0x0a;
+
+/** Counts the lines of the text. */
+export function lineCount(text: Buffer): number {
+  let lines = 0;
+  for (let at = text.indexOf(line_end); at !== -1; at = text.indexOf(line_end, at + 1)) lines += 1;
+  return lines;
+}
+
+/** Finds the one escape that `LOAD DATA` reads as another character, that of a form feed. */
+export function hasFormFeed(text: Buffer): boolean {
+  for (let at = text.indexOf('\\f'); at !== -1; at = text.indexOf('\\f', at + 2)) {
+    let from = at;
+    while (text[from - 1] === backslash) from -= 1;
+    // Backslashes before it escape each other in pairs, and an odd one escapes this one.
+    if ((at - from) % 2 === 0) return true;
+  }
+  return false;
+}
+
+const backslash = 0x5c;
+
 function tooLarge(size: number): NonRetryableError {
   return new NonRetryableError(
     'limit_exceeded',
@@ -70,7 +115,7 @@ function valueOf(
   if (field === '\\N') return 'NULL';
   switch (type) {
     case 'boolean':
-      return field === 'true' ? '1' : '0';
+      return field === 'true' || field === '1' ? '1' : '0';
     case 'float':
       // MySQL has neither infinity nor not-a-number.
       return /^-?(inf|nan)$/i.test(field) ? 'NULL' : escape(field);

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { RetryableError } from '../../model/destination/errors.ts';
 import { handOver } from '../../model/destination/hand_over.ts';
 import type {
@@ -22,24 +22,30 @@ import type { Connection } from './connection.ts';
 import { mySqlDialect } from './dialect.ts';
 import { mySqlError } from './faults.ts';
 import { withFaults } from '../../model/destination/faults.ts';
-import { valueLists } from './rows.ts';
+import { hasFormFeed, lineChunks, lineCount, valueLists } from './rows.ts';
 import { dropStages, createStage, stageOf, stageSlice, takeStageOver } from './stage.ts';
 import type { Stage } from './stage.ts';
 import { lockReplacing, showing, unlockReplacing } from './replace.ts';
-import { insertStatement } from './table.ts';
+import { columnList, insertStatement } from './table.ts';
 
-/** One attempt at a delivery. `is_open` is true while a transaction is. */
+/**
+ * One attempt at a delivery. `is_open` is true while a transaction is, and `is_loading` until the
+ * server first warns of a load.
+ */
 type Session = {
   connection: Connection;
   dialect: Dialect;
   delivery: Delivery;
   stage: Stage;
   is_open: boolean;
+  is_loading: boolean;
 };
 
 const lock_seconds_max = 60;
 /** Larger statements are not faster. */
 const statement_bytes = 1_000_000;
+/** Bytes of one load; as many are written again if the server warns. */
+const load_bytes = 4_000_000;
 /** For the statement around a row. */
 const overhead_bytes = 64_000;
 
@@ -61,6 +67,7 @@ export async function openMySqlSink(
     delivery,
     stage: stageOf(connection, delivery),
     is_open: false,
+    is_loading: connection.can_load,
   };
   const { dialect, stage } = session;
   const outside = <Result>(work: () => Promise<Result>) => outsideTransaction(session, work);
@@ -75,14 +82,15 @@ export async function openMySqlSink(
       takeOver: (outcomes) => takeStageOver(stage, outcomes),
       createStage: () => outside(() => createStage(stage)),
       stage: async (slice, bytes) =>
-        stageSlice(stage, bytes, ({ before, row }, counted) =>
-          insertRows(session, slice, counted, { before, row, after: '' }),
+        stageSlice(stage, bytes, (into, counted) =>
+          writeRows(session, slice, counted, { ...into, after: '' }),
         ),
-      insert: (slice, bytes) =>
-        insertRows(session, slice, bytes, {
-          ...insertStatement(connection.target.quoted, delivery),
-          row: '',
-        }),
+      insert: (slice, bytes) => {
+        const table = connection.target.quoted;
+        const into = insertStatement(table, delivery);
+        const load = into.after === '' ? { table, rest: '' } : undefined;
+        return writeRows(session, slice, bytes, { ...into, row: '', load });
+      },
       ...showing(dialect, stage, () => outside(() => lockReplacing(connection))),
       erase: (keys) => eraseRows(dialect, delivery, keys),
       rejected: rejectedTable(dialect, delivery),
@@ -161,12 +169,70 @@ async function outsideTransaction<Result>(
   return result;
 }
 
-async function insertRows(
-  { connection, delivery }: Session,
+/**
+ * The SQL before and behind the rows of an INSERT, the beginning of each row, and for rows that may
+ * be loaded, the table and the SQL behind its columns.
+ */
+type Into = {
+  before: string;
+  row: string;
+  after: string;
+  load?: { table: string; rest: string } | undefined;
+};
+
+async function writeRows(
+  session: Session,
   slice: Slice,
   bytes: Readable,
-  { before, row, after }: { before: string; row: string; after: string },
+  into: Into,
 ): Promise<void> {
+  const { load } = into;
+  let written = 0;
+  if (load === undefined || !session.is_loading) written = await insertRows(session, bytes, into);
+  else
+    await handOver(lineChunks(bytes, load_bytes), async (lines) => {
+      written += (await loadRows(session, lines, load))
+        ? lineCount(lines)
+        : await insertRows(session, Readable.from([lines]), into);
+    });
+  requireCame(slice, written);
+}
+
+/**
+ * Loads the lines, which spares the server the reading of SQL. For a load, a wrong value is only a
+ * warning. So after any warning or error none of the lines is there, and this gives false: an
+ * INSERT of the same lines then says what is wrong.
+ */
+async function loadRows(
+  session: Session,
+  lines: Buffer,
+  { table, rest }: { table: string; rest: string },
+): Promise<boolean> {
+  const { connection, delivery } = session;
+  if (!session.is_loading || lines.length > connection.statement_bytes_max) return false;
+  if (hasFormFeed(lines)) return false;
+  await connection.run('SAVEPOINT sluice_load');
+  try {
+    const loaded = await connection.load(
+      `LOAD DATA LOCAL INFILE 'rows' INTO TABLE ${table} CHARACTER SET utf8mb4
+        FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n'
+        (${columnList(delivery.columns)})${rest}`,
+      lines,
+    );
+    if (loaded === lineCount(lines)) return true;
+  } catch (error) {
+    if (answerOfCommit(error) !== 'ended') throw error;
+  }
+  await connection.run('ROLLBACK TO SAVEPOINT sluice_load');
+  session.is_loading = false;
+  return false;
+}
+
+async function insertRows(
+  { connection, delivery }: Session,
+  bytes: Readable,
+  { before, row, after }: Into,
+): Promise<number> {
   const row_bytes =
     connection.statement_bytes_max - Buffer.byteLength(before + after) - overhead_bytes;
   const limits = { bytes: Math.min(statement_bytes, row_bytes), row_bytes };
@@ -177,5 +243,5 @@ async function insertRows(
     await connection.run(`${before}VALUES ${text}${after}`);
     written += records;
   });
-  requireCame(slice, written);
+  return written;
 }

@@ -123,7 +123,10 @@ async function stageStatement(stage: Stage): Promise<string> {
 export async function stageSlice(
   stage: Stage,
   bytes: Readable,
-  send: (insert: { before: string; row: string }, bytes: Readable) => Promise<void>,
+  send: (
+    insert: { before: string; row: string; load: { table: string; rest: string } },
+    bytes: Readable,
+  ) => Promise<void>,
 ): Promise<StagedState> {
   const write = newWrite();
   let slice_bytes = 0;
@@ -131,7 +134,8 @@ export async function stageSlice(
   const into = `INSERT INTO ${name} (${writeColumn(stage)},
     ${columnList(stage.delivery.columns)}) `;
   const counted = measured(bytes, (size) => (slice_bytes += size));
-  await unlessGone(() => send({ before: into, row: `${write},` }, counted));
+  const load = { table: name, rest: ` SET ${writeColumn(stage)} = ${write}` };
+  await unlessGone(() => send({ before: into, row: `${write},`, load }, counted));
   return { write, slice_bytes };
 }
 

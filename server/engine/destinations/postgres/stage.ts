@@ -7,7 +7,7 @@ import { requireRecords } from '../sql_tables/staged_sink.ts';
 import type { Connection } from '../sql_tables/postgres/connection.ts';
 import { targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
-import { mergeStatement } from './table.ts';
+import { mergeRows } from './table.ts';
 import { endMove } from './transaction.ts';
 
 /**
@@ -189,7 +189,7 @@ export async function moveStage(connection: Connection, stage: Stage): Promise<v
   if (isMerged(stage.delivery)) {
     const xids = staged.map(([, { xid }]) => xid).join(',');
     const whole = `(SELECT * FROM ${stage.quoted} WHERE xmin = ANY ('{${xids}}'::xid[])) AS staged`;
-    await connection.run(mergeStatement(stage.target, whole, stage.delivery));
+    await mergeRows(connection, stage.target, whole, stage.delivery);
   } else {
     for (const [number, slice] of staged) await moveSlice(connection, stage, number, slice);
   }
@@ -240,7 +240,7 @@ export async function copyRows(
       : `TRUNCATE ${stage}`,
   );
   const copied = await connection.copy(copyStatement(stage, delivery), bytes);
-  await connection.run(mergeStatement(target, stage, delivery));
+  await mergeRows(connection, target, stage, delivery);
   return copied;
 }
 

@@ -11,30 +11,34 @@ import {
   openAroundTests,
 } from '../../../../test/factories/batch_exports/encoded_contract.ts';
 import type { Encoding } from '../../model/destination/encoding.ts';
-import { selectFor } from '../../destinations/formats/select.ts';
-import { withDigest } from './slice_digest.ts';
+import { content_encoding, selectFor } from '../../destinations/formats/select.ts';
+import { readCsv } from '../../destinations/formats/text/read_csv.ts';
+import { openRowSum } from '../../destinations/sql_tables/comparing/row_sum.ts';
+import { digestSlice } from './slice_digest.ts';
 
 openAroundTests();
 
-test('few rows have one digest, in whatever bytes they pass', async () => {
-  const digestOf = async (encoding: Encoding) => {
-    const bytes = await clickhouse.bytes(selectFor(encoding, contractColumns), from);
-    const slicing = {
-      slice: { records: contractRows.length },
-      columns: contractColumns,
-      encoding,
-    };
-    const none = {} as Parameters<typeof withDigest>[0];
-    const { source, digest } = withDigest(
-      none,
-      Readable.from([bytes]),
-      slicing as unknown as Parameters<typeof withDigest>[2],
-    );
-    await source.toArray();
-    return digest();
-  };
-  const exact = { format: 'TabSeparated', compression: null, is_exact: true } as const;
-  const digest = await digestOf({ format: 'CSV', compression: null });
-  assert.equal(await digestOf(exact), digest);
-  assert.equal(await digestOf({ ...exact, has_names: true }), digest);
+const exact = { format: 'TabSeparated', compression: null, is_exact: true } as const;
+
+/** The digest of the rows of the contract, which pass in pieces of so many bytes. */
+async function digestOf(encoding: Encoding, piece_bytes: number) {
+  const bytes = await clickhouse.bytes(selectFor(encoding, contractColumns), from);
+  const slicing = { columns: contractColumns, encoding };
+  const none = {} as Parameters<typeof digestSlice>[0];
+  const { look, value } = digestSlice(none, slicing as Parameters<typeof digestSlice>[1]);
+  for (let at = 0; at < bytes.length; at += piece_bytes)
+    look!(bytes.subarray(at, at + piece_bytes));
+  return value();
+}
+
+test('rows have one digest, in whatever text and pieces they pass', async () => {
+  const wanted = openRowSum(contractColumns);
+  const csv = await clickhouse.bytes(selectFor(content_encoding, contractColumns), from);
+  for await (const row of readCsv(Readable.from([csv]))) wanted.add(row);
+  assert.equal(wanted.records(), contractRows.length);
+  const found = { rows_digest: wanted.value() };
+  assert.deepEqual(await digestOf(exact, 1e9), found);
+  assert.deepEqual(await digestOf(exact, 37), found);
+  assert.deepEqual(await digestOf({ ...exact, has_names: true }, 1_000), found);
+  assert.deepEqual(await digestOf({ ...exact, is_bare: true }, 1_000), found);
 });

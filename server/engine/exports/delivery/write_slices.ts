@@ -4,6 +4,7 @@ import { reasonsOf, rejectedKey } from '../../model/destination/rejected_rows.ts
 import type { RejectedRow } from '../../model/destination/rejected_rows.ts';
 import type { SlicePartition } from '../../model/destination/partition.ts';
 import { withoutRows } from '../../destinations/contents/digest.ts';
+import { sumWithoutRows } from '../../destinations/sql_tables/comparing/row_sum.ts';
 import { keyColumn } from '../../destinations/sql_tables/layout.ts';
 import { RetryableError } from '../../model/destination/errors.ts';
 import { counted } from '../../../platform/counted.ts';
@@ -13,7 +14,8 @@ import { sayChanged } from '../../destinations/formats/marks.ts';
 import { resetProgress, storeProgress } from '../runs/progress.ts';
 import type { StoredSlice } from '../../model/run.ts';
 import type { Encoding } from '../../model/destination/encoding.ts';
-import { hasDigest, withDigest } from './slice_digest.ts';
+import { digestSlice, hasDigest } from './slice_digest.ts';
+import type { SliceDigest } from './slice_digest.ts';
 import { streamSliceOnce } from '../source/recent_slices.ts';
 import { streamSlice } from '../source/source.ts';
 import { followSource } from './step_clock.ts';
@@ -89,7 +91,7 @@ async function writeSlice(
   const { source, digest, encoding } = await openSource(attempt, slice, reading.signal);
   let isRead = false;
   followSource(clock, source, () => (isRead = true));
-  const stage = encodeStage(encoding);
+  const stage = encodeStage(encoding, digest?.look);
   const bytes = stage.pipeline(source);
   // A sink that waits for its place has not begun to read: without a listener the stop would end
   // the process. Whoever reads is told by the stream itself.
@@ -119,7 +121,7 @@ async function writeSlice(
     );
     const counted = stage.finish();
     requireRecords(slice, counted.records);
-    const outcome = { number: slice.number, ...counted, ...(await digest()) };
+    const outcome = { number: slice.number, ...counted, ...(await digest?.value()) };
     return {
       outcome: withoutRejected(attempt.delivery, outcome, written),
       refused: written.refused ?? [],
@@ -150,15 +152,18 @@ function withoutRejected(
     records: outcome.records - refused.length,
     rejected: refused.map(({ values, code }) => ({ key: rejectedKey(values[at]), code })),
     ...(outcome.digest === undefined ? {} : { digest: withoutRows(outcome.digest, columns, rows) }),
+    ...(outcome.rows_digest === undefined
+      ? {}
+      : { rows_digest: sumWithoutRows(outcome.rows_digest, columns, rows) }),
   };
 }
 
-/** The bytes of a slice as the store gives them, and the digest of its rows where one is kept. */
+/** The bytes of a slice as the store gives them, and the digest of its rows if it has one. */
 async function openSource(
   attempt: WatchedAttempt,
   slice: StoredSlice,
   ended: AbortSignal,
-): Promise<{ source: Readable; digest(): Promise<{ digest?: string }>; encoding: Encoding }> {
+): Promise<{ source: Readable; digest: SliceDigest | undefined; encoding: Encoding }> {
   const { engine, definition, config, delivery, signal } = attempt;
   const encoding = definition.encoding(config);
   const reads = {
@@ -168,7 +173,7 @@ async function openSource(
     encoding,
     signal: AbortSignal.any([signal, ended]),
   };
-  const streamed = await (isFirstReading(attempt.run) ? streamSliceOnce : streamSlice)(
+  const source = await (isFirstReading(attempt.run) ? streamSliceOnce : streamSlice)(
     engine,
     reads.reading,
     slice,
@@ -176,10 +181,10 @@ async function openSource(
     encoding,
     reads.signal,
   );
-  if (!hasDigest(delivery, definition.column_set))
-    return { source: streamed, digest: async () => ({}), encoding };
-  const { source, digest } = withDigest(engine, streamed, reads);
-  return { source, digest: async () => ({ digest: await digest() }), encoding };
+  const digest = hasDigest(delivery, definition.column_set)
+    ? digestSlice(engine, reads)
+    : undefined;
+  return { source, digest, encoding };
 }
 
 function requireRecords(slice: StoredSlice, read: number): void {

@@ -35,8 +35,8 @@ export type Receipt = {
   schema_number?: number;
   columns: { name: string; type: string; nullable: boolean }[];
   /**
-   * `digest` is over the contents of a slice's rows, whatever their order and spelling (see
-   * docs/decisions/0031); slices of files and of merged persons have none.
+   * `rows_digest` or `digest` is over the contents of a slice's rows, whatever their order and
+   * spelling (docs/decisions/0137, 0031); slices of files and of merged persons have none.
    */
   slices: {
     number: number;
@@ -45,6 +45,7 @@ export type Receipt = {
     rejected_records?: number;
     bytes: number;
     sha256: string;
+    rows_digest?: string;
     digest?: string;
   }[];
   /** The receipt in whose place this one stands, and the erasure that it was replaced for. */
@@ -97,6 +98,7 @@ export function createReceipt(
       ...rejectedIn([outcome]),
       bytes: outcome.bytes,
       sha256: outcome.sha256,
+      ...(outcome.rows_digest === undefined ? {} : { rows_digest: outcome.rows_digest }),
       ...(outcome.digest === undefined ? {} : { digest: outcome.digest }),
     })),
     ...(facts.replaces === null ? {} : { replaces: facts.replaces }),

@@ -92,7 +92,8 @@ function contentsOf({ receipt, slices }: KnownDelivery): ReturnType<ContentSourc
       records: signed.get(number)?.records ?? records,
       inserted_from,
       inserted_to,
-      digest: signed.get(number)?.digest,
+      digest: signed.get(number)?.rows_digest ?? signed.get(number)?.digest,
+      is_rows_digest: signed.get(number)?.rows_digest !== undefined,
     })),
   };
 }

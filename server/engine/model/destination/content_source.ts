@@ -13,6 +13,8 @@ export type SliceContents = {
   inserted_from: string | null;
   inserted_to: string | null;
   digest: string | undefined;
+  /** True for a digest of the rows as text (docs/decisions/0137). */
+  is_rows_digest: boolean;
 };
 
 /**

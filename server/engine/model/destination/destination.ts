@@ -87,7 +87,11 @@ export type SliceOutcome = {
   rejected?: RejectedKey[];
   bytes: number;
   sha256: string;
-  /** The digest of the rows' contents, if a table can be compared with it (docs/decisions/0031). */
+  /**
+   * The digest of the rows' contents, if a table can be compared with it: `rows_digest` if they
+   * passed as text (docs/decisions/0137), otherwise `digest` (docs/decisions/0031).
+   */
+  rows_digest?: string;
   digest?: string;
   state: Json;
 };

@@ -6,10 +6,11 @@ export type Compression = 'gzip' | 'brotli' | 'zstd' | 'snappy' | 'lz4' | 'defla
 
 /**
  * The encoding of a slice's bytes. `TabSeparated` is the text that PostgreSQL's COPY reads, with
- * values that PostgreSQL holds; `is_exact` if the database keeps every text unchanged; `has_names`
- * if the first line has the names of the columns. `is_unpacked`: the receiver unpacks it at once,
- * so speed counts more than size. `is_flat`: lists and maps are JSON texts, for a receiver whose
- * tables have no columns of them.
+ * values that PostgreSQL holds; `is_exact` if the database keeps every text unchanged; `is_bare` if
+ * it reads instants without T and Z, booleans as 1 and 0, and no number that is not finite;
+ * `has_names` if the first line has the names of the columns. `is_unpacked`: the receiver unpacks
+ * it at once, so speed counts more than size. `is_flat`: lists and maps are JSON texts, for a
+ * receiver whose tables have no columns of them.
  */
 export type Encoding =
   | { format: FileFormat; compression: Compression | null; is_unpacked?: true; is_flat?: true }
@@ -17,6 +18,7 @@ export type Encoding =
       format: 'TabSeparated';
       compression: 'zstd' | null;
       is_exact?: true;
+      is_bare?: true;
       has_names?: true;
       is_unpacked?: true;
     };

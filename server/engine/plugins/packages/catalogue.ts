@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import { plugin_collections } from '../plugin.ts';
 import type { PluginCollection } from '../plugin.ts';
 import { listTools, toolUrl } from '../tools/catalogue.ts';
+import { categoryOf } from '../tools/categories.ts';
+import type { ToolCategory } from '../tools/categories.ts';
 import { http_entry, http_url } from '../tools/http_request/definition.ts';
 import { isFields } from '../../../platform/fields.ts';
 
 /**
  * A package that the server offers by name. `url` is an address as `openOrigin` takes it;
- * `maintainer` says whose it is: the platform's own makers' or the community's.
+ * `maintainer` says whose it is: the platform's own makers' or the community's. Entries of a file
+ * have no category.
  */
 export type CatalogueEntry = {
   name: string;
@@ -16,6 +19,7 @@ export type CatalogueEntry = {
   url: string;
   collection: PluginCollection;
   maintainer: 'official' | 'community';
+  category: ToolCategory | null;
 };
 
 const maintainers: CatalogueEntry['maintainer'][] = ['official', 'community'];
@@ -31,6 +35,7 @@ export function withTools(entries: CatalogueEntry[]): CatalogueEntry[] {
     url: toolUrl(directory),
     collection: 'pipeline_destinations',
     maintainer: 'community',
+    category: categoryOf(directory),
   }));
   const { name, description } = http_entry;
   const own: CatalogueEntry = {
@@ -39,6 +44,7 @@ export function withTools(entries: CatalogueEntry[]): CatalogueEntry[] {
     url: http_url,
     collection: 'pipeline_destinations',
     maintainer: 'official',
+    category: 'data',
   };
   return [own, ...entries, ...tools];
 }
@@ -73,6 +79,7 @@ export function readCatalogue(path: string | undefined): CatalogueEntry[] {
       url,
       collection,
       maintainer,
+      category: null,
     }),
   );
 }

@@ -19,7 +19,7 @@ export type Addon = {
     connection: Connection,
     sql: string,
     format: string,
-  ): Promise<{ bytes: Uint8Array }>;
+  ): Promise<{ bytes: Uint8Array; rowsRead: number }>;
   /** Ends the connection and frees what it holds. */
   CloseConnection(connection: Connection): void;
 };

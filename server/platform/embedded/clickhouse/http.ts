@@ -195,7 +195,7 @@ async function run(
         })
       : await runCommand(operation, statement, read, response);
   if (outcome.fault || statement.kind !== 'insert') return outcome;
-  response.setHeader('X-ClickHouse-Summary', summary(began));
+  response.setHeader('X-ClickHouse-Summary', summary(began, outcome.rows));
   response.end();
   return outcome;
 }
@@ -278,10 +278,10 @@ async function* dataOf(
 }
 
 /**
- * The engine tells us no row counts, so they are given as zero, as a ClickHouse server does before
- * its first progress.
+ * Of a SELECT the engine tells us no row counts, so they are given as zero, as a ClickHouse server
+ * does before its first progress.
  */
-function summary(began: number): string {
+function summary(began: number, written = 0): string {
   const zeros = [
     'read_rows',
     'read_bytes',
@@ -293,6 +293,8 @@ function summary(began: number): string {
   ].map((name) => [name, '0']);
   return JSON.stringify({
     ...Object.fromEntries(zeros),
+    read_rows: String(written),
+    written_rows: String(written),
     elapsed_ns: String(Math.round((performance.now() - began) * 1e6)),
   });
 }

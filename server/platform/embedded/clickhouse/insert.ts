@@ -28,10 +28,11 @@ export async function streamInsert(operation: Operation, insert: Insert): Promis
   let outcome: Outcome = {};
   const settled = (async () => {
     try {
-      await engine.run(
+      const rows = await engine.insert(
         `${preamble}${insert.before}\nFROM INFILE ${literal(pipe)} COMPRESSION 'none' ` +
           `${insert.after} FORMAT ${insert.format}`,
       );
+      outcome = { rows };
     } catch (error) {
       outcome = { fault: faultOf(error) };
     } finally {

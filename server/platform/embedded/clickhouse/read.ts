@@ -21,10 +21,10 @@ export type Operation = {
 };
 
 /**
- * The end of an operation. After `stuck` the engine never answers this operation again: one of its
+ * The end of an operation; `rows` counts those of an INSERT. After `stuck` the engine never answers this operation again: one of its
  * threads is lost.
  */
-export type Outcome = { fault?: Fault; stuck?: boolean };
+export type Outcome = { fault?: Fault; stuck?: boolean; rows?: number };
 
 // Until so much has come, or the end, nothing is sent: an early error then has a status of its own,
 // and a small answer is one packet.

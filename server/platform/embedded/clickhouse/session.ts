@@ -12,6 +12,8 @@ type FormatUse = { is_input: boolean; is_output: boolean };
 export type Engine = {
   /** Runs SQL and gives what it answers. Rejects with the engine's error. */
   run(sql: string, format?: string): Promise<Uint8Array>;
+  /** Runs an INSERT and gives the rows that it has read and stored. */
+  insert(sql: string): Promise<number>;
   /**
    * Asks the engine to stop what runs under `label` and resolves when it has taken note: true when
    * something did run under it.
@@ -43,18 +45,18 @@ export async function openEngine(folder: string, memory_bytes_max: number): Prom
   const open = () => addon.CreateConnection(resolve(folder), settings);
   // The engine shuts down with its last connection.
   const keeper = open();
-  const run = async (sql: string, format = 'TabSeparated'): Promise<Uint8Array> => {
+  const ask = async (sql: string, format: string) => {
     // A failed query leaves its bytes in the connection for the next one, and SET holds on: a
     // connection is never used twice (it costs 0.1 ms).
     const connection = open();
     try {
-      const { bytes } = await addon.QueryAsyncConnection(connection, sql, format);
-      return bytes;
+      return await addon.QueryAsyncConnection(connection, sql, format);
     } finally {
       // Its one query is through: closed under it, the connection would take the engine down.
       addon.CloseConnection(connection);
     }
   };
+  const run = async (sql: string, format = 'TabSeparated') => (await ask(sql, format)).bytes;
   const listed = Buffer.from(
     await run(
       'SELECT lower(name) AS name, is_input, is_output FROM system.formats',
@@ -72,6 +74,7 @@ export async function openEngine(folder: string, memory_bytes_max: number): Prom
   );
   return {
     run,
+    insert: async (sql) => (await ask(sql, 'TabSeparated')).rowsRead,
     async kill(label) {
       const answer = await run(
         `KILL QUERY WHERE Settings['log_comment'] = ${literal(label)} ASYNC`,

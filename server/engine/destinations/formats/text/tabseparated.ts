@@ -10,10 +10,17 @@ import type { FormatSelection } from '../expression.ts';
 import { markOf } from '../marks.ts';
 
 /**
- * `is_exact`: for a database that holds NUL and numbers of any size. `has_names`: with the names of
+ * `is_exact`: for a database that holds NUL and numbers of any size. `is_bare`: for one that reads
+ * `2026-01-01 00:00:00.000000`, 1 and 0, and finite numbers alone. `has_names`: with the names of
  * the columns as the first line. `marked`: with a mark in front of what was changed.
  */
-type TextForm = { is_exact: boolean; has_names: boolean; marked: boolean };
+type TextForm = { is_exact: boolean; is_bare: boolean; has_names: boolean; marked: boolean };
+
+const bare_settings = {
+  date_time_output_format: 'simple',
+  bool_true_representation: '1',
+  bool_false_representation: '0',
+};
 
 /**
  * Selects the text that PostgreSQL's `COPY ... FROM STDIN` reads. Values that PostgreSQL cannot
@@ -27,7 +34,7 @@ export function selectTabSeparated(columns: Column[], form: TextForm): FormatSel
       .map((column, index) => `${value(column, index, form)} AS ${identifier(column.name)}`)
       .join(', '),
     format: form.has_names ? 'TabSeparatedWithNames' : 'TabSeparated',
-    settings: { ...common_settings },
+    settings: { ...common_settings, ...(form.is_bare ? bare_settings : {}) },
   };
 }
 
@@ -43,13 +50,18 @@ function value(column: Column, index: number, form: TextForm): string {
       return booleanExpression(column.expression);
     case 'timestamp':
       return `toDateTime64(${column.expression}, 6, 'UTC')`;
+    case 'float':
+      return form.is_bare ? finite(column) : column.expression;
     case 'uuid':
     case 'date':
     case 'decimal':
     case 'integer':
-    case 'float':
       return column.expression;
   }
+}
+
+function finite({ expression }: Column): string {
+  return `if(isFinite(${expression}), ${expression}, NULL)`;
 }
 
 /**

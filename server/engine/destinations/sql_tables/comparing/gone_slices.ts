@@ -9,6 +9,7 @@ import type {
   ValueRow,
 } from '../../../model/destination/content_source.ts';
 import { hasInstants } from '../layout.ts';
+import { openRowSum } from './row_sum.ts';
 import { counted } from '../../../../platform/counted.ts';
 
 /** The slices whose rows the source has no more, compared by number and digest. */
@@ -47,7 +48,7 @@ export function openGoneSlices(
     source.note(`${told}, and their contents could not be compared.`, { is_unproven: true });
     return passing;
   }
-  const slices = slicesOf(gone, source, (names) => digestOf(columns, names));
+  const slices = slicesOf(gone, source, columns);
   const undigested = slices.filter(({ contents }) => contents.digest === undefined).length;
   source.note(
     undigested === 0
@@ -76,19 +77,26 @@ export function openGoneSlices(
 function slicesOf(
   gone: DeliveredSlices[],
   source: ContentSource,
-  open: (columns: string[]) => RowDigest,
+  columns: Delivery['columns'],
 ): Gone[] {
   return gone.flatMap(({ delivery: { delivery_id } }) => {
-    const { slices, columns } = source.contents(delivery_id);
-    return slices.map((contents) => ({ delivery_id, contents, sum: open(columns) }));
+    const { slices, columns: names } = source.contents(delivery_id);
+    return slices.map((contents) => {
+      const open = contents.is_rows_digest ? openRowSum : openRowDigest;
+      return { delivery_id, contents, sum: digestOf(open, columns, names) };
+    });
   });
 }
 
 /** The digest of rows of a table by those of its columns that a delivery had, in its order. */
-function digestOf(columns: Delivery['columns'], names: string[]): RowDigest {
+function digestOf(
+  open: (columns: Delivery['columns']) => RowDigest,
+  columns: Delivery['columns'],
+  names: string[],
+): RowDigest {
   const places = names.map((name) => columns.findIndex((column) => column.name === name));
-  if (places.includes(-1)) return openRowDigest(columns);
-  const digest = openRowDigest(places.map((place) => columns[place]!));
+  if (places.includes(-1)) return open(columns);
+  const digest = open(places.map((place) => columns[place]!));
   return { ...digest, add: (row) => digest.add(places.map((place) => row[place] ?? null)) };
 }
 

@@ -70,3 +70,17 @@ test('a code without a line of its own is reported in the words of the server', 
     assert.match(message, /\(said it\)/, one);
   }
 });
+
+test('a right that is lacking is named for what the server names', () => {
+  const said = (message: string) =>
+    (postgresError(Object.assign(new Error(message), { code: '42501' })) as Error).message;
+  assert.equal(
+    said('permission denied for table merged'),
+    'The user lacks a right (permission denied for table merged). Grant it INSERT and SELECT on ' +
+      'the table and on sluice_receipts. To merge rows it needs UPDATE on the table, to replace ' +
+      'the table DELETE on both.',
+  );
+  assert.match(said('permission denied for schema wide'), /Grant it USAGE on the schema, and/);
+  assert.match(said('permission denied for database shop'), /Grant it CONNECT on the database/);
+  assert.match(said('Zugriff verweigert'), /Grant CONNECT on the database; USAGE on the schema/);
+});

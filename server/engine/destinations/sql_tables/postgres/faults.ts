@@ -19,6 +19,10 @@ const encoding = ofRow(
     'rows aside with rejected_rows.',
 );
 
+function lacking(rights: string): Fault {
+  return lasting('permission_denied', `The user lacks a right (%). Grant it ${rights}.`);
+}
+
 /**
  * By SQLSTATE or the error code of Node first, then by the class of the SQLSTATE (its first two
  * characters). `%` stands for what the server said.
@@ -124,6 +128,21 @@ const faults: Record<string, Fault> = {
 
 /** Words that say more than the code beside which they stand. */
 const by_words: [RegExp, Fault][] = [
+  [
+    /^permission denied for (?:table|relation|view) /,
+    lacking(
+      'INSERT and SELECT on the table and on sluice_receipts. To merge rows it needs UPDATE on ' +
+        'the table, to replace the table DELETE on both',
+    ),
+  ],
+  [
+    /^permission denied for schema /,
+    lacking('USAGE on the schema, and CREATE on it if Sluice is to create the tables'),
+  ],
+  [
+    /^permission denied (?:for database |to create temporary tables)/,
+    lacking('CONNECT on the database. To merge rows it needs TEMPORARY there'),
+  ],
   [
     /transaction blocks not allowed in statement pooling mode/,
     lasting(

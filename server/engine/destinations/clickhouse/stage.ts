@@ -1,0 +1,99 @@
+import type { MergeKeys } from '../../model/destination/write_mode.ts';
+import type { Column } from '../../model/models/column.ts';
+import { identifier, literal } from '../formats/expression.ts';
+import { mergeOf } from '../sql_tables/layout.ts';
+import type { Layout } from '../sql_tables/layout.ts';
+import { inDatabase } from './config.ts';
+import type { Connection } from './connection.ts';
+import { stage_column, version_column } from './table.ts';
+import type { Table } from './table.ts';
+import { keyClauses } from './table_keys.ts';
+
+/**
+ * Creates an empty table that fits the target part by part, whose rows say which stage they came
+ * by, and how they are ordered among those of their key.
+ */
+export async function createStage(
+  connection: Connection,
+  target: Table,
+  layout: Layout,
+  stage: { table: string; id: string },
+): Promise<void> {
+  const name = inDatabase(connection.config, stage.table);
+  const policy =
+    target.storage_policy === 'default'
+      ? ''
+      : ` SETTINGS storage_policy = ${literal(target.storage_policy)}`;
+  const merge = mergeOf(layout);
+  const own: OwnColumn[] = [
+    { column: `${identifier(stage_column)} UUID`, value: `DEFAULT toUUID(${literal(stage.id)})` },
+  ];
+  if (merge !== undefined && target.engine_full.includes(version_column))
+    own.push({
+      column: `${identifier(version_column)} UInt256`,
+      value: `MATERIALIZED ${versionExpression(layout, merge)}`,
+    });
+  const columns = withValues(target, own);
+  await connection.command(
+    `CREATE TABLE ${name} ${columns ?? `AS ${connection.target.quoted}`} ENGINE = MergeTree
+      ${keyClauses(target.engine_full)}${policy}`,
+  );
+  if (columns !== undefined) return;
+  const changes = own.map(({ column, value }) => `MODIFY COLUMN ${column} ${value}`);
+  await connection.command(`ALTER TABLE ${name} ${changes.join(', ')}`);
+}
+
+/** A column of ours with its type, and where its value comes from. */
+type OwnColumn = { column: string; value: string };
+
+/**
+ * Gives the columns of a table as the server describes them, with other values in ours; undefined
+ * if the description is another one than that of a table that an export creates.
+ */
+function withValues({ definition, engine_full }: Table, own: OwnColumn[]): string | undefined {
+  const from = definition.indexOf(' (`');
+  const to = definition.indexOf(`) ENGINE = ${engine_full}`);
+  if (from === -1 || to === -1) return undefined;
+  let columns = definition.slice(from + 1, to + 1);
+  for (const { column, value } of own) {
+    const value_there = String.raw` (?:MATERIALIZED|DEFAULT) (?:0|toUUID\('[-0-9a-f]{36}'\))`;
+    const parts = columns.split(new RegExp(`${column}(?:${value_there})?(?=[,)])`));
+    if (parts.length !== 2) return undefined;
+    columns = parts.join(`${column} ${value}`);
+  }
+  return columns;
+}
+
+const bits = 256;
+/** A version of 64 bits, and one bit that says that it is not NULL. */
+const version_bits = 65;
+const hash_bits = 64;
+
+/**
+ * The value of `version_column`: each version as a number that grows with it, the first one on top,
+ * and below them as much of a hash of the other values as there is room for.
+ */
+function versionExpression(layout: Layout, { key, versions }: MergeKeys): string {
+  const types = new Map(layout.columns.map(({ name, type }) => [name, type]));
+  const parts = versions.map((name, index) => {
+    const column = identifier(name);
+    const number = types.get(name) === 'timestamp' ? `toUnixTimestamp64Micro(${column})` : column;
+    const positive = `toInt256(assumeNotNull(${number})) + toInt256('${2n ** 63n + 1n}')`;
+    const value = `if(isNull(${column}), 0, toUInt256(${positive}))`;
+    return `bitShiftLeft(toUInt256(${value}), ${bits - version_bits * (index + 1)})`;
+  });
+  const others = layout.columns.filter(
+    ({ name }) => !key.includes(name) && !versions.includes(name),
+  );
+  const room = bits - version_bits * versions.length;
+  const hash = `cityHash64(${others.flatMap(hashedValues).join(', ')})`;
+  const tie = `toUInt256(bitShiftRight(${hash}, ${Math.max(0, hash_bits - room)}))`;
+  return [...parts, ...(others.length === 0 ? [] : [tie])].join(' + ') || '0';
+}
+
+/** What a hash takes of a column. The table's own column may be Nullable, or of another type. */
+function hashedValues({ name, type, nullable }: Column): string[] {
+  const column = identifier(name);
+  if (nullable) return [`ifNull(toString(${column}), '')`, `isNull(${column})`];
+  return [type === 'json' ? `toString(${column})` : `assumeNotNull(${column})`];
+}
