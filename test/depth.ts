@@ -1,4 +1,6 @@
+import { randomInt } from 'node:crypto';
 import process from 'node:process';
+import { partOfTurn, turns_max } from '../scripts/check/turn.ts';
 
 /**
  * Tells whether the tests go deep (`npm test -- --deep`): with as many runs, rows and kills as a
@@ -9,6 +11,25 @@ export const is_deep = process.env['SLUICE_TEST_DEEP'] === 'true';
 /** Returns the amount that a test takes: `usual`, or `deep` if the tests go deep. */
 export function inDepth(usual: number, deep: number): number {
   return is_deep ? deep : usual;
+}
+
+/** The number of this run, which `npm test` draws and tells; the variable repeats a run. */
+const turn = Number(process.env['SLUICE_TEST_TURN'] ?? randomInt(turns_max));
+
+/**
+ * Returns the cases of a table of like ones that this run has: every `turns`th, from another one on
+ * in each run, and at least one. If the tests go deep, a run has all of them.
+ */
+export function inTurn<One>(cases: readonly One[], turns: number): One[] {
+  return is_deep ? [...cases] : partOfTurn(cases, turns, turn);
+}
+
+/**
+ * Returns the turn of a numbered case in this run, from 0 up to `turns`. It moves on once in
+ * `runs` runs, so that a case meets each of its turns in each of those of another table.
+ */
+export function turnOf(number: number, turns: number, runs = 1): number {
+  return (number + Math.floor(turn / runs)) % turns;
 }
 
 /** The `skip` of a test that runs only if the tests go deep: false, or the reason. */

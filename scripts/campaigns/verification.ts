@@ -15,6 +15,7 @@ import {
   takeAway,
 } from '../../test/verification/campaign.ts';
 import { openers } from '../../test/verification/places.ts';
+import type { LookedPlace } from '../../test/verification/places.ts';
 import { anySeed, readOptions } from '../options.ts';
 
 const { seed, changes, days, weeks, rows, store } = readOptions({
@@ -25,15 +26,17 @@ const { seed, changes, days, weeks, rows, store } = readOptions({
   rows: 300,
   store: '',
 });
+/** Hours of deliveries that changes are planted in. */
+const deliveries_max = 240;
 console.log(`${changes} changes, ${days} days of ${rows} rows an hour, seed ${seed}`);
 const exporting = await openQueryHarness();
 let is_right = true;
 try {
-  for (const open of openers) {
-    const place = await open(exporting);
+  for (const [name, open] of Object.entries(openers)) {
+    const place = store === '' || store === name ? await open(exporting) : undefined;
     if (place === undefined) continue;
     try {
-      if (store === '' || store === place.name) await play(place);
+      await play(place);
     } catch (error) {
       is_right = false;
       console.log(`${place.name}: ${error instanceof Error ? error.stack : String(error)}`);
@@ -50,7 +53,7 @@ function shareOf(week: { looking_s: number; delivering_s: number }): string {
   return ((100 * week.looking_s) / week.delivering_s).toFixed(1);
 }
 
-async function play(place: NonNullable<Awaited<ReturnType<(typeof openers)[number]>>>) {
+async function play(place: LookedPlace) {
   const began = performance.now();
   if (days > 0) {
     const looked = await openLooked(exporting, place);
@@ -67,9 +70,11 @@ async function play(place: NonNullable<Awaited<ReturnType<(typeof openers)[numbe
   }
   if (changes === 0) return;
   const looked = await openLooked(exporting, place);
-  await looked.deliver(24);
+  const share = Math.ceil(changes / Object.keys(openers).length);
+  // Each delivery takes one change a round, so more deliveries make fewer rounds.
+  await looked.deliver(Math.min(deliveries_max, Math.max(24, Math.ceil(share / 8))));
   await looked.look();
-  const tally = await plantChanges(place, looked, { seed, changes: Math.ceil(changes / 7) });
+  const tally = await plantChanges(place, looked, { seed, changes: share });
   const seconds = Math.round((performance.now() - began) / 1_000);
   console.log(`${place.name}: ${JSON.stringify(tally)}; ${seconds} s`);
   is_right &&= tally.found === tally.planted && tally.false_alarms === 0;

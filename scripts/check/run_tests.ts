@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import type { Write } from '../child.ts';
 import { openTestStores } from './check_tests.ts';
 import { chooseTests } from './test_choice.ts';
 import { groupTestFiles, writeGroups } from './test_groups.ts';
+import { turns_max } from './turn.ts';
 
 /** Number of pairs of cores that this machine has, with 4 GiB of memory for each core. */
 const share = Math.max(
@@ -39,8 +41,9 @@ export async function runTests(
   built: Promise<unknown>,
   write: Write,
 ): Promise<TestsEnd> {
-  const { files, needs_stores, told } = chooseTests(wanted);
-  write(told);
+  const turn = Number(process.env['SLUICE_TEST_TURN'] ?? randomInt(turns_max));
+  const { files, needs_stores, told } = chooseTests(wanted, turn);
+  write(`${told}SLUICE_TEST_TURN=${turn} repeats the turns of this run.\n`);
   if (files.length === 0) return failed;
   const folder = await mkdtemp(join(tmpdir(), 'sluice-check-'));
   let stores: { environment: Record<string, string>; close(): Promise<void> } | undefined;
@@ -52,6 +55,7 @@ export async function runTests(
     const environment = {
       ...stores?.environment,
       ...(is_deep ? { SLUICE_TEST_DEEP: 'true' } : {}),
+      SLUICE_TEST_TURN: String(turn),
       NODE_COMPILE_CACHE: compiled,
       SLUICE_TEST_DOCUMENT: join(folder, 'openapi.json'),
     };

@@ -1,11 +1,19 @@
+import process from 'node:process';
 import { listTestFiles } from './check_tests.ts';
-import { listChangedFiles, listReaching, listTestsOfChange, readReach } from './test_reach.ts';
+import { leaveOutDear } from './dear_tests.ts';
+import {
+  listChangedFiles,
+  listReaching,
+  listRecentFiles,
+  listTestsOfChange,
+  readReach,
+} from './test_reach.ts';
 import type { Reach } from './test_reach.ts';
 
 /** The test files that run, whether any of them opens a store, and the text about the choice. */
 export type TestChoice = { files: string[]; needs_stores: boolean; told: string };
 
-const options = ['--changed', '--deep'];
+const options = ['--all', '--changed', '--deep'];
 const depth = ['test/depth.ts'];
 const shared_stores = ['test/harness_stores.ts'];
 const own_stores = [
@@ -16,12 +24,17 @@ const own_stores = [
 
 /**
  * Chooses the test files for the arguments of `npm test`: texts that a path contains, `--changed`
- * for those that a change can reach, and `--deep` for those that can go deep; all without an
- * argument.
+ * for those that a change can reach, `--deep` for those that can go deep, and `--all`. Without an
+ * argument a person's run leaves dear ones out whose turn it is not, and a pipeline's has all.
  */
-export function chooseTests(wanted: string[]): TestChoice {
+export function chooseTests(
+  wanted: string[],
+  turn: number,
+  is_pipeline = process.env['CI'] === 'true',
+): TestChoice {
   const tests = listTestFiles([]);
-  if (wanted.length === 0) return choice(tests, true, 'All');
+  const has_all = wanted.includes('--all') || (wanted.length === 0 && is_pipeline);
+  if (wanted.length === 0 && !has_all) return chooseUsual(tests, turn);
   const unknown = wanted.find((word) => word.startsWith('-') && !options.includes(word));
   if (unknown !== undefined)
     return choice([], false, `npm test has no option ${unknown}; it has ${options.join(', ')}.`);
@@ -33,6 +46,7 @@ export function chooseTests(wanted: string[]): TestChoice {
       files.some((file) => storing.has(file)),
       told,
     );
+  if (has_all) return choice(tests, true, 'All');
   const patterns = wanted.filter((word) => !options.includes(word));
   const named = listTestFiles(patterns);
   if (wanted.includes('--deep')) {
@@ -59,13 +73,23 @@ export function chooseTests(wanted: string[]): TestChoice {
   );
 }
 
+function chooseUsual(tests: string[], turn: number): TestChoice {
+  const reach = readReach();
+  const storing = listReaching(reach, [...shared_stores, ...own_stores]);
+  const files = leaveOutDear(tests, turn, { reach, storing, changed: listRecentFiles() });
+  const left = tests.length - files.length;
+  return choice(files, true, `All but ${left} dear ones, which have turns in other runs (--all)`);
+}
+
 /**
  * The source files that the linter, the slowest of the checks, is asked to read for the arguments
  * of `npm test`: those whose path contains one of the texts. None stands for all.
  */
 export function chooseLinted(wanted: string[]): string[] {
   const patterns = wanted.filter((word) => !options.includes(word));
-  return wanted.includes('--changed') ? [] : listSources(readReach(), patterns);
+  return wanted.includes('--changed') || wanted.includes('--all')
+    ? []
+    : listSources(readReach(), patterns);
 }
 
 function choice(files: string[], needs_stores: boolean, told: string): TestChoice {

@@ -16,11 +16,13 @@ type Room = { files: RegExp; seconds: number } & ({ files_max: number } | { proc
 
 // The first pattern that fits a file decides. Files that kill processes, run for minutes or measure
 // the memory of their process are alone. Files with a browser are together, since a process has
-// one. Neighbours share what they need (test/between_files.ts).
+// one. Neighbours share what they need (test/between_files.ts). The simulation has a bound by the
+// clock.
 const rooms: Room[] = [
   { files: /\/streams\.test\.ts$/, files_max: 1, seconds: 5 },
   { files: /^test\/(chaos|clickhouse_cluster|identities|watchers)\//, processes: 1, seconds: 4 },
-  { files: /^test\/(?!console|house)/, files_max: 1, seconds: 20 },
+  { files: /^test\/(simulation|fault_matrix|main_job)/, files_max: 1, seconds: 20 },
+  { files: /^test\/(?!console|house)/, processes: 3, seconds: 10 },
   {
     files: /^(test\/)?console\/|_browser\.test\.ts$|\/(site_apps|browser_clients)\.test\.ts$/,
     processes: 2,

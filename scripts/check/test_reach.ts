@@ -13,7 +13,7 @@ import { root } from '../child.ts';
 export type Reach = Map<string, string[]>;
 
 /** These decide what all tests run on, or which of them run, and how. */
-const of_all_tests = /^(package(-lock)?\.json|scripts\/(check\/\w+|child)\.ts)$/;
+export const of_all_tests = /^(package(-lock)?\.json|scripts\/(check\/\w+|child)\.ts)$/;
 /** The console is built from these files before the tests, and opened by the other file. */
 const built = { from: 'console/', opened_by: 'server/api/console/build.ts' };
 /** Their tests read the repository itself. */
@@ -66,15 +66,38 @@ export function listTestsOfChange(reach: Reach, tests: string[], changed: string
  * last commit), with uncommitted files and those unknown to git.
  */
 export function listChangedFiles(): string[] {
-  const git = (...options: string[]) =>
-    execFileSync('git', options, { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
   const base = git('merge-base', 'HEAD', 'main').trim();
   const lines = [
     git('diff', '--name-only', '--no-renames', base),
     git('ls-files', '--others', '--exclude-standard'),
   ];
-  return lines.flatMap((text) => text.split('\n')).filter((line) => line !== '');
+  return linesOf(lines);
 }
+
+/**
+ * Lists the changed files and those of the last commit, which on `main` is the change. Where git or
+ * `main` is not there, as in a copy of the sources, the package counts as changed.
+ */
+export function listRecentFiles(): string[] {
+  try {
+    const last = git('show', '--name-only', '--no-renames', '--format=', '-m', '--first-parent');
+    return [...listChangedFiles(), ...linesOf([last])];
+  } catch {
+    return ['package.json'];
+  }
+}
+
+function git(...options: string[]): string {
+  return execFileSync('git', options, {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+}
+
+const linesOf = (texts: string[]) =>
+  texts.flatMap((text) => text.split('\n')).filter((line) => line !== '');
 
 function listNamed(file: SourceFile): string[] {
   const modules = listImports(file)

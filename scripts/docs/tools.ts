@@ -41,7 +41,6 @@ const aws = [
 
 /** Destinations that work with variables of the operator, the first of which must be there. */
 const variables: Record<string, string[]> = {
-  'amazon-eventbridge': aws,
   'aws-kinesis': [
     ...aws,
     'AMAZON_KINESIS_ACTIONS_ROLE_ADDRESS',
@@ -65,7 +64,8 @@ function codeOf(directory: string): string {
     .join('\n');
 }
 
-const internal = /^(?:noop|.*-internal|.*-dev|engage-messaging-.*)$/;
+// EventBridge sends as the partner of AWS that its makers are.
+const internal = /^(?:noop|.*-internal|.*-dev|engage-messaging-.*|amazon-eventbridge)$/;
 /** Destinations that take events beside audiences; one takes nothing else and does not say so. */
 const mixed = ['klaviyo', 's3'];
 const audiences = ['liveramp-audiences'];
@@ -115,7 +115,6 @@ function hostsOf(code: string): string[] {
 
 /** Names that their makers write otherwise. */
 const names: Record<string, string> = {
-  'amazon-eventbridge': 'Amazon EventBridge',
   'aws-kinesis': 'AWS Kinesis',
   customerio: 'Customer.io',
 };

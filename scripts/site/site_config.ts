@@ -11,13 +11,6 @@ import { not_searched } from './stage.ts';
 
 const built = join(root, 'site/dist');
 
-/** Weights of a search. The test of the search asks with the same options. */
-export const search_options = {
-  fuzzy: 0.1,
-  prefix: true,
-  boost: { title: 8, titles: 3, text: 1 },
-};
-
 const groups = readGroups(readFileSync(join(root, 'docs/README.md'), 'utf8'));
 
 /** Collects the colours of code as classes. */
@@ -72,7 +65,7 @@ export const site_config: UserConfig<DefaultTheme.Config> = {
     outline: { level: [2, 3] },
     search: {
       provider: 'local',
-      options: { _render: renderSearched, miniSearch: { searchOptions: search_options } },
+      options: { _render: renderSearched },
     },
   },
 };

@@ -17,7 +17,7 @@ export const not_searched = 'search: false';
 const entries = {
   'config.js': "export { site_config as default } from '../../scripts/site/site_config.ts';\n",
   'theme/index.js':
-    "export { default } from 'vitepress/theme-without-fonts';\n" +
+    "export { theme as default } from '../../../scripts/site/theme.ts';\n" +
     "import '../../../scripts/site/style.css';\n",
 };
 

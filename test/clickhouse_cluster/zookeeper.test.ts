@@ -14,6 +14,7 @@ import { stored_tables } from '../../server/platform/clickhouse/topology/mode.ts
 import type { Mode } from '../../server/platform/clickhouse/topology/mode.ts';
 import { statementFor } from '../../server/platform/clickhouse/topology/statements.ts';
 import { findFreePort } from '../../server/platform/embedded/free_port.ts';
+import { only_deep } from '../depth.ts';
 import { eventually } from '../eventually.ts';
 import { root } from '../house/source_files.ts';
 
@@ -99,7 +100,7 @@ async function listens(port: number): Promise<boolean> {
   }
 }
 
-describe('with a real ZooKeeper', { skip: missing }, () => {
+describe('with a real ZooKeeper', { skip: only_deep || missing }, () => {
   let both: Awaited<ReturnType<typeof openBoth>>;
   const uuids = new Map(stored_tables.map((name) => [name, randomUUID()]));
   const done = async (statement: string): Promise<string> => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { randomInt } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
-import { is_deep } from '../depth.ts';
+import { inTurn } from '../depth.ts';
 import { mariaDbMissing } from '../servers/databases/mariadb_server.ts';
 import { openQueryHarness } from '../factories/batch_exports/query_exports.ts';
 import type { QueryHarness } from '../factories/batch_exports/query_exports.ts';
@@ -13,7 +12,7 @@ import { openMySqlCommits } from './mysql_commits.ts';
 import { openPostgresCommits, openRedshiftCommits } from './postgres_commits.ts';
 import { openBigQueryCommits, openSnowflakeCommits } from './warehouse_commits.ts';
 
-/** One of this many answers comes in a run, another one each time; in depth all of them. */
+/** One of this many answers comes in a run. */
 const turns = 8;
 
 let exporting: QueryHarness;
@@ -44,7 +43,7 @@ test(
     'and the next backfill leaves every row there once',
   async (context) => {
     const commits = await openCommits(exporting);
-    for (const one of inTurn(cases)) {
+    for (const one of inTurn(cases, turns)) {
       const name = `${one.destination}: ${one.answer}, ${one.server}`;
       await context.test(name, () => commits.happen(one));
     }
@@ -62,8 +61,3 @@ test(
     );
   },
 );
-
-function inTurn(all: CommitCase[]): CommitCase[] {
-  const first = randomInt(turns);
-  return is_deep ? all : all.filter((_, index) => index % turns === first);
-}

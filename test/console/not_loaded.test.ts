@@ -131,6 +131,17 @@ test('a query editor or palette that does not load leaves the page usable', { sk
 test('a server that goes away is told of within 3 s, and its return heals', { skip }, async () => {
   const { page } = await typeSomewhere();
   const name = page.getByRole('textbox', { name: 'Name' });
+  // The browser wants reduced motion, so nothing moves while an answer is awaited.
+  const answered = Promise.withResolvers<void>();
+  await page.route('**/api/**/erasures/**', (route) =>
+    answered.promise.then(() => route.continue()),
+  );
+  await page.getByRole('link', { name: 'Erasures' }).click();
+  await page.getByRole('status', { name: 'Loading' }).waitFor();
+  assert.equal(await page.evaluate('document.getAnimations().length'), 0);
+  answered.resolve();
+  await page.getByText('No erasures yet').waitFor();
+  await page.goBack();
   const told = page.getByText('These values may be old');
   await page.route('**/*', (route) => route.abort('connectionrefused'));
   const gone_at = performance.now();

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { inTurn } from '../depth.ts';
 import { folderAroundTests } from '../around_tests.ts';
 import { newConnection } from '../factories/batch_exports/connections.ts';
 import { insertRunRow, newExport } from '../factories/batch_exports/batch_exports.ts';
@@ -13,7 +14,7 @@ import type { TestOrganization } from '../harness.ts';
 import { openConsole } from './open_console.ts';
 import { goTo, untilAnswered } from './go_to.ts';
 import { checkScale } from './scale.ts';
-import { checkEverywhere, untilInPage } from './visitor.ts';
+import { checkEverywhere, lookOf, untilInPage } from './visitor.ts';
 import type { Visitor } from './visitor.ts';
 
 /** The path at which a route is visited, and a heading of its page. */
@@ -231,7 +232,8 @@ for (const [routes, who] of [
   [signed_out, 'nobody'],
   [signed_in, 'somebody'],
 ] as const)
-  for (const [name, { path, heading }] of Object.entries(routes))
+  // The pages of the other half are opened by the tests of their nouns.
+  for (const [name, { path, heading }] of inTurn(Object.entries(routes), 2))
     test(
       `${name}, where ${who} is signed in, keeps the rules of axe-core and the scale`,
       { skip },
@@ -243,7 +245,7 @@ for (const [routes, who] of [
         );
         await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
         await untilAnswered(page);
-        await checkEverywhere(page, name, ['narrow', 'wide']);
+        await checkEverywhere(page, name, [lookOf(name)]);
         await checkScale(page);
         assert.deepEqual(complaints, []);
       },

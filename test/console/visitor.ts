@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { is_deep } from '../depth.ts';
+import { is_deep, turnOf } from '../depth.ts';
 import { eventually } from '../eventually.ts';
 import { forgetRequests } from './go_to.ts';
 import type { PageServer } from './page_server.ts';
@@ -226,24 +226,33 @@ async function loadAxe(page: Page): Promise<void> {
   await session.detach();
 }
 
-/** Returns which of the two widths gets the rules under this name: each gets half of all names. */
-function lookOf(name: string): Look {
-  const sum = [...name].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
-  return sum % 2 === 0 ? 'narrow' : 'wide';
+/** A state of a page is asked the rules in one of this many runs. */
+const state_turns = 3;
+
+const numberOf = (name: string) => [...name].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
+
+/** Returns which of the two widths gets the rules under this name: each in every other run. */
+export function lookOf(name: string): Look {
+  return turnOf(numberOf(name), 2, 6) === 0 ? 'narrow' : 'wide';
+}
+
+/** Returns the width that gets the rules for a state of a page; none in two of three runs. */
+function looksInTurn(name: string): Look[] {
+  return turnOf(numberOf(name), state_turns) === 0 ? [lookOf(name)] : [];
 }
 
 /**
  * `checkPage` in both themes and in a narrow and a usual window, each once; with all pairs of them
  * where the tests go deep, and where SLUICE_SCREENSHOTS names a folder, which gets a screenshot of
  * each pair as `<name>_<theme>_<width>.png`. Else the rules of axe-core are asked in those of
- * `asked`: both for what a route shows (`routes.test.ts`), one, by the name, for the states of it,
- * and none for a state of which that shows the like.
+ * `asked`: one for what a route shows (`routes.test.ts`), one in one of three runs for the states
+ * of it, and none for a state of which that shows the like.
  * In the second theme the same markup can only break a rule of colours, and is asked no other.
  */
 export async function checkEverywhere(
   page: Page,
   name: string,
-  asked: Look[] = [lookOf(name)],
+  asked: Look[] = looksInTurn(name),
 ): Promise<void> {
   const folder = process.env['SLUICE_SCREENSHOTS'];
   if (folder !== undefined) await mkdir(folder, { recursive: true });

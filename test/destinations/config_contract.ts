@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv } from 'ajv';
+import { inTurn } from '../depth.ts';
 import { manifest } from '../factories/batch_exports/deliveries.ts';
 import { NonRetryableError } from '../../server/engine/model/destination/errors.ts';
 import type { Config, Contract } from './destination_world.ts';
@@ -17,7 +18,7 @@ function testMisconfigured(contract: Contract): void {
   test('a config that cannot work is a final error, and fails the check', async () => {
     const good = await under.configure();
     const own = await under.misconfigure(good);
-    for (const { name, change, code } of [...sharedMistakes(good), ...own]) {
+    for (const { name, change, code } of inTurn([...sharedMistakes(good), ...own], 3)) {
       const config = { ...good, ...change };
       const attempt = async () => {
         const sink = await contract.open(config, contract.delivery());

@@ -254,6 +254,15 @@ export class Contract {
     return this.planted.told('a difference', differences);
   }
 
+  /** The seal of a delivery; undefined where the place gives none. */
+  async seal(config: Config, one: DeliveredSlices): Promise<string | undefined> {
+    const { seals } = this.under.definition;
+    const all = { event_from: null, event_to: null, inserted_from: null, inserted_to: null };
+    const contents = () => ({ selection: [all], columns: [], slices: [] });
+    const given = await seals?.(config, [one], { ...this.source([]), contents }, this.deps);
+    return given?.get(one.delivery.delivery_id)?.text;
+  }
+
   /** The texts of the receipts of an export that are not of a known delivery. */
   async receipts(
     config: Config,

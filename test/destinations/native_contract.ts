@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { inTurn } from '../depth.ts';
 import type { Column } from '../../server/engine/model/models/column.ts';
 import type { Contract } from './destination_world.ts';
 
@@ -52,12 +53,15 @@ export function testNativeTypes(contract: Contract): void {
     );
     const delivered = await contract.deliverColumns(config, native);
     assert.deepEqual(await contract.verify(config, [delivered], native), []);
-    for (const [name, expression] of [
-      ['day', `(${day}) + INTERVAL 1 DAY`],
-      ['exact', `toDecimal128OrNull('0.000000002', 9)`],
-      ['numbers', '[9007199254740992, -position, toInt64(0)]'],
-      ['shares', `map('a "quoted" key', 0.25, toString(position), -2.)`],
-    ])
+    for (const [name, expression] of inTurn(
+      [
+        ['day', `(${day}) + INTERVAL 1 DAY`],
+        ['exact', `toDecimal128OrNull('0.000000002', 9)`],
+        ['numbers', '[9007199254740992, -position, toInt64(0)]'],
+        ['shares', `map('a "quoted" key', 0.25, toString(position), -2.)`],
+      ],
+      2,
+    ))
       await context.test(`another value is found: ${name}`, async () => {
         const others = native.map((one) =>
           one.name === name ? { ...one, expression: expression! } : one,

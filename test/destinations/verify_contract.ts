@@ -63,7 +63,14 @@ export function testVerify(contract: Contract): void {
   test('verify finds the damage', { skip }, async (context) => {
     const config = await under.configure();
     const delivered = await contract.deliver(config, contract.delivery());
+    const seal = await contract.seal(config, delivered);
+    await context.test('a seal is the same for as long as nothing changes', async () =>
+      assert.equal(await contract.seal(config, delivered), seal),
+    );
     let known = await findNamed(context, contract, config, delivered);
+    await context.test('a changed value changes the seal', { skip: seal === undefined }, async () =>
+      assert.notEqual(await contract.seal(config, delivered), seal),
+    );
     // The first slice, then the other one: of files the first is gone by then.
     const { outcomes } = delivered;
     for (const [kind, of] of [

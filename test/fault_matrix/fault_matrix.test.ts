@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { randomInt } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
-import { is_deep } from '../depth.ts';
+import { inTurn, is_deep } from '../depth.ts';
 import { mariaDbMissing } from '../servers/databases/mariadb_server.ts';
 import { openQueryHarness } from '../factories/batch_exports/query_exports.ts';
 import type { QueryHarness } from '../factories/batch_exports/query_exports.ts';
@@ -26,15 +25,14 @@ const turns = 8;
 const dear = ['MySQL', 'Snowflake', 'BigQuery'];
 
 /** Other faults in each run, all of them in depth. */
-function inTurn(all: FaultCase[]): FaultCase[] {
+function someOf(all: FaultCase[]): FaultCase[] {
   if (is_deep) return all;
-  const chosen = dear[randomInt(dear.length)];
+  const [chosen] = inTurn(dear, dear.length);
   const groups = Object.values(Object.groupBy(all, ({ destination }) => destination));
   return groups.flatMap((own = []) => {
     const { destination } = own[0]!;
     if (dear.includes(destination) && destination !== chosen) return [];
-    const first = randomInt(Math.min(turns, own.length));
-    return own.filter((_, index) => index % turns === first);
+    return inTurn(own, turns);
   });
 }
 
@@ -74,7 +72,7 @@ test('every fault ends as the page says, and all rows arrive once afterwards', a
   const matrix = await Matrix.open(exporting);
   if (mariaDbMissing !== undefined)
     await context.test('MySQL', { skip: mariaDbMissing }, () => undefined);
-  for (const one of inTurn(cases))
+  for (const one of someOf(cases))
     await context.test(`${one.destination}: ${one.fault}`, () => matrix.happen(one));
   assert.ok(cases.length >= faults_min, `${cases.length} faults`);
   const page = await readFile(new URL('../../docs/fault_matrix.md', import.meta.url), 'utf8').catch(

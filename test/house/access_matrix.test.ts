@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { targetParameter } from '../../server/platform/http/caller/guard.ts';
-import { is_deep } from '../depth.ts';
+import { inTurn, is_deep } from '../depth.ts';
 import { shareHarness } from '../harness.ts';
 import type { Answer, TestOrganization } from '../harness.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
@@ -92,7 +92,7 @@ async function ask(
 let turn = 0;
 function someOf(all: RegisteredRoute[]): RegisteredRoute[] {
   turn += 1;
-  return is_deep ? all : all.filter((_route, index) => (index + turn) % 4 === 0);
+  return is_deep ? all : all.filter((_route, index) => (index + turn) % 8 === 0);
 }
 
 test('without a key every route is 401', async () => {
@@ -100,7 +100,8 @@ test('without a key every route is 401', async () => {
   for (const route of someOf(routes)) {
     const answer = await ask(route, pathOf(route, ownTarget(route), unknown_uuid));
     assert.equal(answer.status, 401, `${route.method} ${route.path}`);
-    assert.equal(answer.headers['www-authenticate'], 'Bearer');
+    // The way in for assistants says more.
+    assert.match(answer.headers['www-authenticate']!, /^Bearer\b/);
   }
 });
 
@@ -153,7 +154,7 @@ test('below its level a route is 403; what it does not find is 404', async () =>
 test('in a foreign organization every change is 404, in the words of an unknown id', async () => {
   // `access_table.test.ts` shows it of reads, and of changes with an empty body.
   const changes = routes.filter((one) => one.within !== undefined && isChange(one));
-  for (const route of changes.filter((one) => !one.session)) {
+  for (const route of someOf(changes.filter((one) => !one.session))) {
     for (const body of is_deep ? [{}, 'broken json'] : ['broken json']) {
       const foreign = await ask(
         route,
@@ -175,7 +176,7 @@ test('in a foreign organization every change is 404, in the words of an unknown 
 
 test('ids that cannot be ids are 404 everywhere', async () => {
   const naming = routes.filter((one) => one.path.includes('/:') && !one.session);
-  for (const [index, route] of naming.entries()) {
+  for (const [index, route] of inTurn(naming, 3).entries()) {
     // A member may be named as oneself.
     for (const wrong of triedAt(index, wrong_ids).filter(
       (id) => id !== '@me' || !route.path.includes(':user__uuid'),

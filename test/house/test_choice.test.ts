@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listTestFiles } from '../../scripts/check/check_tests.ts';
-import { chooseLinted, chooseTests } from '../../scripts/check/test_choice.ts';
+import { leaveOutDear } from '../../scripts/check/dear_tests.ts';
+import { chooseLinted, chooseTests as choose } from '../../scripts/check/test_choice.ts';
 import { groupTestFiles } from '../../scripts/check/test_groups.ts';
 import { listReaching, listTestsOfChange, readReach } from '../../scripts/check/test_reach.ts';
 import { openTurns } from '../../scripts/check/turns.ts';
+import { faults } from '../planted/faults.ts';
 
 const tests = listTestFiles([]);
 const reach = readReach();
@@ -12,6 +14,7 @@ const isOfHouse = (file: string) => file.startsWith('test/house/');
 const reachedBy = (...changed: string[]) =>
   listTestsOfChange(reach, tests, changed).filter((file) => !isOfHouse(file));
 const harness = tests.filter(isOfHouse);
+const chooseTests = (wanted: string[]) => choose(wanted, 0, false);
 
 /** A changed file, and a test that it reaches. */
 const reached: [changed: string, test: string, how: string][] = [
@@ -55,8 +58,8 @@ test('the tests of the house run after every change, and all after one of packag
     assert.deepEqual(listTestsOfChange(reach, tests, [changed]), tests);
 });
 
-test('no argument chooses all tests, a text those with it in their path', () => {
-  assert.deepEqual(chooseTests([]).files, tests);
+test('a text chooses the tests with it in their path', () => {
+  assert.deepEqual(chooseTests(['--all']).files, tests);
   const { files, needs_stores } = chooseTests(['engine/exports/planning/interval.']);
   assert.deepEqual(files, ['server/engine/exports/planning/interval.test.ts']);
   assert.equal(needs_stores, false);
@@ -64,8 +67,35 @@ test('no argument chooses all tests, a text those with it in their path', () => 
   const deep = chooseTests(['--deep', 'server/engine']).files;
   assert.ok(deep.includes('server/engine/model/ledger/rectangles.test.ts'));
   assert.ok(!deep.includes('server/engine/exports/planning/plan.test.ts'));
-  assert.match(chooseTests(['--all']).told, /no option --all/);
+  assert.match(chooseTests(['--whole']).told, /no option --whole/);
   assert.match(chooseTests(['no_such_file']).told, /No file has a path/);
+});
+
+const storing = listReaching(reach, ['test/harness_stores.ts']);
+const inRun = (turn: number, ...changed: string[]) =>
+  leaveOutDear(tests, turn, { reach, storing, changed });
+
+test('runs take turns with dear tests, and three of them have every test', () => {
+  const runs = [0, 1, 2].map((turn) => inRun(turn));
+  assert.deepEqual([...new Set(runs.flat())].toSorted(), tests.toSorted());
+  for (const files of runs) {
+    assert.ok(files.length < tests.length);
+    for (const { killed_by } of faults) assert.ok(files.includes(killed_by), killed_by);
+    for (const file of ['test/main_job.test.ts', 'test/simulation/simulation.test.ts', ...harness])
+      assert.ok(files.includes(file), file);
+  }
+});
+
+test('a change runs the dear tests beside it, and all after one of packages', () => {
+  for (const [changed, near] of [
+    ['console/members/member_list.tsx', 'console/members/members.test.ts'],
+    ['console/form/form.tsx', 'console/members/members.test.ts'],
+    ['server/engine/destinations/s3/s3_config.ts', 'server/engine/destinations/s3/s3.test.ts'],
+    ['server/engine/destinations/index.ts', 'server/engine/destinations/s3/s3.test.ts'],
+    ['test/typed/campaign.ts', 'test/typed/typed.test.ts'],
+  ] as const)
+    for (const turn of [0, 1, 2]) assert.ok(inRun(turn, changed).includes(near), changed);
+  assert.deepEqual(inRun(1, 'package-lock.json'), tests);
 });
 
 test('for a folder without tests those are chosen that reach it and open no store', () => {

@@ -1,3 +1,4 @@
+import { insertRows } from '../factories/events/insert_rows.ts';
 import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
 
 /** An event as the store has it; `at` and `taken` are microseconds. */
@@ -26,9 +27,9 @@ export async function insert(
 ): Promise<void> {
   const instant = (at: number) => instantOf(at).replace('+00', '');
   if (events.length === 0) return;
-  await clickhouse.insert({
-    table: 'events',
-    values: events.map(({ properties, at, taken, ...event }) => ({
+  await insertRows(
+    clickhouse,
+    events.map(({ properties, at, taken, ...event }) => ({
       ...event,
       team_id,
       // A number that ClickHouse's reader of JSON does not take.
@@ -37,8 +38,7 @@ export async function insert(
       created_at: instant(taken),
       inserted_at: instant(taken),
     })),
-    format: 'JSONEachRow',
-  });
+  );
 }
 
 /** Removes events, each in the batch that brought it. */

@@ -2,7 +2,7 @@ import MiniSearch from 'minisearch';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
-import { search_options } from '../../scripts/site/site_config.ts';
+import { search_options } from '../../scripts/site/search_options.ts';
 import { root } from '../house/source_files.ts';
 
 const folder = join(root, 'site/dist');

@@ -32,6 +32,8 @@ const questions = [
   ['How do I run a failed delivery again?', 'retry a failed run', 'pausing_exports'],
   ['What do I do when the disk is full?', 'the disk is full', 'symptoms/disk_is_full'],
   ['How do I send a Parquet file to S3?', 's3 parquet', 'destinations/s3'],
+  ['How do I restore a backup?', 'how do i restore a backup', 'backup'],
+  ['How do I put a proxy in front?', 'how do i put a web proxy in front of it', 'proxies'],
 ] as const;
 
 test('the search answers the questions of a data engineer by its first hit', async () => {

@@ -9,6 +9,7 @@ import type { PropertyType } from '../../server/engine/model/schema/property_typ
 import { openRandom } from '../chaos/random.ts';
 import { openQueryHarness } from '../factories/batch_exports/query_exports.ts';
 import type { QueryHarness } from '../factories/batch_exports/query_exports.ts';
+import { insertRows } from '../factories/events/insert_rows.ts';
 import type { TestOrganization } from '../harness.ts';
 import { anyProperties, typed_properties } from './conflicts.ts';
 import { isSame, propertiesOf, sameJson } from './model.ts';
@@ -146,7 +147,7 @@ async function insertDocuments(
       inserted_at: at,
     };
   });
-  await harness.deps.clickhouse.insert({ table: 'events', values, format: 'JSONEachRow' });
+  await insertRows(harness.deps.clickhouse, values);
   return sent;
 }
 

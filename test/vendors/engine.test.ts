@@ -1,4 +1,5 @@
 import { after, before, test } from 'node:test';
+import { inTurn } from '../depth.ts';
 import { openHarness } from '../harness.ts';
 import type { Harness } from '../harness.ts';
 import { openEngineWorld } from './engine_world.ts';
@@ -21,6 +22,6 @@ after(async () => {
   await harness.close();
 });
 
-for (const vendor of vendors)
+for (const vendor of inTurn(vendors, played.length))
   test(`Events come to ${vendor.name} through a wrong key, refusals, a limit and an outage`, () =>
     world.play(vendor));

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import type { ToolMapping } from '../../server/engine/plugins/tools/tool.ts';
 import type { ToolOutcome } from '../../server/engine/plugins/sandbox/tool_outcome.ts';
 import { retrySecondsOf } from '../../server/engine/plugins/running/sending/tool_answers.ts';
+import { inTurn } from '../depth.ts';
 import { openToolTrials } from '../factories/plugins/tool_trials.ts';
 import type { ToolTrials } from '../factories/plugins/tool_trials.ts';
 import { openVendorReceiver } from './receiver.ts';
@@ -31,7 +32,7 @@ function assertRefused(outcome: ToolOutcome, words: string): void {
   assert.ok(reason.includes(words.toLowerCase()), JSON.stringify(outcome));
 }
 
-for (const vendor of vendors)
+for (const vendor of inTurn(vendors, 3))
   describe(`The documented answers of ${vendor.name}`, () => {
     const { bad, batch, limited, routes } = vendor;
     let trial: VendorTrial;

@@ -96,6 +96,7 @@ export async function plantChanges(
   { seed, changes }: { seed: number; changes: number },
 ): Promise<Tally> {
   const random = openRandom(seed, 1);
+  const say = (line: string) => console.log(`${place.name}: ${line}`);
   const tally: Tally = { planted: 0, found: 0, false_alarms: 0, by: {} };
   while (tally.planted < changes) {
     const hours = Array.from({ length: looked.hours() }, (_, hour) => hour).filter(
@@ -103,12 +104,13 @@ export async function plantChanges(
     );
     const planted = await place.plant(random, hours.slice(0, changes - tally.planted));
     await looked.look();
-    count(tally, planted, await looked.found(), (line) => console.log(`${place.name}: ${line}`));
+    count(tally, planted, await looked.found(), say);
     if (planted.length > 0 && (await looked.watch()).verified_through === at(looked.hours()))
       throw new Error(`${place.name}: verified although ${planted.length} changes are there`);
     await place.restore();
     await looked.look();
     tally.false_alarms += (await looked.found()).length;
+    say(`${tally.found} of ${tally.planted} found, ${tally.false_alarms} false alarms`);
     const { verified_through } = await looked.watch();
     if (!verified_through?.startsWith(at(looked.hours()).slice(0, 19)))
       throw new Error(`${place.name}: verified through ${verified_through} after all is mended`);
@@ -219,6 +221,8 @@ export async function playSchedule(
       one.delivering_s += (delivered - began) / 1e6;
       await deps.db.run(sql`
         UPDATE batch_export_watches SET verified_at = verified_at - interval '1 hour',
+          cycle_started_at = cycle_started_at - interval '1 hour',
+          cycle_looked_at = cycle_looked_at - interval '1 hour',
           cycle_ended_at = cycle_ended_at - interval '1 hour'
         WHERE batch_export_id = ${looked.id}`);
       const before = await verifiedAt(deps, looked.id);

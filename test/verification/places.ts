@@ -284,9 +284,6 @@ async function localPlace({ folder }: QueryHarness): Promise<LookedPlace> {
   return { ...place, close: async () => undefined };
 }
 
-const iceberg = (exporting: QueryHarness) => lakePlace(exporting, 'Iceberg');
-const delta = (exporting: QueryHarness) => lakePlace(exporting, 'Delta');
-
 async function lakePlace(
   { folder }: QueryHarness,
   type: 'Iceberg' | 'Delta',
@@ -343,13 +340,16 @@ async function s3Place(): Promise<LookedPlace | undefined> {
   };
 }
 
-/** Opens each place; undefined where it cannot be had here. */
-export const openers: ((exporting: QueryHarness) => Promise<LookedPlace | undefined>)[] = [
-  localPlace,
-  s3Place,
-  postgresPlace,
-  mySqlPlace,
-  clickHousePlace,
-  iceberg,
-  delta,
-];
+/** Openers of places by their names; undefined where a place cannot be had here. */
+export const openers: Record<
+  string,
+  (exporting: QueryHarness) => Promise<LookedPlace | undefined>
+> = {
+  File: localPlace,
+  S3: s3Place,
+  PostgreSQL: postgresPlace,
+  MariaDB: mySqlPlace,
+  ClickHouse: clickHousePlace,
+  Iceberg: (exporting) => lakePlace(exporting, 'Iceberg'),
+  Delta: (exporting) => lakePlace(exporting, 'Delta'),
+};

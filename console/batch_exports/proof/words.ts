@@ -52,6 +52,25 @@ export function throughInWords(
   };
 }
 
+/** Says how far looks at all deliveries are, and why they are rare. */
+function cycleInWords(
+  {
+    cycle_started_at: started,
+    cycle_ended_at: ended,
+    asks,
+  }: NonNullable<BatchExport['verification']>,
+  at: (instant: string) => string,
+): string {
+  const last = ended === null ? '' : ` The last look at all deliveries ended at ${at(ended)}.`;
+  const is_open = started !== null && (ended === null || Date.parse(started) > Date.parse(ended));
+  const open = is_open ? ` A look at all deliveries began at ${at(started)}.` : '';
+  const seldom =
+    asks === 'contents'
+      ? ' Each look reads all rows, so looks are rare. Verify now to look sooner.'
+      : '';
+  return last + open + seldom;
+}
+
 /** The state of verification on a schedule, in sentences; `at` writes an instant. */
 export function scheduleInWords(
   verification: BatchExport['verification'],
@@ -62,12 +81,9 @@ export function scheduleInWords(
       text: 'Sluice looks at the destination soon after the first delivery.',
       tone: 'muted',
     };
-  const { state, reason, verified_at, cycle_ended_at, deviations, accepted } = verification;
+  const { state, reason, verified_at, deviations, accepted } = verification;
   if (state === 'not_verifiable') return { text: `Not verifiable. ${reason ?? ''}`, tone: 'muted' };
-  const cycle =
-    cycle_ended_at === null
-      ? ''
-      : ` The last look at all deliveries ended at ${at(cycle_ended_at)}.`;
+  const cycle = cycleInWords(verification, at);
   const agreed = accepted === 0 ? '' : ` ${counted(accepted, 'finding')} accepted.`;
   if (state === 'standing_still')
     return {

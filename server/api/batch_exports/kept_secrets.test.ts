@@ -10,7 +10,7 @@ import {
   projectBase,
 } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { places_cases } from '../../../test/factories/batch_exports/destination_places.ts';
-import { is_deep } from '../../../test/depth.ts';
+import { inTurn, is_deep } from '../../../test/depth.ts';
 import { destinations, findDestination } from '../../engine/destinations/index.ts';
 import { shareHome } from '../../../test/shared_home.ts';
 import { listen } from '../../../test/servers/loopback.ts';
@@ -38,7 +38,7 @@ test('each key without a secret is listed as leading somewhere or not', () => {
   }
 });
 
-for (const { type, config, moves, stays } of places_cases) {
+for (const { type, config, moves, stays } of inTurn(places_cases, 4)) {
   test(`${type} (${Object.keys(config).join(', ')}): another place asks for secrets`, async () => {
     const { secrets } = findDestination(type)!;
     const stored = secrets.filter((key) => Object.hasOwn(config, key));
@@ -146,7 +146,7 @@ test('a listener at the new address hears nothing before the secret was sent aga
   const nowhere = (change: object) =>
     JSON.parse(JSON.stringify(change).replaceAll(String(listener.port), '1')) as object;
   try {
-    for (const { type, config } of places_cases) {
+    for (const { type, config } of inTurn(places_cases, 3)) {
       const change = place[type];
       // A config with a role asks AWS first, which no test reaches.
       if (change === undefined || (type === 'S3' && 'aws_role_arn' in config)) continue;

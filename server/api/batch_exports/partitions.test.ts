@@ -3,6 +3,7 @@ import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { inTurn } from '../../../test/depth.ts';
 import { aroundTests } from '../../../test/around_tests.ts';
 import { newExport, projectBase } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { openDeliveringHarness } from '../../../test/factories/batch_exports/delivering_harness.ts';
@@ -116,14 +117,15 @@ test('erased rows leave the files of every partition; one without rows goes', as
 test('every format can be parted, with a compression and a bound on the size', async () => {
   const home = await delivering.harness.newOrganization();
   await insertEvents(home);
+  const formats = inTurn(fileFormats, 2);
   const parts = await Promise.all(
-    fileFormats.map(async (file_format) => {
+    formats.map(async (file_format) => {
       const compression = compressionsOf(file_format)[0]!;
       const config = { partition_by: ['date'], max_file_size_mb: 1, file_format, compression };
       return exported(home, file_format, { ...parted, config });
     }),
   );
-  for (const [index, prefix] of fileFormats.entries()) {
+  for (const [index, prefix] of formats.entries()) {
     const days = ['dt=2026-03-01', 'dt=2026-03-02'];
     assert.deepEqual(foldersOf(await filesIn(prefix), prefix), days);
     const [finding] = await verifyExports(delivering.harness.deps.engine, parts[index]);

@@ -23,6 +23,14 @@ export const verified_answers = {
             'it never can. `reason` says why.',
         }),
         reason: nullable(Type.String({ description: 'Why it stands still, as a sentence.' })),
+        asks: nullable(
+          Type.Enum(['seals', 'contents'], {
+            description:
+              'How looks ask the destination: `seals` cost little, and only deliveries that ' +
+              'differ are read; by `contents` all rows are read, as seldom as the budget of ' +
+              'the export says. Null: none has ended.',
+          }),
+        ),
         verified_at: nullable(instant('When the latest look ended that could compare everything.')),
         cycle_started_at: nullable(instant('When the latest look at all deliveries began.')),
         cycle_ended_at: nullable(instant('When the latest look at all deliveries ended.')),
@@ -48,7 +56,7 @@ export const verified_columns = sql`
       WHEN w.reason IS NOT NULL THEN 'standing_still'
       WHEN ${deviations} > 0 THEN 'differing'
       WHEN w.verified_at IS NULL THEN 'waiting' ELSE 'verified' END,
-    'reason', w.reason, 'verified_at', wire_instant(w.verified_at),
+    'reason', w.reason, 'asks', w.asks, 'verified_at', wire_instant(w.verified_at),
     'cycle_started_at', wire_instant(w.cycle_started_at),
     'cycle_ended_at', wire_instant(w.cycle_ended_at), 'cycles', w.cycles,
     'deviations', ${deviations}, 'accepted', ${open_count} AND d.accepted_at IS NOT NULL))

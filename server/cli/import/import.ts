@@ -39,8 +39,8 @@ export type ImportOptions = ImportMapping & {
 type Told = { bar: ImportBar; complaints: Complaints };
 
 const default_wait_ms = 600_000;
-/** Requests that are in progress at a time. */
-const requests_max = 4;
+/** Requests that are in progress at a time: enough to fill a batch while another is written. */
+const requests_max = 6;
 
 /**
  * Sends a file of events to a running server and gives the exit code: 0, 1 when lines were refused,

@@ -4,7 +4,7 @@ import { isJsonObject, parseExact } from '../../engine/ingest/parse/exact_json.t
 import type { JsonObject } from '../../engine/ingest/parse/exact_json.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { formatFields, openRows } from './formats.ts';
-import type { EventFields, ImportFormat, RowReader } from './formats.ts';
+import type { EventFields, ImportFormat } from './formats.ts';
 import { hasZone, isExactInstant, readForeignInstant } from './instant.ts';
 import { joinOf, scalarText } from './joins.ts';
 import { foreign_id_namespace, Unmappable } from './unmappable.ts';
@@ -93,6 +93,7 @@ export type LineMapper = (text: string, number: number) => MappedLine;
  */
 export function openMapper(sha256: Buffer, mapping: ImportMapping): LineMapper {
   const read = openRows(mapping.format);
+  const eventOf = isForeign(mapping) ? mapForeign : mapOwn;
   const joined = new Set<string>();
   return (text, number) => {
     let line: unknown;
@@ -104,7 +105,7 @@ export function openMapper(sha256: Buffer, mapping: ImportMapping): LineMapper {
     if (!isJsonObject(line)) return { problem: 'This is not a JSON object.' };
     try {
       const renamed: [string, string][] = [];
-      const event = eventOf(line, read, mapping, renamed);
+      const event = eventOf(read(line), mapping, renamed);
       const whole =
         event['uuid'] === undefined ? { ...event, uuid: lineUuid(sha256, number) } : event;
       const join = joinOf(line, event, mapping.format, joined);
@@ -114,16 +115,6 @@ export function openMapper(sha256: Buffer, mapping: ImportMapping): LineMapper {
       throw error;
     }
   };
-}
-
-function eventOf(
-  line: JsonObject,
-  read: RowReader,
-  mapping: ImportMapping,
-  renamed: [string, string][],
-): JsonObject {
-  const row = read(line);
-  return isForeign(mapping) ? mapForeign(row, mapping, renamed) : mapOwn(row, mapping);
 }
 
 /**

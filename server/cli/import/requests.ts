@@ -20,8 +20,8 @@ export type ImportRequest = {
 /** Matches what changes persons: properties, and the ids of a merge. */
 const of_persons = /"(?:\$set|\$set_once|\$unset|\$anon_distinct_id|alias)":/;
 
-const lines_max = 5_000;
-const characters_max = 4 * 1024 * 1024;
+const lines_max = 10_000;
+const characters_max = 8 * 1024 * 1024;
 
 /**
  * Reads the lines after number `after` and cuts them into requests, in their order; a line that

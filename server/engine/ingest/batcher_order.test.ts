@@ -166,3 +166,19 @@ test('a project that cannot be stored does not delay the others', async () => {
   for (const { stored } of await Promise.all(waiting)) assert.ok('taken' in (await stored));
   assert.equal((await count(stuck)).rows, 40);
 });
+
+test('batches grow while the store is quick, and stay small while it is not', async () => {
+  const sizesOf = async (quick_ms: number) => {
+    const teamId = await newTeam();
+    const ingestion = open({ batch_rows_max: 8, quick_ms, slow_ms: 1e6 });
+    await Promise.all(Array.from({ length: 14 }, () => store(ingestion, teamId, [event()])));
+    const batches = await select<{ rows: number }>(
+      'SELECT toUInt32(count()) AS rows FROM events WHERE team_id = {team_id:Int64} ' +
+        'GROUP BY inserted_at ORDER BY inserted_at',
+      teamId,
+    );
+    return batches.map(({ rows }) => rows);
+  };
+  assert.deepEqual(await sizesOf(1e6), [2, 4, 8]);
+  assert.deepEqual(await sizesOf(0), [2, 2, 2, 2, 2, 2, 2]);
+});

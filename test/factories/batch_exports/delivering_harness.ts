@@ -8,6 +8,7 @@ import type { Worker } from '../../../server/engine/exports/workers/worker.ts';
 import { eventually, pauseAfter } from '../../eventually.ts';
 import { openHarness } from '../../harness.ts';
 import type { Answer, Harness, TestOrganization } from '../../harness.ts';
+import { insertRows } from '../events/insert_rows.ts';
 import { newExport, projectBase } from './batch_exports.ts';
 
 const hour_ms = 3_600_000;
@@ -86,7 +87,7 @@ export async function insertAt(
     created_at: clickHouseInstant(taken),
     inserted_at: clickHouseInstant(taken),
   }));
-  await harness.deps.clickhouse.insert({ table: 'events', values, format: 'JSONEachRow' });
+  await insertRows(harness.deps.clickhouse, values);
 }
 
 /** Puts the schedule at the first of the three hours and ends it after the last. */

@@ -8,6 +8,7 @@ import { advanceBackfills } from '../../../server/engine/exports/runs/advance_ba
 import { claimRun } from '../../../server/engine/exports/workers/claims.ts';
 import { executeRun } from '../../../server/engine/exports/delivery/execute.ts';
 import { planDueExports } from '../../../server/engine/exports/runs/plan_due_exports.ts';
+import { insertRows } from '../events/insert_rows.ts';
 import { newExport, projectBase } from './batch_exports.ts';
 import { eventually } from '../../eventually.ts';
 import { openHarness } from '../../harness.ts';
@@ -124,8 +125,7 @@ async function insert(
     created_at: stamp(at),
     inserted_at: stamp(at),
   }));
-  if (rows.length > 0)
-    await deps.clickhouse.insert({ table: 'events', values: rows, format: 'JSONEachRow' });
+  if (rows.length > 0) await insertRows(deps.clickhouse, rows);
   if (people.length > 0)
     await deps.clickhouse.insert({ table: 'persons', values: people, format: 'JSONEachRow' });
 }

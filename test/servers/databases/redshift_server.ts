@@ -38,6 +38,8 @@ export async function createRedshift(pool: pg.Pool): Promise<void> {
       'SELECT $1::text::super';
     CREATE FUNCTION json_size(super) RETURNS integer LANGUAGE sql IMMUTABLE STRICT AS
       'SELECT octet_length($1::text)';
+    CREATE FUNCTION strtol(text, integer) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT AS
+      'SELECT (''x'' || lpad($1, 16, ''0''))::bit(64)::bigint';
     CREATE FUNCTION getdate() RETURNS timestamp LANGUAGE sql STABLE AS 'SELECT now()::timestamp'`);
 }
 

@@ -33,6 +33,10 @@ const parts = `
   -- No hash, but it tells values of any types apart as HASH does.
   CREATE FUNCTION snowflake_parts.hash(VARIADIC "any") RETURNS json LANGUAGE internal STABLE
     AS 'json_build_array';
+  CREATE FUNCTION snowflake_parts.add_hash(total numeric, hash json) RETURNS numeric LANGUAGE sql
+    IMMUTABLE AS $$ SELECT total + hashtextextended(hash::text, 0) $$;
+  CREATE AGGREGATE snowflake_parts.sum(json)
+    (sfunc = snowflake_parts.add_hash, stype = numeric, initcond = '0');
   CREATE SCHEMA snowflake_information;
   CREATE VIEW snowflake_information.tables AS SELECT table_schema, table_name, table_type
     FROM information_schema.tables WHERE table_type IN ('BASE TABLE', 'VIEW');

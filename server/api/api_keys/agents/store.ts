@@ -19,6 +19,8 @@ export type Grant = {
   mask_value: string;
   scopes: string[];
   expires_at: string;
+  /** Missing until the code is used. */
+  token_expires_at: string | null;
   user_id: number;
   user_uuid: string;
   email: string;
@@ -38,8 +40,8 @@ export function findGrant(
         : sql`k.key_hash = ${by.token_hash}`;
   return db.row<Grant>(sql`
     SELECT g.key_id, g.client_hash, g.redirect_uri, g.code_challenge, g.code_expires_at,
-      g.refresh_hash, k.label, k.mask_value, k.scopes, k.expires_at, u.id AS user_id,
-      u.uuid AS user_uuid, u.email, u.is_active
+      g.refresh_hash, k.label, k.mask_value, k.scopes, k.expires_at, k.token_expires_at,
+      u.id AS user_id, u.uuid AS user_uuid, u.email, u.is_active
     FROM agent_grants g JOIN personal_api_keys k ON k.id = g.key_id
     JOIN users u ON u.id = k.user_id WHERE ${is_it}`);
 }

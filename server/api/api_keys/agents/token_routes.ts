@@ -19,6 +19,8 @@ import { findGrant, replaceTokens } from './store.ts';
 import type { Grant } from './store.ts';
 
 const token_seconds = 3_600;
+/** Time in which a client that lost an answer gets it again for the same refresh token. */
+const repeat_ms = 30_000;
 const refresh_prefix = 'slr_';
 const registration_bytes_max = 16 * 1024;
 
@@ -84,7 +86,7 @@ function metadataOf(request: FastifyRequest): unknown {
 
 function redeem(request: FastifyRequest, reply: FastifyReply, deps: Deps, form: Form) {
   const code_hash = deps.secrets.hash(form.get('code') ?? '');
-  return withGrant(request, reply, deps, { code_hash }, form, (grant) => {
+  return withGrant(request, reply, deps, { code_hash }, form, randomBase62(), (grant) => {
     // A code comes twice from a thief, or because of one: what it opened ends.
     if (grant.refresh_hash !== null) return 'code_reused';
     const redirect_uri = form.get('redirect_uri');
@@ -104,9 +106,10 @@ function refresh(request: FastifyRequest, reply: FastifyReply, deps: Deps, form:
   const token = form.get('refresh_token') ?? '';
   const key_id = openRefreshToken(deps, token);
   if (key_id === undefined) throw unacceptable('The refresh_token is unknown.');
-  return withGrant(request, reply, deps, { key_id }, form, (grant) => {
-    // One that was replaced has been copied: nobody can tell who the thief is.
-    if (!isPresent(deps, grant, token)) return 'refresh_token_reused';
+  return withGrant(request, reply, deps, { key_id }, form, token, (grant) => {
+    // One that was replaced long ago has been copied: nobody can tell who the thief is.
+    if (!isPresent(deps, grant, token) && !isRepeated(deps, grant, token))
+      return 'refresh_token_reused';
     const scopes = (form.get('scope') ?? '').split(' ').filter((one) => one !== '');
     if (scopes.some((one) => !grant.scopes.includes(one)))
       throw new OAuthRefused('invalid_scope', `The grant has the scopes ${scopeOf(grant)}.`);
@@ -115,8 +118,8 @@ function refresh(request: FastifyRequest, reply: FastifyReply, deps: Deps, form:
 }
 
 /**
- * Answers the next tokens of a grant, unless `judge` refuses, or says that it was misused: then the
- * grant ends.
+ * Answers the tokens of a grant that follow `before`, unless `judge` refuses, or says that it was
+ * misused: then the grant ends.
  */
 async function withGrant(
   request: FastifyRequest,
@@ -124,6 +127,7 @@ async function withGrant(
   deps: Deps,
   by: Parameters<typeof findGrant>[1],
   form: Form,
+  before: string,
   judge: (grant: Grant) => 'code_reused' | 'refresh_token_reused' | undefined,
 ): Promise<Tokens | FastifyReply> {
   let misused: string | undefined;
@@ -142,7 +146,7 @@ async function withGrant(
     if (!grant.is_active || Date.parse(grant.expires_at) <= deps.clock.now())
       throw unacceptable('The grant has ended.');
     record('nothing');
-    return issue(tx, deps, grant);
+    return issue(tx, deps, grant, before);
   });
   if (tokens === undefined) throw unacceptable('It was used before, so the grant has ended.');
   return tokens;
@@ -159,17 +163,28 @@ async function lockGrant(
   return findGrant(tx, by);
 }
 
-async function issue(tx: Transaction, { secrets, clock }: Deps, grant: Grant): Promise<Tokens> {
-  const token = createApiKey('agent');
-  const refresh_token = selfSaid(secrets, refresh_prefix, `${grant.key_id} ${randomBase62()}`);
-  const left_seconds = Math.floor((Date.parse(grant.expires_at) - clock.now()) / 1_000);
-  const expires_in = Math.min(token_seconds, left_seconds);
-  await replaceTokens(tx, grant.key_id, {
-    token,
-    token_hash: secrets.hash(token),
-    refresh_hash: secrets.hash(refresh_token),
-    expires_at_ms: clock.now() + expires_in * 1_000,
-  });
+/** The same tokens for the same word before them, which nobody but this server can make of it. */
+function tokensAfter({ secrets }: Pick<Deps, 'secrets'>, key_id: string, before: string) {
+  const bits = (name: string) => secrets.hash(`${name} of an assistant after ${before}`);
+  return {
+    token: createApiKey('agent', bits('token')),
+    refresh_token: selfSaid(secrets, refresh_prefix, `${key_id} ${randomBase62(bits('refresh'))}`),
+  };
+}
+
+async function issue(tx: Transaction, deps: Deps, grant: Grant, before: string): Promise<Tokens> {
+  const { secrets, clock } = deps;
+  const { token, refresh_token } = tokensAfter(deps, grant.key_id, before);
+  const is_repeated = isRepeated(deps, grant, before);
+  const ends_ms = Date.parse(is_repeated ? grant.token_expires_at! : grant.expires_at);
+  const expires_in = Math.min(token_seconds, Math.floor((ends_ms - clock.now()) / 1_000));
+  if (!is_repeated)
+    await replaceTokens(tx, grant.key_id, {
+      token,
+      token_hash: secrets.hash(token),
+      refresh_hash: secrets.hash(refresh_token),
+      expires_at_ms: clock.now() + expires_in * 1_000,
+    });
   return {
     access_token: token,
     token_type: 'Bearer',
@@ -228,6 +243,15 @@ function openRefreshToken({ secrets }: Pick<Deps, 'secrets'>, token: string): st
 
 function isPresent({ secrets }: Pick<Deps, 'secrets'>, grant: Grant, token: string): boolean {
   return grant.refresh_hash !== null && timingSafeEqual(secrets.hash(token), grant.refresh_hash);
+}
+
+/** True for the refresh token that the present one has just replaced. */
+function isRepeated(deps: Pick<Deps, 'secrets' | 'clock'>, grant: Grant, token: string): boolean {
+  const replaced_ms = Date.parse(grant.token_expires_at ?? '') - token_seconds * 1_000;
+  return (
+    deps.clock.now() < replaced_ms + repeat_ms &&
+    isPresent(deps, grant, tokensAfter(deps, grant.key_id, token).refresh_token)
+  );
 }
 
 function isOfClient({ secrets }: Pick<Deps, 'secrets'>, grant: Grant, form: Form): boolean {

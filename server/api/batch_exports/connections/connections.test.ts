@@ -12,6 +12,7 @@ import {
   database_keys,
   newConnection,
 } from '../../../../test/factories/batch_exports/connections.ts';
+import { inTurn } from '../../../../test/depth.ts';
 import { places_cases } from '../../../../test/factories/batch_exports/destination_places.ts';
 import { shareHarness } from '../../../../test/harness.ts';
 import { connectionPart, exportPart } from '../../../engine/model/destination/connection.ts';
@@ -47,7 +48,7 @@ test('every secret of a type, and each key that leads one somewhere, is of its c
   }
 });
 
-for (const { type, config, moves } of places_cases)
+for (const { type, config, moves } of inTurn(places_cases, 4))
   test(`${type} (${Object.keys(config).join(', ')}): a connection joins an export`, async () => {
     const home = await harness.newOrganization();
     const definition = findDestination(type)!;

@@ -177,6 +177,32 @@ test('a look without budget counts rows, and reads them later', async () => {
   await db.run(sql`SELECT 1`);
 });
 
+test('a look at all deliveries that was paused continues behind its last part', async () => {
+  const { prefix, destination } = toFiles();
+  const one = await exported(destination);
+  const { db } = exporting.harness.deps;
+  await one.look();
+  const folder = join(exporting.folder, prefix);
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.jsonl')).toSorted();
+  await rm(join(folder, names[0]!));
+  await rm(join(folder, names[2]!));
+  await db.run(sql`
+    UPDATE batch_export_watches SET cycle_ended_at = '2026-01-01', cycle_looked_at = '2026-01-01',
+      paused_cycle = (SELECT jsonb_build_object('started_at', now(), 'deliveries', 3, 'records', 12,
+          'deliveries_checked', 1, 'records_checked', 4, 'differences', 0, 'notes', '[]'::jsonb,
+          'is_unproven', false, 'position', jsonb_build_object('delivery_id', r.delivery_id,
+            'data_interval_start', r.data_interval_start))
+        FROM batch_export_runs r WHERE r.batch_export_id = ${one.id}
+        ORDER BY r.data_interval_start DESC LIMIT 1)
+    WHERE batch_export_id = ${one.id}`);
+  await lookAt(exporting.harness.deps, one.id, { is_forced: false });
+  const found = async () => (await one.deviations()).map(({ name }) => name.split('/').at(-1));
+  assert.deepEqual(await found(), [names[0]]);
+  assert.equal((await one.watch())['cycles'], 2);
+  await one.look();
+  assert.equal((await found()).length, 2);
+});
+
 test('verified through stands still while the destination does not answer', async () => {
   const { destination } = await toTable();
   const one = await exported(destination);

@@ -13,7 +13,7 @@ import type { Queryable } from '../../../platform/postgres/database.ts';
 import { exportActionEntry } from '../activity.ts';
 import { getLockedExport, getPresence } from '../found.ts';
 import { startRepair } from '../verifications/repair.ts';
-import { Repair } from '../verifications/schema.ts';
+import { Repair, repair_description } from '../verifications/schema.ts';
 import { shownRepair } from '../verifications/shown.ts';
 import { Acceptance, Deviation, DeviationsQuery } from './schema.ts';
 import { acceptDeviation, findDeviation, listDeviations, noteDeviationRepair } from './store.ts';
@@ -81,10 +81,7 @@ function repairRoute(app: FastifyInstance, engine: Engine, list: string, { withi
       config: { scope: 'batch_export:write', within },
       schema: {
         summary: 'Repair the delivery of a finding',
-        description:
-          'Files are written again in their place by a run. A delivery to a table leaves the ' +
-          'ledger, and a backfill of its data interval delivers it again: delete the rows of it ' +
-          'that are still there first. `repair` of the finding says which of both it is.',
+        description: repair_description,
         body: NoFields,
         response: { 201: Repair },
       },

@@ -25,6 +25,7 @@ import {
   Repair,
   Verification,
   VerificationFinding,
+  repair_description,
 } from './schema.ts';
 import { shownFinding, shownVerification } from './shown.ts';
 import { findVerification, listFindings, listVerifications } from './store.ts';
@@ -144,10 +145,7 @@ function findingRoutes(app: FastifyInstance, engine: Engine, { base, within }: M
       config: { scope: 'batch_export:write', within },
       schema: {
         summary: 'Repair a delivery that a verification has found changed',
-        description:
-          'Files are written again in their place by a run. A delivery to a table leaves the ' +
-          'ledger, and a backfill of its data interval delivers it again: delete the rows of it ' +
-          'that are still there first. `repair` of the finding says which of both it is.',
+        description: repair_description,
         body: NewRepair,
         response: { 201: Repair },
       },

@@ -10,6 +10,12 @@ import { PageQuery } from '../../../platform/http/lists/pagination.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';
 
+/** The text of both routes that start a repair. */
+export const repair_description =
+  'Files are written again in their place by a run. A delivery to a table leaves the ' +
+  'ledger, and a backfill of its data interval delivers it again: delete the rows of it ' +
+  'that are still there first. `repair` of the finding says which of both it is.';
+
 /** The body of `verifications/`. */
 export const NewVerification = Type.Object({
   start_at: Type.Optional(

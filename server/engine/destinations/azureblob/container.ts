@@ -1,14 +1,20 @@
 import { addAbortSignal } from 'node:stream';
 import type { Readable } from 'node:stream';
-import type { BlockBlobClient, ContainerClient, RequestPolicyFactory } from '@azure/storage-blob';
+import type {
+  BlobItem,
+  BlockBlobClient,
+  ContainerClient,
+  RequestPolicyFactory,
+} from '@azure/storage-blob';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { requirePackage } from '../../model/destination/optional_package.ts';
 import {
+  listsOf,
   partTimeout,
   request_attempts_max,
   request_timeout_milliseconds,
 } from '../object_store/object_store.ts';
-import type { ObjectStore, OpenUpload } from '../object_store/object_store.ts';
+import type { ListedObject, ObjectStore, OpenUpload } from '../object_store/object_store.ts';
 import { accessOf } from './config.ts';
 import type { AzureBlobConfig } from './config.ts';
 import { azureblob_faults, isNamed } from './faults.ts';
@@ -81,7 +87,10 @@ function throughGuard(outbound: Outbound): RequestPolicyFactory {
 
 function objectsOf(
   access: Access,
-): Pick<ObjectStore, 'find' | 'put' | 'putNew' | 'read' | 'describe' | 'remove' | 'list'> {
+): Pick<
+  ObjectStore,
+  'find' | 'put' | 'putNew' | 'read' | 'describe' | 'remove' | 'list' | 'listFacts'
+> {
   const { container, options } = access;
   const put = async (key: string, content: Buffer | string, conditions = {}) => {
     const headers = { blobContentType: 'application/json' };
@@ -119,26 +128,33 @@ function objectsOf(
           bytes: found.contentLength ?? 0,
           mark: found.metadata?.[mark_name],
           written_at_ms: found.lastModified?.getTime() ?? Number.NaN,
-          tag: `${found.etag}`,
+          tag: quotedTag(found.etag),
         };
       }),
     remove: async (key) =>
       void (await orUndefined(() => container.getBlockBlobClient(key).delete(options))),
-    list: (prefix, { direct }) => listNames(access, prefix, direct),
+    ...listsOf((prefix, { direct }) => listBlobs(access, prefix, direct)),
   };
 }
 
-async function* listNames(
+/** Lists give a tag without the quotes that it has as a header. */
+const quotedTag = (etag: string | undefined) => `"${`${etag}`.replaceAll('"', '')}"`;
+
+function factsOf({ name, properties }: Pick<BlobItem, 'name' | 'properties'>): ListedObject {
+  return { name, bytes: properties.contentLength ?? 0, tag: quotedTag(properties.etag) };
+}
+
+async function* listBlobs(
   { container, options }: Access,
   prefix: string,
   direct: boolean,
-): AsyncIterable<string> {
+): AsyncIterable<ListedObject> {
   if (!direct) {
-    for await (const { name } of container.listBlobsFlat({ ...options, prefix })) yield name;
+    for await (const blob of container.listBlobsFlat({ ...options, prefix })) yield factsOf(blob);
     return;
   }
   for await (const item of container.listBlobsByHierarchy('/', { ...options, prefix }))
-    if (item.kind === 'blob') yield item.name;
+    if (item.kind === 'blob') yield factsOf(item);
 }
 
 function uploadsOf(

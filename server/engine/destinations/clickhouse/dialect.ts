@@ -67,7 +67,8 @@ export function clickHouseDialect(connection: Connection): Dialect {
         ? `toString(toTimeZone(${name}, 'UTC'))`
         : `toString(${name})`,
     sealing: {
-      hashOf: (columns) => `sipHash64(toString(tuple(${columns.join(', ')})))`,
+      hashOf: (columns) =>
+        `sipHash64(toString(tuple(${columns.map(({ quoted }) => quoted).join(', ')})))`,
       instant: (text) => `toDateTime64('${text.slice(0, 26).replace('T', ' ')}', 6, 'UTC')`,
       instants: /^(?:Nullable\()?DateTime64\([6-9]/,
     },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
+import { inTurn } from '../../../../test/depth.ts';
 import { destinationDeps } from '../../../../test/destinations/destination_deps.ts';
 import { sourceOf } from '../../../../test/factories/batch_exports/content_sources.ts';
 import { freshDelivery, isLasting } from '../../../../test/factories/batch_exports/deliveries.ts';
@@ -119,7 +120,7 @@ async function deliver(
   return { delivery, outcomes, manifest };
 }
 
-for (const name of ['S3', 'GCS', 'AzureBlob'])
+for (const name of inTurn(['S3', 'GCS', 'AzureBlob'], 3))
   test(`${name}: a table has each delivery once, also if an answer was lost`, async (context) => {
     const table = newTable(name);
     if (name === 'AzureBlob') await createContainer(table.config);

@@ -2,42 +2,90 @@ import { hash } from 'node:crypto';
 import type { DeliveredSlices, Seal } from '../../model/destination/destination.ts';
 import type { FileFacts, FileStore } from './file_store.ts';
 import { receiptsOfSlice } from './foreign_files.ts';
+import { folderPart } from './naming.ts';
+
+/** With fewer files in a folder, each is asked for alone. */
+const listed_files_min = 4;
+/** A list is given up where a folder has so many times more files than are looked for. */
+const others_max = 20;
+const page = 1_000;
+
+type Wanted = { names: string[]; bytes: number; mark: string | undefined };
 
 /**
  * The seals of deliveries in files: size and tag of each file and of the receipt. A file of another
- * size, or that another upload wrote, cannot be what was delivered.
+ * size, or that another upload wrote, cannot be what was delivered. The mark of the upload is asked
+ * for with `isExpected`, because lists do not have it.
  */
 export async function sealFiles(
   store: FileStore,
   delivered: DeliveredSlices[],
 ): Promise<Map<string, Seal>> {
+  const all = delivered.map((one) => ({ id: one.delivery.delivery_id, wanted: wantedOf(one) }));
+  const listed = await listWanted(
+    store,
+    all.flatMap(({ wanted }) => wanted.map(({ names }) => names[0]!)),
+  );
   const seals = new Map<string, Seal>();
-  for (const { delivery, outcomes, manifest } of delivered) {
-    const receipts = receiptsOfSlice(outcomes[0]?.name ?? '') ?? [];
-    const wanted = outcomes.map(({ name, bytes, state }) => ({
-      names: [name],
-      bytes,
-      mark: (state as { mark?: string } | undefined)?.mark,
-    }));
-    if (receipts.length > 0)
-      wanted.push({ names: [...receipts], bytes: Buffer.byteLength(manifest), mark: undefined });
+  for (const { id, wanted } of all) {
     const facts: (FileFacts | undefined)[] = [];
-    for (const { names } of wanted) facts.push(await firstOf(store, names));
-    const is_expected = facts.every((found, index) => {
-      const { bytes, mark } = wanted[index]!;
-      return found?.bytes === bytes && (mark === undefined || found.mark === mark);
-    });
+    for (const { names } of wanted) facts.push(await firstOf(store, names, listed));
     const texts = facts.map((found) =>
       found === undefined ? 'gone' : `${found.bytes} ${found.tag}`,
     );
-    seals.set(delivery.delivery_id, { text: hash('sha256', texts.join('\n')), is_expected });
+    const isExpected = async () => {
+      for (const [index, { names, bytes, mark }] of wanted.entries()) {
+        if (facts[index]?.bytes !== bytes) return false;
+        if (mark === undefined || facts[index].mark === mark) continue;
+        if ((await firstOf(store, names))?.mark !== mark) return false;
+      }
+      return true;
+    };
+    seals.set(id, { text: hash('sha256', texts.join('\n')), isExpected });
   }
   return seals;
 }
 
-async function firstOf(store: FileStore, names: string[]): Promise<FileFacts | undefined> {
+/** The files of a delivery, and its receipt, which may have one of two names. */
+function wantedOf({ outcomes, manifest }: DeliveredSlices): Wanted[] {
+  const receipts = receiptsOfSlice(outcomes[0]?.name ?? '') ?? [];
+  const wanted: Wanted[] = outcomes.map(({ name, bytes, state }) => ({
+    names: [name],
+    bytes,
+    mark: (state as { mark?: string } | undefined)?.mark,
+  }));
+  if (receipts.length > 0)
+    wanted.push({ names: [...receipts], bytes: Buffer.byteLength(manifest), mark: undefined });
+  return wanted;
+}
+
+/** Lists the folders that have many of the files; those that it does not find are asked for. */
+async function listWanted(store: FileStore, names: string[]): Promise<Map<string, FileFacts>> {
+  const found = new Map<string, FileFacts>();
+  if (store.listFacts === undefined) return found;
+  for (const [folder, of_folder] of Map.groupBy(names, folderPart)) {
+    if (of_folder.length < listed_files_min) continue;
+    const left = new Set(of_folder);
+    const sorted = of_folder.toSorted();
+    const [first, last] = [sorted[0]!, sorted.at(-1)!];
+    let others = 0;
+    for await (const { name, ...facts } of store.listFacts(folder, first.slice(0, -1))) {
+      if (left.delete(name)) found.set(name, facts);
+      else others += 1;
+      const is_vain = others > page + others_max * of_folder.length;
+      if (left.size === 0 || name > last || is_vain) break;
+    }
+  }
+  return found;
+}
+
+async function firstOf(
+  store: FileStore,
+  names: string[],
+  listed?: ReadonlyMap<string, FileFacts>,
+): Promise<FileFacts | undefined> {
   for (const name of names) {
-    const found = await store.describe(name);
+    const found = listed?.get(name) ?? (await store.describe(name));
     if (found !== undefined) return found;
   }
   return undefined;

@@ -1,6 +1,7 @@
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { NonRetryableError } from '../../model/destination/errors.ts';
-import type { ObjectStore } from '../object_store/object_store.ts';
+import { listsOf } from '../object_store/object_store.ts';
+import type { ListedObject, ObjectStore } from '../object_store/object_store.ts';
 import { openGoogleClient } from './client.ts';
 import type { GoogleClient } from './client.ts';
 import { endpointOf, readServiceAccount } from './config.ts';
@@ -29,9 +30,12 @@ export async function openBucket(
 }
 
 /** Objects by Google's JSON API. */
-function objectsOf(
-  access: Access,
-): Pick<ObjectStore, 'find' | 'put' | 'putNew' | 'read' | 'describe' | 'remove' | 'list'> {
+type Objects = Pick<
+  ObjectStore,
+  'find' | 'put' | 'putNew' | 'read' | 'describe' | 'remove' | 'list' | 'listFacts'
+>;
+
+function objectsOf(access: Access): Objects {
   const { client, bucket, signal } = access;
   const objects = `/storage/v1/b/${bucket}/o`;
   const pathOf = (key: string) => `${objects}/${encodeURIComponent(key)}`;
@@ -79,32 +83,36 @@ function objectsOf(
       void (await unlessMissing(() =>
         client.text({ method: 'DELETE', path: pathOf(key), signal }),
       )),
-    list: (prefix, { direct, after }) =>
+    ...listsOf((prefix, { direct, after }) =>
       listNames(access, objects, {
         prefix,
         ...(direct ? { delimiter: '/' } : {}),
         ...(after === undefined ? {} : { startOffset: after }),
       }),
+    ),
   };
 }
+
+const fields = 'nextPageToken,items(name,size,generation)';
 
 async function* listNames(
   { client, signal }: Access,
   path: string,
   query: Record<string, string>,
-): AsyncIterable<string> {
+): AsyncIterable<ListedObject> {
   let page: Record<string, string> | undefined = {};
   while (page !== undefined) {
     const { text } = await client.text({
       method: 'GET',
-      path: `${path}?${new URLSearchParams({ ...query, ...page }).toString()}`,
+      path: `${path}?${new URLSearchParams({ fields, ...query, ...page }).toString()}`,
       signal,
     });
     const { items, nextPageToken } = JSON.parse(text) as {
-      items?: { name: string }[];
+      items?: { name: string; size?: string; generation?: string }[];
       nextPageToken?: string;
     };
-    for (const { name } of items ?? []) yield name;
+    for (const { name, size, generation } of items ?? [])
+      yield { name, bytes: Number(size), tag: `${generation}` };
     page = nextPageToken === undefined ? undefined : { pageToken: nextPageToken };
   }
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { inTurn } from '../../../../test/depth.ts';
 import { aroundTests } from '../../../../test/around_tests.ts';
 import { newExport } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { listenAsCatalog } from '../../../../test/factories/batch_exports/faulty_catalog.ts';
@@ -139,7 +140,7 @@ const replaces = Array.from({ length: hours }, (_, hour) => [
   'only: 2',
 ]);
 
-for (const name of table_stores)
+for (const name of inTurn(table_stores, table_stores.length))
   test(`${name}: killed merges and replaces leave what a whole one does`, async () => {
     const store = await openTableStore(name, exporting.harness);
     try {

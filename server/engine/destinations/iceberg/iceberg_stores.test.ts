@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { inTurn } from '../../../../test/depth.ts';
 import { aroundTests } from '../../../../test/around_tests.ts';
 import { newExport } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { sourceOf } from '../../../../test/factories/batch_exports/content_sources.ts';
@@ -55,10 +56,13 @@ async function azureStore(): Promise<Store> {
   };
 }
 
-for (const [name, open] of [
-  ['GCS', async () => gcsStore()],
-  ['AzureBlob', azureStore],
-] as const)
+for (const [name, open] of inTurn(
+  [
+    ['GCS', async () => gcsStore()],
+    ['AzureBlob', azureStore],
+  ] as const,
+  2,
+))
   test(`${name}: a table is appended to, replaced and read back`, async () => {
     const { place, config: own, root, deps } = await open();
     const home = await harness.newOrganization();

@@ -35,8 +35,17 @@ const header = avsc.Type.forSchema({
 /** Bound of a block that is read, unpacked: manifests of other writers have some megabytes. */
 const block_bytes_max = 256 * 1024 * 1024;
 
+/** Types by their schemas as JSON, the newest last: each is code that is made once. */
+const types = new Map<string, Type>();
+const types_max = 16;
+
 function typeOf(schema: AvroSchema): Type {
-  return avsc.Type.forSchema(schema as never, { registry: { long } });
+  const text = JSON.stringify(schema);
+  const type = types.get(text) ?? avsc.Type.forSchema(schema as never, { registry: { long } });
+  types.delete(text);
+  types.set(text, type);
+  if (types.size > types_max) types.delete(types.keys().next().value!);
+  return type;
 }
 
 /**

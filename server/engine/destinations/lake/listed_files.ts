@@ -83,11 +83,11 @@ export async function sealListed(
       const file = files.get(delivery_id);
       const entries = one.outcomes.map(({ name }) => (live.get(nameIn(name)) ?? []).map(entryOf));
       const text = [file?.text, JSON.stringify(entries), ...(texts.get(delivery_id) ?? [])];
-      const is_expected =
-        file?.is_expected === true &&
+      const isExpected = async () =>
         !missing.has(delivery_id) &&
-        compareListed(live, nameIn, [one]).length === 0;
-      return [delivery_id, { text: hash('sha256', text.join('\n')), is_expected }];
+        compareListed(live, nameIn, [one]).length === 0 &&
+        (await file?.isExpected()) === true;
+      return [delivery_id, { text: hash('sha256', text.join('\n')), isExpected }];
     }),
   );
 }

@@ -83,7 +83,7 @@ export function mySqlDialect(connection: Connection): Dialect {
 
 const sealing: Dialect['sealing'] = {
   hashOf: (columns) => {
-    const texts = columns.map((name) => `coalesce(concat('=', ${name}), '-')`);
+    const texts = columns.map(({ quoted: name }) => `coalesce(concat('=', ${name}), '-')`);
     const hash = `left(md5(concat_ws(char(31), ${texts.join(', ')})), 15)`;
     return `cast(conv(${hash}, 16, 10) AS unsigned)`;
   },

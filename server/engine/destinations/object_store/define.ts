@@ -27,7 +27,7 @@ import { findForeignFiles } from '../formats/foreign_files.ts';
 import { compareFiles, verifyFiles } from '../formats/verify_files.ts';
 import { withStoreFaults } from './faults.ts';
 import { notingProgress } from './object_store.ts';
-import type { ObjectStore, StoreFaults } from './object_store.ts';
+import type { ListOptions, ObjectStore, StoreFaults } from './object_store.ts';
 import { openObjectSink } from './sink.ts';
 import { uploadWhole } from './upload.ts';
 
@@ -116,7 +116,7 @@ export async function smallFiles(opening: Promise<ObjectStore>): Promise<SmallFi
     list: (folder, after) =>
       explained(
         store,
-        store.list(`${folder}/`, { direct: true, ...(after === undefined ? {} : { after }) }),
+        listed(store, folder, { direct: true, ...(after === undefined ? {} : { after }) }),
       ),
     remove: (name) => withStoreFaults(store, () => store.remove(name)),
     listAll: (folder) => explained(store, listed(store, folder, { direct: false })),
@@ -130,6 +130,8 @@ function fileStoreOf(store: ObjectStore): FileStore {
   return {
     read: reading(store),
     list: (folder) => explained(store, listed(store, folder, { direct: true })),
+    listFacts: (folder, after) =>
+      explained(store, store.listFacts(belowOf(folder), { direct: true, after })),
     describe: (name) => withStoreFaults(store, () => store.describe(name)),
   };
 }
@@ -137,8 +139,10 @@ function fileStoreOf(store: ObjectStore): FileStore {
 const reading = (store: ObjectStore) => (name: string) =>
   withStoreFaults(store, () => store.read(name));
 
-const listed = (store: ObjectStore, folder: string, options: { direct: boolean }) =>
-  store.list(folder === '' ? '' : `${folder}/`, options);
+const listed = (store: ObjectStore, folder: string, options: ListOptions) =>
+  store.list(belowOf(folder), options);
+
+const belowOf = (folder: string) => (folder === '' ? '' : `${folder}/`);
 
 /** Gives what is given, and throws what the store makes of its errors. */
 async function* explained<Item>(

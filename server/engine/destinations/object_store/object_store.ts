@@ -60,7 +60,9 @@ export type ObjectStore = {
    * Keys of visible objects that begin so; with `direct`, only those without a further slash; with
    * `after`, those behind this key, and maybe others.
    */
-  list(prefix: string, options: { direct: boolean; after?: string }): AsyncIterable<string>;
+  list(prefix: string, options: ListOptions): AsyncIterable<string>;
+  /** The same objects, with what the list tells of each: the tag is the one of `describe`. */
+  listFacts(prefix: string, options: ListOptions): AsyncIterable<ListedObject>;
   /** Gives the upload's id. */
   startUpload(key: string, facts: UploadFacts): Promise<string>;
   /**
@@ -101,6 +103,24 @@ export type ObjectStore = {
   /** The parts that the store holds, with their sizes, or undefined when the upload is gone. */
   listParts(key: string, uploadId: string): Promise<(Part & { bytes: number })[] | undefined>;
 };
+
+/** An object as a list names it. */
+export type ListedObject = { name: string; bytes: number; tag: string };
+
+/** The part of a list that is wanted. */
+export type ListOptions = { direct: boolean; after?: string };
+
+/** Both ways to list, of a way to list with facts. */
+export function listsOf(
+  listFacts: ObjectStore['listFacts'],
+): Pick<ObjectStore, 'list' | 'listFacts'> {
+  return {
+    listFacts,
+    list: async function* (prefix, options) {
+      for await (const { name } of listFacts(prefix, options)) yield name;
+    },
+  };
+}
 
 /** The store, whose answers are progress (`DestinationDeps.noteProgress`). */
 export function notingProgress(

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { ContainerClient, StorageSharedKeyCredential } from '@azure/storage-blob';
+import { inTurn } from '../../../../test/depth.ts';
 import { commandOn, openEmptyStores, passphrase } from '../../../../test/factories/backups.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 import type { QueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
@@ -165,42 +166,44 @@ async function differences(id: string) {
   return finding!.differences.map(({ kind, name }) => [kind, name]);
 }
 
-for (const type of ['S3', 'GCS', 'AzureBlob'])
-  for (const place of ['writing', 'showing'] as const)
-    test(`a worker killed while ${place} a partition in ${type} leaves each row once`, async () => {
-      const prefix = `killed_${type}_${place}`;
-      const { id, store, send, get } = await partedTo(type, prefix);
-      const [run] = await world.plan(id);
-      const orders = { run_id: run!.id, google: store.google };
-      await killRun(world.harness, orders, store.server, store[place]);
-      const halfway = await shown(store, prefix);
-      assert.deepEqual(
-        [halfway.folders, halfway.receipts],
-        [place === 'writing' ? [] : folders.slice(0, 1), 0],
-      );
-      const [done] = await world.runAll(id);
-      assert.deepEqual([done!.status, done!.attempt, done!.latest_error], ['Completed', 2, null]);
-      const whole = await shown(store, prefix);
-      assert.deepEqual([whole.folders, whole.receipts], [folders, 1]);
-      assert.deepEqual(await store.openUploads(prefix), []);
-      assert.deepEqual(await differences(id), []);
+const kills = ['S3', 'GCS', 'AzureBlob'].flatMap((type) =>
+  (['writing', 'showing'] as const).map((place) => ({ type, place })),
+);
+for (const { type, place } of inTurn(kills, 3))
+  test(`a worker killed while ${place} a partition in ${type} leaves each row once`, async () => {
+    const prefix = `killed_${type}_${place}`;
+    const { id, store, send, get } = await partedTo(type, prefix);
+    const [run] = await world.plan(id);
+    const orders = { run_id: run!.id, google: store.google };
+    await killRun(world.harness, orders, store.server, store[place]);
+    const halfway = await shown(store, prefix);
+    assert.deepEqual(
+      [halfway.folders, halfway.receipts],
+      [place === 'writing' ? [] : folders.slice(0, 1), 0],
+    );
+    const [done] = await world.runAll(id);
+    assert.deepEqual([done!.status, done!.attempt, done!.latest_error], ['Completed', 2, null]);
+    const whole = await shown(store, prefix);
+    assert.deepEqual([whole.folders, whole.receipts], [folders, 1]);
+    assert.deepEqual(await store.openUploads(prefix), []);
+    assert.deepEqual(await differences(id), []);
 
-      const [lost] = whole.rows;
-      const bytes = await store.read(lost!);
-      assert.equal(JSON.parse(bytes).event, 'a');
-      await store.remove(lost!);
-      assert.deepEqual(await differences(id), [['missing', lost]]);
-      const { body: verification } = await send('POST', 'verifications/', {});
-      await workVerifications(world.harness.deps.engine, new AbortController().signal);
-      const { body } = await get(`verifications/${verification.id}/findings/`);
-      const delivery = body.results[0].delivery.id;
-      const repair = await send('POST', `verifications/${verification.id}/repair/`, { delivery });
-      assert.deepEqual([repair.status, repair.body.action], [201, 'rewrite'], repair.text);
-      await world.runAll(id);
-      assert.equal(await store.read(lost!), bytes);
-      assert.deepEqual((await shown(store, prefix)).rows, whole.rows);
-      assert.deepEqual(await differences(id), []);
-    });
+    const [lost] = whole.rows;
+    const bytes = await store.read(lost!);
+    assert.equal(JSON.parse(bytes).event, 'a');
+    await store.remove(lost!);
+    assert.deepEqual(await differences(id), [['missing', lost]]);
+    const { body: verification } = await send('POST', 'verifications/', {});
+    await workVerifications(world.harness.deps.engine, new AbortController().signal);
+    const { body } = await get(`verifications/${verification.id}/findings/`);
+    const delivery = body.results[0].delivery.id;
+    const repair = await send('POST', `verifications/${verification.id}/repair/`, { delivery });
+    assert.deepEqual([repair.status, repair.body.action], [201, 'rewrite'], repair.text);
+    await world.runAll(id);
+    assert.equal(await store.read(lost!), bytes);
+    assert.deepEqual((await shown(store, prefix)).rows, whole.rows);
+    assert.deepEqual(await differences(id), []);
+  });
 
 test('partitions that are later than a backup are entered by their receipts', async () => {
   const types = ['S3', 'GCS', 'AzureBlob'];

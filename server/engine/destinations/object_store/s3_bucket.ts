@@ -3,8 +3,8 @@ import type { Readable } from 'node:stream';
 import type * as Sdk from '@aws-sdk/client-s3';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { strangeAnswerError } from './faults.ts';
-import { partTimeout } from './object_store.ts';
-import type { ObjectStore, OpenUpload } from './object_store.ts';
+import { listsOf, partTimeout } from './object_store.ts';
+import type { ListedObject, ObjectStore, OpenUpload } from './object_store.ts';
 import { digestSender, encryptionOf, openClient, sdk } from './s3_client.ts';
 import type { S3Place } from './s3_place.ts';
 import { isMissing, s3FaultsOf, unlessTaken } from './s3_faults.ts';
@@ -38,7 +38,10 @@ export function openBucket(place: S3Place, outbound: Outbound, signal: AbortSign
 
 function objectsOf(
   access: Access,
-): Pick<ObjectStore, 'find' | 'put' | 'putNew' | 'read' | 'describe' | 'remove' | 'list'> {
+): Pick<
+  ObjectStore,
+  'find' | 'put' | 'putNew' | 'read' | 'describe' | 'remove' | 'list' | 'listFacts'
+> {
   const { client, place, options, withDigest } = access;
   const at = { Bucket: place.bucket_name };
   const encryption = encryptionOf(place);
@@ -76,18 +79,19 @@ function objectsOf(
           bytes: head.ContentLength ?? 0,
           mark: head.Metadata?.[mark_name],
           written_at_ms: head.LastModified?.getTime() ?? Number.NaN,
-          tag: `${head.ETag} ${head.LastModified?.getTime()}`,
+          tag: tagOf(head.ETag, head.LastModified),
         };
       }),
     remove: async (key) =>
       void (await client.send(new (sdk().DeleteObjectCommand)({ ...at, Key: key }), options)),
-    list: (prefix, { direct, after }) =>
+    ...listsOf((prefix, { direct, after }) =>
       listKeys(access, {
         ...at,
         Prefix: prefix,
         ...(direct ? { Delimiter: '/' } : {}),
         ...(after === undefined ? {} : { StartAfter: after }),
       }),
+    ),
   };
 }
 
@@ -197,10 +201,16 @@ async function orUndefined<Result>(work: () => Promise<Result>): Promise<Result 
   }
 }
 
+/** A list gives milliseconds, the head of an object whole seconds. */
+function tagOf(etag: string | undefined, modified: Date | undefined): string {
+  const time = modified?.getTime();
+  return `${etag} ${time === undefined ? undefined : time - (time % 1_000)}`;
+}
+
 async function* listKeys(
   { client, options }: Access,
   input: { Bucket: string; Prefix: string; Delimiter?: string; StartAfter?: string },
-): AsyncIterable<string> {
+): AsyncIterable<ListedObject> {
   let token: string | undefined;
   do {
     const page = await client.send(
@@ -210,7 +220,8 @@ async function* listKeys(
       }),
       options,
     );
-    for (const { Key } of page.Contents ?? []) if (Key !== undefined) yield Key;
+    for (const { Key, Size = 0, ETag, LastModified } of page.Contents ?? [])
+      if (Key !== undefined) yield { name: Key, bytes: Size, tag: tagOf(ETag, LastModified) };
     token = page.IsTruncated === true ? page.NextContinuationToken : undefined;
   } while (token !== undefined);
 }

@@ -72,7 +72,8 @@ export function postgresDialect(connection: Connection, config: PostgresConfig):
     },
     textOf: (_column, name) => name,
     sealing: {
-      hashOf: (columns) => `hashtextextended(ROW(${columns.join(', ')})::text, 0)`,
+      hashOf: (columns) =>
+        `hashtextextended(ROW(${columns.map(({ quoted: name }) => name).join(', ')})::text, 0)`,
       instant: (text) => `timestamptz '${text}'`,
       instants: /^timestamp(?:\(6\))? with time zone$/,
     },

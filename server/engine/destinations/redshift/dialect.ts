@@ -10,6 +10,7 @@ import type { RedshiftConfig } from './config.ts';
 import { redshiftError } from './faults.ts';
 import {
   createTable,
+  digestOf,
   findColumns,
   receiptsStatement,
   rejectedStatement,
@@ -22,6 +23,15 @@ import {
 } from './table.ts';
 
 const batch_rows = 200;
+
+const sealing: Dialect['sealing'] = {
+  hashOf: (columns) => {
+    const digests = columns.map(({ quoted: name, type }) => digestOf(name, type));
+    return `STRTOL(SUBSTRING(MD5(${digests.join(' || ')}), 1, 15), 16)`;
+  },
+  instant: (text) => `CAST('${text.slice(0, 26).replace('T', ' ')}+00' AS timestamptz)`,
+  instants: /^timestamp(?:\(6\))? with time zone$/,
+};
 
 /** The words of Redshift, in a session. */
 export function redshiftDialect(connection: Connection, config: RedshiftConfig): Dialect {
@@ -67,6 +77,7 @@ export function redshiftDialect(connection: Connection, config: RedshiftConfig):
     },
     text_bytes_max: varchar_bytes_max,
     textOf: (_column, name, type) => textOf(name, type),
+    sealing,
     openTexts: async (query) =>
       async function* rows() {
         await connection.rows('BEGIN');

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { eventually } from '../../../../test/eventually.ts';
 import { sourceOf } from '../../../../test/factories/batch_exports/content_sources.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
+import { assertSeals } from '../../../../test/destinations/sealed_tables.ts';
 import { writeSlice } from '../../../../test/processes/killed_delivery.ts';
 import { deliveryOf } from '../../../../test/destinations/redshift_world.ts';
 import { NonRetryableError } from '../../model/destination/errors.ts';
@@ -101,6 +102,18 @@ test('verify compares persons by key, once each, and counts rows without a key',
   );
   assert.deepEqual(await kinds(delivered), ['missing']);
   assert.deepEqual(await kinds(withoutKey, onceEach), ['missing']);
+});
+
+test('each change of a delivery changes its seal and no other one', async () => {
+  const config = await world.freshConfig();
+  await assertSeals({
+    definition: redshift,
+    config,
+    deps: world.deps,
+    table: world.inSchema(config, 'events'),
+    deliver: (delivery, text) => world.deliver(config, delivery, text),
+    run: (statement) => world.pool.query(statement),
+  });
 });
 
 test("a table of the user's own keeps defaults and types, in any letter case", async () => {

@@ -265,7 +265,7 @@ function nullsLast(name: string): string {
  * A digest of one length for every value. Of a SUPER that is too long for a text only the length
  * counts: Redshift has no order of such values.
  */
-function digestOf(value: string, type: string | undefined): string {
+export function digestOf(value: string, type: string | undefined): string {
   const text =
     type === 'super'
       ? `CASE WHEN JSON_SIZE(${value}) <= 65000 THEN JSON_SERIALIZE(${value})

@@ -63,6 +63,11 @@ export function snowflakeDialect(connection: Connection): Dialect {
     },
     text_bytes_max,
     textOf: textExpression,
+    sealing: {
+      hashOf: (columns) => `HASH(${columns.map(({ quoted: name }) => name).join(', ')})`,
+      instant: (text) => `CAST('${text.slice(0, 26).replace('T', ' ')}' AS TIMESTAMP_NTZ(6))`,
+      instants: /^TIMESTAMP_NTZ/,
+    },
     openTexts: async (query, columns) => {
       const texts = quoted(temporaryName('texts'));
       await connection.rows(

@@ -26,6 +26,7 @@ import {
   inSchema,
   leftovers,
 } from '../../../../test/destinations/snowflake_world.ts';
+import { assertSeals } from '../../../../test/destinations/sealed_tables.ts';
 import { noteOnly, delivery, deliver } from '../../../../test/destinations/snowflake_notes.ts';
 import { other_keys } from '../../../../test/factories/people/rsa_keys.ts';
 
@@ -232,6 +233,18 @@ test('persons are merged by whole rows of a higher version, and verified by key'
     ),
     ['missing b'],
   );
+});
+
+test('each change of a delivery changes its seal and no other one', async () => {
+  const config = await freshConfig();
+  await assertSeals({
+    definition: snowflake,
+    config,
+    deps,
+    table: inSchema(config),
+    deliver: (one, text) => deliver(config, one, text),
+    run: (statement) => pool.query(statement),
+  });
 });
 
 test('a table of the user’s own keeps defaults; an unfit value is final', async () => {

@@ -50,8 +50,8 @@ export type Dialect = {
 
 /** The words to sum rows by: the same rows give the same sum as long as nobody changes them. */
 type SealWords = {
-  /** SQL for a whole number that is a hash of the values of quoted columns. */
-  hashOf(columns: string[]): string;
+  /** SQL for a whole number that is a hash of the values of columns, with their types. */
+  hashOf(columns: { quoted: string; type: string }[]): string;
   /** An instant as a literal. */
   instant(text: string): string;
   /** The types, as `findColumns` names them, that hold instants to the microsecond. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { inTurn } from '../../../../test/depth.ts';
 import { aroundTests } from '../../../../test/around_tests.ts';
 import { newLakeTable } from '../../../../test/factories/batch_exports/lake_tables.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
@@ -22,7 +23,7 @@ function later(hours: number): Engine {
   return { ...engine, clock: { ...engine.clock, now: () => Date.now() + hours * 3_600_000 } };
 }
 
-for (const name of table_stores)
+for (const name of inTurn(table_stores, table_stores.length))
   test(`${name}: a table is compacted, cleaned and erased from`, async () => {
     const store = await openTableStore(name, exporting.harness);
     try {

@@ -23,6 +23,8 @@ export type Looked = {
   is_read: boolean;
   /** True where a difference was found before, and the place shows the same as then. */
   is_known_to_differ: boolean;
+  /** True where this very seal is kept already. */
+  is_kept: boolean;
 };
 
 /** Decides what a look reads: a suspicion always, the rest as far as its budget goes. */
@@ -61,6 +63,7 @@ export function openWholeLook({ definition }: Pick<Comparing, 'definition'>): Lo
           seal: sealText(seals.get(delivery.delivery_id), manifest),
           is_read: true,
           is_known_to_differ: false,
+          is_kept: false,
         });
     }
     return { delivered, by: 'all' as const };
@@ -89,13 +92,15 @@ export async function openLook(
     const seals = await definition.seals?.(config, delivered, source, deps);
     look.is_sealed = seals !== undefined;
     if (seals === undefined && needs_seals) return { delivered: [], by: 'all' as const };
-    const read = delivered.filter((one) => isRead(one, seals?.get(one.delivery.delivery_id)));
+    const read: DeliveredSlices[] = [];
+    for (const one of delivered)
+      if (await isRead(one, seals?.get(one.delivery.delivery_id))) read.push(one);
     const by_areas = look.is_sealed && definition.verify_areas !== undefined;
     if (by_areas && delivered[0] !== undefined) look.of_table = delivered[0].delivery;
     return { delivered: read, by: by_areas ? ('areas' as const) : ('all' as const) };
   }
 
-  function isRead({ delivery: { delivery_id } }: DeliveredSlices, seal: Seal | undefined) {
+  async function isRead({ delivery: { delivery_id } }: DeliveredSlices, seal: Seal | undefined) {
     const run = by_id.get(delivery_id)!;
     const text = sealText(seal, run.receipt);
     // A run that wrote the delivery again, as for an erasure, has changed its seal on purpose.
@@ -105,11 +110,13 @@ export async function openLook(
     const is_known_to_differ = is_same && !before.is_whole;
     const is_unread = is_same ? before.is_whole && before.read_at === null : before === undefined;
     const is_suspect =
-      seal === undefined || (!is_same && !(before === undefined && seal.is_expected));
+      seal === undefined || (!is_same && !(before === undefined && (await seal.isExpected())));
     const is_read =
       is_suspect || (is_unread && look.rows_read + run.records <= rows_max && !is_known_to_differ);
     if (is_read) look.rows_read += run.records;
-    look.looked.push({ delivery_id, run_id: run.id, seal: text, is_read, is_known_to_differ });
+    const { id: run_id } = run;
+    const is_kept = is_same && !is_read;
+    look.looked.push({ delivery_id, run_id, seal: text, is_read, is_known_to_differ, is_kept });
     return is_read;
   }
 }
@@ -134,7 +141,10 @@ export async function keepSeals(
   differing: ReadonlySet<string>,
 ): Promise<void> {
   const kept = looked
-    .filter(({ seal }) => seal !== undefined)
+    .filter(
+      ({ seal, is_kept, delivery_id }) =>
+        seal !== undefined && !(is_kept && !differing.has(delivery_id)),
+    )
     .map((one) => ({
       ...one,
       is_whole: !differing.has(one.delivery_id) && !one.is_known_to_differ,

@@ -3,7 +3,7 @@ import { counted } from '../../../platform/counted.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { writeRunLog } from '../../model/run_log.ts';
 import type { Engine } from '../engine.ts';
-import { lookCost, restAfter } from './budget.ts';
+import { chargeOf, restAfter } from './budget.ts';
 import type { Comparison } from './compare.ts';
 import type { DeliveryRun } from './deliveries.ts';
 import { enterDeviations, openDoubt } from './deviations.ts';
@@ -14,7 +14,7 @@ import type { LookedAtExport } from './missing_deliveries.ts';
 import { lockHeld } from './verification.ts';
 import type { Verification } from './verification.ts';
 import { verifiedThrough } from './verified_through.ts';
-import { endLook, noteLook } from './watches.ts';
+import { endLook, isRound, noteLook, pauseCycle } from './watches.ts';
 
 /** More findings of one verification than this are counted, not kept. */
 export const kept_findings_max = 10_000;
@@ -31,6 +31,8 @@ export type PartEnd = {
   /** The seals that the place showed. */
   look: Look;
   took_ms: number;
+  /** Processor time of this process meanwhile. */
+  took_cpu_ms: number;
 };
 
 /**
@@ -71,19 +73,14 @@ export async function endPart(
         notes = ${JSON.stringify(notes)}::jsonb, is_unproven = ${is_unproven},
         doubtful_from = ${doubtful}::float8
       WHERE id = ${one.id}`);
-    const cost = lookCost({ deliveries: runs.length, rows_read: look.rows_read });
-    await noteLook(tx, one, doubtful, cost);
-    if (!is_last) return;
-    const ended = { ...one, is_unproven, doubtful_from: doubtful };
-    const verified_through = await verifiedThrough(tx, ended);
-    await tx.run(sql`
-      UPDATE batch_export_verifications SET status = 'Completed', finished_at = now(),
-        verified_through = ${verified_through} WHERE id = ${one.id}`);
-    await endLook(tx, one, {
-      verified_through,
-      reason: is_unproven ? (notes[0] ?? null) : null,
-      is_unproven,
+    const part = { deliveries: runs.length, rows_read: look.rows_read };
+    const balance = await noteLook(tx, one, doubtful, {
+      ...chargeOf(part, end.took_cpu_ms, one.look_factor),
+      asks: look.is_sealed ? 'seals' : 'contents',
     });
+    if (!is_last && one.is_scheduled && isRound(one) && balance < 0) await pauseCycle(tx, one);
+    if (!is_last) return;
+    await endAll(tx, one, { is_unproven, doubtful_from: doubtful, notes });
     if (one.is_scheduled && differences === 0) return;
     await writeRunLog(tx, {
       batch_export_id: row.id,
@@ -91,6 +88,24 @@ export async function endPart(
       level: differences === 0 ? 'INFO' : 'WARNING',
       message: endMessage({ deliveries: deliveries_checked, records: checked, differences }),
     });
+  });
+}
+
+/** Ends a verification whose last part was compared. */
+async function endAll(
+  tx: Transaction,
+  one: Verification,
+  found: Pick<Verification, 'is_unproven' | 'notes' | 'doubtful_from'>,
+): Promise<void> {
+  const { is_unproven, notes, doubtful_from } = found;
+  const verified_through = await verifiedThrough(tx, { ...one, is_unproven, doubtful_from });
+  await tx.run(sql`
+    UPDATE batch_export_verifications SET status = 'Completed', finished_at = now(),
+      verified_through = ${verified_through} WHERE id = ${one.id}`);
+  await endLook(tx, one, {
+    verified_through,
+    reason: is_unproven ? (notes[0] ?? null) : null,
+    is_unproven,
   });
 }
 
@@ -113,7 +128,6 @@ async function enter(
   one: Verification,
   { comparison, judged, runs, look, is_last }: PartEnd,
 ): Promise<void> {
-  const is_round = one.start_at === null && one.end_at === null;
   const ids = look.reads_all
     ? runs.map(({ delivery_id }) => delivery_id)
     : look.looked.filter((of) => !of.is_known_to_differ).map((of) => of.delivery_id);
@@ -124,7 +138,7 @@ async function enter(
     judged,
     compared: comparison.is_unproven || is_of_place ? [] : ids,
     carried: carried.map(({ delivery_id }) => delivery_id),
-    is_complete: is_last && is_round && !comparison.is_unproven,
+    is_complete: is_last && isRound(one) && !comparison.is_unproven,
     is_last,
   });
   if (is_of_place) return;

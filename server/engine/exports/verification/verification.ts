@@ -46,7 +46,23 @@ export type Verification = {
   is_scheduled: boolean;
   /** Processor time that a look on a schedule may use, in milliseconds. */
   balance_ms: number;
+  /** Measured processor time of looks, as a multiple of the estimate. */
+  look_factor: number;
 };
+
+/** The parts of a verification that a paused look at all deliveries continues from. */
+export type PausedCycle = Pick<
+  Verification,
+  | 'started_at'
+  | 'deliveries'
+  | 'records'
+  | 'deliveries_checked'
+  | 'records_checked'
+  | 'position'
+  | 'differences'
+  | 'notes'
+  | 'is_unproven'
+>;
 
 /** A process that has said nothing for so long was killed. */
 const claim_seconds = 20;
@@ -65,18 +81,28 @@ export async function insertVerification(
     start_at: string | null;
     end_at: string | null;
     is_scheduled?: boolean;
+    /** A look at all deliveries that was paused: it continues behind the last one. */
+    paused?: PausedCycle | null;
   },
 ): Promise<boolean> {
-  const { is_scheduled = false } = wanted;
+  const { is_scheduled = false, paused = null } = wanted;
   await tx.run(sql`DELETE FROM batch_export_verifications
     WHERE batch_export_id = ${wanted.batch_export_id} AND is_scheduled AND ${
       is_scheduled ? sql`status = 'Failed'` : sql`finished_at IS NULL`
     }`);
   const inserted = await tx.run(sql`
     INSERT INTO batch_export_verifications (id, batch_export_id, revision, start_at, end_at,
-      is_scheduled)
-    VALUES (${wanted.id}, ${wanted.batch_export_id}, ${wanted.revision}, ${wanted.start_at},
-      ${wanted.end_at}, ${is_scheduled})
+      is_scheduled, started_at, deliveries, records, deliveries_checked, records_checked, position,
+      differences, notes, is_unproven)
+    SELECT ${wanted.id}, ${wanted.batch_export_id}, ${wanted.revision}, ${wanted.start_at},
+      ${wanted.end_at}, ${is_scheduled}, paused.started_at, paused.deliveries, paused.records,
+      coalesce(paused.deliveries_checked, 0), coalesce(paused.records_checked, 0), paused.position,
+      coalesce(paused.differences, 0), coalesce(paused.notes, '[]'),
+      coalesce(paused.is_unproven, false)
+    FROM jsonb_to_record(coalesce(${paused && JSON.stringify(paused)}::jsonb, '{}')) AS paused (
+      started_at timestamptz, deliveries integer, records bigint, deliveries_checked integer,
+      records_checked bigint, position jsonb, differences integer, notes jsonb,
+      is_unproven boolean)
     ON CONFLICT (batch_export_id) WHERE finished_at IS NULL DO NOTHING`);
   return inserted === 1;
 }
@@ -121,6 +147,8 @@ export function claimVerification(
       ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING is_scheduled, coalesce((SELECT w.balance_ms FROM batch_export_watches w
         WHERE w.batch_export_id = batch_export_verifications.batch_export_id), 0) AS balance_ms,
+      coalesce((SELECT w.look_factor FROM batch_export_watches w
+        WHERE w.batch_export_id = batch_export_verifications.batch_export_id), 1) AS look_factor,
       id, batch_export_id, revision, start_at, end_at, deliveries, records,
       deliveries_checked, records_checked, position, differences, notes, is_unproven,
       doubtful_from, tries, started_at, claim_id`);

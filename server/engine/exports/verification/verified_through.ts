@@ -24,8 +24,11 @@ export async function verifiedThrough(db: Queryable, one: Verified): Promise<str
   const whole = await wholeUntil(db, one);
   if (whole === undefined) return null;
   const known = before === null ? -Infinity : Date.parse(before);
-  const reached = await reachedBy(db, one, whole, known);
-  const through = Math.min(reached, whole.to, one.doubtful_from ?? Infinity);
+  const reached = Math.min(await reachedBy(db, one, whole, known), whole.to);
+  // A look at all deliveries takes days where its budget is small: others have reached further.
+  const later = known > reached ? await wholeUntil(db, { ...one, started_at: 'infinity' }) : whole;
+  const kept = Math.min(known, later?.to ?? -Infinity);
+  const through = Math.min(Math.max(reached, kept), one.doubtful_from ?? Infinity);
   return through > whole.from ? isoInstant(through) : null;
 }
 

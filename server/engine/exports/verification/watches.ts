@@ -1,22 +1,22 @@
 import { v7 as uuidv7 } from 'uuid';
 import sql from 'sql-template-tag';
 import { isoInstant } from '../../../platform/clock.ts';
-import type { Database, Transaction } from '../../../platform/postgres/database.ts';
+import type { Database, Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import { findDestination } from '../../destinations/index.ts';
 import type { Engine } from '../engine.ts';
 import { delivery_ms, first_credit_ms, look_share, person_credit_ms } from './budget.ts';
+import { wantedOf } from './turns.ts';
+import type { Watched } from './turns.ts';
 import { fail, insertVerification } from './verification.ts';
-import type { Verification } from './verification.ts';
+import type { PausedCycle, Verification } from './verification.ts';
 import { reasonOf } from './verify_exports.ts';
 
 /** The schedule decides about an export again after so many seconds. */
 const pause_seconds = 60;
-/** A look at all deliveries begins a day after the last one, if the budget allows it. */
-const cycle_seconds = 86_400;
-/** Without a budget, because an export delivers next to nothing, a look begins after a week. */
-const starved_seconds = 7 * 86_400;
 /** A budget that is not used adds up to so many milliseconds. */
 const balance_ms_max = 600_000;
+/** A look at new deliveries reaches back to a finding over so many deliveries. */
+const held_deliveries_max = 200;
 const failed_pause_seconds_max = 3_600;
 const exports_per_turn = 100;
 
@@ -25,16 +25,13 @@ const endpoint_reason =
   'prove what was handed over.';
 
 /** An export about which the schedule decides. */
-type Due = {
+type Due = Watched & {
   id: string;
   revision: number;
   destination_type: string;
   verified_through: string | null;
-  cycle_ended_at: string | null;
-  verified_at: string | null;
-  balance_ms: number;
-  has_new: boolean;
   is_waiting: boolean;
+  paused_cycle: PausedCycle | null;
 };
 
 /**
@@ -52,16 +49,17 @@ export async function planLooks(engine: Engine): Promise<number> {
       reason = CASE WHEN ${is_readable} THEN CASE WHEN is_verifiable THEN reason END
         ELSE ${endpoint_reason} END
       WHERE batch_export_id = ${due.id} AND is_verifiable <> ${is_readable}`);
-    if (!is_readable || due.is_waiting || !isWanted(due, now)) continue;
-    const is_cycle = isOlder(due.cycle_ended_at, cycle_seconds, now);
-    const inserted = await db.transaction((tx) =>
+    const wanted = is_readable && !due.is_waiting ? wantedOf(due, now) : undefined;
+    if (wanted === undefined) continue;
+    const inserted = await db.transaction(async (tx) =>
       insertVerification(tx, {
         id: uuidv7(),
         batch_export_id: due.id,
         revision: due.revision,
-        start_at: is_cycle ? null : due.verified_through,
+        start_at: wanted === 'all' ? null : await startOfNew(tx, due),
         end_at: null,
         is_scheduled: true,
+        paused: wanted === 'all' ? due.paused_cycle : null,
       }),
     );
     if (inserted) begun += 1;
@@ -69,14 +67,24 @@ export async function planLooks(engine: Engine): Promise<number> {
   return begun;
 }
 
-function isWanted({ has_new, cycle_ended_at, balance_ms, verified_at }: Due, now: number): boolean {
-  const is_over = verified_at !== null && isOlder(cycle_ended_at, cycle_seconds, now);
-  if (!has_new && !is_over) return false;
-  return balance_ms >= 0 || isOlder(verified_at, starved_seconds, now);
+/**
+ * The start of the range of a look at new deliveries: `verified_through`, unless an open finding
+ * holds that back over many deliveries, which looks at all deliveries see.
+ */
+async function startOfNew(
+  db: Queryable,
+  { id, revision, verified_through, new_from }: Due,
+): Promise<string | null> {
+  if (verified_through === null) return new_from;
+  const row = await db.row<{ is_held: boolean }>(sql`
+    SELECT EXISTS (SELECT 1 FROM batch_export_deviations WHERE batch_export_id = ${id}
+        AND revision = ${revision} AND resolved_at IS NULL AND accepted_at IS NULL)
+      AND (SELECT count(*) FROM (SELECT 1 FROM batch_export_runs WHERE batch_export_id = ${id}
+        AND revision = ${revision} AND status = 'Completed'
+        AND data_interval_end > ${verified_through}::timestamptz
+        LIMIT ${held_deliveries_max + 1}) some) > ${held_deliveries_max} AS is_held`);
+  return row!.is_held ? new_from : verified_through;
 }
-
-const isOlder = (at: string | null, seconds: number, now: number) =>
-  at === null || Date.parse(at) <= now - seconds * 1_000;
 
 /** Watches every export, from the beginning again after a new revision. */
 async function followExports(db: Database): Promise<void> {
@@ -90,6 +98,7 @@ async function followExports(db: Database): Promise<void> {
       UPDATE batch_export_watches w SET revision = e.revision, verified_through = NULL,
         verified_at = NULL, cycles = 0, cycle_started_at = NULL, cycle_ended_at = NULL,
         reason = NULL, is_verifiable = true, failures = 0, due_at = now(), counted_at = now(),
+        paused_cycle = NULL, cycle_looked_at = NULL, asks = NULL,
         balance_ms = ${first_credit_ms}
       FROM batch_exports e WHERE e.id = w.batch_export_id AND e.revision <> w.revision
       RETURNING w.batch_export_id
@@ -97,6 +106,9 @@ async function followExports(db: Database): Promise<void> {
     DELETE FROM batch_export_seals USING changed
     WHERE batch_export_seals.batch_export_id = changed.batch_export_id`);
 }
+
+/** When the newest deliveries were looked at: also the first part of a look at all does so. */
+const seen_at = sql`greatest(w.verified_at, w.cycle_started_at)`;
 
 /** Takes exports whose turn it is, and adds the share of what they delivered to their budget. */
 function takeDue({ db }: Engine): Promise<Due[]> {
@@ -121,11 +133,13 @@ function takeDue({ db }: Engine): Promise<Due[]> {
         * (counted.runs * ${delivery_ms.run} + counted.records * ${delivery_ms.row}))
     FROM counted WHERE w.batch_export_id = counted.batch_export_id
     RETURNING w.batch_export_id AS id, counted.revision, counted.destination_type,
-      w.verified_through, w.cycle_ended_at, w.verified_at, w.balance_ms,
-      EXISTS (SELECT 1 FROM batch_export_runs r WHERE r.batch_export_id = w.batch_export_id
-        AND r.revision = w.revision AND r.status = 'Completed' AND r.receipt IS NOT NULL
-        AND (w.verified_at IS NULL OR (r.finished_at > w.verified_at
-          AND r.created_at > w.verified_at - interval '2 days'))) AS has_new,
+      w.verified_through, w.cycle_ended_at, w.verified_at, w.balance_ms, w.paused_cycle,
+      w.cycle_looked_at, w.asks,
+      (SELECT min(r.data_interval_start) FROM batch_export_runs r
+        WHERE r.batch_export_id = w.batch_export_id
+          AND r.revision = w.revision AND r.status = 'Completed' AND r.receipt IS NOT NULL
+          AND (${seen_at} IS NULL OR (r.finished_at > ${seen_at}
+            AND r.created_at > ${seen_at} - interval '2 days'))) AS new_from,
       EXISTS (SELECT 1 FROM reconciliations waiting
         WHERE waiting.batch_export_id = w.batch_export_id) AS is_waiting`);
 }
@@ -146,32 +160,56 @@ export async function noteVerified({ db, metrics }: Engine): Promise<void> {
   metrics.export_deviations.set(rows.reduce((sum, { deviations }) => sum + deviations, 0));
 }
 
-/** Notes a part: a finding takes back what was verified at once, and a look its cost. */
+/**
+ * Notes a part: a finding takes back what was verified at once, and a look its cost. Returns what
+ * is left of the budget.
+ */
 export async function noteLook(
   tx: Transaction,
   one: Verification,
   doubtful: number | null,
-  cost_ms: number,
-): Promise<void> {
+  { factor, cost_ms, asks }: { factor: number; cost_ms: number; asks: Due['asks'] },
+): Promise<number> {
   const bound = doubtful === null ? null : boundOf(doubtful);
   await tx.run(sql`
     INSERT INTO batch_export_watches (batch_export_id, revision)
     VALUES (${one.batch_export_id}, ${one.revision}) ON CONFLICT DO NOTHING`);
-  await tx.run(sql`
+  const { is_scheduled } = one;
+  const row = await tx.row<{ balance_ms: number }>(sql`
     UPDATE batch_export_watches SET
-      balance_ms = balance_ms - ${one.is_scheduled ? cost_ms : 0}::float8,
+      balance_ms = balance_ms - ${is_scheduled ? cost_ms : 0}::float8,
+      look_factor = CASE WHEN ${is_scheduled} THEN ${factor}::float8 ELSE look_factor END,
       cycle_started_at = CASE WHEN ${isRound(one)} THEN ${one.started_at}::timestamptz
         ELSE cycle_started_at END,
+      cycle_looked_at = CASE WHEN ${isRound(one)} THEN now() ELSE cycle_looked_at END,
+      asks = coalesce(${is_scheduled ? asks : null}, asks),
       verified_through = CASE WHEN ${bound}::timestamptz IS NULL
         OR verified_through <= ${bound}::timestamptz THEN verified_through
         WHEN ${doubtful === null || doubtful > 0} THEN ${bound}::timestamptz END
-    WHERE batch_export_id = ${one.batch_export_id} AND revision = ${one.revision}`);
+    WHERE batch_export_id = ${one.batch_export_id} AND revision = ${one.revision}
+    RETURNING balance_ms`);
+  return row?.balance_ms ?? 0;
+}
+
+/**
+ * Has a look at all deliveries wait for its budget: the schedule continues it. Looks at new
+ * deliveries come in between.
+ */
+export async function pauseCycle(tx: Transaction, one: Verification): Promise<void> {
+  await tx.run(sql`
+    UPDATE batch_export_watches w SET paused_cycle = to_jsonb(v)
+    FROM (SELECT id, started_at, deliveries, records, deliveries_checked, records_checked, position,
+        differences, notes, is_unproven FROM batch_export_verifications) v
+    WHERE v.id = ${one.id} AND w.batch_export_id = ${one.batch_export_id}
+      AND w.revision = ${one.revision}`);
+  await tx.run(sql`DELETE FROM batch_export_verifications WHERE id = ${one.id}`);
 }
 
 /** Instants before the first one that can have rows stand for all of the past. */
 const boundOf = (milliseconds: number) => isoInstant(Math.max(0, milliseconds));
 
-const isRound = ({ start_at, end_at }: Pick<Verification, 'start_at' | 'end_at'>) =>
+/** Looks at all deliveries have no range. */
+export const isRound = ({ start_at, end_at }: Pick<Verification, 'start_at' | 'end_at'>) =>
   start_at === null && end_at === null;
 
 /** Enters the result of a verification that has looked at all that it was asked for. */
@@ -187,7 +225,8 @@ export async function endLook(
         ELSE ${found.verified_through}::timestamptz END,
       verified_at = now(),
       cycles = cycles + ${isRound(one) ? 1 : 0},
-      cycle_ended_at = CASE WHEN ${isRound(one)} THEN now() ELSE cycle_ended_at END
+      cycle_ended_at = CASE WHEN ${isRound(one)} THEN now() ELSE cycle_ended_at END,
+      paused_cycle = CASE WHEN ${!isRound(one)} THEN paused_cycle END
     WHERE batch_export_id = ${one.batch_export_id} AND revision = ${one.revision}`);
   if (one.is_scheduled)
     await tx.run(sql`DELETE FROM batch_export_verifications
@@ -198,6 +237,7 @@ export async function endLook(
 /** Has the schedule look at all deliveries of an export at its next turn, whatever its budget. */
 export async function lookSoon(tx: Transaction, { id }: { id: string }): Promise<void> {
   await tx.run(sql`UPDATE batch_export_watches SET due_at = now(), cycle_ended_at = NULL,
+      cycle_looked_at = NULL, paused_cycle = NULL,
       balance_ms = greatest(balance_ms, ${person_credit_ms})
     WHERE batch_export_id = ${id}`);
 }

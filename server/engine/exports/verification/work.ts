@@ -72,6 +72,7 @@ async function workPart(engine: Engine, one: Verification, signal: AbortSignal):
   if (row === undefined)
     return fail(engine, one, 'The export was changed or deleted: verify it again.');
   const began = performance.now();
+  const processor = process.cpuUsage();
   let rows = 0;
   const part = { records: 0 };
   try {
@@ -89,7 +90,11 @@ async function workPart(engine: Engine, one: Verification, signal: AbortSignal):
     );
     if (end === 'moving')
       await postpone(engine, one, { detail: moving_detail, seconds: moving_wait_seconds });
-    else await endPart(engine, row, one, { ...end, took_ms: performance.now() - began });
+    else {
+      const { user, system } = process.cpuUsage(processor);
+      const took_ms = performance.now() - began;
+      await endPart(engine, row, one, { ...end, took_ms, took_cpu_ms: (user + system) / 1_000 });
+    }
   } catch (error) {
     await settle(engine, one, error, signal);
   }
@@ -99,7 +104,7 @@ async function comparePart(
   comparing: Comparing,
   one: Verification,
   part: { records: number },
-): Promise<Omit<PartEnd, 'took_ms'> | 'moving'> {
+): Promise<Omit<PartEnd, 'took_ms' | 'took_cpu_ms'> | 'moving'> {
   const { engine, row, signal } = comparing;
   const { db } = engine;
   const range = { ...one, id: row.id };
@@ -137,7 +142,7 @@ async function compareNext(
     const comparison = newComparison();
     const look = one.is_scheduled
       ? await openLook(comparing, runs, {
-          rows_max: affordableRows(one.balance_ms),
+          rows_max: affordableRows(one.balance_ms / one.look_factor),
           needs_seals: limit === sealed_deliveries_max,
         })
       : openWholeLook(comparing);

@@ -10,9 +10,9 @@ export const nesting_max = 100;
 // Matches numbers that JavaScript may print differently from their source: with an exponent, a
 // final zero behind the point, digits behind six zeros behind the point, sixteen digits, or minus
 // zero. Any other text goes through the plain parser, which calls nothing back. The pattern looks
-// for the last digit of a number by the characters behind it, and reads back only from there:
-// trying each of its digits would take quadratic time on a long run that ends in something else.
-const unusualNumber = /\d(?=\s*[,}\]])(?<=\d[eE][+-]?\d+|\.\d*0|\.0{6}\d+|[:,[\s]-0|[\d.]{16})/;
+// for what ends a number and reads back from there: text has few of these characters, and trying
+// each digit would take quadratic time on a long run that ends in something else.
+const unusualNumber = /[,}\]](?<=(?:\d[eE][+-]?\d+|\.\d*0|\.0{6}\d+|[:,[\s]-0|[\d.]{16})\s*.)/;
 const surrogate = /\\u[dD][89a-fA-F]/;
 
 type RawJson = { rawJSON(text: string): unknown; isRawJSON(value: unknown): boolean };

@@ -9,7 +9,7 @@ const person_namespace = namespaceOf('8d7f1f3e-52c5-5a0b-9f6e-0c9b1d1f6a11');
 
 // A visitor's events come in many batches, and a hash costs as much as reading an event.
 const latest_ids = new Map<string, string>();
-const latest_ids_max = 10_000;
+const latest_ids_max = 100_000;
 
 /** One stored version of a person. `properties` is JSON text. */
 export type Person = {

@@ -158,9 +158,10 @@ export type DeliveredSlices = { delivery: Delivery; outcomes: SliceOutcome[]; ma
 
 /**
  * The sign that a place shows of a delivery without its contents being read: `text` changes with
- * every change of them. `is_expected` is false where it cannot be what was delivered.
+ * every change of them. `isExpected` is asked at the first sight: false where it cannot be what was
+ * delivered.
  */
-export type Seal = { text: string; is_expected: boolean };
+export type Seal = { text: string; isExpected(): boolean | Promise<boolean> };
 
 /** The parts of the server that a destination may use. */
 export type DestinationDeps = {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { inTurn } from '../../../../test/depth.ts';
 import { mappingsOf, openToolTrials } from '../../../../test/factories/plugins/tool_trials.ts';
 import type { ToolTrials } from '../../../../test/factories/plugins/tool_trials.ts';
 import { fieldsOf } from '../config_schema.ts';
@@ -19,7 +20,7 @@ after(() => trials.close());
 
 test('Every tool of the catalogue loads, with a valid form and presets', async () => {
   const faults: string[] = [];
-  for (const entry of listTools()) {
+  for (const entry of inTurn(listTools(), 4)) {
     const tool = await trials.load(entry.directory);
     const description = await trials.describe(tool);
     await tool.close();

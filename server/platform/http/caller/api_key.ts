@@ -9,10 +9,11 @@ const pattern = /^sl[kva]_[0-9A-Za-z]{49}$/;
 
 /**
  * A new key: `slk_` for a person, `slv_` for an organization (a service key) or `sla_` for an
- * assistant (a token), 256 random bits as 43 base-62 characters, 6 characters of checksum.
+ * assistant (a token), 256 bits, random unless they are given, as 43 base-62 characters, 6
+ * characters of checksum.
  */
-export function createApiKey(kind: keyof typeof prefixes = 'personal'): string {
-  const secret = randomBase62();
+export function createApiKey(kind: keyof typeof prefixes = 'personal', bits?: Buffer): string {
+  const secret = randomBase62(bits);
   return `${prefixes[kind]}${secret}${checksumOf(secret)}`;
 }
 
@@ -33,9 +34,9 @@ export function maskApiKey(key: string): string {
   return `${key.slice(0, 4)}...${key.slice(-4)}`;
 }
 
-/** 256 random bits as 43 base-62 characters (`0-9A-Za-z`, left-padded with `0`). */
-export function randomBase62(): string {
-  return base62(BigInt(`0x${randomBytes(32).toString('hex')}`), random_length);
+/** 256 bits, random unless given, as 43 base-62 characters (`0-9A-Za-z`, left-padded with `0`). */
+export function randomBase62(bits: Buffer = randomBytes(32)): string {
+  return base62(BigInt(`0x${bits.toString('hex')}`), random_length);
 }
 
 /** The CRC-32 (IEEE) of the ASCII text in base 62, six characters. */

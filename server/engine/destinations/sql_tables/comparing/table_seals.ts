@@ -6,7 +6,8 @@ import type { Difference } from '../../../model/destination/difference.ts';
 import { around, isWithin, numberOfArea } from './areas.ts';
 import type { Area, AreaWords, NumberedArea } from './areas.ts';
 import type { Dialect } from '../dialect.ts';
-import { hasInstants, keyColumn } from '../layout.ts';
+import type { FoundColumn } from '../fitting.ts';
+import { hasInstants, hasOwn, keyColumn } from '../layout.ts';
 import { receiptsOf } from '../receipts.ts';
 
 /** Rows of no delivery that one look names; more are counted. */
@@ -33,8 +34,8 @@ export function areaWords({ quoted, sealing }: Dialect): AreaWords {
 
 /**
  * Has the server count and hash the rows of each delivery in one question: 50 bytes of an answer
- * for each, whatever its rows. Undefined where rows do not say their delivery, or the table holds
- * rows of other exports as well.
+ * for each, whatever its rows. Undefined where rows do not say their delivery. In a table of
+ * several exports only rows of the project count, and another export may have more of them.
  */
 export async function sealTable(
   dialect: Dialect,
@@ -50,19 +51,19 @@ export async function sealTable(
   const all = (text: string) =>
     new Map(
       delivered.map(
-        ({ delivery }) => [delivery.delivery_id, { text, is_expected: false }] as const,
+        ({ delivery }) => [delivery.delivery_id, { text, isExpected: () => false }] as const,
       ),
     );
   if (!(await receipts.isThere())) return all('no receipts');
   const found = await dialect.findColumns(target.table);
   if (found === undefined) return all('no table');
-  if ((await receipts.ofAnother(batch_export_id)) !== undefined) return undefined;
-  const types = new Map(found.map(({ name, type }) => [name, type]));
-  if (columns.some(({ name }) => !types.has(name))) return all('no column');
+  const is_shared = (await receipts.ofAnother(batch_export_id)) !== undefined;
+  const types = typesOf(columns, found);
+  if (types === undefined) return all('no column');
   if (['timestamp', 'inserted_at'].some((name) => !sealing.instants.test(types.get(name)!)))
     return undefined;
   const held = new Set((await receipts.ofExport(batch_export_id)).map((one) => one.delivery_id));
-  const sums = await sumsOf(dialect, delivered, source);
+  const sums = await sumsOf(dialect, delivered, source, { types, is_shared });
   const form = hash('md5', JSON.stringify(columns.map(({ name }) => [name, types.get(name)])));
   return new Map(
     delivered.map(({ delivery: { delivery_id } }, number) => {
@@ -72,26 +73,47 @@ export async function sealTable(
         .slices.reduce((records, slice) => records + slice.records, 0);
       const has_receipt = held.has(delivery_id);
       const text = `${rows} ${sum} ${form}${has_receipt ? '' : ' no receipt'}`;
-      return [delivery_id, { text, is_expected: has_receipt && rows === wanted }];
+      const is_whole = is_shared ? rows >= wanted : rows === wanted;
+      return [delivery_id, { text, isExpected: () => has_receipt && is_whole }];
     }),
   );
+}
+
+/** The types of the delivery's columns in the table, by name; undefined where one is gone. */
+function typesOf(
+  columns: Delivery['columns'],
+  found: FoundColumn[],
+): Map<string, string> | undefined {
+  const exact = new Map(found.map(({ name, type }) => [name, type]));
+  const folded = new Map(found.map(({ name, type }) => [name.toLowerCase(), type]));
+  const types = new Map<string, string>();
+  for (const { name } of columns) {
+    const type = exact.get(name) ?? folded.get(name.toLowerCase());
+    if (type === undefined) return undefined;
+    types.set(name, type);
+  }
+  return types;
 }
 
 async function sumsOf(
   dialect: Dialect,
   delivered: DeliveredSlices[],
   source: ContentSource,
+  { types, is_shared }: { types: ReadonlyMap<string, string>; is_shared: boolean },
 ): Promise<Map<number, { rows: number; sum: string }>> {
   const { quoted, sealing, target } = dialect;
   const words = areaWords(dialect);
   const areas = numberedAreas(delivered, source);
-  const names = delivered[0]!.delivery.columns.map(({ name }) => quoted(name));
+  const { columns: own, team_id } = delivered[0]!.delivery;
+  const columns = own.map(({ name }) => ({ quoted: quoted(name), type: types.get(name)! }));
+  const ofTeam =
+    is_shared && hasOwn(own, 'team_id') ? ` AND ${quoted('team_id')} = ${team_id}` : '';
   const [number, row, rows, total] = ['n', 'h', 'c', 's'].map(quoted);
   const summed = await dialect.rows<{ n: unknown; c: unknown; s: unknown }>(
     `SELECT ${number}, count(*) AS ${rows}, sum(${row}) AS ${total}\n` +
       `FROM (SELECT ${numberOfArea(words, areas)} AS ${number}, ` +
-      `${sealing!.hashOf(names)} AS ${row}\nFROM ${target.quoted}\n` +
-      `WHERE ${isWithin(words, around(areas))}) ${quoted('sealed')}\n` +
+      `${sealing!.hashOf(columns)} AS ${row}\nFROM ${target.quoted}\n` +
+      `WHERE ${isWithin(words, around(areas))}${ofTeam}) ${quoted('sealed')}\n` +
       `WHERE ${number} >= 0\nGROUP BY ${number}`,
   );
   return new Map(
@@ -99,12 +121,16 @@ async function sumsOf(
   );
 }
 
-/** Names rows that lie in none of the areas: no delivery brought them. */
+/**
+ * Names rows that lie in none of the areas: no delivery brought them. In a table of several exports
+ * they may be of another one.
+ */
 export async function findStrangers(
   dialect: Dialect,
   delivery: Delivery,
   areas: Area[],
 ): Promise<Difference[]> {
+  if ((await receiptsOf(dialect).ofAnother(delivery.batch_export_id)) !== undefined) return [];
   const { quoted, target, textOf } = dialect;
   const words = areaWords(dialect);
   const key = keyColumn(delivery);

@@ -1,0 +1,20 @@
+import type { Theme } from 'vitepress';
+import default_theme from 'vitepress/theme-without-fonts';
+import { search_options } from './search_options.ts';
+
+/**
+ * The look of the site, with the options of its search. Settings reach the page as JSON, which has
+ * no functions, and the policy of the docs lets a page make none of text.
+ */
+export const theme: Theme = {
+  extends: default_theme,
+  enhanceApp: ({ siteData }) => {
+    const { themeConfig } = siteData.value;
+    const { search } = themeConfig;
+    const options = { ...search.options, miniSearch: { searchOptions: search_options } };
+    siteData.value = {
+      ...siteData.value,
+      themeConfig: { ...themeConfig, search: { ...search, options } },
+    };
+  },
+};
