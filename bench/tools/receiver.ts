@@ -4,10 +4,36 @@ import { text as textOf } from 'node:stream/consumers';
 import { listenLocally } from '../../test/servers/loopback.ts';
 
 /** An event as it arrives; `sent_at` is when it was given to the server. */
-type Arriving = { messageId: string; properties: { sent_at: number } };
+type Arriving = {
+  messageId: string;
+  userId?: string;
+  anonymousId?: string;
+  properties: { sent_at: number; number: number };
+};
 
-/** The events and answers of one tool. */
-type Came = { uuids: Set<string>; delays_ms: number[]; answers: number; limited: number };
+/**
+ * The events and answers of one tool. `disordered`: events that came for the first time after a
+ * later one of their person; `failed`: answers of 503.
+ */
+type Came = {
+  uuids: Set<string>;
+  delays_ms: number[];
+  answers: number;
+  limited: number;
+  failed: number;
+  disordered: number;
+  newest: Map<string, number>;
+};
+
+const nothingCame = (): Came => ({
+  uuids: new Set(),
+  delays_ms: [],
+  answers: 0,
+  limited: 0,
+  failed: 0,
+  disordered: 0,
+  newest: new Map(),
+});
 
 /** A receiver of many tools, each at a path of its own. */
 export type BenchReceiver = {
@@ -20,13 +46,22 @@ export type BenchReceiver = {
   close(): Promise<void>;
 };
 
+function take(came: Came, { messageId, properties, ...person }: Arriving, now: number): void {
+  if (came.uuids.has(messageId)) return;
+  came.uuids.add(messageId);
+  came.delays_ms.push(now - properties.sent_at);
+  const name = person.userId ?? person.anonymousId ?? '';
+  if (properties.number < (came.newest.get(name) ?? 0)) came.disordered += 1;
+  came.newest.set(name, properties.number);
+}
+
 /** Opens a receiver that takes everything. */
 export async function openBenchReceiver(): Promise<BenchReceiver> {
   const all = new Map<string, Came>();
   const down = new Set<string>();
   const limits = new Map<string, { per_minute: number; minute: number; used: number }>();
   const cameOf = (path: string): Came => {
-    const came = all.get(path) ?? { uuids: new Set(), delays_ms: [], answers: 0, limited: 0 };
+    const came = all.get(path) ?? nothingCame();
     all.set(path, came);
     return came;
   };
@@ -42,7 +77,10 @@ export async function openBenchReceiver(): Promise<BenchReceiver> {
     const path = request.url!.slice(1);
     const came = cameOf(path);
     const text = await textOf(request);
-    if (down.has(path)) return void response.writeHead(503).end();
+    if (down.has(path)) {
+      came.failed += 1;
+      return void response.writeHead(503).end();
+    }
     came.answers += 1;
     if (isOver(path)) {
       came.limited += 1;
@@ -50,10 +88,7 @@ export async function openBenchReceiver(): Promise<BenchReceiver> {
       return void response.writeHead(429, { 'retry-after': String(seconds) }).end();
     }
     const now = Date.now();
-    for (const { messageId, properties } of [JSON.parse(text) as Arriving | Arriving[]].flat()) {
-      if (!came.uuids.has(messageId)) came.delays_ms.push(now - properties.sent_at);
-      came.uuids.add(messageId);
-    }
+    for (const event of [JSON.parse(text) as Arriving | Arriving[]].flat()) take(came, event, now);
     response.writeHead(200).end();
   };
   const server = createServer(

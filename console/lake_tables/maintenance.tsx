@@ -12,7 +12,7 @@ export function Maintenance({ maintenance }: { maintenance: Shown }) {
     return (
       <p className="muted">
         Off. Set the property <code>sluice.maintenance</code> to <code>true</code> to turn it on.
-        Sluice maintains tables of format version 2.
+        Sluice maintains tables of format versions 2 and 3.
       </p>
     );
   return <Rounds rounds={maintenance} />;

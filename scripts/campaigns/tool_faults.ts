@@ -3,7 +3,9 @@
 // one takes 750 requests a minute. Then compares what each tool took with the store: each event at
 // least once, twice only where an answer was lost or a process was killed in between, each person's
 // in order, and once by messageId. Prints what it found, the memory of the tools' processes, and
-// the seed. npm run tool_faults [-- --kills 100 --seed 7 --tools 20 --rate 20 --minutes 30].
+// the seed. npm run tool_faults [-- --kills 100 --seed 7 --tools 20 --rate 20 --backlog 100
+// --minutes 30]. A kill follows as soon as tools receive again. New events wait while the mappings
+// have more than the backlog to send, so that each tool is met while it receives, to the last kill.
 // Then persons are erased, and both workers are killed while a tool is told (--deletions 5).
 // --naive moves cursors as a queue does that acknowledges before it sends; it must lose events.
 import '../require_node.mjs';
@@ -19,8 +21,8 @@ import { descendantsOf } from '../../test/processes/process_group.ts';
 import { until } from '../../test/processes/server_process.ts';
 import { anySeed, readOptions } from '../options.ts';
 import { killWhileTelling } from './tool_faults/deletions.ts';
+import { checkDoubles, checkKeys, checkOrder, toldRepeats } from './tool_faults/compare.ts';
 import { openReceiver } from './tool_faults/receiver.ts';
-import type { Arrival } from './tool_faults/receiver.ts';
 
 type Stored = { uuid: string; distinct_id: string };
 type Tool = { id: number; paths: string[] };
@@ -30,19 +32,19 @@ const options = readOptions({
   seed: anySeed(),
   tools: 20,
   rate: 20,
+  backlog: 100,
   minutes: 30,
   deletions: 5,
   naive: false,
 });
 const victims = ['worker 1', 'worker 2', 'tool', 'api', 'PostgreSQL', 'ClickHouse'] as const;
 const persons = 40;
-/** A killed process may be away for so long. */
-const restart_ms = 15_000;
 const folder = mkdtempSync(join(tmpdir(), 'sluice-tool-faults-'));
 const random = openRandom(options.seed, 0);
 const receiver = await openReceiver(openRandom(options.seed, 1), '0');
 const kills: { victim: string; at: number }[] = [];
 const faults: string[] = [];
+const accepted = new Set<string>();
 let largest_bytes = 0;
 console.log(`${options.kills} kills, seed ${options.seed}; in ${folder}`);
 const deployment = await openDeployment(folder);
@@ -50,7 +52,7 @@ try {
   await deployment.up();
   const tools = await installTools();
   const sending = new AbortController();
-  const sent = keepSending(sending.signal);
+  const sent = keepSending(tools, sending.signal);
   while (kills.length < options.kills) {
     await someRequests();
     strike();
@@ -58,7 +60,8 @@ try {
   }
   sending.abort();
   await deployment.up();
-  console.log(`${await sent} events sent, all struck; waiting for the rest`);
+  await sent;
+  console.log(`${accepted.size} events sent, all struck; ${owedTo(tools)} deliveries to come`);
   receiver.heal();
   await compare(tools);
   faults.push(...(await killWhileTelling(deployment, receiver, options.deletions)));
@@ -108,22 +111,31 @@ async function installTools(): Promise<Tool[]> {
   return tools;
 }
 
-/** Sends events of some persons, over and over; gives how many were accepted. */
-async function keepSending(signal: AbortSignal): Promise<number> {
-  let [accepted, last] = [0, 0];
-  while (!signal.aborted) {
+/** Sends events of some persons, over and over; each until it is accepted, under the same uuid. */
+async function keepSending(tools: Tool[], signal: AbortSignal): Promise<void> {
+  let last = 0;
+  const path = '/api/projects/@current/events/';
+  const backlog = options.backlog * tools.flatMap(({ paths }) => paths).length;
+  for (; !signal.aborted; await pause(1_000)) {
+    if (owedTo(tools) > backlog) continue;
     const events = Array.from({ length: options.rate }, () => ({
       uuid: randomUUID(),
       event: 'sent',
       distinct_id: `person-${(last += 1) % persons}`,
       properties: { number: last },
     }));
-    const path = '/api/projects/@current/events/';
-    const answer = await deployment.call('POST', path, { events }).catch(() => undefined);
-    if (answer?.status === 200) accepted += events.length;
-    await pause(1_000);
+    await until('the events are accepted', 240_000, 200, async () => {
+      const answer = await deployment.call('POST', path, { events }).catch(() => undefined);
+      return answer?.status === 200 ? true : undefined;
+    });
+    for (const { uuid } of events) accepted.add(uuid);
   }
-  return accepted;
+}
+
+/** Deliveries of accepted events that are still to come, at all mappings together. */
+function owedTo(tools: Tool[]): number {
+  const paths = tools.flatMap((tool) => tool.paths);
+  return paths.reduce((sum, path) => sum + accepted.size - (receiver.kept.get(path)?.size ?? 0), 0);
 }
 
 /** Waits until tools have received again, then a moment: a kill at rest strikes nothing. */
@@ -171,7 +183,9 @@ function strike(): void {
     receiver.outage(path, random.between(5_000, 20_000));
   }
   if (kills.length % 10 === 0)
-    console.log(`${kills.length} kills, ${JSON.stringify(receiver.counts)}`);
+    console.log(
+      `${kills.length} kills, ${accepted.size} events, ${JSON.stringify(receiver.counts)}`,
+    );
 }
 
 async function acknowledgeFirst(): Promise<void> {
@@ -191,22 +205,28 @@ async function compare(tools: Tool[]): Promise<void> {
       })
       .catch(() => undefined),
   );
+  const uuids = new Set(stored.map(({ uuid }) => uuid));
+  if (uuids.size !== stored.length || [...accepted].some((uuid) => !uuids.has(uuid)))
+    faults.push(`${accepted.size} events accepted, ${stored.length} stored, ${uuids.size} uuids`);
   const began = Date.now();
   const paths = tools.flatMap((tool) => tool.paths);
   const missing = () => paths.reduce((sum, path) => sum + stored.length - seenAt(path).size, 0);
   for (; missing() > 0 && Date.now() - began < options.minutes * 60_000; await pause(1_000))
     measure(toolProcesses());
-  const told = await toldRepeats();
-  let [doubled, repeats] = [0, 0];
+  const told = await toldRepeats(deployment.db);
+  let [doubled, untold, repeats] = [0, 0, 0];
   const order = new Map(stored.map(({ uuid }, at) => [uuid, at]));
   const personOf = new Map(stored.map(({ uuid, distinct_id }) => [uuid, distinct_id]));
   for (const path of paths) {
     const arrivals = receiver.arrivals.get(path) ?? [];
     const lost = stored.length - seenAt(path).size;
     if (lost > 0) faults.push(`${path}: ${lost} of ${stored.length} events did not come`);
-    doubled += checkDoubles(path, arrivals, told);
-    repeats += checkKeys(path, stored.length - lost, arrivals);
-    checkOrder(path, arrivals, order, personOf);
+    const doubles = checkDoubles(path, arrivals, told, kills, faults);
+    doubled += doubles.doubled;
+    untold += doubles.untold;
+    const kept = receiver.kept.get(path) ?? new Map<string, number>();
+    repeats += checkKeys(path, stored.length - lost, arrivals, kept, faults);
+    checkOrder(path, arrivals, order, personOf, faults);
   }
   const by = Object.groupBy(kills, ({ victim }) => victim);
   const counts = Object.fromEntries(Object.entries(by).map(([name, all]) => [name, all!.length]));
@@ -214,7 +234,8 @@ async function compare(tools: Tool[]): Promise<void> {
   console.log(
     `${stored.length} events at ${paths.length} mappings of ${tools.length} tools; kills ` +
       `${JSON.stringify(counts)}; receiver ${JSON.stringify(receiver.counts)}; ` +
-      `${doubled} came again, ${told.size} told in logs, ${repeats} with the same key; ` +
+      `${doubled} came again, ${told.size} events told in logs, ${untold} not told; ` +
+      `${repeats} with the same key; ` +
       `${missing()} missing; caught up ${caught_up_seconds} s after the last kill; ` +
       `largest process of tools ${Math.round(largest_bytes / 1_048_576)} MB`,
   );
@@ -222,79 +243,4 @@ async function compare(tools: Tool[]): Promise<void> {
 
 function seenAt(path: string): Set<string> {
   return new Set((receiver.arrivals.get(path) ?? []).map(({ uuid }) => uuid));
-}
-
-/** The events and mappings of which a log says that they were sent again. */
-async function toldRepeats(): Promise<Set<string>> {
-  const rows = await until('the log', 60_000, 500, () =>
-    deployment.db
-      .rows<{ message: string }>(
-        sql`SELECT message FROM plugin_logs WHERE message LIKE 'Sent the event % again at %'`,
-      )
-      .catch(() => undefined),
-  );
-  return new Set(
-    rows.flatMap(({ message }) => {
-      const [, uuid, mapping] = /^Sent the event (\S+) again at "([^"]+)"/.exec(message) ?? [];
-      return uuid === undefined ? [] : [`${uuid} ${mapping}`];
-    }),
-  );
-}
-
-/**
- * An event comes again only if a log says so, or after a lost answer or a kill since it came. On a
- * busy machine a worker may also lose its lease, which is told.
- */
-function checkDoubles(path: string, arrivals: Arrival[], told: Set<string>): number {
-  const before = new Map<string, Arrival>();
-  let doubled = 0;
-  for (const arrival of arrivals) {
-    const earlier = before.get(arrival.uuid);
-    before.set(arrival.uuid, arrival);
-    if (earlier === undefined) continue;
-    doubled += 1;
-    const isExplained =
-      told.has(`${arrival.uuid} ${path}`) ||
-      earlier.is_lost ||
-      kills.some(({ at }) => at >= earlier.at - restart_ms && at <= arrival.at);
-    if (!isExplained) faults.push(`${path}: ${arrival.uuid} came again, and no answer was lost`);
-  }
-  return doubled;
-}
-
-/**
- * With keys, each event is kept exactly once: a repeat bears the key of the first time, and no key
- * stands for two events.
- */
-function checkKeys(path: string, events: number, arrivals: Arrival[]): number {
-  const numbers = [...(receiver.kept.get(path) ?? new Map<string, number>()).values()];
-  if (numbers.length !== events || new Set(numbers).size !== events)
-    faults.push(`${path}: ${numbers.length} kept by key, ${new Set(numbers).size} of ${events}`);
-  const keys = new Map<number, string>();
-  let repeats = 0;
-  for (const { number, uuid } of arrivals) {
-    const first = keys.get(number);
-    if (first === undefined) keys.set(number, uuid);
-    else if (first === uuid) repeats += 1;
-    else faults.push(`${path}: ${number} came again as ${uuid}, and first as ${first}`);
-  }
-  return repeats;
-}
-
-/** Each person's events come for the first time in the order of the store. */
-function checkOrder(
-  path: string,
-  arrivals: Arrival[],
-  order: Map<string, number>,
-  personOf: Map<string, string>,
-): void {
-  const last = new Map<string, number>();
-  const seen = new Set<string>();
-  for (const { uuid } of arrivals) {
-    if (seen.has(uuid)) continue;
-    seen.add(uuid);
-    const [at, person] = [order.get(uuid)!, personOf.get(uuid)!];
-    if (at < (last.get(person) ?? -1)) faults.push(`${path}: ${uuid} of ${person} came too late`);
-    last.set(person, at);
-  }
 }

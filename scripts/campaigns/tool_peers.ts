@@ -1,7 +1,8 @@
 /**
  * Sends events by tools that have clients of their own to the real thing: Apache Kafka, OpenSSH,
- * and S3, Kinesis and EventBridge as moto plays them: npm run tool_peers. Each reads back what it
- * got. A peer that is not installed is skipped with its reason. Exit code 1 if an event is missing.
+ * and S3 and Kinesis as moto plays them: npm run tool_peers. Each is read back, and so is what the
+ * trace of the tool says. A peer that is not installed is skipped with its reason. Exit code 1 if
+ * an event is missing.
  */
 import '../require_node.mjs';
 import { readFileSync, readdirSync } from 'node:fs';

@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { listTestFiles } from './check_tests.ts';
 import { leaveOutDear } from './dear_tests.ts';
 import {
@@ -24,11 +25,16 @@ const own_stores = [
 /**
  * Chooses the test files for the arguments of `npm test`: texts that a path contains, `--changed`
  * for those that a change can reach, `--deep` for those that can go deep, and `--all`. Without an
- * argument it leaves dear ones out whose turn it is not.
+ * argument a person's run leaves dear ones out whose turn it is not, and a pipeline's has all.
  */
-export function chooseTests(wanted: string[], turn: number): TestChoice {
+export function chooseTests(
+  wanted: string[],
+  turn: number,
+  is_pipeline = process.env['CI'] === 'true',
+): TestChoice {
   const tests = listTestFiles([]);
-  if (wanted.length === 0) return chooseUsual(tests, turn);
+  const has_all = wanted.includes('--all') || (wanted.length === 0 && is_pipeline);
+  if (wanted.length === 0 && !has_all) return chooseUsual(tests, turn);
   const unknown = wanted.find((word) => word.startsWith('-') && !options.includes(word));
   if (unknown !== undefined)
     return choice([], false, `npm test has no option ${unknown}; it has ${options.join(', ')}.`);
@@ -40,7 +46,7 @@ export function chooseTests(wanted: string[], turn: number): TestChoice {
       files.some((file) => storing.has(file)),
       told,
     );
-  if (wanted.includes('--all')) return choice(tests, true, 'All');
+  if (has_all) return choice(tests, true, 'All');
   const patterns = wanted.filter((word) => !options.includes(word));
   const named = listTestFiles(patterns);
   if (wanted.includes('--deep')) {

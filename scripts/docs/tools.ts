@@ -12,7 +12,6 @@ type Definition = {
   name: string;
   slug?: string;
   mode: string;
-  description?: string;
   authentication?: { scheme: string };
   audienceConfig?: object;
   actions: Record<string, Action>;
@@ -41,7 +40,6 @@ const aws = [
 
 /** Destinations that work with variables of the operator, the first of which must be there. */
 const variables: Record<string, string[]> = {
-  'amazon-eventbridge': aws,
   'aws-kinesis': [
     ...aws,
     'AMAZON_KINESIS_ACTIONS_ROLE_ADDRESS',
@@ -65,7 +63,8 @@ function codeOf(directory: string): string {
     .join('\n');
 }
 
-const internal = /^(?:noop|.*-internal|.*-dev|engage-messaging-.*)$/;
+// EventBridge sends as the partner of AWS that its makers are.
+const internal = /^(?:noop|.*-internal|.*-dev|engage-messaging-.*|amazon-eventbridge)$/;
 /** Destinations that take events beside audiences; one takes nothing else and does not say so. */
 const mixed = ['klaviyo', 's3'];
 const audiences = ['liveramp-audiences'];
@@ -115,7 +114,6 @@ function hostsOf(code: string): string[] {
 
 /** Names that their makers write otherwise. */
 const names: Record<string, string> = {
-  'amazon-eventbridge': 'Amazon EventBridge',
   'aws-kinesis': 'AWS Kinesis',
   customerio: 'Customer.io',
 };
@@ -125,31 +123,29 @@ function plainName(name: string): string {
 }
 
 const skipped = new Map<string, string[]>();
-const entries = Object.entries(manifest).flatMap(([id, { definition, directory }]): ToolEntry[] => {
-  const code = codeOf(directory);
-  const reason = reasonOf(directory, definition);
-  if (reason !== undefined) {
-    skipped.set(reason, [...(skipped.get(reason) ?? []), directory]);
-    return [];
-  }
-  const { slug = directory, description = '' } = definition;
-  const name = names[directory] ?? plainName(definition.name);
-  return [
-    {
-      directory,
-      id,
-      slug,
-      name,
-      description: (description.trim() === '' ? `Sends events to ${name}.` : description).slice(
-        0,
-        300,
-      ),
-      hosts: code.includes('@aws-sdk/') ? ['*.amazonaws.com'] : hostsOf(code),
-      ...(Object.hasOwn(variables, directory) ? { variables: variables[directory]! } : {}),
-      ...(other_clients.test(code) ? { opens_sockets: true } : {}),
-    },
-  ];
-});
+const entries = Object.entries(manifest).flatMap(
+  ([id, { definition, directory }]): Omit<ToolEntry, 'description'>[] => {
+    const code = codeOf(directory);
+    const reason = reasonOf(directory, definition);
+    if (reason !== undefined) {
+      skipped.set(reason, [...(skipped.get(reason) ?? []), directory]);
+      return [];
+    }
+    const { slug = directory } = definition;
+    const name = names[directory] ?? plainName(definition.name);
+    return [
+      {
+        directory,
+        id,
+        slug,
+        name,
+        hosts: code.includes('@aws-sdk/') ? ['*.amazonaws.com'] : hostsOf(code),
+        ...(Object.hasOwn(variables, directory) ? { variables: variables[directory]! } : {}),
+        ...(other_clients.test(code) ? { opens_sockets: true } : {}),
+      },
+    ];
+  },
+);
 const sorted = entries.toSorted((one, other) => one.name.localeCompare(other.name, 'en'));
 writeFileSync(file, `${JSON.stringify(sorted, undefined, 1)}\n`);
 for (const [reason, directories] of skipped)

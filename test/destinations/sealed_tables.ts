@@ -63,7 +63,16 @@ export async function assertSeals(given: SealedTable): Promise<void> {
       return {
         selection: [{ event_from: null, event_to: null, inserted_from, inserted_to }],
         columns: [],
-        slices: [{ number: 0, records: rows, inserted_from: '', inserted_to: '', digest: '' }],
+        slices: [
+          {
+            number: 0,
+            records: rows,
+            inserted_from: '',
+            inserted_to: '',
+            digest: '',
+            is_rows_digest: true,
+          },
+        ],
       };
     },
   };

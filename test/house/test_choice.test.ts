@@ -14,7 +14,7 @@ const isOfHouse = (file: string) => file.startsWith('test/house/');
 const reachedBy = (...changed: string[]) =>
   listTestsOfChange(reach, tests, changed).filter((file) => !isOfHouse(file));
 const harness = tests.filter(isOfHouse);
-const chooseTests = (wanted: string[]) => choose(wanted, 0);
+const chooseTests = (wanted: string[]) => choose(wanted, 0, false);
 
 /** A changed file, and a test that it reaches. */
 const reached: [changed: string, test: string, how: string][] = [

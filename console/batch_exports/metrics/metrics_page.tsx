@@ -8,7 +8,6 @@ import { inBytes, inNumbers, inTime } from '../../page/text/quantities.ts';
 import { Empty } from '../../page/empty.tsx';
 import { Seldom } from '../../page/section.tsx';
 import { Shown } from '../../page/shown.tsx';
-import { Table } from '../../page/table.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { Lengths, lengths_of_time } from '../../time/lengths.tsx';
 import { now } from '../../time/now.ts';
@@ -17,6 +16,7 @@ import { isoInstant } from '../slots/slots.ts';
 import { Chart } from './chart.tsx';
 import { chartsOf, metricsOf } from './metrics.ts';
 import type { Series } from './metrics.ts';
+import { PointTable, secondsInWords } from './point_table.tsx';
 import { endOfHour, firstRange, pointLength } from './range.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/metrics');
@@ -152,6 +152,23 @@ function Charts({
   );
 }
 
+function Points({ results }: { results: MetricPoint[] }) {
+  return (
+    <PointTable
+      from="Data from"
+      points={results}
+      keyOf={({ start_at, kind, run }) => `${start_at} ${kind} ${run}`}
+      words={{ Kind: ({ kind }) => kind.replace('_', ' ') }}
+      numbers={{
+        Rows: ({ rows }) => rows.toLocaleString('en'),
+        Bytes: ({ bytes }) => inBytes(bytes),
+        Duration: ({ duration_seconds_max }) => secondsInWords(duration_seconds_max),
+        Delay: ({ lag_seconds_max }) => secondsInWords(lag_seconds_max),
+      }}
+    />
+  );
+}
+
 const valuesOf = (series: Series[]) =>
   series.flatMap(({ values }) => values).filter((value) => value !== null);
 
@@ -165,52 +182,6 @@ function Longest({ series }: { series: Series[] }) {
   return (
     <>
       {inTime(Math.max(...values))} <span className="muted">at most</span>
-    </>
-  );
-}
-
-const rows_max = 500;
-
-function Points({ results }: { results: MetricPoint[] }) {
-  const newest = results.toReversed().slice(0, rows_max);
-  const time = (seconds: number | null) => (seconds === null ? '' : inTime(seconds));
-  return (
-    <>
-      <Table className="cards">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Data from</Table.Th>
-            <Table.Th>Kind</Table.Th>
-            <Table.Th className="number">Rows</Table.Th>
-            <Table.Th className="number">Bytes</Table.Th>
-            <Table.Th className="number">Duration</Table.Th>
-            <Table.Th className="number">Delay</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {newest.map((point) => (
-            <Table.Tr key={`${point.start_at} ${point.kind} ${point.run}`}>
-              <Table.Td data-label="Data from">
-                <Instant at={point.start_at} is_exact />
-              </Table.Td>
-              <Table.Td data-label="Kind">{point.kind.replace('_', ' ')}</Table.Td>
-              <Table.Td data-label="Rows" className="number">
-                {point.rows.toLocaleString('en')}
-              </Table.Td>
-              <Table.Td data-label="Bytes" className="number">
-                {inBytes(point.bytes)}
-              </Table.Td>
-              <Table.Td data-label="Duration" className="number">
-                {time(point.duration_seconds_max)}
-              </Table.Td>
-              <Table.Td data-label="Delay" className="number">
-                {time(point.lag_seconds_max)}
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-      {results.length > rows_max && <p className="muted">The newest {rows_max} are shown.</p>}
     </>
   );
 }

@@ -2,12 +2,11 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useContext, useMemo, useState } from 'react';
 import type { DeliveryPoint } from '../../../server/api/plugin_configs/deliveries/schema.ts';
 import { Chart } from '../../batch_exports/metrics/chart.tsx';
-import { Rows } from '../../page/rows.tsx';
+import { PointTable, secondsInWords } from '../../batch_exports/metrics/point_table.tsx';
 import { Seldom } from '../../page/section.tsx';
 import { Shown } from '../../page/shown.tsx';
-import { Table } from '../../page/table.tsx';
 import { inNumbers, inTime } from '../../page/text/quantities.ts';
-import { Instant, ZoneContext } from '../../time/instant.tsx';
+import { ZoneContext } from '../../time/instant.tsx';
 import { Lengths, lengths_of_time } from '../../time/lengths.tsx';
 import { now } from '../../time/now.ts';
 import { pointsOf } from './deliveries.ts';
@@ -64,30 +63,13 @@ function Charts({
 }) {
   const charts = useMemo(() => seriesOf(points), [points]);
   const common = { ...shown, at: charts.at, choose: nothing };
+  const count = { inWords: inNumbers, unit: 'count' } as const;
   return (
     <>
       <div className="charts">
-        <Chart
-          {...common}
-          title="Events delivered"
-          series={charts.sent}
-          inWords={inNumbers}
-          unit="count"
-        />
-        <Chart
-          {...common}
-          title="Retried and set aside"
-          series={charts.failed}
-          inWords={inNumbers}
-          unit="count"
-        />
-        <Chart
-          {...common}
-          title="Events a second"
-          series={charts.rate}
-          inWords={inNumbers}
-          unit="count"
-        />
+        <Chart {...common} {...count} title="Events delivered" series={charts.sent} />
+        <Chart {...common} {...count} title="Retried and set aside" series={charts.failed} />
+        <Chart {...common} {...count} title="Events a second" series={charts.rate} />
         <Chart
           {...common}
           title="Delay from storing to delivery"
@@ -97,7 +79,18 @@ function Charts({
         />
       </div>
       <Seldom summary="The same as a table">
-        <Points points={points} />
+        <PointTable
+          from="From"
+          points={points}
+          keyOf={({ start_at }) => start_at}
+          numbers={{
+            Delivered: ({ delivered }) => delivered.toLocaleString('en'),
+            Retried: ({ retried }) => retried.toLocaleString('en'),
+            'Set aside': ({ set_aside }) => set_aside.toLocaleString('en'),
+            Delay: ({ delay_seconds }) => secondsInWords(delay_seconds),
+            Longest: ({ delay_seconds_max }) => secondsInWords(delay_seconds_max),
+          }}
+        />
       </Seldom>
     </>
   );
@@ -122,40 +115,4 @@ function seriesOf(points: DeliveryPoint[]) {
       series('longest', ({ delay_seconds_max }) => delay_seconds_max),
     ],
   };
-}
-
-const rows_max = 200;
-
-function Points({ points }: { points: DeliveryPoint[] }) {
-  const columns = ['From', 'Delivered', 'Retried', 'Set aside', 'Delay', 'Longest'];
-  const time = (seconds: number | null) => (seconds === null ? '' : inTime(seconds));
-  return (
-    <Rows columns={columns} numbers={columns.slice(1)}>
-      {points
-        .toReversed()
-        .slice(0, rows_max)
-        .map((point) => (
-          <Table.Tr key={point.start_at}>
-            <Table.Td data-label="From">
-              <Instant at={point.start_at} is_exact />
-            </Table.Td>
-            <Table.Td data-label="Delivered" className="number">
-              {point.delivered.toLocaleString('en')}
-            </Table.Td>
-            <Table.Td data-label="Retried" className="number">
-              {point.retried.toLocaleString('en')}
-            </Table.Td>
-            <Table.Td data-label="Set aside" className="number">
-              {point.set_aside.toLocaleString('en')}
-            </Table.Td>
-            <Table.Td data-label="Delay" className="number">
-              {time(point.delay_seconds)}
-            </Table.Td>
-            <Table.Td data-label="Longest" className="number">
-              {time(point.delay_seconds_max)}
-            </Table.Td>
-          </Table.Tr>
-        ))}
-    </Rows>
-  );
 }

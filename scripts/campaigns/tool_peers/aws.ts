@@ -3,7 +3,7 @@ import http2 from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { startMoto } from '../../../test/servers/moto.ts';
-import { requireSent } from './sending.ts';
+import { requireSent, requireTraced } from './sending.ts';
 import type { Send } from './sending.ts';
 
 const role = 'arn:aws:iam::123456789012:role/sluice';
@@ -77,7 +77,9 @@ async function sendToS3(
       enable_batching: true,
     },
   };
-  requireSent(await send('s3', sending, variables));
+  const outcome = await send('s3', sending, variables);
+  requireSent(outcome);
+  requireTraced(outcome, /\/orders-bucket\/orders.*\.csv/, /^$/, { status: 200 });
   const listed = await (await fetch(`${endpoint}/orders-bucket?list-type=2`)).text();
   const key = /<Key>([^<]+)<\/Key>/.exec(listed)?.[1] ?? '';
   const address = `${endpoint}/orders-bucket/${key}`;
@@ -107,7 +109,10 @@ async function sendToKinesis(
       batch_bytes: 1_000_000,
     },
   };
-  requireSent(await send('aws-kinesis', sending, variables));
+  const outcome = await send('aws-kinesis', sending, variables);
+  requireSent(outcome);
+  const text = Buffer.from('{"order_id":"o-4711"').toString('base64').slice(0, -4);
+  requireTraced(outcome, /^http:/, /"SequenceNumber"/, { text, status: 200 });
   const shards = (await ask('GetShardIterator', {
     StreamName: 'orders',
     ShardId: 'shardId-000000000000',

@@ -10,15 +10,23 @@ export type Send = (
   variables: Record<string, string>,
 ) => Promise<string>;
 
-/** Throws unless the trace of the outcome has one sending, to there, with such an answer. */
-export function requireTraced(outcome: string, url: RegExp, answer: RegExp): void {
+/**
+ * Throws unless the trace of the outcome has one sending, to there, with such an answer; `text` is
+ * what its body has of the event, and the status is null where HTTP is not spoken.
+ */
+export function requireTraced(
+  outcome: string,
+  url: RegExp,
+  answer: RegExp,
+  { text = 'o-4711', status = null }: { text?: string; status?: number | null } = {},
+): void {
   const { exchanges } = JSON.parse(outcome) as ToolOutcome;
   const [one] = exchanges ?? [];
   const isTraced =
     exchanges?.length === 1 &&
     url.test(one!.request.url) &&
-    one!.request.body?.text?.includes('o-4711') === true &&
-    one!.answer?.status === null &&
+    one!.request.body?.text?.includes(text) === true &&
+    one!.answer?.status === status &&
     answer.test(one!.answer.body.text ?? '');
   if (!isTraced) throw new Error(`The trace is wrong: ${outcome}`);
 }

@@ -168,6 +168,7 @@ test('a manifest list of a client that names files of others is not followed', a
       deleted_rows_count: 0n,
       partitions: [],
       key_metadata: null,
+      first_row_id: null,
     } satisfies ListedManifest,
   ]);
   await writeFile(join(fileURLToPath(location), 'metadata/snap-7.avro'), list);

@@ -1,6 +1,6 @@
 import type { LakeTable as StoredTable } from '../../engine/model/lake_catalog/tables.ts';
 import type { TableMetadata } from '../../engine/model/lake_catalog/metadata.ts';
-import { rulesOf } from '../../engine/exports/lake_maintenance/rules.ts';
+import { isMaintained } from '../../engine/exports/lake_maintenance/rules.ts';
 import type { LakeTable, LakeTableDetails, Maintenance } from './schema.ts';
 
 /** The table with the parts of its metadata that people read: as they are for new files. */
@@ -13,6 +13,8 @@ export function detailsOf(
   const { fields: columns } = metadata.schemas.find(
     (one) => one['schema-id'] === metadata['current-schema-id'],
   )!;
+  const is_on = isMaintained(table);
+  const is_ours = is_on || table.batch_export_id !== null;
   const nameOf = (id: unknown) => namesOf(metadata).get(id) ?? `field ${String(id)}`;
   const spec = metadata['partition-specs'].find(
     (one) => one['spec-id'] === metadata['default-spec-id'],
@@ -50,14 +52,8 @@ export function detailsOf(
       type: ref.type,
       snapshot: String(ref['snapshot-id']),
     })),
-    maintenance: maintenance === undefined ? null : { is_on: isMaintained(table), ...maintenance },
+    maintenance: maintenance === undefined || !is_ours ? null : { is_on, ...maintenance },
   };
-}
-
-/** Does Sluice maintain a table that an export writes? */
-export function isMaintained({ metadata, batch_export_id }: StoredTable): boolean {
-  const { is_on } = rulesOf(metadata.properties);
-  return batch_export_id !== null && is_on && metadata['format-version'] === 2;
 }
 
 function textOf(id: number | bigint | undefined): string | null {

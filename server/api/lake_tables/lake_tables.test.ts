@@ -117,7 +117,11 @@ test('a table shows its rows, its schema, and the run behind each snapshot', asy
   const none = await home.ask('POST', `${tables}${unwritten.id}/maintain/`);
   assert.deepEqual(
     [none.status, none.body.detail],
-    [409, 'No export writes this table, so Sluice does not maintain it.'],
+    [
+      409,
+      'No export writes this table. Set its property `sluice.maintenance` to `true` to let ' +
+        'Sluice maintain it.',
+    ],
   );
 
   const empty = await get(`${unwritten.id}/files/`);

@@ -10,7 +10,8 @@ import { uuid } from '../../platform/http/schemas.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { isUuid } from '../../platform/uuid.ts';
-import { detailsOf, isMaintained } from './details.ts';
+import { isMaintained } from '../../engine/exports/lake_maintenance/rules.ts';
+import { detailsOf } from './details.ts';
 import { LakeFiles, LakeSnapshots, LakeTableDetails, LakeTables } from './schema.ts';
 import type {
   LakeSnapshot,
@@ -92,9 +93,10 @@ function maintainRoute(app: FastifyInstance): void {
         if (!isMaintained(table))
           throw conflict(
             table.batch_export_id === null
-              ? 'No export writes this table, so Sluice does not maintain it.'
+              ? 'No export writes this table. Set its property `sluice.maintenance` to `true` to ' +
+                  'let Sluice maintain it.'
               : 'The maintenance of this table is off: it has `sluice.maintenance` = `false` ' +
-                  'or another format version than 2.',
+                  'or format version 1.',
           );
         await maintainNow(tx, id);
         record('nothing');

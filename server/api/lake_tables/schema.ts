@@ -40,12 +40,15 @@ export type LakeTable = Static<typeof LakeTable>;
 const Maintenance = Type.Object(
   {
     is_on: Type.Boolean({
-      description:
-        'False: `sluice.maintenance` is `false`, or the table has another version than 2.',
+      description: 'False: `sluice.maintenance` is `false`, or the table has format version 1.',
     }),
     ...maintenance_rounds,
   },
-  { description: 'The maintenance of the table. Null: no export writes it, so there is none.' },
+  {
+    description:
+      'The maintenance of the table. Null: no export writes it, and neither it nor its namespace ' +
+      'has `sluice.maintenance` = `true`.',
+  },
 );
 /** The maintenance of a table as SELECT gives it. */
 export type Maintenance = Static<typeof Maintenance>;

@@ -55,7 +55,7 @@ export function findLakeTable(
   return db.row<LakeTable>(sql`SELECT ${columns} ${from(team_id)} AND t.id = ${id}::uuid`);
 }
 
-/** The maintenance of a table that an export writes; `is_on` is said by its properties. */
+/** The rounds of a table; `is_on` is said by its properties. */
 export function findMaintenance(
   db: Queryable,
   table_id: string,
@@ -63,7 +63,7 @@ export function findMaintenance(
   return db.row(sql`SELECT coalesce(m.due_at, now()) AS due_at, m.finished_at, m.changed_at,
       coalesce(m.result, '{}') AS changes, m.detail
     FROM lake_tables t LEFT JOIN lake_maintenance m ON m.table_id = t.id
-    WHERE t.id = ${table_id}::uuid AND t.batch_export_id IS NOT NULL`);
+    WHERE t.id = ${table_id}::uuid`);
 }
 
 /** Lets the next round of a table begin now, and clean it too. */

@@ -198,9 +198,8 @@ export async function startCursor(tx: Transaction, id: number): Promise<void> {
       begun_inserted_at = CASE WHEN k.stopped_at IS NULL THEN NULL
         ELSE k.begun_inserted_at END, begun_event_uuid = CASE WHEN k.stopped_at IS NULL THEN NULL
         ELSE k.begun_event_uuid END,
-      failures = 0, work_failures = 0, series_inserted_at = NULL, series_event_uuid = NULL,
-        retry_at = NULL, work_retry_at = NULL, stopped_at = NULL, leased_by = NULL,
-        leased_until = NULL, updated_at = now()`);
+      failures = 0, work_failures = 0, retry_at = NULL, work_retry_at = NULL, stopped_at = NULL,
+        leased_by = NULL, leased_until = NULL, updated_at = now()`);
 }
 
 /** Deletes the config and by cascade what its plugin keeps and has logged. */

@@ -217,6 +217,7 @@ export const places_cases: PlacesCase[] = [
     stays: [
       { table: 'other' },
       { namespace: 'other' },
+      { format_version: 3 },
       { prefix: 'other' },
       { partition_by: ['day(timestamp)'] },
       { sort_by: ['timestamp'] },

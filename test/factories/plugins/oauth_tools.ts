@@ -36,24 +36,31 @@ export async function registerApplication(
   return `${list}${registered.body.id}/`;
 }
 
-/** Installs the Extensible Webhook of the catalogue and switches it on. */
-export async function oauthTool(
-  harness: Harness,
-  home: TestOrganization,
-  target: string,
-): Promise<OauthTool> {
+/** Installs the Extensible Webhook of the catalogue; gives its id. */
+async function installTool(home: TestOrganization): Promise<number> {
   const collection = `/api/organizations/${home.organization.id}/pipeline_destinations/`;
   const installed = await home.ask('POST', collection, {
     plugin_type: 'repository',
     name: 'Extensible Webhook',
   });
   assert.equal(installed.status, 201, installed.text);
+  return installed.body.id;
+}
+
+/** Switches the Extensible Webhook on; installs it, if no plugin is given. */
+export async function oauthTool(
+  harness: Harness,
+  home: TestOrganization,
+  target: string,
+  given?: number,
+): Promise<OauthTool> {
+  const plugin = given ?? (await installTool(home));
   const list = `/api/projects/${home.project.id}/plugin_configs/`;
   const mapping = { url: target, method: 'POST', data: { '@path': '$.' } };
   const subscribe = 'type = "track"';
   const mappings = [{ name: 'Send', partnerAction: 'send', subscribe, mapping }];
   const created = await home.ask('POST', list, {
-    plugin: installed.body.id,
+    plugin,
     enabled: true,
     config: { mappings: JSON.stringify(mappings) },
     allowed_hosts: ['127.0.0.1'],
@@ -63,7 +70,7 @@ export async function oauthTool(
   return {
     url: `${list}${created.body.id}/`,
     id: created.body.id,
-    plugin: installed.body.id,
+    plugin,
     ask: (method, path, body) => harness.request(method, path, { headers: { cookie }, body }),
   };
 }

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type * as filters from '../../../engine/plugins/tools/filter/filter.ts';
 import { nullable } from '../../../platform/nullable.ts';
-import { PluginTryOut } from '../try_out/schema.ts';
+import { PluginTryOut, anything } from '../try_out/schema.ts';
 
 /** A condition of a filter, or a group of them. */
 export type Filter = filters.Filter;
@@ -14,13 +14,6 @@ export type FilterGroup = filters.FilterGroup;
 export type FilterOperator = filters.FilterOperator;
 
 const { event_uuid, event } = PluginTryOut.properties;
-
-const anything = (description: string) =>
-  Type.Unsafe<Record<string, unknown>>({
-    type: 'object',
-    additionalProperties: true,
-    description,
-  });
 
 /** Body of `preview/`. */
 export const MappingPreviewBody = Type.Object({

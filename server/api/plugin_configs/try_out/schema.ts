@@ -5,7 +5,8 @@ import { nullable } from '../../../platform/nullable.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { PluginConfigPatch } from '../schema.ts';
 
-const anything = (description: string) =>
+/** An object of any kind. */
+export const anything = (description: string) =>
   Type.Unsafe<Record<string, unknown>>({
     type: 'object',
     additionalProperties: true,

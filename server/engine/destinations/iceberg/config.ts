@@ -1,3 +1,4 @@
+import { Type } from 'typebox';
 import type { ConfigViolation, OperatorRules } from '../../model/destination/destination.ts';
 import { defaultText } from '../../model/destination/config_keys.ts';
 import { violation } from '../../model/destination/violation.ts';
@@ -8,10 +9,34 @@ import { isName, joined, placeConfig, tableSchema, tableViolations } from '../la
 import { layout_keys } from '../lake/layout.ts';
 
 /** The keys of a table, whatever the place of its files. */
-type TableConfig = { namespace?: string; table: string; prefix?: string };
+type TableConfig = {
+  namespace?: string;
+  table: string;
+  prefix?: string;
+  format_version?: number;
+};
 
 /** The default of `namespace`. */
 const usual_namespace = 'sluice';
+
+/** The key of the format version that a table is to have. */
+export const version_keys = {
+  format_version: Type.Optional(
+    Type.Integer({
+      minimum: 2,
+      maximum: 3,
+      default: 2,
+      description:
+        'The format version of a new table. 3 gives each row an id that it keeps (row lineage), ' +
+        'and upgrades a table of version 2; readers must know version 3. No table goes back to 2.',
+    }),
+  ),
+};
+
+/** The format version that the config asks for. */
+export function askedVersion(config: Config): number {
+  return tableConfig(config).format_version ?? 2;
+}
 
 /** The schema of a config: the keys of the table, and those of every place, each once. */
 export function configSchema(places: readonly LakePlace[]) {
@@ -20,7 +45,7 @@ export function configSchema(places: readonly LakePlace[]) {
     255,
     'Readers find the table by it. It may have several levels, with dots between them.',
   );
-  const own = { namespace, ...catalog_keys, ...layout_keys };
+  const own = { namespace, ...catalog_keys, ...version_keys, ...layout_keys };
   return tableSchema(places, own, '<namespace>/<table>/');
 }
 

@@ -17,7 +17,7 @@ import {
 } from './catalogs/catalog_config.ts';
 import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import { checkForeign } from './check.ts';
-import { configSchema, lakeFolder, violations } from './config.ts';
+import { configSchema, lakeFolder, version_keys, violations } from './config.ts';
 import { layoutViolations, layout_keys, sortedBy } from '../lake/layout.ts';
 import { compareListed, sealListed } from '../lake/listed_files.ts';
 import { liveFiles } from './live_files.ts';
@@ -50,7 +50,7 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
     only_with: [...catalog_meaning.only_with, ...(shared.only_with ?? [])],
     // Rows stay in their table: the layout of new files moves none, and the prefix only places new
     // tables.
-    ways: [...catalog_meaning.ways, ...Object.keys(layout_keys), 'prefix'],
+    ways: [...catalog_meaning.ways, ...Object.keys({ ...version_keys, ...layout_keys }), 'prefix'],
     columnFaults: (columns) => nestedFaults(columns, 'An Iceberg table'),
     // The table changes with the end of the run, and whoever looks waits for a change in progress.
     is_settled_by_abort: (config) => !isForeign(config as CatalogConfig),

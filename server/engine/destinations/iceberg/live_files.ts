@@ -1,23 +1,50 @@
+import { sameUri } from '../../model/lake_catalog/file_uri.ts';
 import { isLive, openManifest } from '../lake/entries.ts';
 import type { Entry } from '../lake/entries.ts';
 import { readManifestList } from '../lake/manifest_list.ts';
+import { partitionText } from '../lake/partition_types.ts';
+import { hasFiles } from '../lake/snapshot_change.ts';
 import { readFile } from './world.ts';
 import type { World } from './world.ts';
 
-/** Content of a manifest that lists data files, and not deletes. */
-const data = 0;
+/** A data file that readers see, and the files of deletes that may hide rows of it. */
+export type LiveFile = Entry & { spec_id: number; deletes: string[] };
 
 /** Returns the data files that readers see, by their URIs: one entry for each naming. */
-export async function liveFiles(world: World): Promise<Map<string, Entry[]>> {
-  const live = new Map<string, Entry[]>();
+export async function liveFiles(world: World): Promise<Map<string, LiveFile[]>> {
   const snapshot = (await world.catalog.load())?.parent;
-  if (snapshot === undefined) return live;
-  const manifests = readManifestList(await readFile(world, snapshot['manifest-list']));
-  for (const listed of manifests) {
-    if (listed.content !== data) continue;
-    const { entries } = openManifest(await readFile(world, listed.manifest_path), listed);
-    for (const entry of entries.filter(isLive))
-      live.set(entry.path, [...(live.get(entry.path) ?? []), entry]);
+  if (snapshot === undefined) return new Map();
+  const listed = readManifestList(await readFile(world, snapshot['manifest-list']));
+  const live: (Entry & { spec_id: number })[] = [];
+  for (const manifest of listed.filter(hasFiles)) {
+    const { entries, spec_id } = openManifest(
+      await readFile(world, manifest.manifest_path),
+      manifest,
+    );
+    live.push(...entries.filter(isLive).map((entry) => ({ ...entry, spec_id })));
   }
-  return live;
+  const deletes = live.filter(({ content }) => content !== 0);
+  const files = live
+    .filter(({ content }) => content === 0)
+    .map((file) => ({
+      ...file,
+      deletes: deletes.filter((one) => mayHide(one, file)).map(({ path }) => path),
+    }));
+  return Map.groupBy(files, ({ path }) => path);
+}
+
+type Placed = Entry & { spec_id: number };
+
+/**
+ * May a file of deletes hide rows of a data file? One that names its data file, as deletion vectors
+ * do, hides no others. Deletes by position reach files of their own commit, those by value do not;
+ * without a partition these reach every file.
+ */
+function mayHide(deletes: Placed, file: Placed): boolean {
+  const { referenced_data_file: named, sequence_number, content, partition } = deletes;
+  if (named !== null) return sameUri(named) === sameUri(file.path);
+  const is_same_place =
+    deletes.spec_id === file.spec_id && partitionText(partition) === partitionText(file.partition);
+  if (content === 1) return is_same_place && file.sequence_number <= sequence_number;
+  return file.sequence_number < sequence_number && (partition.length === 0 || is_same_place);
 }

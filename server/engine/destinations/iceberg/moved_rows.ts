@@ -3,7 +3,8 @@ import type { DeliveredSlices, SliceOutcome } from '../../model/destination/dest
 import type { Difference } from '../../model/destination/difference.ts';
 import { findReplaced } from '../../model/lake_catalog/replaced_files.ts';
 import type { Successor } from '../../model/lake_catalog/replaced_files.ts';
-import type { ListedFiles } from '../lake/listed_files.ts';
+import { hiddenRows } from '../lake/listed_files.ts';
+import type { ListedFile, ListedFiles } from '../lake/listed_files.ts';
 import { tableName } from './config.ts';
 import type { World } from './world.ts';
 
@@ -59,7 +60,7 @@ export async function compareMoved(
 
 async function faultOf(
   { files, root }: World,
-  entries: { records: number; bytes: number }[],
+  entries: ListedFile[],
   { path, records, bytes, sha256, is_complete }: NonNullable<Successor>,
 ): Promise<[Difference['kind'], string] | undefined> {
   const [entry] = entries;
@@ -67,6 +68,8 @@ async function faultOf(
   if (entries.length > 1) return ['changed', `The table names that file ${entries.length} times.`];
   if (entry.records !== records || entry.bytes !== bytes || !is_complete)
     return ['changed', 'The table says another number of rows of that file.'];
+  const hidden = hiddenRows(entry);
+  if (hidden !== undefined) return ['changed', hidden];
   const content = await files.read(path.slice(root.length));
   if (content === undefined) return ['missing', 'That file is gone.'];
   const hash = createHash('sha256');

@@ -1,12 +1,13 @@
 import { NonRetryableError, RetryableError } from '../../model/destination/errors.ts';
 import type { Delivery, SortedColumn } from '../../model/destination/destination.ts';
 import type { TableField } from '../../model/destination/partition.ts';
-import { fieldIds, fitSchema, nameMapping, newSchema } from '../lake/schema.ts';
+import { fieldIds, fitSchema, hasDefault, nameMapping, newSchema } from '../lake/schema.ts';
 import type { TableSchema } from '../lake/schema.ts';
-import { currentSchema, currentSpec } from '../lake/table_metadata.ts';
+import { row_id, row_sequence } from '../lake/row_lineage.ts';
+import { currentSchema, currentSpec, tracksRows } from '../lake/table_metadata.ts';
 import type { TableMetadata } from '../lake/table_metadata.ts';
 import type { Config } from '../lake/place.ts';
-import { tableName } from './config.ts';
+import { askedVersion, tableName } from './config.ts';
 import type { TableCatalog } from './catalogs/catalog.ts';
 import { findOrder, findSpec, fieldsOf, orderFields, specFields } from './layout.ts';
 import { isInPlace, locationOf } from './world.ts';
@@ -29,11 +30,14 @@ export type PreparedTable = {
   ids: Map<string, number>;
   spec_id: number;
   sort_order_id: number;
+  /** Do rows have ids that they keep? */
+  tracks_rows: boolean;
 };
 
 /**
- * Creates the table if it is missing, adds the columns, the partitions and the order that it lacks,
- * and returns it. Throws `table_unsuitable` if the rows cannot go into it.
+ * Creates the table if it is missing, upgrades it as the config asks, adds the columns, the
+ * partitions and the order that it lacks, and returns it. Throws `table_unsuitable` if the rows
+ * cannot go into it.
  */
 export async function prepareTable(
   world: World,
@@ -46,8 +50,11 @@ export async function prepareTable(
       const { metadata } =
         (await (tries === 1 ? loadRecent() : load())) ??
         (await createTable(world.catalog, world, delivery));
-      requireWritable(world, metadata);
-      const change = columnChange(metadata, delivery) ?? layoutChange(metadata, layout);
+      requireWritable(world, metadata, delivery);
+      const change =
+        versionChange(world, metadata) ??
+        columnChange(metadata, delivery) ??
+        layoutChange(metadata, layout);
       if (change === undefined) return preparedOf(metadata, layout);
       // Catalogs give ids of their own, so the table is read again.
       await world.catalog.change(change);
@@ -99,16 +106,38 @@ export function createTable(
   const properties = {
     [name_mapping]: nameMapping(schema),
     'write.parquet.compression-codec': 'zstd',
+    ...(askedVersion(storage.config) === 3 ? { 'format-version': '3' } : {}),
   };
   return catalog.create({ location: locationOf(storage), schema, properties }, delivery);
 }
 
-function requireWritable(world: World, metadata: TableMetadata): void {
+function requireWritable(world: World, metadata: TableMetadata, { columns }: Delivery): void {
   const { 'format-version': version, location } = metadata;
-  if (version !== 2)
-    throw unsuitable(world, `it has format version ${version}, and Sluice writes 2.`);
+  if (version !== 2 && version !== 3)
+    throw unsuitable(world, `it has format version ${version}, and Sluice writes 2 and 3.`);
   if (!isInPlace(world, location))
     throw unsuitable(world, `its files lie in ${location}, which is another storage.`);
+  const given = new Set(columns.map(({ name }) => name));
+  const { fields } = currentSchema(metadata);
+  const other = fields.find((field) => hasDefault(field) && !given.has(field.name));
+  if (other !== undefined)
+    throw unsuitable(
+      world,
+      `the export lacks its column "${other.name}", which has a default value. Add the column.`,
+    );
+  const taken = [row_id.name, row_sequence.name].find((name) => given.has(name));
+  if (taken !== undefined && (tracksRows(metadata) || askedVersion(world.config) === 3))
+    throw unsuitable(world, `format version 3 keeps the column name "${taken}" for itself.`);
+}
+
+/** The change that upgrades a table; none goes back. */
+function versionChange({ config }: World, metadata: TableMetadata) {
+  const version = askedVersion(config);
+  if (metadata['format-version'] >= version) return undefined;
+  return {
+    requirements: [{ type: 'assert-table-uuid', uuid: metadata['table-uuid'] }],
+    updates: [{ action: 'upgrade-format-version', 'format-version': version }],
+  };
 }
 
 /** The error for a table that rows of an export cannot go into. */
@@ -193,5 +222,6 @@ function preparedOf(metadata: TableMetadata, { fields, order }: Layout): Prepare
     ids: fieldIds(schema),
     spec_id: findSpec(schema, metadata['partition-specs'], fields)!['spec-id'],
     sort_order_id: sorted.length === 0 ? 0 : findOrder(metadata['sort-orders'], sorted)!,
+    tracks_rows: tracksRows(metadata),
   };
 }

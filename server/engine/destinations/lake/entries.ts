@@ -1,5 +1,6 @@
 import { readAvro, writeAvro } from './avro_file.ts';
 import type { AvroSchema } from './avro_file.ts';
+import { first_row_id_field } from './manifest.ts';
 import type { ListedManifest } from './manifest_list.ts';
 import type { PartitionValue } from './partition_types.ts';
 
@@ -16,6 +17,12 @@ export type Entry = {
   path: string;
   records: number;
   bytes: number;
+  /** The id of its first row, as it is written or inherited; null where rows have none. */
+  first_row_id: bigint | null;
+  /** The file of data whose rows a file of deletes names alone. */
+  referenced_data_file: string | null;
+  /** 0 for data, 1 for deletes by position, 2 for deletes by value. */
+  content: number;
   /** The values of the fields of the manifest's spec, in their order. */
   partition: PartitionValue[];
   /** The entry as its writer wrote it. */
@@ -41,12 +48,15 @@ const ids = {
   partition: 102,
   records: 103,
   bytes: 104,
+  content: 134,
+  first_row_id: 142,
+  referenced_data_file: 143,
 } as const;
 
 /** The parts of a listed manifest that its entries inherit. */
 export type Inherited = Pick<
   ListedManifest,
-  'sequence_number' | 'added_snapshot_id' | 'partition_spec_id'
+  'sequence_number' | 'added_snapshot_id' | 'partition_spec_id' | 'first_row_id'
 >;
 
 /**
@@ -59,11 +69,26 @@ export function openManifest(bytes: Buffer, listed: Inherited): OpenedManifest {
   const names = namesOf(schema);
   if (names.get(ids.sequence_number) === undefined)
     throw new Error('Sluice does not change tables with manifests of the format v1.');
-  const entries = records.map((record) => entryOf(record as Values, names, listed));
+  const entries = withRowIds(
+    records.map((record) => entryOf(record as Values, names, listed)),
+    listed.first_row_id,
+  );
   return { schema, meta, spec_id: listed.partition_spec_id, entries };
 }
 
 type Values = Record<string, unknown>;
+
+/** Gives the files without an id of their first row the ids that they inherit, in their order. */
+function withRowIds(entries: Entry[], first: bigint | null): Entry[] {
+  if (first === null) return entries.map((entry) => ({ ...entry, first_row_id: null }));
+  let next = first;
+  return entries.map((entry) => {
+    if (entry.first_row_id !== null || !isLive(entry)) return entry;
+    const first_row_id = next;
+    next += BigInt(entry.records);
+    return { ...entry, first_row_id };
+  });
+}
 
 function entryOf(record: Values, names: Map<number, string>, listed: Inherited): Entry {
   const own = (id: number) => record[names.get(id)!];
@@ -79,6 +104,9 @@ function entryOf(record: Values, names: Map<number, string>, listed: Inherited):
     path: inFile(ids.path) as string,
     records: Number(inFile(ids.records)),
     bytes: Number(inFile(ids.bytes)),
+    first_row_id: (inFile(ids.first_row_id) as bigint | null | undefined) ?? null,
+    referenced_data_file: (inFile(ids.referenced_data_file) as string | null | undefined) ?? null,
+    content: (inFile(ids.content) as number | undefined) ?? 0,
     partition: Object.values(partition ?? {}),
     record,
   };
@@ -110,24 +138,43 @@ export function isLive({ status }: Pick<Entry, 'status'>): boolean {
 
 /**
  * Returns the bytes of a manifest with other entries, which were opened from manifests of the same
- * schema. States and numbers are those of the entries; everything else is as its writer wrote it.
+ * schema. States, numbers and ids are those of the entries; everything else is as its writer wrote
+ * it. With `tracks_rows` it has the format v3.
  */
 export function manifestBytes(
-  { schema, meta }: Pick<OpenedManifest, 'schema' | 'meta'>,
+  { schema: written, meta }: Pick<OpenedManifest, 'schema' | 'meta'>,
   entries: readonly Entry[],
+  tracks_rows: boolean,
 ): Buffer {
+  const schema = tracks_rows ? withRowIdField(written) : written;
   const names = namesOf(schema);
   const { 'avro.schema': _, 'avro.codec': __, ...own } = meta;
+  const [file_name, id_name] = [names.get(ids.data_file)!, names.get(ids.first_row_id)];
   const records = entries.map(
-    ({ record, status, snapshot_id, sequence_number, file_sequence_number }) => ({
+    ({ record, status, snapshot_id, sequence_number, file_sequence_number, first_row_id }) => ({
       ...record,
+      ...(id_name === undefined
+        ? {}
+        : { [file_name]: { ...(record[file_name] as Values), [id_name]: first_row_id } }),
       [names.get(ids.status)!]: status,
       [names.get(ids.snapshot_id)!]: snapshot_id,
       [names.get(ids.sequence_number)!]: sequence_number,
       [names.get(ids.file_sequence_number)!]: file_sequence_number,
     }),
   );
-  return writeAvro(schema, records, own);
+  return writeAvro(schema, records, { ...own, ...(tracks_rows && { 'format-version': '3' }) });
+}
+
+/** The schema of entries with the field that format v2 lacks. */
+function withRowIdField(schema: AvroSchema): AvroSchema {
+  if (namesOf(schema).has(ids.first_row_id)) return schema;
+  const fields = (schema['fields'] as AvroSchema[]).map((field) => {
+    const type = field['type'] as AvroSchema;
+    return field['field-id'] === ids.data_file
+      ? { ...field, type: { ...type, fields: [...(type['fields'] as []), first_row_id_field] } }
+      : field;
+  });
+  return { ...schema, fields };
 }
 
 /** The counts of a manifest, as a list has them. */

@@ -4,8 +4,20 @@ import { NonRetryableError } from '../../model/destination/errors.ts';
 import type { DeliveredSlices, Seal, SliceOutcome } from '../../model/destination/destination.ts';
 import type { Difference } from '../../model/destination/difference.ts';
 
+/** A data file as a table names it, and the files of other writers that hide rows of it. */
+export type ListedFile = { records: number; bytes: number; deletes?: readonly string[] };
+
 /** The entries of the data files that readers of a table see, by name; one for each naming. */
-export type ListedFiles = ReadonlyMap<string, { records: number; bytes: number }[]>;
+export type ListedFiles = ReadonlyMap<string, ListedFile[]>;
+
+/** Says that readers do not see all rows of a file; undefined where they do. */
+export function hiddenRows({ deletes = [] }: ListedFile): string | undefined {
+  const [first] = deletes;
+  return first === undefined
+    ? undefined
+    : `Another writer has deleted rows of it with ${counted(deletes.length, 'file')} of deletes ` +
+        `such as ${first}, so readers see fewer rows.`;
+}
 
 /** Names the data files of deliveries that the table does not name exactly once, as they are. */
 export function compareListed(
@@ -31,6 +43,7 @@ export function compareListed(
           `The table says ${counted(entry.records, 'row')} in ${entry.bytes} bytes, the receipt ` +
             `${counted(records, 'row')} in ${bytes} bytes.`,
         );
+      else if (hiddenRows(entry) !== undefined) said('changed', hiddenRows(entry)!);
     }
   return differences;
 }
@@ -59,7 +72,8 @@ export async function sealListed(
     if (!written.has(at)) written.set(at, writtenAt(at));
     const time = await written.get(at);
     const entries = live.get(name) ?? [];
-    if (time === undefined || entries.length !== 1) missing.add(delivery_id);
+    const is_whole = entries.length === 1 && hiddenRows(entries[0]!) === undefined;
+    if (time === undefined || !is_whole) missing.add(delivery_id);
     const text = `${name} ${time} ${JSON.stringify(entries.map(entryOf))}`;
     texts.set(delivery_id, [...(texts.get(delivery_id) ?? []), text]);
   }
@@ -78,7 +92,7 @@ export async function sealListed(
   );
 }
 
-const entryOf = ({ records, bytes }: { records: number; bytes: number }) => [records, bytes];
+const entryOf = ({ records, bytes, deletes = [] }: ListedFile) => [records, bytes, ...deletes];
 
 /**
  * Throws `delivery_missing` unless the table names each of the files with the size that it has: a

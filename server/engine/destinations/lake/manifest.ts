@@ -45,11 +45,14 @@ function mapped(key: number, value: number, type: string): AvroSchema {
   return { type: 'array', logicalType: 'map', items };
 }
 
+/** The id of the first row of a file, in format version 3. */
+export const first_row_id_field = optional(142, 'first_row_id', 'long');
+
 /**
  * The schema of a manifest's entries. BigQuery finds the records of files and partitions only under
  * the names `r2` and `r102`.
  */
-function entrySchema(schema: TableSchema, spec: PartitionSpec): AvroSchema {
+function entrySchema(schema: TableSchema, spec: PartitionSpec, tracks_rows: boolean): AvroSchema {
   const partition = {
     type: 'record',
     name: 'r102',
@@ -74,6 +77,7 @@ function entrySchema(schema: TableSchema, spec: PartitionSpec): AvroSchema {
       optional(128, 'upper_bounds', mapped(129, 130, 'bytes')),
       optional(132, 'split_offsets', list(133, 'long')),
       optional(140, 'sort_order_id', 'int'),
+      ...(tracks_rows ? [first_row_id_field] : []),
     ],
   };
   return {
@@ -95,12 +99,15 @@ function partitionType(schema: TableSchema, field: PartitionSpec['fields'][numbe
   return type === 'date' ? { type: 'int', logicalType: 'date' } : type;
 }
 
+/** The columns and partitions of a manifest's files; with `tracks_rows` in format version 3. */
+export type ManifestForm = { schema: TableSchema; spec: PartitionSpec; tracks_rows: boolean };
+
 /**
  * Returns the bytes of a manifest that adds these files in a snapshot. Its entries have no sequence
- * number: they inherit that of the list, so that a retry writes the list anew and not this.
+ * number and no ids of rows: they inherit those of the list, so that a retry writes the list alone.
  */
 export function writeManifest(
-  { schema, spec }: { schema: TableSchema; spec: PartitionSpec },
+  { schema, spec, tracks_rows }: ManifestForm,
   snapshot_id: bigint,
   files: DataFile[],
 ): Buffer {
@@ -111,12 +118,12 @@ export function writeManifest(
     file_sequence_number: null,
     data_file: recordOf(file, spec),
   }));
-  return writeAvro(entrySchema(schema, spec), entries, {
+  return writeAvro(entrySchema(schema, spec, tracks_rows), entries, {
     schema: JSON.stringify(schema),
     'schema-id': String(schema['schema-id']),
     'partition-spec': JSON.stringify(spec.fields),
     'partition-spec-id': String(spec['spec-id']),
-    'format-version': '2',
+    'format-version': tracks_rows ? '3' : '2',
     content: 'data',
   });
 }
@@ -145,5 +152,6 @@ function recordOf(
     upper_bounds: bounds(statistics.upper_bounds),
     split_offsets: statistics.split_offsets.map(BigInt),
     sort_order_id: sort_order_id ?? 0,
+    first_row_id: null,
   };
 }

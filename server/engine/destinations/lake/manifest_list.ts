@@ -23,6 +23,10 @@ export type ListedManifest = {
   deleted_rows_count: bigint;
   partitions: PartitionSummary[] | null;
   key_metadata: Buffer | null;
+  /** The first id for rows of files without ids; null in format v2 and for deletes. */
+  first_row_id: bigint | null;
+  /** The rows that are counted so, where this server knows; else those of all its files. */
+  unnumbered_rows?: bigint;
 };
 
 const summary = {
@@ -55,31 +59,62 @@ const schema: AvroSchema & { fields: AvroSchema[] } = {
     column(514, 'deleted_rows_count', 'long'),
     optional(507, 'partitions', list(508, summary)),
     optional(519, 'key_metadata', 'bytes'),
+    optional(520, 'first_row_id', 'long'),
   ],
 };
 
-/** The snapshot that a list belongs to. */
-export type ListedSnapshot = { id: bigint; parent_id: bigint | null; sequence_number: bigint };
+const schema_v2: AvroSchema = {
+  ...schema,
+  fields: schema.fields.filter(({ name }) => name !== 'first_row_id'),
+};
+
+/** The snapshot that a list belongs to; `first_row_id` in format version 3 alone. */
+export type ListedSnapshot = {
+  id: bigint;
+  parent_id: bigint | null;
+  sequence_number: bigint;
+  first_row_id?: bigint;
+};
+
+/**
+ * Returns the manifests, with ids for their rows from the first one on where they have none, and
+ * the id behind the last.
+ */
+export function numbered(
+  manifests: ListedManifest[],
+  first_row_id: bigint,
+): { listed: ListedManifest[]; next: bigint } {
+  let next = first_row_id;
+  const listed = manifests.map((one) => {
+    if (one.content !== 0 || one.first_row_id !== null) return one;
+    const first = next;
+    next += one.unnumbered_rows ?? one.added_rows_count + one.existing_rows_count;
+    return { ...one, first_row_id: first };
+  });
+  return { listed, next };
+}
 
 /**
  * Returns the bytes of a manifest list. Its header says the format version: readers that miss it
  * take deletes for data.
  */
 export function writeManifestList(
-  { id, parent_id, sequence_number }: ListedSnapshot,
+  { id, parent_id, sequence_number, first_row_id }: ListedSnapshot,
   manifests: ListedManifest[],
 ): Buffer {
-  return writeAvro(schema, manifests, {
+  const is_v2 = first_row_id === undefined;
+  return writeAvro(is_v2 ? schema_v2 : schema, manifests, {
     'snapshot-id': String(id),
     'parent-snapshot-id': String(parent_id),
     'sequence-number': String(sequence_number),
-    'format-version': '2',
+    ...(is_v2 ? {} : { 'first-row-id': String(first_row_id) }),
+    'format-version': is_v2 ? '2' : '3',
   });
 }
 
 /**
- * Reads a manifest list of any writer of format v2. Fields are found by their ids, because other
- * writers give some of them other names.
+ * Reads a manifest list of any writer of format v2 or v3. Fields are found by their ids, because
+ * other writers give some of them other names.
  */
 export function readManifestList(bytes: Buffer): ListedManifest[] {
   const file = readAvro(bytes);

@@ -1,3 +1,4 @@
+import { lineage_fields } from './row_lineage.ts';
 import { fieldsOf, integerBytes, readInteger, readList, readText, thrift } from './thrift.ts';
 import type { Cursor } from './thrift.ts';
 
@@ -54,7 +55,7 @@ function giveId(
       };
   }
   if (isRoot) return;
-  const id = ids.get(name ?? '');
+  const id = ids.get(name ?? '') ?? lineage_fields.find((field) => field.name === name)?.id;
   if (id === undefined) throw new Error(`The table has no column "${name}".`);
   const added = Buffer.concat([
     Buffer.from([((element.field_id - before) << 4) | thrift.i32]),

@@ -10,8 +10,23 @@ export type FieldType =
   | 'date'
   | 'decimal(38, 9)';
 
-/** A field of a table; its type may be any of Iceberg's where another writer made it. */
-export type SchemaField = { id: number; name: string; required: boolean; type: unknown };
+/**
+ * A field of a table; its type may be any of Iceberg's where another writer made it. In format
+ * version 3 it may have a value for files without the column, and one for rows without it.
+ */
+export type SchemaField = {
+  id: number;
+  name: string;
+  required: boolean;
+  type: unknown;
+  'initial-default'?: unknown;
+  'write-default'?: unknown;
+};
+
+/** Has a field a value where a file or a row lacks it? Sluice leaves it null there. */
+export function hasDefault(field: SchemaField): boolean {
+  return (field['initial-default'] ?? null) !== null || (field['write-default'] ?? null) !== null;
+}
 
 /** A schema in the JSON of Iceberg. */
 export type TableSchema = { type: 'struct'; 'schema-id': number; fields: SchemaField[] };

@@ -181,7 +181,12 @@ test('a manifest has the names, ids and keys that strict readers look for', () =
     [first!['status'], first!['snapshot_id'], first!['sequence_number']],
     [1, snapshot_id, null],
   );
-  const inherited = { sequence_number: 7n, added_snapshot_id: snapshot_id, partition_spec_id: 0 };
+  const inherited = {
+    sequence_number: 7n,
+    added_snapshot_id: snapshot_id,
+    partition_spec_id: 0,
+    first_row_id: null,
+  };
   assert.deepEqual(
     openManifest(bytes, inherited).entries.map(({ path, records: rows, bytes: size, ...one }) => [
       path,
@@ -439,14 +444,14 @@ test('files of several specs have a manifest each, with bounds of partitions', a
 });
 
 test('a snapshot carries totals on and is never older than its parent', () => {
-  const parent = snapshotOf(table(), append(file(1)), [], 's3://lake/l1.avro', 5_000);
+  const parent = snapshotOf(table(), append(file(1)), [], { path: 's3://lake/l1.avro' }, 5_000);
   assert.equal('parent-snapshot-id' in parent, false);
   const then = table({ 'last-sequence-number': 1 }, parent);
   const { summary, ...snapshot } = snapshotOf(
     then,
     { ...append(file(2), file(3)), snapshot_id: 7n },
     [],
-    's3://lake/l2.avro',
+    { path: 's3://lake/l2.avro' },
     4_000,
   );
   assert.deepEqual(snapshot, {
@@ -472,7 +477,10 @@ test('a snapshot carries totals on and is never older than its parent', () => {
     'total-equality-deletes': '0',
   });
   delete (parent.summary as Record<string, string>)['total-records'];
-  assert.equal('total-records' in snapshotOf(then, append(file(2)), [], 'x', 1).summary, false);
+  assert.equal(
+    'total-records' in snapshotOf(then, append(file(2)), [], { path: 'x' }, 1).summary,
+    false,
+  );
 });
 
 test('ids of snapshots are positive, of 63 bits', () => {

@@ -3,11 +3,11 @@ import { countsOf, entry_status, isLive } from './entries.ts';
 import type { Entry, OpenedManifest } from './entries.ts';
 import { writeManifest } from './manifest.ts';
 import type { DataFile } from './manifest.ts';
-import { writeManifestList } from './manifest_list.ts';
+import { numbered, writeManifestList } from './manifest_list.ts';
 import type { ListedManifest } from './manifest_list.ts';
 import { partitionSummaries, partitionText } from './partition_types.ts';
-import { currentSchema, currentSpec, specOf } from './table_metadata.ts';
-import type { Snapshot, TableMetadata, TableState } from './table_metadata.ts';
+import { currentSchema, currentSpec, specOf, tracksRows } from './table_metadata.ts';
+import type { Long, Snapshot, TableMetadata, TableState } from './table_metadata.ts';
 
 /** Returns a random id for a snapshot: positive, of 63 bits, as other writers choose them. */
 export function newSnapshotId(): bigint {
@@ -44,7 +44,11 @@ export function addedManifests(
   return [...by_spec].map(([spec_id, files]) => ({
     spec_id,
     files,
-    bytes: writeManifest({ schema, spec: specOf(metadata, spec_id) }, snapshot_id, files),
+    bytes: writeManifest(
+      { schema, spec: specOf(metadata, spec_id), tracks_rows: tracksRows(metadata) },
+      snapshot_id,
+      files,
+    ),
   }));
 }
 
@@ -73,12 +77,14 @@ export function listAdded(
     // An older DuckDB needs the field, also of a table without partitions.
     partitions: partitionSummaries(currentSchema(metadata), specOf(metadata, spec_id), partitions),
     key_metadata: null,
+    first_row_id: null,
   };
 }
 
 /**
  * Returns the entries of a manifest after some of its files were removed; undefined where it has
- * none of them. Files that left earlier are left out.
+ * none of them. Files that left earlier are left out. Files that leave now come last: readers
+ * differ in whether these count where rows inherit ids.
  */
 export function withoutFiles(
   { entries }: OpenedManifest,
@@ -87,11 +93,13 @@ export function withoutFiles(
 ): Entry[] | undefined {
   const live = entries.filter(isLive);
   if (!live.some(({ path }) => isRemoved(path))) return undefined;
-  return live.map((entry) =>
-    isRemoved(entry.path)
-      ? { ...entry, status: entry_status.deleted, snapshot_id }
-      : { ...entry, status: entry_status.existing },
+  const [gone, kept] = [true, false].map((is_gone) =>
+    live.filter(({ path }) => isRemoved(path) === is_gone),
   );
+  return [
+    ...kept!.map((entry) => ({ ...entry, status: entry_status.existing })),
+    ...gone!.map((entry) => ({ ...entry, status: entry_status.deleted, snapshot_id })),
+  ];
 }
 
 /**
@@ -113,7 +121,16 @@ export function listRewritten(
     sequence_number: nextSequenceNumber(metadata),
     min_sequence_number: sequences.reduce((one, other) => (other < one ? other : one)),
     added_snapshot_id: snapshot_id,
+    first_row_id: null,
+    unnumbered_rows: unnumberedRows(entries),
   };
+}
+
+/** The rows of entries whose ids are inherited from the list. */
+export function unnumberedRows(entries: readonly Entry[]): bigint {
+  return entries
+    .filter((entry) => isLive(entry) && entry.first_row_id === null)
+    .reduce((sum, { records }) => sum + BigInt(records), 0n);
 }
 
 /** Has the table a file of the manifest? Else later lists leave it out. */
@@ -121,16 +138,38 @@ export function hasFiles(listed: ListedManifest): boolean {
   return listed.added_files_count !== 0 || listed.existing_files_count !== 0;
 }
 
-/** Returns the bytes of the manifest list of the next snapshot of a table. */
+/** A manifest list, and the ids of rows that it takes: the first one, and how many at most. */
+export type WrittenList = {
+  bytes: Buffer;
+  rows?: { 'first-row-id': Long; 'added-rows': Long };
+};
+
+/**
+ * Returns the manifest list of the next snapshot of a table. In format version 3 it gives ids to
+ * the rows of every manifest that has none, also of files from before the table was upgraded.
+ */
 export function manifestListOf(
   { metadata, parent }: TableState,
   snapshot_id: bigint,
   manifests: ListedManifest[],
-): Buffer {
+): WrittenList {
   const parent_id = parent === undefined ? null : BigInt(parent['snapshot-id']);
-  const sequence_number = nextSequenceNumber(metadata);
-  return writeManifestList({ id: snapshot_id, parent_id, sequence_number }, manifests);
+  const snapshot = {
+    id: snapshot_id,
+    parent_id,
+    sequence_number: nextSequenceNumber(metadata),
+  };
+  if (!tracksRows(metadata)) return { bytes: writeManifestList(snapshot, manifests) };
+  const first_row_id = BigInt(metadata['next-row-id'] ?? 0);
+  const { listed, next } = numbered(manifests, first_row_id);
+  return {
+    bytes: writeManifestList({ ...snapshot, first_row_id }, listed),
+    rows: { 'first-row-id': exact(first_row_id), 'added-rows': exact(next - first_row_id) },
+  };
 }
+
+const exact = (value: bigint): Long =>
+  value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value;
 
 /** A file that left, as far as the summary of a snapshot counts it. */
 export type RemovedFile = Pick<Entry, 'records' | 'bytes' | 'partition'> & { spec_id: number };
@@ -143,7 +182,7 @@ export function snapshotOf(
   table: TableState,
   change: SnapshotChange,
   gone: readonly RemovedFile[],
-  manifest_list: string,
+  list: { path: string; rows?: WrittenList['rows'] },
   now: number,
 ): Snapshot {
   const { metadata, parent } = table;
@@ -154,9 +193,10 @@ export function snapshotOf(
     'sequence-number': Number(nextSequenceNumber(metadata)),
     // Clocks differ; a snapshot is never older than its parent.
     'timestamp-ms': Math.max(now, (parent?.['timestamp-ms'] ?? 0) + 1),
-    'manifest-list': manifest_list,
+    'manifest-list': list.path,
     summary: { operation, ...summary, ...totalsOf(table, change, gone) },
     'schema-id': metadata['current-schema-id'],
+    ...list.rows,
   };
 }
 

@@ -18,6 +18,7 @@ import type {
   SnapshotChange,
   StoredManifest,
 } from './snapshot_change.ts';
+import { tracksRows } from './table_metadata.ts';
 import type { Snapshot, TableMetadata, TableState } from './table_metadata.ts';
 
 /** The small files of a table, by their full URIs. */
@@ -38,6 +39,10 @@ export class FilesGoneError extends Error {
   }
 }
 
+/** The name of a manifest and of its ids: a table that was upgraded meanwhile may have got some. */
+const nameOf = ({ manifest_path, first_row_id }: ListedManifest) =>
+  `${manifest_path} ${first_row_id}`;
+
 /** A manifest after the change: as it was, or written again. */
 type Kept = { entries: Entry[]; stored: StoredManifest } | undefined;
 
@@ -56,10 +61,11 @@ export function openSnapshot(files: MetaFiles, change: SnapshotChange) {
   const storeAdded = (metadata: TableMetadata) =>
     (added ??= storeAddedFiles(files, metadata, change));
   const keptOf = (metadata: TableMetadata, listed: ListedManifest): Promise<Kept> => {
-    const known = rewritten.get(listed.manifest_path);
+    const key = nameOf(listed);
+    const known = rewritten.get(key);
     if (known !== undefined) return known;
     const kept = rewriteManifest(files, metadata, listed, { isRemoved, snapshot_id });
-    rewritten.set(listed.manifest_path, kept);
+    rewritten.set(key, kept);
     return kept;
   };
   const earlierOf = async (table: TableState) => {
@@ -102,8 +108,8 @@ export function openSnapshot(files: MetaFiles, change: SnapshotChange) {
       const { location } = table.metadata;
       const path = `${location}/metadata/snap-${snapshot_id}-0-${randomUUID()}.avro`;
       const list = manifestListOf(table, snapshot_id, [...listed, ...earlier.manifests]);
-      await files.put(path, list);
-      return snapshotOf(table, change, earlier.gone, path, now);
+      await files.put(path, list.bytes);
+      return snapshotOf(table, change, earlier.gone, { path, rows: list.rows }, now);
     },
   };
 }
@@ -131,7 +137,7 @@ async function rewriteManifest(
   const opened = openManifest(await files.read(listed.manifest_path), listed);
   const entries = withoutFiles(opened, isRemoved, snapshot_id);
   if (entries === undefined) return undefined;
-  const bytes = manifestBytes(opened, entries);
+  const bytes = manifestBytes(opened, entries, tracksRows(metadata));
   return { entries, stored: await storeManifest(files, metadata, 'r', bytes) };
 }
 

@@ -34,6 +34,9 @@ export type Snapshot = {
   'manifest-list': string;
   summary: { operation: string } & Record<string, string>;
   'schema-id'?: number;
+  /** There in format version 3 alone, as the next one. */
+  'first-row-id'?: Long;
+  'added-rows'?: Long;
 };
 
 /** The parts of a table's metadata that a writer reads; there are more. */
@@ -51,10 +54,16 @@ export type TableMetadata = {
   'sort-orders': SortOrder[];
   'default-sort-order-id': number;
   properties: Record<string, string>;
+  'next-row-id'?: Long;
 };
 
 /** A table as a writer finds it; without `parent` it has never had rows. */
 export type TableState = { metadata: TableMetadata; parent: Snapshot | undefined };
+
+/** Do rows of the table have ids that they keep? */
+export function tracksRows(metadata: { 'format-version'?: number }): boolean {
+  return metadata['format-version'] === 3;
+}
 
 /** Returns the schema that the table has now. */
 export function currentSchema(

@@ -12,9 +12,10 @@ import { currentSchema } from '../../destinations/lake/table_metadata.ts';
 import type { TableState } from '../../destinations/lake/table_metadata.ts';
 import { FileBoundError } from '../../destinations/formats/parquet/parquet_bounds.ts';
 import { chooseFiles } from './choose_files.ts';
-import { commitHeld, metaFiles, stateOf } from './maintained_table.ts';
+import { commitHeld, metaFiles, reloaded, stateOf } from './maintained_table.ts';
 import type { MaintainedTable } from './maintained_table.ts';
 import { readList, readManifest } from './read_table.ts';
+import { numberRows } from './rewrite_manifests.ts';
 import { rewriteRows, whyUnfit } from './rewrite_rows.ts';
 import { UnfitFilesError } from './rows_inputs.ts';
 import type { RewrittenRows } from './rewrite_rows.ts';
@@ -51,12 +52,13 @@ export async function listLive(
  */
 export async function compact(one: MaintainedTable, is_daily: boolean): Promise<Compacted> {
   const done: Compacted = { files: 0, into: 0, bytes: 0, detail: null };
-  const { engine, table, rules, signal } = one;
-  const state = await stateOf(engine.db, table);
+  const { engine, rules, signal } = one;
+  const why = whyUnfit(currentSchema((await stateOf(engine.db, one.table)).metadata));
+  if (why !== undefined) return { ...done, detail: why };
+  await numberRows(one, 'main');
+  const state = await stateOf(engine.db, (await reloaded(one)) ?? one.table);
   const live = await listLive(one, state);
   if (typeof live === 'string') return { ...done, detail: live };
-  const why = whyUnfit(currentSchema(state.metadata));
-  if (why !== undefined) return { ...done, detail: why };
   const by_partition = Map.groupBy(live, partitionOf).values();
   for (const own of by_partition)
     for (const group of chooseFiles(own, rules, is_daily)) {
@@ -145,6 +147,8 @@ export async function replaceFiles(
         const ref = held.metadata.refs[ref_name];
         if (now.parent === undefined || ref === undefined || (await hasDeletes(one, now)))
           return [];
+        // The files were written without the ids of an upgraded table.
+        if (now.metadata['format-version'] !== state.metadata['format-version']) return [];
         return [
           { action: 'add-snapshot', snapshot: await snapshot.store(now, engine.clock.now()) },
           {

@@ -14,7 +14,7 @@ import { commitHeld, reloaded, stateOf } from './maintained_table.ts';
 import type { MaintainedTable } from './maintained_table.ts';
 import { readList } from './read_table.ts';
 import { removeExpiredFiles, sharesFolder } from './remove_expired_files.ts';
-import { rewriteManifests } from './rewrite_manifests.ts';
+import { numberRows, rewriteManifests } from './rewrite_manifests.ts';
 import { rewriteRows, whyUnfit } from './rewrite_rows.ts';
 import { inputsOf } from './rows_inputs.ts';
 import type { LeftOut, RewrittenRows } from './rewrite_rows.ts';
@@ -73,7 +73,8 @@ async function whyNot(one: MaintainedTable, { column }: LeftOut): Promise<string
   if (!rules.removes_files)
     return 'The table has `gc.enabled` = false, so its old files stay. Remove them yourself.';
   if (await sharesFolder(one)) return 'Another table has the same folder, so old files stay.';
-  if (table.metadata['format-version'] !== 2) return 'The table has another format version than 2.';
+  if (![2, 3].includes(table.metadata['format-version']))
+    return 'The table has another format version than 2 and 3.';
   for (const ref of await refsOf(one)) {
     const state = await stateOf(engine.db, table, ref);
     const schema = currentSchema(state.metadata);
@@ -91,6 +92,7 @@ async function whyNot(one: MaintainedTable, { column }: LeftOut): Promise<string
 async function cleanRefs(work: Work): Promise<boolean> {
   let has_found = false;
   for (const ref of await refsOf(work)) {
+    await numberRows(work, ref);
     const table = await reloaded(work);
     if (table === undefined) return false;
     const state = await stateOf(work.engine.db, table, ref);
@@ -131,19 +133,22 @@ async function hasRows(work: Work, file: LiveFile): Promise<boolean> {
   return found;
 }
 
+/** Branches of an upgraded table give different ids to the rows of one file. */
+const keyOf = ({ path, first_row_id }: LiveFile) => `${path} ${first_row_id}`;
+
 async function cleanedOf(work: Work, metadata: TableMetadata, file: LiveFile): Promise<Cleaned> {
-  const known = work.cleaned.get(file.path);
+  const known = work.cleaned.get(keyOf(file));
   if (known !== undefined) return known;
   const { left_out } = work;
   const rows = await rewriteRows(work, { metadata, sources: [file], left_out });
   const cleaned = { rows, stored: await storeRows(work, [file], rows) };
-  work.cleaned.set(file.path, cleaned);
+  work.cleaned.set(keyOf(file), cleaned);
   return cleaned;
 }
 
 async function noteCleaned(work: Work, tx: Transaction, touched: LiveFile[]): Promise<void> {
   for (const file of touched) {
-    const { rows, stored } = work.cleaned.get(file.path)!;
+    const { rows, stored } = work.cleaned.get(keyOf(file))!;
     await noteReplaced(work, tx, [file], rows, stored?.path ?? null);
   }
 }

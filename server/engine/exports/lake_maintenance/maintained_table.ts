@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import { parseExactJson } from '../../../platform/json/exact_json.ts';
-import { findDestination } from '../../destinations/index.ts';
+import { findDestination, table_places } from '../../destinations/index.ts';
 import type { MetaFiles } from '../../destinations/lake/store_snapshot.ts';
 import type {
   Snapshot,
@@ -34,8 +34,8 @@ export type MaintainedTable = {
 };
 
 /**
- * Opens a table by the export that has the keys of its place; undefined if there is none, or if its
- * files lie elsewhere.
+ * Opens a table in the export folder, or by the export that has the keys of its place; undefined if
+ * its files lie elsewhere.
  */
 export async function openMaintainedTable(
   engine: Engine,
@@ -44,20 +44,32 @@ export async function openMaintainedTable(
   job: string = randomUUID(),
 ): Promise<MaintainedTable | undefined> {
   const table = await findTableById(engine.db, team_id, id);
-  if (table === undefined || table.storage_id === null) return undefined;
-  const row = await engine.db.row<StoredConfig & { destination_type: string }>(sql`
-    SELECT destination_type, destination_config, destination_secrets FROM batch_exports
-    WHERE id = ${table.storage_id}::uuid`);
-  const definition = row && findDestination(row.destination_type);
-  if (definition?.openTableFiles === undefined) return undefined;
-  const config = loadConfig(engine.secrets, table.storage_id, row!);
+  const config = table && (await placeConfig(engine, table));
+  if (table === undefined || config === undefined) return undefined;
   // Clients may keep files of a table beside it, below the place of its namespace.
   const { location, namespace_location } = table;
   const folder = location.startsWith(`${namespace_location}/`) ? namespace_location : location;
   const deps = destinationDeps(engine, signal);
-  const files = await definition.openTableFiles(config, { team_id, folder }, deps);
+  const { openTableFiles } = findDestination('Iceberg')!;
+  const files = await openTableFiles!(config, { team_id, folder }, deps);
   if (!table.location.startsWith(files.root)) return undefined;
   return { engine, table, files, rules: rulesOf(table.metadata.properties), job, signal };
+}
+
+/** The config by which the files of the table are reached; undefined for one of no such place. */
+async function placeConfig(
+  { db, secrets }: Engine,
+  { storage_id }: LakeTable,
+): Promise<Record<string, unknown> | undefined> {
+  if (storage_id === null) return { storage: 'File' };
+  const row = await db.row<StoredConfig & { destination_type: string }>(sql`
+    SELECT destination_type, destination_config, destination_secrets FROM batch_exports
+    WHERE id = ${storage_id}::uuid`);
+  if (row === undefined) return undefined;
+  const config = loadConfig(secrets, storage_id, row);
+  const storage = config['storage'] ?? row.destination_type;
+  const is_place = table_places.some(({ definition }) => definition.type === storage);
+  return is_place ? { ...config, storage } : undefined;
 }
 
 /** The files as the writer of snapshots takes them. */

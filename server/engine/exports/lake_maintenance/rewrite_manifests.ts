@@ -8,10 +8,11 @@ import {
   manifestListOf,
   newSnapshotId,
   snapshotOf,
+  unnumberedRows,
 } from '../../destinations/lake/snapshot_change.ts';
-import { currentSchema, specOf } from '../../destinations/lake/table_metadata.ts';
+import { currentSchema, specOf, tracksRows } from '../../destinations/lake/table_metadata.ts';
 import type { TableMetadata, TableState } from '../../destinations/lake/table_metadata.ts';
-import { commitHeld, stateOf } from './maintained_table.ts';
+import { commitHeld, reloaded, stateOf } from './maintained_table.ts';
 import type { MaintainedTable } from './maintained_table.ts';
 import { readList, readManifest } from './read_table.ts';
 
@@ -101,7 +102,8 @@ export async function rewriteManifests(
     const now = await readList(one.files, state.parent['manifest-list']);
     const kept = now.filter((listed) => hasFiles(listed) && !gone.has(listed.manifest_path));
     const found = now.filter((listed) => gone.has(listed.manifest_path));
-    if (found.length !== gone.size) return [];
+    if (found.length !== gone.size || found.some((listed) => isNumberedSince(listed, groups)))
+      return [];
     const manifests = [
       ...merged
         .filter(({ entries }) => entries.length > 0)
@@ -109,7 +111,8 @@ export async function rewriteManifests(
       ...kept,
     ];
     const path = `${held.location}/metadata/snap-${snapshot_id}-0-${randomUUID()}.avro`;
-    await one.files.put(path, manifestListOf(state, snapshot_id, manifests));
+    const list = manifestListOf(state, snapshot_id, manifests);
+    await one.files.put(path, list.bytes);
     const change = {
       snapshot_id,
       operation: 'replace' as const,
@@ -122,13 +125,35 @@ export async function rewriteManifests(
         'manifests-kept': String(kept.length),
       },
     };
-    const snapshot = snapshotOf(state, change, [], path, one.engine.clock.now());
+    const written = { path, rows: list.rows };
+    const snapshot = snapshotOf(state, change, [], written, one.engine.clock.now());
     return [
       { action: 'add-snapshot', snapshot },
       { action: 'set-snapshot-ref', 'ref-name': ref_name, ...ref, 'snapshot-id': snapshot_id },
     ];
   });
   return is_done ? gone.size : 0;
+}
+
+/** Have rows of the manifest got ids since it was read? */
+function isNumberedSince(listed: ListedManifest, groups: readonly Group[]): boolean {
+  const before = groups.flat().find((one) => one.manifest_path === listed.manifest_path);
+  return before?.first_row_id !== listed.first_row_id;
+}
+
+/**
+ * Gives ids to the rows of a branch or tag that was upgraded and not changed since: a copy of a row
+ * without an id would get another one than the row.
+ */
+export async function numberRows(one: MaintainedTable, ref_name: string): Promise<void> {
+  const table = await reloaded(one);
+  if (table === undefined || !tracksRows(table.metadata)) return;
+  const { parent } = await stateOf(one.engine.db, table, ref_name);
+  const listed = parent === undefined ? [] : await readList(one.files, parent['manifest-list']);
+  const first = listed.find(
+    (manifest) => manifest.content === 0 && hasFiles(manifest) && manifest.first_row_id === null,
+  );
+  if (first !== undefined) await rewriteManifests({ ...one, table }, ref_name, [[first]]);
 }
 
 /** One manifest for each form in which writers have written those of the group. */
@@ -140,7 +165,7 @@ async function mergedOf({ files, table }: MaintainedTable, group: Group): Promis
   for (const same of by_form.values()) {
     const latest = same.at(-1)!;
     const entries = inPartitions(same.flatMap((manifest) => manifest.entries.filter(isLive)));
-    const bytes = manifestBytes(latest, entries);
+    const bytes = manifestBytes(latest, entries, tracksRows(table.metadata));
     const path = `${table.location}/metadata/${randomUUID()}-r.avro`;
     if (entries.length > 0) await files.put(path, bytes);
     // Those of one manifest hold for a part of its files too.
@@ -182,5 +207,7 @@ function listMerged(
     added_snapshot_id: snapshot_id,
     partitions: partitions === undefined ? summaries() : partitions,
     key_metadata: null,
+    first_row_id: null,
+    unnumbered_rows: unnumberedRows(entries),
   };
 }

@@ -8,8 +8,10 @@ import { readParquets } from '../../destinations/formats/parquet/read_parquet.ts
 import { sort_settings } from '../../destinations/formats/expression.ts';
 import { selectParquet } from '../../destinations/formats/parquet/parquet.ts';
 import type { FileStatistics } from '../../destinations/lake/file_statistics.ts';
+import { lineage_fields } from '../../destinations/lake/row_lineage.ts';
+import { hasDefault } from '../../destinations/lake/schema.ts';
 import type { SchemaField, TableSchema } from '../../destinations/lake/schema.ts';
-import { currentSchema } from '../../destinations/lake/table_metadata.ts';
+import { currentSchema, tracksRows } from '../../destinations/lake/table_metadata.ts';
 import { stampParquet } from '../../destinations/lake/stamp_parquet.ts';
 import type { ValueRow } from '../../model/destination/content_source.ts';
 import type { TableFiles } from '../../model/destination/table_files.ts';
@@ -17,7 +19,8 @@ import type { Column, ColumnType } from '../../model/models/column.ts';
 import type { Engine } from '../engine.ts';
 import type { MaintainedTable } from './maintained_table.ts';
 import { orderOf } from './rows_order.ts';
-import { UnfitFilesError, inputsOf } from './rows_inputs.ts';
+import { UnfitFilesError, inputsOf, withLineage } from './rows_inputs.ts';
+import type { SourceFile } from './rows_inputs.ts';
 import type { RowsLayout, RowsOrder } from './rows_order.ts';
 import { openTeller, tellRows } from './tell_rows.ts';
 import type { ToldRows } from './tell_rows.ts';
@@ -43,9 +46,6 @@ const expressions: Partial<Record<ColumnType, (text: string) => string>> = {
  * never larger than those of exports (50,000 rows), which the reader asks for.
  */
 const group_settings = { max_block_size: '16384', output_format_parquet_row_group_size: '20000' };
-
-/** A data file to read, with the rows that its manifest says. */
-export type SourceFile = { path: string; records: number };
 
 /**
  * Rows that are left out: those with one of the keys of an erasure in a column. The kind of the
@@ -86,27 +86,34 @@ export type WantedRows = {
 /** Why files of a table with this schema cannot be written by this server; undefined: they can. */
 export function whyUnfit({ fields }: TableSchema): string | undefined {
   const unfit = fields.find(({ type }) => column_types[String(type)] === undefined);
-  return unfit && `The column "${unfit.name}" has the type ${JSON.stringify(unfit.type)}.`;
+  if (unfit) return `The column "${unfit.name}" has the type ${JSON.stringify(unfit.type)}.`;
+  const other = fields.find(hasDefault);
+  return other && `The column "${other.name}" has a default value.`;
 }
 
 /**
  * Writes the rows of files into one, in the order of the table or else in their own, without those
  * that are left out. Guarantee: what is given holds exactly the rows that were read: their number
  * and the digest of their values were compared with what the new file says when it is read again.
+ * In a table of format version 3 the values are also the id and the number that each row keeps.
  * Throws `UnfitFilesError` for a file that this server cannot read exactly.
  */
 export async function rewriteRows(
   { engine, files, job, signal }: RewritingWork,
   { metadata, sources, left_out, by_name = false }: WantedRows,
 ): Promise<RewrittenRows> {
-  const schema = currentSchema(metadata);
-  const why = whyUnfit(schema);
+  const own = currentSchema(metadata);
+  const why = whyUnfit(own);
   if (why !== undefined) throw new UnfitFilesError(why);
+  const tracks_rows = tracksRows(metadata);
+  const fields = [...own.fields, ...(tracks_rows ? lineage_fields : [])];
+  const schema = { ...own, fields };
+  const inputs = inputsOf(files, fields, sources, by_name);
   try {
     const given = await stage(
       engine,
       job,
-      readParquets(inputsOf(files, schema.fields, sources, by_name)),
+      tracks_rows ? withLineage(readParquets(inputs), sources) : readParquets(inputs),
       signal,
     );
     sources.forEach(({ path, records }, index) => {
@@ -223,8 +230,10 @@ function columnOf({ name, type }: SchemaField, index: number): Column {
   return { name, type: of_type, nullable: true, expression };
 }
 
+/** The ids of the table's own columns: others have no statistics. */
 function idsOf({ fields }: TableSchema): Map<string, number> {
-  return new Map(fields.map(({ name, id }) => [name, id]));
+  const own = fields.filter((field) => !lineage_fields.includes(field));
+  return new Map(own.map(({ name, id }) => [name, id]));
 }
 
 /** Puts rows into the analytics store as they come, and tells them. */

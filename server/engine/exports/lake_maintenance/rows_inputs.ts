@@ -1,9 +1,14 @@
 import { Readable } from 'node:stream';
 import { parquetMetadata } from 'hyparquet';
 import type { ParquetInput } from '../../destinations/formats/parquet/read_parquet.ts';
+import type { Lineage } from '../../destinations/lake/row_lineage.ts';
 import type { SchemaField } from '../../destinations/lake/schema.ts';
+import type { ValueRow } from '../../model/destination/content_source.ts';
 import type { TableFiles } from '../../model/destination/table_files.ts';
 import { readNamed } from './read_table.ts';
+
+/** A data file to read, with the rows that its manifest says, and the ids that they keep. */
+export type SourceFile = { path: string; records: number } & Partial<Lineage>;
 
 /** Rows cannot be written again; the message is a sentence. */
 export class UnfitFilesError extends Error {
@@ -51,4 +56,27 @@ function ownNames(path: string, elements: Element[], fields: SchemaField[]): (st
     throw new UnfitFilesError(`The file ${path} has nested columns.`);
   const own = new Set(elements.map(({ name }) => name));
   return fields.map(({ name }) => (own.has(name) ? name : null));
+}
+
+/** The rows, whose last two values are their id and number, with those that they inherit. */
+export async function* withLineage(
+  given: AsyncIterable<{ rows: ValueRow[]; file: number }>,
+  sources: readonly SourceFile[],
+): AsyncGenerator<{ rows: ValueRow[]; file: number }> {
+  const places = new Map<number, bigint>();
+  for await (const { rows, file } of given) {
+    const { first_row_id = null, sequence_number } = sources[file]!;
+    const first = places.get(file) ?? 0n;
+    places.set(file, first + BigInt(rows.length));
+    const inherited = (index: number) =>
+      first_row_id === null ? null : String(first_row_id + first + BigInt(index));
+    yield {
+      file,
+      rows: rows.map((row, index) => [
+        ...row.slice(0, -2),
+        row.at(-2) ?? inherited(index),
+        row.at(-1) ?? String(sequence_number),
+      ]),
+    };
+  }
 }

@@ -5,7 +5,7 @@ import type { TableMetadata } from '../../destinations/lake/table_metadata.ts';
 export type RowsLayout = Pick<
   TableMetadata,
   'schemas' | 'current-schema-id' | 'sort-orders' | 'default-sort-order-id'
->;
+> & { 'format-version'?: number };
 
 /** The order of rows in a new file of a table: its id there, and the columns by their places. */
 export type RowsOrder = {

@@ -1,3 +1,6 @@
+import { maintenance_property } from '../../model/lake_catalog/tables.ts';
+import type { LakeTable } from '../../model/lake_catalog/tables.ts';
+
 const day_ms = 24 * 3_600_000;
 const mib = 1024 * 1024;
 
@@ -23,7 +26,7 @@ export type MaintenanceRules = {
 
 /** Properties of Iceberg, and our own; with the value that holds without them. */
 const defaults = {
-  'sluice.maintenance': 'true',
+  [maintenance_property]: 'true',
   'gc.enabled': 'true',
   'history.expire.max-snapshot-age-ms': String(3 * day_ms),
   'history.expire.min-snapshots-to-keep': '1',
@@ -34,6 +37,19 @@ const defaults = {
   'sluice.target-file-records': '5000000',
   'write.metadata.delete-after-commit.enabled': 'true',
 };
+
+/**
+ * Does Sluice maintain the table? It does those of exports, and those of clients where the table or
+ * its namespace says so: snapshots of others must not expire unasked.
+ */
+export function isMaintained(
+  table: Pick<LakeTable, 'metadata' | 'batch_export_id' | 'namespace_maintenance'>,
+): boolean {
+  const { 'format-version': version, properties } = table.metadata;
+  const said = properties[maintenance_property] ?? table.namespace_maintenance;
+  const is_on = said === null ? table.batch_export_id !== null : said.toLowerCase() !== 'false';
+  return is_on && (version === 2 || version === 3);
+}
 
 /**
  * Reads the rules of a table from its properties. A number that is none counts as the default, so
@@ -49,7 +65,7 @@ export function rulesOf(properties: Record<string, string>): MaintenanceRules {
     return is_right ? given : Number(defaults[name]);
   };
   return {
-    is_on: isOn('sluice.maintenance'),
+    is_on: isOn(maintenance_property),
     removes_files: isOn('gc.enabled'),
     snapshot_age_ms: numberOf('history.expire.max-snapshot-age-ms'),
     snapshots_min: numberOf('history.expire.min-snapshots-to-keep'),

@@ -9,14 +9,15 @@ import { deliveryEndOf, hasOpenRun, removeBelow, sharesFolder } from './remove_e
 /** No write takes longer: a younger file may be on its way into the table. */
 const write_ms_max = 3 * 24 * 3_600_000;
 
-/** Names that this server gives to files of a table. */
+/** Names that this server alone gives to files of a table, and names that others give too. */
 const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 const metadata_name = new RegExp(`^(\\d{5,})-${uuid}(?:\\.gz)?\\.metadata\\.json$`);
+const only_ours = [new RegExp(`^${uuid}-r\\.avro$`), new RegExp(`^compacted-${uuid}\\.parquet$`)];
 const own_names = [
+  ...only_ours,
   metadata_name,
-  new RegExp(`^${uuid}-(?:m\\d+|r)\\.avro$`),
+  new RegExp(`^${uuid}-m\\d+\\.avro$`),
   new RegExp(`^snap-\\d+-\\d+-${uuid}\\.avro$`),
-  new RegExp(`^compacted-${uuid}\\.parquet$`),
 ];
 
 /** Numbers of files that were found without a name in the table, and that were removed. */
@@ -90,13 +91,15 @@ async function orphansOf(
 }
 
 /** A name that this server gave, in a folder that it gives such names in. */
-function isOurs({ location }: LakeTable, uri: string): boolean {
+function isOurs({ location, batch_export_id }: LakeTable, uri: string): boolean {
   const name = lastPart(uri);
-  if (uri.startsWith(`${location}/metadata/`)) return own_names.some((one) => one.test(name));
+  const names = batch_export_id === null ? only_ours : own_names;
+  const is_named = names.some((one) => one.test(name));
+  if (uri.startsWith(`${location}/metadata/`)) return is_named;
   return (
     uri.startsWith(`${location}/data/`) &&
     name.endsWith('.parquet') &&
-    (own_names.some((one) => one.test(name)) || deliveryEndOf(uri) !== undefined)
+    (is_named || (batch_export_id !== null && deliveryEndOf(uri) !== undefined))
   );
 }
 

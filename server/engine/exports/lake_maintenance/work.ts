@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 import { isoInstant } from '../../../platform/clock.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
+import { maintenance_property } from '../../model/lake_catalog/tables.ts';
 import { writeNotice } from '../../notices/write_notice.ts';
 import type { Engine } from '../engine.ts';
 import {
@@ -19,6 +21,7 @@ import type { Round } from './maintain.ts';
 import { openMaintainedTable } from './maintained_table.ts';
 import type { MaintainedTable } from './maintained_table.ts';
 import { dropOtherJobs } from './rewrite_rows.ts';
+import { isMaintained } from './rules.ts';
 
 /** A table in the hands of one process. */
 type Claimed = { id: string; team_id: number; claim_id: string; is_daily: boolean };
@@ -43,7 +46,7 @@ export async function maintainTables(engine: Engine, signal: AbortSignal): Promi
 async function claimTable({ db, clock }: Engine): Promise<Claimed | undefined> {
   const now = isoInstant(clock.now());
   await db.run(sql`INSERT INTO lake_maintenance (table_id, due_at)
-    SELECT id, ${now}::timestamptz FROM lake_tables t WHERE batch_export_id IS NOT NULL
+    SELECT id, ${now}::timestamptz FROM lake_tables t WHERE ${mayBeMaintained(sql`t`)}
       AND NOT EXISTS (SELECT 1 FROM lake_maintenance m WHERE m.table_id = t.id)
     ON CONFLICT DO NOTHING`);
   return db.row<Claimed>(sql`
@@ -51,7 +54,7 @@ async function claimTable({ db, clock }: Engine): Promise<Claimed | undefined> {
     FROM lake_tables t
     WHERE t.id = m.table_id AND m.table_id = (SELECT one.table_id FROM lake_maintenance one
       JOIN lake_tables own ON own.id = one.table_id
-      WHERE one.due_at <= ${now}::timestamptz AND own.batch_export_id IS NOT NULL
+      WHERE one.due_at <= ${now}::timestamptz AND ${mayBeMaintained(sql`own`)}
         AND (one.claimed_at IS NULL OR one.claimed_at
           < ${now}::timestamptz - make_interval(secs => ${claim_seconds}))
         AND NOT EXISTS (SELECT 1 FROM reconciliations waiting
@@ -60,6 +63,12 @@ async function claimTable({ db, clock }: Engine): Promise<Claimed | undefined> {
     RETURNING m.table_id AS id, t.team_id, m.claim_id, m.cleaned_at IS NULL OR m.cleaned_at
       <= ${now}::timestamptz - make_interval(secs => ${day_seconds}) AS is_daily`);
 }
+
+/** Has the table an export, or says it or its namespace something of maintenance? */
+const mayBeMaintained = (table: Sql) => sql`(${table}.batch_export_id IS NOT NULL
+  OR strpos(${table}.metadata, ${JSON.stringify(maintenance_property)}) > 0
+  OR EXISTS (SELECT 1 FROM lake_namespaces n WHERE n.id = ${table}.namespace_id
+    AND n.properties ? ${maintenance_property}))`;
 
 async function maintainClaimed(
   engine: Engine,
@@ -71,8 +80,9 @@ async function maintainClaimed(
       await dropOtherJobs(engine, listJobs);
       const table = await openMaintainedTable(engine, claimed, held, claimed.claim_id);
       const { is_daily } = claimed;
-      const is_wanted = table?.rules.is_on === true && table.table.metadata['format-version'] === 2;
-      return is_wanted ? maintainTable(table, { is_daily, cleans: is_daily }) : undefined;
+      return table !== undefined && isMaintained(table.table)
+        ? maintainTable(table, { is_daily, cleans: is_daily })
+        : undefined;
     });
     await giveBack(engine, claimed, round);
   } catch (error) {

@@ -75,6 +75,7 @@ export function readMetadata(text: string): ReadMetadata {
   if (!format_versions.includes(intOf(rest, 'format-version')))
     throw badRequest(`The catalog offers format versions ${format_versions.join(', ')}.`);
   textOf(rest, 'table-uuid');
+  if (rest['format-version'] === 3) longOf(rest, 'next-row-id');
   textOf(rest, 'location');
   for (const schema of listOf(rest, 'schemas')) checkedSchema(schema);
   requireOne(rest, 'schemas', 'schema-id', 'current-schema-id');

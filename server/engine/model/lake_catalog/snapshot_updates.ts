@@ -49,12 +49,17 @@ function addSnapshot({ table, known, added }: Draft, update: Fields): void {
   added.set(key, { snapshot, timestamp_ms });
 }
 
-/** Gives the rows of a snapshot their ids, as format version 3 asks for. */
+/**
+ * Gives the rows of a snapshot their ids, as format version 3 asks for: from the next one of the
+ * table on. A writer that counted from an older state has to rebase; ids ahead are nobody's.
+ */
 function countRows(table: Draft['table'], snapshot: Fields): void {
   const [first, rows] = [longOf(snapshot, 'first-row-id'), longOf(snapshot, 'added-rows')];
   const next = BigInt(table['next-row-id'] ?? 0);
-  if (BigInt(first) < next)
-    throw commitFailed(`first-row-id is ${first}, and the next row of the table is ${next}.`);
+  const said = `first-row-id is ${first}, and the next row of the table is ${next}.`;
+  if (BigInt(first) < next) throw commitFailed(`${said} Another commit came first.`);
+  if (BigInt(first) > next || BigInt(rows) < 0n)
+    throw badRequest(BigInt(rows) < 0n ? 'added-rows is less than 0.' : said);
   const after = next + BigInt(rows);
   table['next-row-id'] = after <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(after) : after;
 }

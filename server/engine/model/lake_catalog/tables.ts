@@ -29,12 +29,17 @@ export type LakeTable = TableName & {
   metadata: TableMetadata;
   /** The URI below which the files of its namespace lie. */
   namespace_location: string;
+  /** The property of its namespace that turns maintenance on or off. */
+  namespace_maintenance: string | null;
   /** May clients commit? They may to a table that no export writes, and where it is allowed. */
   takes_commits: boolean;
 };
 
 /** The property of a namespace that lets clients commit to tables which an export writes. */
 export const foreign_commits = 'sluice.foreign-commits';
+
+/** The property of a table or its namespace that turns maintenance on or off. */
+export const maintenance_property = 'sluice.maintenance';
 
 /**
  * Writes the content as a new file of this URI and resolves once it is safe there. Called before
@@ -47,6 +52,7 @@ type Stored = Omit<LakeTable, 'metadata'> & { metadata: string };
 const columns = sql`t.id, t.team_id, t.namespace_id, t.batch_export_id, t.name, t.location,
   t.metadata_location, t.version, t.expiries, t.metadata, n.levels,
   n.location AS namespace_location,
+  n.properties ->> ${maintenance_property} AS namespace_maintenance,
   coalesce(t.batch_export_id, n.batch_export_id) AS storage_id,
   t.batch_export_id IS NULL OR n.properties ->> ${foreign_commits} IS NOT DISTINCT FROM 'true'
     AS takes_commits`;
@@ -161,6 +167,7 @@ export async function insertTable(tx: Transaction, row: NewRow): Promise<LakeTab
     expiries: 0,
     metadata,
     namespace_location: namespace.location,
+    namespace_maintenance: namespace.properties[maintenance_property] ?? null,
     takes_commits: batch_export_id === null || namespace.properties[foreign_commits] === 'true',
   };
 }

@@ -242,7 +242,11 @@ test('format version 3 counts the rows', () => {
   });
   const { table } = apply([added(rows(1, 0)), added(rows(2, 10))], three);
   assert.equal(table['next-row-id'], 20);
+  // A writer of an older state rebases; ids that the table has not come to yet are nobody's.
   assert.throws(() => apply([added(rows(3, 5))], table), refusedAs('CommitFailedException'));
+  assert.throws(() => apply([added(rows(3, 25))], table), refusedAs('BadRequestException'));
+  const less = { ...rows(3, 20), 'added-rows': -1 };
+  assert.throws(() => apply([added(less)], table), refusedAs('BadRequestException'));
 });
 
 test('updates that do not fit are refused', () => {

@@ -101,15 +101,6 @@ const is_resting = isAhead(sql`k.retry_at`);
 const is_delivery_due = sql`(NOT ${is_resting} AND (${has_events} OR ${has_replays}))`;
 
 /**
- * A worker of the release before passed over events that failed, until there were too many. It
- * noted where they began, and they come again from there.
- */
-const unskipped = sql`inserted_at = coalesce(k.series_inserted_at, k.inserted_at),
-  event_uuid = CASE WHEN k.series_inserted_at IS NULL THEN k.event_uuid
-    ELSE k.series_event_uuid END,
-  series_inserted_at = NULL, series_event_uuid = NULL`;
-
-/**
  * Takes on up to `count` configs that have something to do, those first that were served longest
  * ago, and none whose account at its tool another worker has. Guarantee: a config is in the hands
  * of one worker at a time; one whose worker died is free after 10 seconds.
@@ -124,8 +115,7 @@ export async function claimConfigs(db: Database, count: number, worker: string):
         AND (${is_delivery_due} OR ${has_jobs} OR ${has_deletions} OR EXISTS (${due_tasks}))
       ORDER BY k.served_at, k.plugin_config_id LIMIT ${count} FOR UPDATE OF k SKIP LOCKED)
     UPDATE plugin_cursors k SET leased_by = ${lease_id}, account_worker = NULL,
-      leased_until = now() + make_interval(secs => ${lease_seconds}), served_at = now(),
-      ${unskipped}
+      leased_until = now() + make_interval(secs => ${lease_seconds}), served_at = now()
     FROM free WHERE k.plugin_config_id = free.plugin_config_id
       RETURNING k.plugin_config_id AS config_id, free.team_id`);
   return rows.map((row) => ({ id: lease_id, ...row }));

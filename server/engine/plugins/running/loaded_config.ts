@@ -32,7 +32,7 @@ import type { LogLevel, PluginLog } from './plugin_log.ts';
 import { openPluginMetrics } from './plugin_metrics.ts';
 import type { Running } from './running.ts';
 import { openRefusals } from './refusals.ts';
-import { accountOf, leaveAccount, takeAccount } from './sending/account.ts';
+import { findAccount, leaveAccount, takeAccount } from './sending/account.ts';
 import { readMemory } from './sending/tool_memory.ts';
 import { openStorage } from './storage.ts';
 
@@ -168,7 +168,8 @@ async function openTool(
   const memory = await readReceiverMemory(running, lease);
   const account = { config_id: lease.config_id, tool: definition.directory };
   const call = withTokens({ ...running, hide: given.hide }, account, given.call);
-  const shared = accountOf(running.secrets, row.organization_id, definition, config);
+  const { config_id } = lease;
+  const shared = await findAccount(running, config_id, row.organization_id, definition, config);
   const { db, worker } = running;
   const pace = shared && (await takeAccount(db, worker, lease, shared));
   if (shared === undefined) await leaveAccount(db, lease);

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { listenLocally } from '../../../../test/servers/loopback.ts';
 import {
   emptyRecord,
   platformInMemory,
@@ -13,7 +15,7 @@ import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import { toolCode } from '../tools/tool.ts';
 import { openSandbox } from './sandbox.ts';
-import type { Sandbox } from './sandbox.ts';
+import type { LoadedPlugin, Sandbox } from './sandbox.ts';
 import type { ToolOutcome } from './tool_outcome.ts';
 import { toolProgram } from './tool_program.ts';
 
@@ -31,13 +33,11 @@ after(async () => {
 
 type Sending = { settings: object; action: string; mapping: object };
 
-/** Sends an event by a tool of the library; gives its outcome. */
-async function send(
-  directory: string,
-  { settings, action, mapping }: Sending,
-): Promise<ToolOutcome> {
-  const program = () => toolProgram(sandbox.toolLibrary()!);
-  const tool = await sandbox.load({
+/** Loads a tool of the library, with variables of the operator. */
+function load(directory: string, variables: Record<string, string> = {}): Promise<LoadedPlugin> {
+  const library = { ...sandbox.toolLibrary()!, variables };
+  const program = () => toolProgram(library, Object.keys(variables));
+  return sandbox.load({
     id: directory,
     code: toolCode(directory),
     config: {},
@@ -45,6 +45,15 @@ async function send(
     host: platformInMemory(emptyRecord()),
     process: { name: directory, program, opens_sockets: true },
   });
+}
+
+/** Sends an event by a tool; gives its outcome. */
+async function send(
+  directory: string,
+  { settings, action, mapping }: Sending,
+  variables: Record<string, string> = {},
+): Promise<ToolOutcome> {
+  const tool = await load(directory, variables);
   const properties = { order_id: 'o-4711' };
   const event = {
     type: 'track',
@@ -185,4 +194,77 @@ test('The trace of Kafka has the brokers, and why none of them answered', async 
   );
   assert.match(one!.error!, /ECONNREFUSED/);
   assert.doesNotMatch(JSON.stringify(outcome), /secret-of-ada/);
+});
+
+const keys =
+  '<AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>key</AccessKeyId>' +
+  '<SecretAccessKey>secret-of-aws</SecretAccessKey><SessionToken>token-of-aws</SessionToken>' +
+  '<Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleResult>' +
+  '</AssumeRoleResponse>';
+const refusal = (code: string) =>
+  `<ErrorResponse><Error><Code>${code}</Code></Error></ErrorResponse>`;
+
+/** Opens what gives keys, and takes files with an answer of this status. */
+async function openAws(answer: () => { keys: number; file: number }) {
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      const isFile = request.method === 'PUT';
+      const status = isFile ? answer().file : answer().keys;
+      response.writeHead(status, { 'content-type': 'text/xml', 'x-amz-request-id': 'r-1' });
+      response.end(status !== 200 ? refusal('AccessDenied') : isFile ? '' : keys);
+    });
+  });
+  return listenLocally(server);
+}
+
+test('The trace of S3 has the file and its answer, and no key', async () => {
+  const status = { keys: 200, file: 200 };
+  const aws = await openAws(() => status);
+  const address = `http://127.0.0.1:${aws.port}`;
+  const variables = {
+    AWS_ACCESS_KEY_ID: 'operator',
+    AWS_SECRET_ACCESS_KEY: 'secret-of-operator',
+    AWS_REGION: 'us-east-1',
+    AWS_ENDPOINT_URL: address,
+    AMAZON_S3_ACTIONS_ROLE_ADDRESS: 'arn:aws:iam::123456789012:role/between',
+    AMAZON_S3_ACTIONS_EXTERNAL_ID: 'id-of-operator',
+  };
+  const sending: Sending = {
+    settings: {
+      iam_role_arn: 'arn:aws:iam::123456789012:role/sluice',
+      iam_external_id: 'x',
+      s3_aws_bucket_name: 'orders',
+      s3_aws_region: 'us-east-1',
+    },
+    action: 'syncToS3',
+    mapping: {
+      columns: { event: { '@path': '$.event' }, order: { '@path': '$.properties.order_id' } },
+      filename_prefix: 'orders',
+      file_extension: 'csv',
+      delimiter: ',',
+      enable_batching: true,
+    },
+  };
+  // Another instance in the same process shares the client.
+  const other = await load('s3', variables);
+  for (let time = 0; time < 2; time += 1) {
+    const sent = await send('s3', sending, variables);
+    const [put, ...others] = sent.exchanges!;
+    assert.deepEqual([sent.kind, others], ['sent', []]);
+    assert.match(put!.request.url, new RegExp(`^${address}/orders/orders_.*\\.csv`));
+    assert.match(put!.request.body!.text!, /"o-4711"/);
+    assert.deepEqual([put!.request.method, put!.answer!.status, put!.error], ['PUT', 200, null]);
+    assert.doesNotMatch(JSON.stringify(sent), /secret-of|id-of-operator|role\/between/);
+  }
+  status.file = 403;
+  const denied = (await send('s3', sending, variables)).exchanges![0]!;
+  assert.deepEqual([denied.request.method, denied.answer!.status], ['PUT', 403]);
+  assert.match(denied.answer!.body.text!, /AccessDenied/);
+  status.keys = 403;
+  const unsent = await send('s3', sending, variables);
+  const asked = unsent.exchanges![0]!;
+  assert.deepEqual([asked.request.method, asked.request.body], ['POST', null]);
+  assert.match(asked.answer!.body.text!, /AccessDenied/);
+  await other.close();
+  await aws.close();
 });

@@ -19,11 +19,14 @@ export type ToolEntry = {
 
 let tools: ToolEntry[] | undefined;
 
-/** The tools that the catalogue offers, by name; `npm run docs:tools` writes them. */
+/**
+ * The tools that the catalogue offers, by name; `npm run docs:tools` writes them. Their makers' own
+ * descriptions speak of the platform that they were made for, so they have one of ours.
+ */
 export function listTools(): ToolEntry[] {
-  tools ??= JSON.parse(
-    readFileSync(join(import.meta.dirname, 'tools.json'), 'utf8'),
-  ) as ToolEntry[];
+  tools ??= (
+    JSON.parse(readFileSync(join(import.meta.dirname, 'tools.json'), 'utf8')) as ToolEntry[]
+  ).map((entry) => ({ ...entry, description: `Sends events to ${entry.name}.` }));
   return tools;
 }
 

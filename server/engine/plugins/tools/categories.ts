@@ -33,7 +33,7 @@ const directories: Record<ToolCategory, string> = {
     attio blackbaud-raisers-edge-nxt clay close collab-travel-crm hubspot hyperengage inleads-ai
     koala outfunnel pipedrive qualified salesforce saleswings toplyne usermotion voiceops`,
   data: `
-    amazon-eventbridge aws-kinesis google-sheets ironclad kafka memora s3 sftp singlestore slack
+    aws-kinesis google-sheets ironclad kafka memora s3 sftp singlestore slack
     webhook webhook-extensible zapier`,
   experiments: `
     absmartly adobe-target algolia-insights contentstack kameleoon launchdarkly movable-ink

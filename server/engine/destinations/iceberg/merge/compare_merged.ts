@@ -3,6 +3,7 @@ import { compareContents } from '../../sql_tables/comparing/compare_contents.ts'
 import type { ContentSource, ValueRow } from '../../../model/destination/content_source.ts';
 import type { DeliveredSlices } from '../../../model/destination/destination.ts';
 import type { Difference } from '../../../model/destination/difference.ts';
+import { hiddenRows } from '../../lake/listed_files.ts';
 import { lastDeliveryKey } from '../catalogs/catalog.ts';
 import { tableName } from '../config.ts';
 import { liveFiles } from '../live_files.ts';
@@ -12,6 +13,7 @@ import type { World } from '../world.ts';
 /**
  * Compares the rows of a merged table with its deliveries, as those of a database are: each key has
  * its greatest row. A file that another writer compacted has the same rows and is no difference.
+ * Files of deletes are: Sluice does not read which rows they hide.
  */
 export async function compareMerged(
   world: World,
@@ -25,8 +27,14 @@ export async function compareMerged(
     (key) => key.startsWith(lastDeliveryKey('')) && key !== own,
   );
   const { levels, name } = tableName(world.config);
+  const live = await liveFiles(world);
+  const hidden = [...live].flatMap(([uri, [entry]]): Difference[] => {
+    const detail = hiddenRows(entry!);
+    return detail === undefined ? [] : [{ kind: 'changed', name: uri, detail }];
+  });
+  if (hidden.length > 0) return hidden;
   const rows = async function* (): AsyncGenerator<ValueRow> {
-    for (const [uri, entries] of await liveFiles(world))
+    for (const [uri, entries] of live)
       for (const _ of entries) yield* readParquet(await readData(world, uri), delivery.columns);
   };
   return compareContents({ name: [...levels, name].join('.'), is_shared, rows }, delivered, source);

@@ -5,8 +5,9 @@ import { isFresh, overtakenError } from '../../lake/merge/merge_sink.ts';
 import type { MergedTable } from '../../lake/merge/merge_sink.ts';
 import { fetchFile } from '../../lake/merge/workplace.ts';
 import type { MergedSlice } from '../../lake/merge/state.ts';
-import { mergedType } from '../../lake/merge/merge_query.ts';
+import { lineage_columns, mergedType } from '../../lake/merge/merge_query.ts';
 import type { MergedColumn } from '../../lake/merge/merge_query.ts';
+import { hasDefault } from '../../lake/schema.ts';
 import { storeFile } from '../../lake/stored_files.ts';
 import { currentSchema, specOf } from '../../lake/table_metadata.ts';
 import type { TableSchema } from '../../lake/schema.ts';
@@ -47,8 +48,13 @@ export function openMergedTable(
       const is_same = state?.metadata['table-uuid'] === table_uuid;
       return is_same ? basesOf(spec_id)(state) : undefined;
     },
-    fetch: async (place, file, own, { schema }) =>
-      fetchFile(place, await readData(world, file.path), own, mergedColumns(world, schema)),
+    tracksRows: ({ tracks_rows }) => tracks_rows,
+    fetch: async (place, file, own, { schema }) => {
+      const columns = [...mergedColumns(world, schema), ...lineage_columns];
+      const found = await fetchFile(place, await readData(world, file.path), own, columns);
+      const { first_row_id = null, sequence_number = 0n } = file;
+      return { ...found, lineage: { first_row_id, sequence_number } };
+    },
     store: ({ ids }, slice, bytes) => storeFile(ids, files, slice, bytes),
     show: (slices, end) => show(world, delivery, slices, { basesOf, end }),
     abort: (outcomes) => abortUnshown(world, delivery, files, outcomes),
@@ -58,7 +64,13 @@ export function openMergedTable(
 
 /** The columns of a table as a merge reads and writes them. */
 function mergedColumns(world: World, { fields }: TableSchema): MergedColumn[] {
-  return fields.map(({ id, name, type }) => {
+  return fields.map((field) => {
+    const { id, name, type } = field;
+    if (hasDefault(field))
+      throw unsuitable(
+        world,
+        `its column "${name}" has a default value, which a merge cannot copy.`,
+      );
     const merged = mergedType(type);
     if (merged === undefined)
       throw unsuitable(

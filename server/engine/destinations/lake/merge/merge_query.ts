@@ -1,6 +1,8 @@
 import { literal, identifier } from '../../formats/expression.ts';
 import type { SortedColumn } from '../../../model/destination/destination.ts';
 import type { MergeKeys } from '../../../model/destination/write_mode.ts';
+import { lineage_fields, row_id, row_sequence } from '../row_lineage.ts';
+import type { Lineage } from '../row_lineage.ts';
 
 /** A column of a table: its name, and the type by which ClickHouse reads and writes it whole. */
 export type MergedColumn = { id: number; name: string; type: string };
@@ -13,6 +15,8 @@ export type MergedFile = {
   path: string;
   names: ReadonlyMap<number, string>;
   values?: ReadonlyMap<number, string | null>;
+  /** The ids of its rows where these keep them; `names` has its own columns of them. */
+  lineage?: Lineage;
 };
 
 /** Rows that are there and rows that came, and the order in which they are to be written. */
@@ -22,9 +26,12 @@ export type Merging = {
   came: MergedFile;
   merge: MergeKeys;
   order: readonly SortedColumn[];
+  /** Do rows keep their ids in the new file? */
+  tracks_rows: boolean;
 };
 
 const [came_mark, rank_mark] = ['__sluice_came', '__sluice_rank'];
+const kept_mark = '__sluice_row_id';
 
 /** ClickHouse types of the columns that can be merged, by their Iceberg types. */
 const types: Record<string, string> = {
@@ -46,6 +53,13 @@ export function mergedType(type: unknown): string | undefined {
   return found === undefined ? undefined : `Nullable(${found})`;
 }
 
+/** The columns of a row's id and number in a file. */
+export const lineage_columns: readonly MergedColumn[] = lineage_fields.map(({ id, name }) => ({
+  id,
+  name,
+  type: mergedType('long')!,
+}));
+
 /** Counts the keys whose row changes: rows that came and are greater than what is there. */
 export function changesQuery(merging: Merging): string {
   return `SELECT count() FROM (${ranked(merging)}) WHERE ${rank_mark} = 1 AND ${came_mark} = 1
@@ -54,7 +68,11 @@ export function changesQuery(merging: Merging): string {
 
 /** Writes the greatest row of each key into a new file. */
 export function mergeQuery(merging: Merging, path: string): string {
-  const names = merging.columns.map(({ name }) => identifier(name)).join(', ');
+  const names = [
+    ...merging.columns.map(({ name }) => identifier(name)),
+    // A changed row keeps its id. Its number is null, which readers take for that of the commit.
+    ...(merging.tracks_rows ? [`${kept_mark} AS ${row_id.name}`, row_sequence.name] : []),
+  ].join(', ');
   const order = merging.order.map(
     ({ column, is_descending }) =>
       `${identifier(column)} ${is_descending ? 'DESC' : 'ASC'} NULLS LAST`,
@@ -71,23 +89,29 @@ export function mergeQuery(merging: Merging, path: string): string {
  * first, null lower than any value. Of equal versions the row whose other values are greater stays,
  * and of equal rows the one that is there. A window holds the rows of one key alone.
  */
-function ranked({ columns, there, came, merge }: Merging): string {
+function ranked({ columns, there, came, merge, tracks_rows }: Merging): string {
   const { key, versions } = merge;
   const others = columns.map(({ name }) => name).filter((name) => !key.includes(name));
   const rank = [...versions, ...others.filter((name) => !versions.includes(name))].map(
     (name) => `${identifier(name)} DESC NULLS LAST`,
   );
-  const rows = [...there.map((file) => rowsOf(columns, file, 0)), rowsOf(columns, came, 1)].join(
-    ' UNION ALL ',
-  );
-  return `SELECT *, row_number() OVER (PARTITION BY ${key.map(identifier).join(', ')}
-      ORDER BY ${[...rank, came_mark].join(', ')}) AS ${rank_mark} FROM (${rows})`;
+  const read = (file: MergedFile, from: 0 | 1) => rowsOf(columns, file, from, tracks_rows);
+  const rows = [...there.map((file) => read(file, 0)), read(came, 1)].join(' UNION ALL ');
+  const partition = `PARTITION BY ${key.map(identifier).join(', ')}`;
+  const no_key = key.map((name) => `isNull(${identifier(name)})`).join(' OR ');
+  const kept = tracks_rows
+    ? `, if(${came_mark} = 0 OR ${no_key}, ${row_id.name},
+        min(${row_id.name}) OVER (${partition})) AS ${kept_mark}`
+    : '';
+  return `SELECT *, row_number() OVER (${partition}
+      ORDER BY ${[...rank, came_mark].join(', ')}) AS ${rank_mark}${kept} FROM (${rows})`;
 }
 
 function rowsOf(
   columns: readonly MergedColumn[],
-  { path, names, values: beside }: MergedFile,
+  { path, names, values: beside, lineage }: MergedFile,
   came: 0 | 1,
+  tracks_rows: boolean,
 ): string {
   const values = columns.map(({ id, name, type }) => {
     const own = names.get(id);
@@ -96,12 +120,29 @@ function rowsOf(
       own === undefined ? ((text ?? null) === null ? 'NULL' : literal(text!)) : identifier(own);
     return `CAST(${value}, ${literal(type)}) AS ${identifier(name)}`;
   });
-  const structure = columns.flatMap(({ id, type }) => {
+  const read = [...columns, ...(tracks_rows ? lineage_columns : [])];
+  const structure = read.flatMap(({ id, type }) => {
     const own = names.get(id);
     return own === undefined ? [] : [`${identifier(own)} ${type}`];
   });
-  return `SELECT ${[...values, `${came} AS ${came_mark}`].join(', ')}
+  const kept = tracks_rows ? lineageOf(names, lineage) : [];
+  return `SELECT ${[...values, `${came} AS ${came_mark}`, ...kept].join(', ')}
     FROM file(${literal(path)}, 'Parquet', ${literal(structure.join(', '))})`;
+}
+
+/** The id and the number of each row: its own, else those that it inherits from its file. */
+function lineageOf(names: MergedFile['names'], lineage: Lineage | undefined): string[] {
+  const first = lineage?.first_row_id ?? null;
+  const inherited = [
+    first === null ? 'NULL' : `${first} + _row_number`,
+    lineage === undefined ? 'NULL' : String(lineage.sequence_number),
+  ];
+  return lineage_columns.map(({ id, name, type }, index) => {
+    const own = names.get(id);
+    const value =
+      own === undefined ? inherited[index] : `ifNull(${identifier(own)}, ${inherited[index]})`;
+    return `CAST(${value}, ${literal(type)}) AS ${name}`;
+  });
 }
 
 /** Sorts on disk beyond 100 MB, and writes Parquet as an export does. */

@@ -14,6 +14,7 @@ import type { TableField } from '../../../model/destination/partition.ts';
 import type { MergeKeys } from '../../../model/destination/write_mode.ts';
 import { partitionOf, placeFiles } from '../stored_files.ts';
 import type { DataFileFacts } from '../stored_files.ts';
+import type { Lineage } from '../row_lineage.ts';
 import { changesQuery, mergeQuery } from './merge_query.ts';
 import type { MergedColumn, MergedFile, Merging } from './merge_query.ts';
 import { fileOutcomes, stateOf } from './state.ts';
@@ -26,8 +27,8 @@ const rounds_max = 3;
 /** Numbers of the files that are made again follow those of all slices. */
 const numbers_per_round = 10_000;
 
-/** A data file that a merge takes the place of. */
-export type BaseFile = { path: string };
+/** A data file that a merge takes the place of, and the ids of its rows where these keep some. */
+export type BaseFile = { path: string } & Partial<Lineage>;
 
 /** The data files of a table's state, by the partition that they are of. */
 export type Base = { files(partition: Partition): BaseFile[] };
@@ -49,6 +50,8 @@ export type MergedTable<Found> = {
   prepareFor(slice: MergedSlice): Promise<Found>;
   factsOf(found: Found): TableFacts;
   columnsOf(found: Found): MergedColumn[];
+  /** Do rows keep their ids? */
+  tracksRows?(found: Found): boolean;
   /**
    * The files as they are now; undefined where the table is another one than that of the slice.
    * With `found`, throws `conflict` if the columns are others than those.
@@ -128,12 +131,21 @@ export function openMergeSink<Found>(table: MergedTable<Found>, opened: Opened):
   };
 }
 
-/** Are the files of the slice all that its partition has? */
-export function isFresh(base: Base, { partition, base: paths }: MergedSlice): boolean {
+/** Are the files of the slice all that its partition has, and have their rows the same ids? */
+export function isFresh(
+  base: Base,
+  { partition, base: paths, numbered = 0 }: MergedSlice,
+): boolean {
   const own = new Set(paths);
   const files = base.files(partition);
-  return paths.length === files.length && files.every(({ path }) => own.has(path));
+  return (
+    paths.length === files.length &&
+    files.every(({ path }) => own.has(path)) &&
+    files.filter(hasRowIds).length === numbered
+  );
 }
+
+const hasRowIds = ({ first_row_id }: BaseFile) => (first_row_id ?? null) !== null;
 
 /** The error where another writer came first with the files of a slice. */
 export function overtakenError(): RetryableError {
@@ -234,8 +246,10 @@ async function mergeSlice<Found>(
       ),
     ),
   };
-  const merging: Merging = { columns, there, came, merge: delivery.merge, order };
-  const state = { ...before, base: sources.map(({ path }) => path) };
+  const tracks_rows = table.tracksRows?.(found) === true;
+  const merging: Merging = { columns, there, came, merge: delivery.merge, order, tracks_rows };
+  const numbered = sources.filter(hasRowIds).length;
+  const state = { ...before, base: sources.map(({ path }) => path), numbered };
   const changes = Number(await place.run(changesQuery(merging)));
   if (changes === 0) return { ...state, file: null };
   const out = 'merged.parquet';

@@ -16,6 +16,8 @@ export type MergedSlice = {
   is_here: boolean;
   /** URIs of the files of the partition, all of which the new one replaces. */
   base: string[];
+  /** The number of these whose rows had ids, which the new file keeps; none in older slices. */
+  numbered?: number;
   /** Null: no row that came is greater than the one that is there. */
   file: {
     number: number;

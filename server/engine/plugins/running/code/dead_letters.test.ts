@@ -215,23 +215,3 @@ test('a batch with one bad event is divided, and only that one is set aside', as
   );
   assert.equal((await logLines(home, url)).filter((line) => /Set aside/.test(line)).length, 1);
 });
-
-test('events that the release before passed over in a row come again', async () => {
-  const { id } = await enable(sending);
-  await sendEvents(home, 6);
-  const [first, second] = await stored();
-  // As it is while that release has failed at two events, and not yet at a third one.
-  await harness.deps.db.run(sql`
-    UPDATE plugin_cursors SET failures = 2, series_inserted_at = inserted_at,
-      series_event_uuid = event_uuid, event_uuid = ${second!.uuid}::uuid,
-      inserted_at = (SELECT max(last_inserted_at) FROM ingestion_states
-        WHERE team_id = ${home.project.id})
-    WHERE plugin_config_id = ${id}`);
-  run();
-  await taken(6);
-  assert.equal(target.taken.filter(({ uuid }) => uuid === first!.uuid).length, 1);
-  assertTaken(
-    target.taken.map(({ uuid }) => uuid),
-    await stored(),
-  );
-});

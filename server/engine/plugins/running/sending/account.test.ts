@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import {
+  connectTool,
+  oauthTool,
+  registerApplication,
+} from '../../../../../test/factories/plugins/oauth_tools.ts';
 import { sendEvents } from '../../../../../test/factories/plugins/running_plugins.ts';
 import { enabledWebhook } from '../../../../../test/factories/plugins/webhook_tool.ts';
 import {
@@ -12,8 +17,9 @@ import {
   stopAll,
   target,
 } from '../../../../../test/factories/plugins/plugin_runs.ts';
+import { openOauthVendor } from '../../../../../test/servers/oauth_vendor.ts';
 import { LeaseLostError, claimConfigs, releaseLease } from '../leases.ts';
-import { accountOf, leaveAccount, openPluginWorker, takeAccount } from './account.ts';
+import { accountOf, findAccount, leaveAccount, openPluginWorker, takeAccount } from './account.ts';
 import type { PluginWorker } from './account.ts';
 
 openAroundTests();
@@ -62,6 +68,33 @@ test('An account is a tool, its secrets and its place, in one organization', () 
   assert.equal(of({ endpoint: config.endpoint }), undefined);
   assert.equal(of({ ...config, apiKey: '' }), undefined);
   assert.equal(of(config, 'webhook'), undefined);
+});
+
+test('Configs that are connected by one OAuth application share the account', async (t) => {
+  const vendor = await openOauthVendor();
+  t.after(() => vendor.close());
+  await registerApplication(home, vendor);
+  const one = await oauthTool(harness, home, `${vendor.url}/in`);
+  const tools = [one, await oauthTool(harness, home, `${vendor.url}/in`, one.plugin)];
+  const of = (at: number, config: object = {}) =>
+    findAccount(
+      harness.deps,
+      tools[at]!.id,
+      home.organization.id,
+      { directory: 'hubspot', settings },
+      { ...config },
+    );
+  assert.equal(await of(0), undefined);
+  await connectTool(harness, tools[0]!, vendor);
+  await connectTool(harness, tools[1]!, vendor);
+  const [first, second] = [await of(0), await of(1)];
+  assert.ok(first);
+  assert.deepEqual(first, second);
+  assert.notDeepEqual(await of(1, { endpoint: 'https://eu.example' }), second);
+  const { db } = harness.deps;
+  await db.run(sql`UPDATE plugin_oauth_connections SET account = 'another'
+    WHERE plugin_config_id = ${tools[1]!.id}`);
+  assert.notDeepEqual(await of(1), second);
 });
 
 test('All configs of an account are in the hands of one worker, with one pace', async () => {

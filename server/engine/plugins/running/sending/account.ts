@@ -33,28 +33,51 @@ export function openPluginWorker(): PluginWorker {
   };
 }
 
+/** The account of an OAuth connection; null: the vendor does not name it. */
+type Connected = { application_id: string; account: string | null };
+
 /**
- * Returns the account that the settings lead to, as a hash under the server's key: the tool, its
- * secrets, and all that says where they count. Undefined if the settings name none: the tool has no
- * secret, or its mappings say where to send. Organizations never share an account.
+ * Returns the account of a config, as a hash under the server's key; undefined if it has none that
+ * another config could share.
+ */
+export async function findAccount(
+  { db, secrets }: { db: Database; secrets: Pick<Secrets, 'hash'> },
+  config_id: number,
+  organization_id: string,
+  definition: Pick<ToolDefinition, 'directory' | 'settings'>,
+  config: Record<string, unknown>,
+): Promise<Buffer | undefined> {
+  const connected = await db.row<Connected>(sql`SELECT application_id, account
+    FROM plugin_oauth_connections WHERE plugin_config_id = ${config_id}`);
+  return accountOf(secrets, organization_id, definition, config, connected);
+}
+
+/**
+ * Returns the account that the settings lead to: the tool, its secrets or the OAuth application
+ * that was authorized, and all that says where they count. Undefined if the settings name none: the
+ * tool has no secret, or its mappings say where to send. Organizations never share an account.
  */
 export function accountOf(
   secrets: Pick<Secrets, 'hash'>,
   organization_id: string,
   { directory, settings }: Pick<ToolDefinition, 'directory' | 'settings'>,
   config: Record<string, unknown>,
+  connected?: Connected,
 ): Buffer | undefined {
   if (directory.includes('webhook') || directory.includes('http')) return undefined;
   const given = configFields(settings).filter(
     ({ key }) => Object.hasOwn(settings, key!) && (config[key!] ?? '') !== '',
   );
-  if (!given.some(({ secret }) => secret === true)) return undefined;
+  if (connected === undefined && !given.some(({ secret }) => secret === true)) return undefined;
   // A switch says nothing about the account.
   const telling = given.filter(({ key }) => settings[key!]!.type !== 'boolean');
   const values = telling
     .map(({ key }) => [key!, config[key!]] as const)
     .toSorted(([one], [other]) => (one < other ? -1 : 1));
-  return secrets.hash(JSON.stringify(['plugin account', organization_id, directory, values]));
+  const { application_id, account } = connected ?? {};
+  return secrets.hash(
+    JSON.stringify(['plugin account', organization_id, directory, values, application_id, account]),
+  );
 }
 
 /** The class of locks by which workers take accounts. */

@@ -7,6 +7,7 @@ import type { Allowance } from './allowance.ts';
 import { computeFor } from './compute.ts';
 import { openStretches } from './stretches.ts';
 import type { Stretches } from './stretches.ts';
+import { thrownText } from '../thrown.ts';
 
 /**
  * One plugin in its isolate. No member throws or rejects: what happens is reported. After a `fault`
@@ -59,7 +60,7 @@ export function openIsolate(
     findStack,
     onFault: tellFault,
     onError: (error) =>
-      enter === not_loaded ? calls.settleAll(describe(error)) : tellUnheard(describe(error)),
+      enter === not_loaded ? calls.settleAll(thrownText(error)) : tellUnheard(thrownText(error)),
   });
   const { present, asking, answered, addFor, resume } = openCauses(stretches, calls.rests);
   const send = receiver({
@@ -279,14 +280,4 @@ function receiver({ isCalled, settle, allowance, present, ring, report }: Receiv
     const asked = { type: 'request', request: number, ...by, name: service, text } as const;
     return allowance.takeRequest(number, text.length, () => report(asked)) ?? '';
   };
-}
-
-function describe(error: unknown): string {
-  const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
-  return JSON.stringify({
-    name: name.slice(0, 200),
-    message: message.slice(0, 4_000),
-    stack: (stack ?? '').slice(0, 20_000),
-    is_retry: false,
-  });
 }

@@ -4,19 +4,13 @@ import { fromText } from './bridge.ts';
 import { request } from './requests.ts';
 import type { URL } from './url.ts';
 import { URLSearchParams } from './url_search.ts';
+import type { PluginResponse } from '../plugin_fetch.ts';
 
 type HeaderSource = Headers | Iterable<[string, string]> | Record<string, unknown> | undefined;
 type Options = {
   method?: unknown;
   headers?: HeaderSource;
   body?: BytesLike | URLSearchParams | null;
-};
-type Answer = {
-  url: string;
-  status: number;
-  status_text: string;
-  headers: [string, string][];
-  body: string;
 };
 
 /** The standard's Headers, names in lower case. */
@@ -76,7 +70,7 @@ export class Response {
   readonly ok: boolean;
   readonly #bytes: Buffer;
 
-  constructor(answer: Answer) {
+  constructor(answer: PluginResponse) {
     this.url = answer.url;
     this.status = answer.status;
     this.statusText = answer.status_text;
@@ -116,5 +110,5 @@ export async function fetch(target: string | URL, options: Options = {}): Promis
     body:
       body === undefined || body === null ? null : fromBinary(toBinary(body)).toString('base64'),
   };
-  return new Response((await request('fetch', [wire])) as Answer);
+  return new Response((await request('fetch', [wire])) as PluginResponse);
 }

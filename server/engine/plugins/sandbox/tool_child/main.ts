@@ -6,6 +6,7 @@ import { closeProcess } from './close_process.ts';
 import { replyOf, openWayOut } from './way_out.ts';
 import { openTool } from './tool.ts';
 import type { Tool } from './tool.ts';
+import { thrownText } from '../thrown.ts';
 
 // The process of tools. Node gets it on standard input as one text (see tool_program.ts); it speaks
 // the protocol of the plugin sandbox over descriptor 3. The code that it loads is pinned, and all
@@ -29,7 +30,7 @@ function settle(instance: number, call: number, work: () => unknown): void {
     .during(instance, async () => JSON.stringify((await work()) ?? null))
     .then(
       (text) => report({ type: 'returned', instance, call, text }),
-      (error: unknown) => report({ type: 'thrown', instance, call, text: describe(error) }),
+      (error: unknown) => report({ type: 'thrown', instance, call, text: thrownText(error) }),
     );
 }
 
@@ -50,16 +51,6 @@ function obey(order: OrderMessage): void {
     way_out.answered(order.request, replyOf(order.is_ok, order.text));
   else if (order.type === 'where') report({ type: 'where', instance: order.instance, stack: '' });
   else tools.delete(order.instance);
-}
-
-function describe(error: unknown): string {
-  const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
-  return JSON.stringify({
-    name: name.slice(0, 200),
-    message: message.slice(0, 4_000),
-    stack: (stack ?? '').slice(0, 20_000),
-    is_retry: false,
-  });
 }
 
 server.on(

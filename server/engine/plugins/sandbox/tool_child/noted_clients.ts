@@ -1,18 +1,10 @@
 import { createRequire } from 'node:module';
-import { bodyOf, noteRequest } from './exchanges.ts';
+import { noter } from './note.ts';
+import type { Answer, Note } from './note.ts';
+import { noteAws } from './noted_aws.ts';
 import type { Seen } from './way_out.ts';
 
-const error_length_max = 2_000;
 const shown_length_max = 40_000;
-
-/** A sending as the trace shows it. */
-type Noted = { method: string; url: () => string; body: Buffer; size_bytes?: number };
-/** Does the work of a sending, and notes it in the call of a tool; `answer` is read as JSON. */
-type Note = <Result>(
-  noted: Noted,
-  work: () => Promise<Result>,
-  answer: (result: Result) => unknown,
-) => Promise<Result>;
 
 type KafkaMessage = { key?: string; value: string; headers?: object; partition?: number };
 type Topic = { topic: string; messages: KafkaMessage[] };
@@ -43,44 +35,36 @@ type Sftp = new (...given: unknown[]) => {
   fastPutFromBuffer(file: Buffer, path: string, options?: object): Promise<unknown>;
 };
 
+const noted_directories = new Set<string>();
+
 /**
- * Notes what the clients of Kafka and SFTP send, which no request of HTTP shows: where to, and what
- * the other side answered.
+ * Notes what clients send that do not send by the library's `fetch`, those of Kafka, SFTP and AWS:
+ * where to, and what the other side answered. Instances of a destination share its client.
  */
 export function noteClients(
   require: NodeJS.Require,
   directory: string,
   seenNow: () => Seen | undefined,
 ): void {
+  if (noted_directories.has(directory)) return;
+  noted_directories.add(directory);
   const note = noter(seenNow);
   const path = `./dist/destinations/${directory}`;
+  const library = createRequire(require.resolve(path));
   if (directory === 'kafka') {
-    const library = createRequire(require.resolve(path))('kafkajs') as { Kafka: Kafka };
-    library.Kafka = notedKafka(library.Kafka, note);
+    const clients = library('kafkajs') as { Kafka: Kafka };
+    clients.Kafka = notedKafka(clients.Kafka, note);
   }
   if (directory === 'sftp') {
     const client = require(`${path}/sftp-wrapper`) as { SFTPWrapper: Sftp };
     client.SFTPWrapper = notedSftp(client.SFTPWrapper, note);
   }
+  noteAws(library, directory, note);
 }
 
-function noter(seenNow: () => Seen | undefined): Note {
-  return async ({ method, url, body, size_bytes = body.length }, work, answer) => {
-    const begun = { method, url: '', headers: [], body };
-    const exchange = noteRequest(seenNow()?.exchanges ?? [], begun);
-    if (exchange.request.body !== null) exchange.request.body.size_bytes = size_bytes;
-    try {
-      const result = await work();
-      const text = Buffer.from(JSON.stringify(answer(result)));
-      exchange.answer = { status: null, header_fields: [], body: bodyOf(text) };
-      return result;
-    } catch (error) {
-      exchange.error = (error as Error).message.slice(0, error_length_max);
-      throw error;
-    } finally {
-      exchange.request.url = url().slice(0, error_length_max);
-    }
-  };
+/** An answer of a client that does not speak HTTP. */
+function answerOf(value: unknown): Answer {
+  return { status: null, headers: [], body: Buffer.from(JSON.stringify(value)) };
 }
 
 /** Connecting is shown where it fails: nothing comes after it then. */
@@ -93,7 +77,7 @@ async function connected<Result>(
     return await connect();
   } catch (error) {
     const failed = { method: 'CONNECT', url: () => url, body: Buffer.alloc(0) };
-    return note(failed, () => Promise.reject(error as Error), String);
+    return note(failed, () => Promise.reject(error as Error), answerOf);
   }
 }
 
@@ -122,11 +106,7 @@ function notedKafka(Library: Kafka, note: Note): Kafka {
           asked.clear();
           const url = () => `kafka://${[...asked].join(',') || all}/${topic.topic}`;
           const sent = { method: 'PRODUCE', url, ...messagesOf(topic) };
-          return note(
-            sent,
-            () => producer.send(topic),
-            (partitions) => partitions,
-          );
+          return note(sent, () => producer.send(topic), answerOf);
         },
       };
     }
@@ -180,7 +160,7 @@ function notedSftp(Library: Sftp, note: Note): Sftp {
         return ended;
       };
       const url = () => `${this.#host}${path.startsWith('/') ? '' : '/'}${path}`;
-      const answer = () => ({ bytes_written: this.#written });
+      const answer = () => answerOf({ bytes_written: this.#written });
       return note({ method: 'PUT', url, body: file }, work, answer);
     }
   };

@@ -5,18 +5,10 @@ import { readAnswer } from './answers.ts';
 import type { KnownAnswers, ReadAnswers } from './answers.ts';
 import { bodyOf, headerFieldsOf, noteRequest } from './exchanges.ts';
 import { guardSockets } from './guarded_socket.ts';
+import type { PluginResponse } from '../plugin_fetch.ts';
 
 /** A reply of the server: what it gives, or why it gives nothing. */
 type Reply = { value: unknown } | { error: { name: string; message: string } };
-
-/** The answer of the other side to a request. */
-type Answer = {
-  url: string;
-  status: number;
-  status_text: string;
-  headers: [string, string][];
-  body: string;
-};
 
 /** The other side, as one call of a tool has seen it. */
 export type Seen = {
@@ -90,7 +82,7 @@ export function openWayOut(
     const answer = (await ask(seen, 'fetch', [request]).catch((error: Error) => {
       noted.error = error.message.slice(0, text_length_max);
       throw error;
-    })) as Answer;
+    })) as PluginResponse;
     const body = Buffer.from(answer.body, 'base64');
     const { status, headers } = answer;
     noted.answer = { status, header_fields: headerFieldsOf(headers), body: bodyOf(body) };
