@@ -1,55 +1,20 @@
-// Length: one campaign, whose tables and readers belong together.
-// Exports generated rows of every type to an Iceberg table and lets DuckDB, PyIceberg, polars and
-// Spark (PyPI, Maven Central) read it, by its metadata file and through our catalog:
+// Exports generated rows of every type to an Iceberg table and lets DuckDB, PyIceberg, polars,
+// Spark and iceberg-go read it, by its metadata file and through our catalog:
 // npm run lake [-- --python python3 --seed 1 --hours 3 --events 500 --reader spark].
-// Installs them into peers/lake/ once; Spark wants java and mvn. Each must read the rows of the
-// source, value by value, after each commit and after a column was added, of a partitioned and
-// sorted table, a merged and a replaced one too. At the end it runs what the page of a table says
-// about reading it. Exit code 1 otherwise.
-import { execFile, spawn, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+// Installs them into peers/lake/ once; Spark wants java and mvn, iceberg-go wants go. Each must
+// read the rows of the source, value by value, after each commit and after a column was added, of a
+// partitioned and sorted table, a merged and a replaced one too. At the end it runs what the page
+// of a table says about reading it. Exit code 1 otherwise.
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import sql from 'sql-template-tag';
 import { readWays } from '../../console/lake_tables/read_ways.ts';
 import { openQueryHarness } from '../../test/factories/batch_exports/query_exports.ts';
 import { drawsOf, messageText } from '../../test/factories/events/generated_json.ts';
-import { root } from '../child.ts';
 import { readOptions } from '../options.ts';
+import { jar, packages, startReaders } from './lake/readers.ts';
+import type { Row } from './lake/readers.ts';
 
-type Row = Record<string, string | number | boolean | null>;
-type Reading = {
-  reader: string;
-  version?: string;
-  rows?: Row[];
-  /** The number of rows that a text of the console gave. */
-  given?: number;
-  error?: string;
-  skipped?: string;
-};
-
-const packages = [
-  'duckdb==1.5.5',
-  'duckdb-extensions==1.5.5',
-  'duckdb-extension-avro==1.5.5',
-  'duckdb-extension-httpfs==1.5.5',
-  'duckdb-extension-iceberg==1.5.5',
-  'pyiceberg==0.12.0',
-  'pyarrow==26.0.1',
-  'pytz==2026.6',
-  'pandas==3.1.0',
-  'polars==2.1.0',
-  'pyspark==4.0.1',
-  's3fs==2026.9.0',
-];
-const jar_name = 'iceberg-spark-runtime-4.0_2.13';
-const jar_version = '1.10.0';
-const run = promisify(execFile);
-const jars = join(root, 'peers', 'lake', 'jars');
-const jar = join(jars, `${jar_name}-${jar_version}.jar`);
 const { python, seed, hours, events, reader } = readOptions({
   python: 'python3',
   seed: 1,
@@ -57,8 +22,17 @@ const { python, seed, hours, events, reader } = readOptions({
   events: 500,
   reader: '',
 });
+/** Decimals with all of their digits, as readers give them. */
+const prices = [
+  '0.100000000',
+  '-12345678901234567890.123456789',
+  null,
+  '99999999999999999999999999999.999999999',
+  '0.000000001',
+];
+
 const exporting = await openQueryHarness();
-const peer = await startReaders();
+const peer = await startReaders(python);
 const draw = drawsOf(seed);
 const expected: Row[] = [];
 let [readings, values] = [0, 0];
@@ -105,6 +79,7 @@ try {
         custom_query:
           'SELECT uuid, event, distinct_id, properties, timestamp, properties.note AS note, ' +
           'toInt(properties.amount) AS amount, toFloat(properties.ratio) AS ratio, ' +
+          'toDate(timestamp) AS day, toDecimalOrNull(properties.price) AS price, ' +
           `event = 'generated' AS is_first${columns} FROM events WHERE event = '${event}'`,
       },
       1,
@@ -229,7 +204,8 @@ function rowOf(hour: number, n: number, event: string) {
   const ratio = [0.1, null, -1.5, 1e300, 5e-324, 123456.789][n % 6]!;
   const note = n % 3 === 0 ? null : messageText(draw).slice(0, 2_000);
   const number = String(n % 97);
-  const properties = JSON.stringify({ amount, ratio, note, number });
+  const price = prices[n % prices.length]!;
+  const properties = JSON.stringify({ amount, ratio, note, number, price });
   const micros = String((n * 7_919) % 1_000_000).padStart(6, '0');
   const at = `2026-01-01 0${hour - 1}:${String(n % 60).padStart(2, '0')}:30.${micros}`;
   const instant = BigInt(Date.parse(`${at.slice(0, 19).replace(' ', 'T')}Z`)) * 1_000n;
@@ -248,6 +224,8 @@ function rowOf(hour: number, n: number, event: string) {
       note,
       amount,
       ratio,
+      day: at.slice(0, 10),
+      price,
       is_first,
       number,
       ...(is_first ? {} : { added: amount, fixed: 'x' }),
@@ -289,43 +267,4 @@ function differences(rows: Row[], wanted: Row[]): string[] {
       }
   }
   return found.slice(0, 5);
-}
-
-/** Fetches the jar by which Spark reads Iceberg. Without mvn Spark is skipped. */
-async function fetchJar(): Promise<void> {
-  if (existsSync(jar) || spawnSync('mvn', ['-version']).status !== 0) return;
-  const artifact = `org.apache.iceberg:${jar_name}:${jar_version}`;
-  const copy = ['dependency:copy', `-Dartifact=${artifact}`, `-DoutputDirectory=${jars}`];
-  await run('mvn', ['--quiet', '--batch-mode', ...copy]);
-}
-
-/** The readers, in one process that reads a table when it is asked. */
-async function startReaders() {
-  const folder = join(root, 'peers', 'lake', 'venv');
-  const interpreter = join(folder, 'bin', 'python');
-  if (!existsSync(interpreter)) await run(python, ['-m', 'venv', folder]);
-  await fetchJar();
-  const quiet = ['--quiet', '--disable-pip-version-check'];
-  await run(interpreter, ['-m', 'pip', 'install', ...quiet, ...packages]);
-  const script = join(import.meta.dirname, 'lake', 'read.py');
-  const child = spawn(interpreter, [script, jar], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  return {
-    read: async (asked: Record<string, unknown>) => {
-      child.stdin.write(`${JSON.stringify(asked)}\n`);
-      const found: Reading[] = [];
-      for (;;) {
-        const { value, done } = await lines.next();
-        if (done === true) throw new Error('The readers ended.');
-        const reading = JSON.parse(value) as Reading;
-        if (reading.reader === undefined) return found;
-        found.push(reading);
-      }
-    },
-    stop: async () => {
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.stdin.end();
-      await ended;
-    },
-  };
 }

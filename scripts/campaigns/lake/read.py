@@ -7,6 +7,7 @@ Spark needs java and the jar of Iceberg, whose path is the first argument."""
 
 import contextlib
 import datetime
+import decimal
 import io
 import json
 import os
@@ -21,6 +22,8 @@ epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 def plain(value):
     """Instants as microseconds, whole numbers as text: JSON would round them."""
+    if isinstance(value, decimal.Decimal):
+        return format(value, "f")
     if isinstance(value, datetime.datetime):
         if value.tzinfo is None:
             value = value.replace(tzinfo=datetime.timezone.utc)

@@ -39,8 +39,10 @@ test('a stamped file has its ids, all its values, and says its size and hash', a
   const { file, sha256, bytes: said, statistics } = await stamped(bytes, 1_000, ids);
   assert.equal(said, file.length);
   assert.equal(sha256, createHash('sha256').update(file).digest('hex'));
-  const { schema } = parquetMetadata(new Uint8Array(file).buffer);
+  const { schema, row_groups } = parquetMetadata(new Uint8Array(file).buffer);
   assert.deepEqual(schema.map(({ name, field_id }) => [name, field_id]).slice(1), [...ids]);
+  for (const { meta_data } of row_groups.flatMap(({ columns }) => columns))
+    assert.equal(meta_data!.bloom_filter_offset, undefined);
   assert.deepEqual(
     await parseParquet(file, contractColumns),
     contractRows.map((row) => expectedRow(row, { has_nul: true })),

@@ -152,4 +152,5 @@ const settings = `SETTINGS max_threads = 2, max_block_size = 50000, max_insert_b
   prefer_column_name_to_alias = 1, input_format_parquet_case_insensitive_column_matching = 0,
   input_format_parquet_max_block_size = 50000, output_format_parquet_row_group_size = 50000,
   output_format_parquet_string_as_string = 1, output_format_parquet_parallel_encoding = 0,
-  output_format_parquet_compression_method = 'zstd', max_query_size = 16000000`;
+  output_format_parquet_write_bloom_filter = 0, output_format_parquet_compression_method = 'zstd',
+  max_query_size = 16000000`;

@@ -1,0 +1,128 @@
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { root } from '../../child.ts';
+
+/** A row by the names of its columns: instants and whole numbers are text. */
+export type Row = Record<string, string | number | boolean | null>;
+
+/** The rows that a reader found in a table, or their number for a text of the console. */
+export type Reading = {
+  reader: string;
+  version?: string;
+  rows?: Row[];
+  /** The number of rows that a text of the console gave. */
+  given?: number;
+  error?: string;
+  skipped?: string;
+};
+
+/** Readers that answer questions, one after the other. */
+type Peer = { read(asked: Record<string, unknown>): Promise<Reading[]>; stop(): Promise<void> };
+
+/** Packages that pip installs. */
+export const packages = [
+  'duckdb==1.5.5',
+  'duckdb-extensions==1.5.5',
+  'duckdb-extension-avro==1.5.5',
+  'duckdb-extension-httpfs==1.5.5',
+  'duckdb-extension-iceberg==1.5.5',
+  'pyiceberg==0.12.0',
+  'pyarrow==26.0.1',
+  'pytz==2026.6',
+  'pandas==3.1.0',
+  'polars==2.1.0',
+  'pyspark==4.0.1',
+  's3fs==2026.9.0',
+];
+const go_modules = ['github.com/apache/iceberg-go@v0.7.0'];
+const jar_name = 'iceberg-spark-runtime-4.0_2.13';
+const jar_version = '1.10.0';
+const run = promisify(execFile);
+const peers = join(root, 'peers', 'lake');
+const jars = join(peers, 'jars');
+/** The jar by which Spark reads Iceberg. */
+export const jar = join(jars, `${jar_name}-${jar_version}.jar`);
+
+/** Installs the readers into peers/lake/ once, and starts a process for each language. */
+export async function startReaders(python: string): Promise<Peer> {
+  const all = [await startPython(python), await startGo()];
+  return {
+    read: async (asked) => {
+      const found: Reading[] = [];
+      for (const one of all) found.push(...(await one.read(asked)));
+      return found;
+    },
+    stop: async () => void (await Promise.all(all.map((one) => one.stop()))),
+  };
+}
+
+async function startPython(python: string): Promise<Peer> {
+  const folder = join(peers, 'venv');
+  const interpreter = join(folder, 'bin', 'python');
+  if (!existsSync(interpreter)) await run(python, ['-m', 'venv', folder]);
+  await fetchJar();
+  const quiet = ['--quiet', '--disable-pip-version-check'];
+  await run(interpreter, ['-m', 'pip', 'install', ...quiet, ...packages]);
+  return startPeer(interpreter, [join(import.meta.dirname, 'read.py'), jar]);
+}
+
+/** Fetches the jar by which Spark reads Iceberg. Without mvn Spark is skipped. */
+async function fetchJar(): Promise<void> {
+  if (existsSync(jar) || isMissing('mvn')) return;
+  const artifact = `org.apache.iceberg:${jar_name}:${jar_version}`;
+  const copy = ['dependency:copy', `-Dartifact=${artifact}`, `-DoutputDirectory=${jars}`];
+  await run('mvn', ['--quiet', '--batch-mode', ...copy]);
+}
+
+/** Builds the reader in Go, with the modules that iceberg-go names. */
+async function startGo(): Promise<Peer> {
+  if (isMissing('go', 'version')) return skipped('iceberg-go', 'go is missing');
+  const cwd = join(peers, 'go');
+  mkdirSync(cwd, { recursive: true });
+  copyFileSync(join(import.meta.dirname, 'read.go'), join(cwd, 'read.go'));
+  if (!existsSync(join(cwd, 'go.mod'))) {
+    await run('go', ['mod', 'init', 'reader'], { cwd });
+    await run('go', ['get', ...go_modules], { cwd });
+    await run('go', ['mod', 'tidy'], { cwd });
+  }
+  await run('go', ['build', '-o', 'reader', '.'], { cwd });
+  return startPeer(join(cwd, 'reader'), []);
+}
+
+function isMissing(program: string, ...given: string[]): boolean {
+  return spawnSync(program, given.length === 0 ? ['-version'] : given).status !== 0;
+}
+
+function skipped(reader: string, why: string): Peer {
+  return {
+    read: async ({ ways }) => (ways === undefined ? [{ reader, skipped: why }] : []),
+    stop: async () => undefined,
+  };
+}
+
+/** A process that takes a question a line, and ends its answers with an empty object. */
+function startPeer(program: string, given: string[]): Peer {
+  const child = spawn(program, given, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    read: async (asked) => {
+      child.stdin.write(`${JSON.stringify(asked)}\n`);
+      const found: Reading[] = [];
+      for (;;) {
+        const { value, done } = await lines.next();
+        if (done === true) throw new Error('The readers ended.');
+        const reading = JSON.parse(value) as Reading;
+        if (reading.reader === undefined) return found;
+        found.push(reading);
+      }
+    },
+    stop: async () => {
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.stdin.end();
+      await ended;
+    },
+  };
+}
