@@ -4,7 +4,7 @@ import type { Static } from 'typebox';
 /** An entry of the server's catalogue. */
 export type Entry = Static<typeof CatalogueItem>;
 
-/** What the tools of a category are for. */
+/** The purpose of the tools of a category, in words. */
 export const category_names: Record<NonNullable<Entry['category']>, string> = {
   advertising: 'Advertising and attribution',
   analytics: 'Analytics',

@@ -242,6 +242,8 @@ export const no_record = Object.fromEntries(Object.keys(record).map((name) => [n
  */
 export type PluginSource = { url: string } | { folder: string };
 
+const ofCategory = (description: string) => Type.Enum([...tool_categories], { description });
+
 /** An entry of the server's catalogue: what `plugin_type: repository` installs by its name. */
 export const CatalogueItem = Type.Object(
   {
@@ -250,11 +252,7 @@ export const CatalogueItem = Type.Object(
     url: Type.String({ description: 'Where the package comes from.' }),
     collection: Type.String({ description: 'The collection that it is for.' }),
     maintainer: Type.Enum(['official', 'community'], { description: 'Whose it is.' }),
-    category: nullable(
-      Type.Enum([...tool_categories], {
-        description: 'What the tool is for. Null: the entry is no tool.',
-      }),
-    ),
+    category: nullable(ofCategory('What the tool is for. Null: the entry is no tool.')),
     needs: nullable(
       Type.String({
         description:
@@ -282,13 +280,10 @@ export const CatalogueQuery = Type.Object({
   search: Type.Optional(
     Type.String({
       maxLength: 200,
-      description:
-        'Only entries that have all of these words in their name, description or category.',
+      description: 'Only entries with all of these words in name, description or category.',
     }),
   ),
-  category: Type.Optional(
-    Type.Enum([...tool_categories], { description: 'Only tools of this category.' }),
-  ),
+  category: Type.Optional(ofCategory('Only tools of this category.')),
 });
 
 /**

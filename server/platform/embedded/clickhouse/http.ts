@@ -278,8 +278,8 @@ async function* dataOf(
 }
 
 /**
- * Of a SELECT the engine tells us no row counts, so they are given as zero, as a ClickHouse server
- * does before its first progress.
+ * Returns the summary of a request. The engine tells us no row counts of a SELECT, so they are zero,
+ * as a ClickHouse server gives them before its first progress.
  */
 function summary(began: number, written = 0): string {
   const zeros = [

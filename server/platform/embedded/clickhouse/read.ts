@@ -21,8 +21,8 @@ export type Operation = {
 };
 
 /**
- * The end of an operation; `rows` counts those of an INSERT. After `stuck` the engine never answers this operation again: one of its
- * threads is lost.
+ * The end of an operation; `rows` counts those of an INSERT. After `stuck` the engine never answers
+ * this operation again: one of its threads is lost.
  */
 export type Outcome = { fault?: Fault; stuck?: boolean; rows?: number };
 
