@@ -91,7 +91,10 @@ function versionExpression(layout: Layout, { key, versions }: MergeKeys): string
   return [...parts, ...(others.length === 0 ? [] : [tie])].join(' + ') || '0';
 }
 
-/** Returns the values of a column that a hash takes. The table's own column may be Nullable, or of another type. */
+/**
+ * Returns the values of a column that a hash takes. The table's own column may be Nullable, or of
+ * another type.
+ */
 function hashedValues({ name, type, nullable }: Column): string[] {
   const column = identifier(name);
   if (nullable) return [`ifNull(toString(${column}), '')`, `isNull(${column})`];

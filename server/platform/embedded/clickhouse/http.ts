@@ -278,8 +278,8 @@ async function* dataOf(
 }
 
 /**
- * Returns the summary of a request. The engine tells us no row counts of a SELECT, so they are zero,
- * as a ClickHouse server gives them before its first progress.
+ * Returns the summary of a request. The engine tells us no row counts of a SELECT, so they are
+ * zero, as a ClickHouse server gives them before its first progress.
  */
 function summary(began: number, written = 0): string {
   const zeros = [
