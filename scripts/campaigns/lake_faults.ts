@@ -86,7 +86,7 @@ async function strike(kind: Kind, uri: string): Promise<void> {
       return seen;
     };
     for (const { id, uuids } of await table.runs()) {
-      if (isDone() || (options.naive && faults.length > 0)) break;
+      if (isDone() || faults.length > 0) break;
       await deliver(kind, table, id, { done, foreign, is_first: ours.size === 0 });
       for (const uuid of uuids) ours.add(uuid);
       runs += 1;
@@ -99,7 +99,7 @@ async function strike(kind: Kind, uri: string): Promise<void> {
     const seen = await check();
     rows += seen.rows.length;
     files += seen.files;
-    if (options.naive && faults.length > 0) break;
+    if (faults.length > 0) break;
   }
   const seconds = Math.round((performance.now() - began) / 1000);
   console.log(
@@ -128,10 +128,11 @@ function compare(kind: Kind, seen: { rows: string[]; missing: string[] }, expect
   const lost = [...expected].filter((uuid) => !counted.has(uuid));
   const doubled = [...counted].filter(([, count]) => count > 1);
   const strange = [...counted.keys()].filter((uuid) => !expected.has(uuid));
+  for (const file of seen.missing) faults.push(`${kind}: ${file} is named and gone`);
+  if (seen.missing.length > 0) return;
   if (lost.length > 0) faults.push(`${kind}: ${lost.length} rows lost, as ${lost[0]}`);
   if (doubled.length > 0) faults.push(`${kind}: ${doubled.length} rows doubled`);
   if (strange.length > 0) faults.push(`${kind}: ${strange.length} rows of nobody`);
-  for (const file of seen.missing) faults.push(`${kind}: ${file} is named and gone`);
 }
 
 /** A table of its own, with an export of two events an hour. */
