@@ -55,7 +55,8 @@ for (const entry of listTools()) {
   rows.push(`| ${cell(name)} | ${actions} | ${reached} | ${peer ?? ours} |`);
 }
 await trials.close();
-console.log(`${rows.length} tools, ${sent} of ${all} mappings delivered, ${silent.length} tools none.`);
+const { length: none } = silent;
+console.log(`${rows.length} tools, ${sent} of ${all} mappings delivered, ${none} tools none.`);
 if (process.argv.includes('--write')) {
   const [prose = ''] = readFileSync(page, 'utf8').split(`\n${heading}\n`);
   const { length: peer_count } = Object.keys(peers);
@@ -63,12 +64,13 @@ if (process.argv.includes('--write')) {
   const isPlayed = ({ directory }: ToolEntry) => played.has(directory);
   const namesOf = (tools: ToolEntry[]) => tools.map(({ name }) => name);
   const never = namesOf(silent.filter((entry) => !isPlayed(entry)));
+  const elsewhere = namesOf(silent.filter(isPlayed));
   const sum = [
-    `${sent} of all ${all} mappings reached the receiver: at least one of each of ${reached} tools. ` +
-      `${peer_count} tools sent to real peers, and ${silent.length} sent no event here.`,
+    `${sent} of all ${all} mappings reached the receiver: at least one of each of ${reached} ` +
+      `tools. ${peer_count} tools sent to real peers, and ${none} sent no event here.`,
     `${played.size} tools with "its documented answers" also sent to a receiver that answers ` +
       '[as the vendor does](tools_delivered.md#the-answers-of-vendors), with the ids and objects ' +
-      `that the vendor wants. ${namesOf(silent.filter(isPlayed)).join(' and ')} sent events only there.`,
+      `that the vendor wants. ${elsewhere.join(' and ')} sent events only there.`,
     `${never.length} tools have never sent an event: ${never.join(', ')}.`,
   ]
     .map(wrapped)
