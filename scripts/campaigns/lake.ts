@@ -56,7 +56,7 @@ const ways = {
 const exporting = await openQueryHarness();
 const peer = await startReaders(python);
 const draw = drawsOf(seed);
-/** What each table is to hold now. */
+/** The rows and columns that each table is to have now. */
 const expected = new Map<string, Expected>();
 const row_ids = new Map<string, Lineage['ids']>();
 let [readings, values] = [0, 0];
@@ -109,7 +109,8 @@ try {
           'toInt(properties.amount) AS amount, toFloat(properties.ratio) AS ratio, ' +
           'toDate(timestamp) AS day, toDecimalOrNull(properties.price) AS price, ' +
           'toFloat(properties.special) AS special, ' +
-          'toDateTimeOrNull(properties.born) AS born_at, toDateOrNull(properties.born) AS born_on, ' +
+          'toDateTimeOrNull(properties.born) AS born_at, ' +
+          'toDateOrNull(properties.born) AS born_on, ' +
           `event = 'generated' AS is_first${more} FROM events WHERE event = '${event}' ` +
           'SETTINGS native_types = 1',
       },

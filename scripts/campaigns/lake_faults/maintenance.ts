@@ -7,7 +7,7 @@ import type { Draw } from '../../../test/factories/events/generated_json.ts';
 import { faultyEngine } from '../../../test/factories/batch_exports/faulty_worker.ts';
 import type { Answer } from '../../../test/factories/batch_exports/faulty_worker.ts';
 
-/** Rounds of maintenance, the faults that struck them, and what they did. */
+/** No round of maintenance yet. */
 export const nothing_maintained = {
   rounds: 0,
   rounds_killed: 0,
@@ -17,6 +17,7 @@ export const nothing_maintained = {
   snapshots_expired: 0,
   files_deleted: 0,
 };
+/** Numbers of rounds, of their faults, and of what they did. */
 export type Maintained = typeof nothing_maintained;
 
 const boundaries_max = 120;
