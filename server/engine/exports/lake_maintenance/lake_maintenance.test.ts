@@ -49,9 +49,9 @@ test('small files become one, with the same rows in the same order', async () =>
 test('null stays null beside other values, of each type', async () => {
   const custom_query =
     'SELECT uuid, timestamp, toInt(properties.even) AS number, ' +
-    'toFloat(properties.even) AS ratio, toDecimalOrNull(properties.even) AS price, toDateTimeOrNull(properties.at) AS at, ' +
-    'toDateOrNull(properties.at) AS day, toInt(properties.even) > 2 AS is_large FROM events ' +
-    'SETTINGS native_types = 1';
+    'toFloat(properties.even) AS ratio, toDecimalOrNull(properties.even) AS price, ' +
+    'toDateTimeOrNull(properties.at) AS at, toDateOrNull(properties.at) AS day, ' +
+    'toInt(properties.even) > 2 AS is_large FROM events SETTINGS native_types = 1';
   const table = await newLakeTable(exporting, {
     hours: 2,
     events: 4,
