@@ -42,11 +42,11 @@ test(
     const install = (name: string) =>
       page.getByRole('button', { name: `Install ${name}`, exact: true });
     await page.getByLabel('Category').selectOption('messaging');
-    await install('Klaviyo').waitFor();
-    await page.getByLabel('Category').selectOption('data');
     await install('Slack').waitFor();
+    await page.getByLabel('Category').selectOption('data');
+    await install('AWS S3').waitFor();
     await search.fill('webhook');
-    await install('Slack').waitFor({ state: 'detached' });
+    await install('AWS S3').waitFor({ state: 'detached' });
     await checkEverywhere(page, 'tool_catalogue');
     await install('Webhook').click();
     await page.getByRole('heading', { name: 'Webhook', level: 1 }).waitFor();
