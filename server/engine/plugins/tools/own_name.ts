@@ -49,7 +49,7 @@ function signedField(field: ToolField): ToolField {
   return {
     ...field,
     default: own,
-    ...(isTold ? { description: description.replaceAll(`${given}`, own) } : {}),
+    ...(isTold ? { description: description.replaceAll(given, own) } : {}),
   };
 }
 
