@@ -42,6 +42,7 @@ test(
     const install = (name: string) =>
       page.getByRole('button', { name: `Install ${name}`, exact: true });
     await page.getByLabel('Category').selectOption('messaging');
+    await page.getByRole('button', { name: /^Show all/ }).click();
     await install('Slack').waitFor();
     await page.getByLabel('Category').selectOption('data');
     await install('AWS S3').waitFor();
