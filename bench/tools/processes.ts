@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { treeOf } from '../measure/process_memory.ts';
 import { processorTime } from '../measure/processor_time.ts';
 
-/** The processes of tools below the server, by their private memory in MB. */
+/** The largest process of tools below the server, by its resident memory in MB. */
 export function childMemory(server_pid: number): number {
   let largest = 0;
   for (const pid of treeOf(server_pid))

@@ -34,9 +34,8 @@ export function columnPath(project_id: string, id: string) {
   return pathTo('/api/projects/:project_id/schema_columns/:id/', { project_id, id });
 }
 
-/** The state of a column, or of what could be one. */
-export function stateOf(column: Pick<SchemaColumn, 'is_filled'> | 'proposed'): State {
-  if (column === 'proposed') return { word: 'Proposed', tone: 'muted', shape: 'dashes' };
+/** The state of a column. */
+export function stateOf(column: Pick<SchemaColumn, 'is_filled'>): State {
   return column.is_filled
     ? { word: 'Frozen', tone: 'good', shape: 'check' }
     : { word: 'Removed', tone: 'muted', shape: 'stop' };

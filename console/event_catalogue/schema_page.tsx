@@ -4,7 +4,6 @@ import { Link, getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { SchemaProposal } from '../../server/api/schema_columns/schema.ts';
 import { ActButton } from '../batch_exports/act_button.tsx';
-import { StateMark } from '../batch_exports/state_mark.tsx';
 import { pathOf } from '../http/reading.ts';
 import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
@@ -16,7 +15,7 @@ import { Table } from '../page/table.tsx';
 import { ColumnSection } from './column_section.tsx';
 import { propertiesProposed } from './proposed.tsx';
 import { Fit } from './fit.tsx';
-import { freezePath, schemaColumns, schemaProposals, stateOf } from './schema_columns.ts';
+import { freezePath, schemaColumns, schemaProposals } from './schema_columns.ts';
 import { CatalogueTabs } from './tabs.tsx';
 import './catalogue.css';
 
@@ -84,7 +83,7 @@ function Proposals({ project_id, page }: { project_id: string; page: number }) {
               A frozen property is a column in exports with typed columns. The column keeps its type
               and its name. Values that do not fit stay whole in the rest column.
             </p>
-            <Rows columns={['Property', 'State', 'Column', 'Values', 'Type']}>
+            <Rows columns={['Property', 'Column', 'Values', 'Type']}>
               {results.map((one) => (
                 <ProposalRow
                   key={one.property}
@@ -122,9 +121,6 @@ function ProposalRow({
       <Table.Th scope="row">
         <bdi>{property}</bdi>
       </Table.Th>
-      <Table.Td data-label="State">
-        <StateMark state={stateOf('proposed')} />
-      </Table.Td>
       <Table.Td data-label="Column" className="long">
         {column === null ? 'None: the schema is full' : <code>{column}</code>}
         {namesakes.length > 0 && (

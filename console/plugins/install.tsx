@@ -5,7 +5,7 @@ import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { ask } from '../http/ask.ts';
 import { pathTo } from '../http/path.ts';
-import { OnlyFor } from '../signed_in/only_for.tsx';
+import { OnlyFor, useIsAdministrator } from '../signed_in/only_for.tsx';
 import { Section, Seldom } from '../page/section.tsx';
 import { Catalogue } from './catalogue.tsx';
 import { templateOf } from './editor/templates.ts';
@@ -21,11 +21,11 @@ export function Install(given: Given) {
   return (
     <>
       <Section title="Catalogue" is_wide>
-        <OnlyFor organization_id={organization_id} what="Plugins are installed">
+        <OnlyFor organization_id={organization_id} what="Plugins are installed" shows>
           <Catalogue {...given} installed={installed} />
         </OnlyFor>
       </Section>
-      <OtherWays {...given} />
+      {useIsAdministrator(organization_id) && <OtherWays {...given} />}
     </>
   );
 }
@@ -33,32 +33,30 @@ export function Install(given: Given) {
 function OtherWays(given: Given) {
   return (
     <Section title="Not in the catalogue">
-      <OnlyFor organization_id={given.organization_id} what="Plugins are installed">
-        <Way {...given} type="custom" summary="From an address">
-          <TextField
-            name="url"
-            label="Address"
-            hint={
-              'An npm package, a GitHub or GitLab repository, or the https address of an archive.'
-            }
-            autoComplete="off"
-            inputMode="url"
-            is_unkept
-          />
-          <TextField
-            name="tag"
-            label="Version"
-            hint="Empty: the newest."
-            autoComplete="off"
-            inputMode="text"
-            is_optional
-          />
-        </Way>
-        <Way {...given} type="local" summary="From the plugin folder of the server">
-          <TextField name="name" label="Folder name" autoComplete="off" inputMode="text" />
-        </Way>
-        <OwnCode {...given} />
-      </OnlyFor>
+      <Way {...given} type="custom" summary="From an address">
+        <TextField
+          name="url"
+          label="Address"
+          hint={
+            'An npm package, a GitHub or GitLab repository, or the https address of an archive.'
+          }
+          autoComplete="off"
+          inputMode="url"
+          is_unkept
+        />
+        <TextField
+          name="tag"
+          label="Version"
+          hint="Empty: the newest."
+          autoComplete="off"
+          inputMode="text"
+          is_optional
+        />
+      </Way>
+      <Way {...given} type="local" summary="From the plugin folder of the server">
+        <TextField name="name" label="Folder name" autoComplete="off" inputMode="text" />
+      </Way>
+      <OwnCode {...given} />
     </Section>
   );
 }

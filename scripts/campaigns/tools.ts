@@ -6,6 +6,7 @@ import '../require_node.mjs';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { listTools } from '../../server/engine/plugins/tools/catalogue.ts';
+import type { ToolEntry } from '../../server/engine/plugins/tools/catalogue.ts';
 import { readVendors } from '../../test/vendors/vendors.ts';
 import { mappingsOf, openToolTrials } from '../../test/factories/plugins/tool_trials.ts';
 
@@ -25,10 +26,11 @@ const peers: Record<string, string> = {
 const played = new Set(readVendors().map(({ directory }) => directory));
 const rows: string[] = [];
 const reasons = new Set<string>();
-let faults = 0;
+const silent: ToolEntry[] = [];
 let [sent, all] = [0, 0];
 
-for (const { directory, name } of listTools()) {
+for (const entry of listTools()) {
+  const { directory, name } = entry;
   const tool = await trials.load(directory);
   const description = await trials.describe(tool);
   let [delivered, mappings] = [0, 0];
@@ -45,20 +47,36 @@ for (const { directory, name } of listTools()) {
   }
   await tool.close();
   [sent, all] = [sent + delivered, all + mappings];
-  if (delivered === 0) faults += 1;
   const actions = Object.keys(description.actions).length;
   const peer = peers[directory];
+  if (delivered === 0 && peer === undefined) silent.push(entry);
   const reached = peer === undefined ? `${delivered} of ${mappings}` : 'see the last column';
   const ours = played.has(directory) ? 'its documented answers' : 'a receiver of ours';
   rows.push(`| ${cell(name)} | ${actions} | ${reached} | ${peer ?? ours} |`);
 }
 await trials.close();
-console.log(`${rows.length} tools, ${sent} of ${all} mappings delivered, ${faults} tools none.`);
+const { length: none } = silent;
+console.log(`${rows.length} tools, ${sent} of ${all} mappings delivered, ${none} tools none.`);
 if (process.argv.includes('--write')) {
   const [prose = ''] = readFileSync(page, 'utf8').split(`\n${heading}\n`);
-  const sum = `${sent} of ${all} mappings of ${rows.length - faults} tools reached the receiver.`;
+  const { length: peer_count } = Object.keys(peers);
+  const reached = rows.length - peer_count - silent.length;
+  const isPlayed = ({ directory }: ToolEntry) => played.has(directory);
+  const namesOf = (tools: ToolEntry[]) => tools.map(({ name }) => name);
+  const never = namesOf(silent.filter((entry) => !isPlayed(entry)));
+  const elsewhere = namesOf(silent.filter(isPlayed));
+  const sum = [
+    `${sent} of all ${all} mappings reached the receiver: at least one of each of ${reached} ` +
+      `tools. ${peer_count} tools sent to real peers, and ${none} sent no event here.`,
+    `${played.size} tools with "its documented answers" also sent to a receiver that answers ` +
+      '[as the vendor does](tools_delivered.md#the-answers-of-vendors), with the ids and objects ' +
+      `that the vendor wants. ${elsewhere.join(' and ')} sent events only there.`,
+    `${never.length} tools have never sent an event: ${never.join(', ')}.`,
+  ]
+    .map(wrapped)
+    .join('\n\n');
   const head =
-    '| Tool | Actions | Mappings that reached the receiver | Verified against |\n' +
+    '| Tool | Actions | Mappings that reached a receiver that answers 200 | Verified against |\n' +
     '| --- | --- | --- | --- |';
   const missing =
     '## Mappings that did not reach the receiver\n\n' +
@@ -68,6 +86,11 @@ if (process.argv.includes('--write')) {
     page,
     `${prose}\n${heading}\n\n${sum}\n\n${head}\n${rows.join('\n')}\n\n${missing}\n`,
   );
+}
+
+/** The text in lines of up to 100 characters. */
+function wrapped(text: string): string {
+  return text.replaceAll(/(.{1,100})(?: |$)/g, '$1\n').trimEnd();
 }
 
 /** The text in a cell of the table. */

@@ -46,6 +46,23 @@ type SealedTable = {
   run(statement: string): Promise<unknown>;
 };
 
+/** The source of deliveries that brought an hour each. */
+function sourceOfHours(deliveries: { delivery_id: string }[]) {
+  const slice = { number: 0, records: rows, inserted_from: '', inserted_to: '' };
+  return {
+    ...sourceOf([]),
+    contents: (id: string) => {
+      const hour = deliveries.findIndex(({ delivery_id }) => delivery_id === id);
+      const [inserted_from, inserted_to] = [startOf(hour), startOf(hour + 1)];
+      return {
+        selection: [{ event_from: null, event_to: null, inserted_from, inserted_to }],
+        columns: [],
+        slices: [{ ...slice, digest: '', is_rows_digest: true }],
+      };
+    },
+  };
+}
+
 /**
  * Asserts that each change of a delivery changes its seal and no other one, and that a delivery of
  * another project to the same table changes none.
@@ -55,27 +72,7 @@ export async function assertSeals(given: SealedTable): Promise<void> {
   const batch_export_id = randomUUID();
   const both = [0, 1].map(() => freshDelivery({ columns, batch_export_id }));
   for (const [hour, one] of both.entries()) await deliver(one, linesOf(hour, one.team_id));
-  const source = {
-    ...sourceOf([]),
-    contents: (id: string) => {
-      const hour = both.findIndex(({ delivery_id }) => delivery_id === id);
-      const [inserted_from, inserted_to] = [startOf(hour), startOf(hour + 1)];
-      return {
-        selection: [{ event_from: null, event_to: null, inserted_from, inserted_to }],
-        columns: [],
-        slices: [
-          {
-            number: 0,
-            records: rows,
-            inserted_from: '',
-            inserted_to: '',
-            digest: '',
-            is_rows_digest: true,
-          },
-        ],
-      };
-    },
-  };
+  const source = sourceOfHours(both);
   const delivered = both.map((delivery) => ({
     delivery,
     outcomes: [outcomeOf(rows)],

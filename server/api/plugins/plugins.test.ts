@@ -243,7 +243,9 @@ test(
     );
     const repository = await get('repository');
     assert.ok(repository.count >= 2);
-    const billing = await get('repository/?category=billing&search=chart');
+    const billing = (
+      await ask('GET', `${base}repository/?category=billing&search=chart`, undefined, own.key)
+    ).body;
     assert.deepEqual(
       billing.results.map(({ name, category }: Record<string, unknown>) => [name, category]),
       [['ChartMogul', 'billing']],

@@ -100,7 +100,8 @@ async function prepare(session: Session, deps: DestinationDeps): Promise<void> {
       return look.columns.get(table);
     },
     checkTable: async (layout, found) => {
-      session.target = await checkTable(connection, layout, found, look.target);
+      const known = is_changed ? undefined : look.target;
+      session.target = await checkTable(connection, layout, found, known);
       return undefined;
     },
   };

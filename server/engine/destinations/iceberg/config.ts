@@ -45,7 +45,7 @@ export function configSchema(places: readonly LakePlace[]) {
     255,
     'Readers find the table by it. It may have several levels, with dots between them.',
   );
-  const own = { namespace, ...catalog_keys, ...version_keys, ...layout_keys };
+  const own = { namespace, ...catalog_keys, ...layout_keys, ...version_keys };
   return tableSchema(places, own, '<namespace>/<table>/');
 }
 

@@ -32,13 +32,13 @@ const names = (description: string) =>
 export const layout_keys = {
   partition_by: names(
     'Each file holds rows of one partition: `timestamp` (each value), `month(timestamp)`, ' +
-      '`day(timestamp)`, `hour(timestamp)`, or `bucket(16, distinct_id)`. Null: as the table is. ' +
-      `Sluice creates a merged table with ${usual_buckets} buckets of its key, others without ` +
-      'partitions.',
+      '`day(timestamp)`, `hour(timestamp)`, or `bucket(16, distinct_id)`. If empty, a table that ' +
+      `is there decides; Sluice creates a merged table with ${usual_buckets} buckets of its key, ` +
+      'others without partitions.',
   ),
   sort_by: names(
     'The columns by which the rows of each file are sorted, as `event` or `timestamp desc`. ' +
-      'Null: merged rows by their key, others as they were ingested.',
+      'If empty: merged rows by their key, others as they were ingested.',
   ),
 };
 

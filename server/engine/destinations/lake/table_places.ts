@@ -35,8 +35,8 @@ export function tableSchema(
         enum: places.map(({ definition }) => definition.type),
         description: 'The place of the files. `File` is the export folder of this server.',
       }),
-      ...own,
       table: requiredText(255, 'Sluice creates the table if it is missing.'),
+      ...own,
       prefix: Type.Optional(
         Type.String({
           maxLength: 500,

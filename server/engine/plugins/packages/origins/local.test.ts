@@ -69,7 +69,9 @@ test('the catalogue: our own, one of the operator, and wrong ones', async () => 
     await writeFile(join(folder, 'catalogue.json'), content);
     return join(folder, 'catalogue.json');
   };
-  assert.deepEqual(readCatalogue(await write(JSON.stringify([{ ...entry, more: 1 }]))), [entry]);
+  assert.deepEqual(readCatalogue(await write(JSON.stringify([{ ...entry, more: 1 }]))), [
+    { ...entry, category: null },
+  ]);
   for (const [content, reason] of [
     ['{', /cannot be read/],
     ['{}', /must be a list/],
