@@ -1,3 +1,4 @@
+// Length: five measurements on one server, its receiver and its tools.
 // Measures tools of the catalogue on a server of its own: events at a rate to ten tools, what an
 // idle tool costs, how much an outage of one tool slows the others, and how well a limit of 750
 // requests a minute is used. Requests end at a receiver of the bench. A second of the outage stands
