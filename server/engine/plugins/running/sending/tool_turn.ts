@@ -192,7 +192,7 @@ function tried(
 }
 
 /** The error that lets the events wait. */
-export function laterError(outcome: Failed, now_ms: number): Error {
+function laterError(outcome: Failed, now_ms: number): Error {
   const { kind, reason } = outcome;
   return kind === 'denied'
     ? new HoldError(
