@@ -1,11 +1,14 @@
+// Length: five measurements on one server, its receiver and its tools.
 // Measures tools of the catalogue on a server of its own: events at a rate to ten tools, what an
 // idle tool costs, how much an outage of one tool slows the others, and how well a limit of 750
 // requests a minute is used. Requests end at a receiver of the bench. A second of the outage stands
 // for an hour of it: each second the next attempt at the tool comes an hour earlier.
 //   npm run bench tools [-- --events 20000 --rate 1000 --tools 10 --batch 100 --idle 30
-//     --minutes 5 --rounds 2 --only load,idle,outage,limit]
+//     --minutes 5 --rounds 2 --only load,kinds,idle,outage,limit]
+// `kinds` loads ten different tools into one process, and sends by all of their mappings.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { mappingsOf, openToolTrials } from '../test/factories/plugins/tool_trials.ts';
 import { until } from '../test/processes/server_process.ts';
 import { openBenchServer } from './measure/bench_server.ts';
 import type { BenchServer } from './measure/bench_server.ts';
@@ -24,7 +27,7 @@ const options = readBenchOptions({
   idle: '30',
   minutes: '5',
   rounds: '2',
-  only: 'load,idle,outage,limit',
+  only: 'load,kinds,idle,outage,limit',
 });
 const [events, rate, tools] = [options.events, options.rate, options.tools].map(Number);
 const batch_size = Number(options.batch);
@@ -32,6 +35,7 @@ const persons = 500;
 const wait_ms_max = 1_800_000;
 const limit_per_minute = 750;
 const hours_of_a_day = 24;
+const rounds_of_kinds = 20;
 const only = options.only.split(',');
 
 let runs = 0;
@@ -41,6 +45,7 @@ const receiver = await openBenchReceiver();
 try {
   const plugin = await installWebhook(server);
   if (only.includes('load')) await measureLoad(plugin);
+  if (only.includes('kinds')) await measureKinds();
   if (only.includes('idle')) await measureIdle(plugin);
   if (only.includes('outage')) await measureOutage(plugin);
   if (only.includes('limit')) await measureLimit(plugin);
@@ -165,6 +170,35 @@ async function measureLoad(plugin: number): Promise<void> {
   }
 }
 
+/** The memory of one process with ten different tools, as an organization may have them. */
+async function measureKinds(): Promise<void> {
+  const trials = await openToolTrials();
+  const directories =
+    'amplitude braze customerio google-analytics-4 hubspot intercom klaviyo mixpanel slack webhook';
+  let [memory, sent] = [0, 0];
+  try {
+    const loaded = await Promise.all(directories.split(' ').map((one) => trials.load(one)));
+    for (let round = 0; round < rounds_of_kinds; round += 1)
+      for (const tool of loaded) {
+        const description = await trials.describe(tool);
+        for (const mapping of mappingsOf(description)) {
+          const { outcome } = await trials.send(tool, description, mapping);
+          if (outcome.kind === 'sent') sent += 1;
+          memory = Math.max(memory, childMemory(process.pid));
+        }
+      }
+  } finally {
+    await trials.close();
+  }
+  tell({
+    what: `memory of a process with ten different tools, ${sent} events sent`,
+    unit: 'MB',
+    better: 'less',
+    ours: [memory],
+    aim: { value: 120 },
+  });
+}
+
 /** Processor time of the server in a quiet time, with and without idle tools. */
 async function measureIdle(plugin: number): Promise<void> {
   const quiet = async () => {
@@ -192,10 +226,10 @@ async function measureOutage(plugin: number): Promise<void> {
   const count = Math.max(events!, hours_of_a_day * rate!);
   const before: number[] = [];
   const during: number[] = [];
-  for (let round = 0; round < Number(options.rounds); round += 1) {
-    before.push(await delayOfOthers(plugin, count, false));
-    during.push(await delayOfOthers(plugin, count, true));
-  }
+  for (let round = 0; round < Number(options.rounds); round += 1)
+    // Each comes first in turn: what the machine does meanwhile favours neither.
+    for (const isDown of round % 2 === 0 ? [false, true] : [true, false])
+      (isDown ? during : before).push(await delayOfOthers(plugin, count, isDown));
   tell({
     what: 'p99 from accepted to delivered at nine tools, one being out of order',
     unit: 's',

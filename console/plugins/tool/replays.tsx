@@ -139,7 +139,7 @@ function NewReplayForm({ given }: { given: Given }) {
         <MomentInput
           name="end_at"
           label="Stored until"
-          description="Empty: until now."
+          description="Empty: until you switched it on, for it gets later events live."
           value={end}
           set={change(setEnd)}
         />

@@ -72,8 +72,7 @@ test('from an empty project to a message in the form of Slack', { skip }, async 
   assert.deepEqual(more, []);
   assert.deepEqual(message, {
     text: 'Order completed for 19.5',
-    username: 'Segment',
-    icon_url: 'https://logo.clearbit.com/segment.com',
+    username: 'Sluice',
   });
   await visitor.leave();
 });

@@ -183,15 +183,19 @@ export async function acceptPresentVersion(
  * on where it stood. Whoever still works on it has lost it.
  */
 export async function startCursor(tx: Transaction, id: number): Promise<void> {
-  // Events that wait are of the time that is left out.
+  // Events that wait are of the time that is left out, but for those of replays.
   await tx.run(sql`
     DELETE FROM plugin_waiting w USING plugin_cursors k WHERE w.plugin_config_id = ${id}
-      AND k.plugin_config_id = ${id} AND k.stopped_at IS NULL`);
+      AND k.plugin_config_id = ${id} AND k.stopped_at IS NULL AND NOT w.is_replay`);
+  // The events before them are gone.
+  await tx.run(sql`UPDATE plugin_waiting SET next_try_at = now()
+    WHERE plugin_config_id = ${id} AND next_try_at IS NULL`);
   // Events are stamped in whole milliseconds.
   await tx.run(sql`
-    INSERT INTO plugin_cursors AS k (plugin_config_id, inserted_at)
-      VALUES (${id}, date_trunc('milliseconds', now()))
+    INSERT INTO plugin_cursors AS k (plugin_config_id, inserted_at, started_at)
+      VALUES (${id}, date_trunc('milliseconds', now()), date_trunc('milliseconds', now()))
     ON CONFLICT (plugin_config_id) DO UPDATE SET
+      started_at = CASE WHEN k.stopped_at IS NULL THEN excluded.started_at ELSE k.started_at END,
       inserted_at = CASE WHEN k.stopped_at IS NULL THEN excluded.inserted_at
         ELSE k.inserted_at END, event_uuid = CASE WHEN k.stopped_at IS NULL THEN NULL
         ELSE k.event_uuid END,

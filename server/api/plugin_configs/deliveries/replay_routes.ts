@@ -23,6 +23,7 @@ import {
   cancelReplay,
   countOpenReplays,
   countSetAside,
+  findLiveStart,
   findReplay,
   insertReplay,
   listReplays,
@@ -152,7 +153,9 @@ async function wantedOf(
   // Events that were set aside carry the time of the control store.
   const now = isoInstant(await databaseInstant(tx));
   const asked = filterOf(sent);
-  const filter = { ...asked, end_at: asked.end_at ?? now };
+  const live_at = sent.source === 'events' ? await findLiveStart(tx, config.id) : null;
+  const isBefore = live_at !== null && Date.parse(asked.start_at ?? '1970') < Date.parse(live_at);
+  const filter = { ...asked, end_at: asked.end_at ?? (isBefore ? live_at : now) };
   requireRange(filter, now);
   await requireSource(deps, config, sent);
   const total =

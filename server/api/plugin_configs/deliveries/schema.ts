@@ -106,7 +106,12 @@ const filter = {
     ),
   ),
   end_at: Type.Optional(
-    nullable(instant('Only what was stored, or set aside, before; null: now.')),
+    nullable(
+      instant(
+        'Only what was stored, or set aside, before; null: now. A replay of `events` that begins ' +
+          'before the plugin was enabled ends there instead, since later ones come live.',
+      ),
+    ),
   ),
   events: Type.Optional(
     nullable(

@@ -25,6 +25,18 @@ export async function findDelivery(db: Queryable, id: number): Promise<PluginDel
     WHERE c.id = ${id}`))!;
 }
 
+/**
+ * The instant from which on a config gets events live, on to now or to where the server stopped it;
+ * null: it is off, or nobody noted it.
+ */
+export async function findLiveStart(tx: Transaction, id: number): Promise<string | null> {
+  const row = await tx.row<{ started_at: string | null }>(sql`
+    SELECT wire_instant(k.started_at) AS started_at FROM plugin_cursors k
+      JOIN plugin_configs c ON c.id = k.plugin_config_id
+    WHERE c.id = ${id} AND (c.enabled OR k.stopped_at IS NOT NULL)`);
+  return row?.started_at ?? null;
+}
+
 const aside_columns = sql`s.id, s.event_uuid, s.event, s.distinct_id, s.mapping, s.status,
   s.reason, s.attempts, s.set_aside_at`;
 

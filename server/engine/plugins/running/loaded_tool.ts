@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { readOutcome } from '../sandbox/tool_outcome.ts';
 import type { ToolOutcome } from '../sandbox/tool_outcome.ts';
 import type { ToolCall } from '../oauth/tokens.ts';
@@ -24,7 +23,6 @@ import { outcomesOf, paced } from './sending/tool_answers.ts';
 import type { ToolMemory } from './sending/tool_memory.ts';
 import type { WaitingRoom } from './sending/waiting_room.ts';
 import type { SetAsideRoom } from './sending/set_aside.ts';
-import { ToolRetryError } from './sending/tool_retry.ts';
 
 /**
  * The part of a loaded config that gets events: a tool of the catalogue, or a destination whose
@@ -41,7 +39,11 @@ export type LoadedTool = Sent & {
   /** The events that wait. */
   room: WaitingRoom;
   /** The last time at which it took an event, on the clock of `performance.now()`. */
-  taken_at: number | null;
+  taken: { at: number | null };
+  /** A replay's view of the tool: with notes of its own on what was sent. */
+  is_replay: boolean;
+  /** Returns the view of a replay, the same one until it is over. */
+  replaying(replay_id: string): LoadedTool;
   /** True if the mapping takes the event. */
   wants(event: PluginEvent, mapping: ToolMapping): boolean;
   /**
@@ -54,16 +56,6 @@ export type LoadedTool = Sent & {
     signal: AbortSignal,
     isErased?: () => Promise<boolean>,
   ): Promise<ToolOutcome[]>;
-  /**
-   * Sends one event by a mapping, as soon as the pace allows it. Throws a ToolRetryError if nothing
-   * was sent because events were erased.
-   */
-  send(
-    event: PluginEvent,
-    mapping: ToolMapping,
-    signal: AbortSignal,
-    isErased: () => Promise<boolean>,
-  ): Promise<ToolOutcome>;
   /** Tells the tool to forget the person who has the distinct id. */
   forget(distinct_id: string, signal: AbortSignal): Promise<ToolOutcome>;
   /** Counts an attempt; `delay_ms` is how long after its storing an event was delivered. */
@@ -89,22 +81,17 @@ type Kind = Pick<
 
 /** Opens a tool or code that gets events, with its memory of earlier turns. */
 export function openReceiver(kind: Kind, pace: Pace, memory: ToolMemory): LoadedTool {
-  return {
-    ...openSent(kind.mappings.map(mappingName), memory.begun),
-    ...kind,
-    pace,
-    room: memory.room,
-    taken_at: memory.taken_at,
-    send: async (event, mapping, signal, isErased) => {
-      if (!kind.wants(event, mapping)) return { kind: 'skipped' };
-      for (let ms = pace.waitMs(); ms > 0; ms = pace.waitMs())
-        await pause(ms, undefined, { signal });
-      const [outcome] = await kind.sendAll([event], mapping, signal, isErased);
-      if (outcome === undefined) throw new ToolRetryError('Events were erased meanwhile.', 1);
-      return outcome;
-    },
-    aside: { left: 0 },
+  const names = kind.mappings.map(mappingName);
+  const shared = { ...kind, pace, room: memory.room, taken: { at: memory.taken_at } };
+  const aside = { left: 0 };
+  const replays = new Map<string, LoadedTool>();
+  const replaying = (id: string): LoadedTool => {
+    const own = { ...openSent(names, null), ...shared, aside, is_replay: true, replaying };
+    const view = replays.get(id) ?? own;
+    replays.set(id, view);
+    return view;
   };
+  return { ...openSent(names, memory.begun), ...shared, aside, is_replay: false, replaying };
 }
 
 /** Opens the tool over the calls of its process; secrets go along with each call. */
@@ -207,8 +194,9 @@ export function toolPlace(
       `This server does not have what the tool needs. The operator writes ${needed} into ` +
         'tools/variables.env of the data folder. Until then events wait, and none is lost.',
     );
-  // One that gets variables of the operator is alone in its process.
-  const process = variables.length === 0 ? name : `${name} ${directory}`;
+  // A process keeps the code that it has read, so each version of the package has another one. A
+  // tool that gets variables of the operator is alone in its process.
+  const process = [name, version, ...(variables.length === 0 ? [] : [directory])].join(' ');
   const program = () => toolProgram(library, variables);
   return { process: { name: process, program, opens_sockets } };
 }

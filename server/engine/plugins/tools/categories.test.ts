@@ -10,3 +10,7 @@ test('each tool of the catalogue has a category', () => {
     [],
   );
 });
+
+test('Slack is among the tools for messages, where people look for it', () => {
+  assert.equal(categoryOf('slack'), 'messaging');
+});

@@ -33,7 +33,7 @@ const directories: Record<ToolCategory, string> = {
     attio blackbaud-raisers-edge-nxt clay close collab-travel-crm hubspot hyperengage inleads-ai
     koala outfunnel pipedrive qualified salesforce saleswings toplyne usermotion voiceops`,
   data: `
-    aws-kinesis google-sheets ironclad kafka memora s3 sftp singlestore slack
+    aws-kinesis google-sheets ironclad kafka memora s3 sftp singlestore
     webhook webhook-extensible zapier`,
   experiments: `
     absmartly adobe-target algolia-insights contentstack kameleoon launchdarkly movable-ink
@@ -44,8 +44,8 @@ const directories: Record<ToolCategory, string> = {
   messaging: `
     aampe acoustic acoustic-s3tc actions-pardot airship ambee attentive batch braze clevertap
     cordial courier customerio dotdigital drip emarsys encharge insider iterable klaviyo listrak
-    loops moengage ortto pushwoosh responsys salesforce-marketing-cloud sendgrid taguchi twilio
-    twilio-messaging twilio-messaging-omnichannel twilio-studio voyage xtremepush yonoma`,
+    loops moengage ortto pushwoosh responsys salesforce-marketing-cloud sendgrid slack taguchi
+    twilio twilio-messaging twilio-messaging-omnichannel twilio-studio voyage xtremepush yonoma`,
   support: `
     canny-functions devrev gleap intercom qualtrics spiffy sprig surveysparrow survicate`,
 };

@@ -9,6 +9,7 @@ import { listTools } from './catalogue.ts';
 import { presetsOf, soundMappings } from './mappings.ts';
 import { toolFiles } from './tool_files.ts';
 import { toolOf } from './tool.ts';
+import type { ToolDefinition, ToolField, ToolMapping } from './tool.ts';
 
 let trials: ToolTrials;
 before(async () => {
@@ -18,7 +19,30 @@ before(async () => {
 });
 after(() => trials.close());
 
-test('Every tool of the catalogue loads, with a valid form and presets', async () => {
+/** The defaults that name the library's makers to the receiver; choices are the receiver's own. */
+function theirNames({ settings, actions, presets, templates }: ToolDefinition): string[] {
+  const textsOf = (value: unknown): string[] => {
+    if (typeof value === 'string') return /segment/i.test(value) ? [value] : [];
+    if (typeof value !== 'object' || value === null) return [];
+    return Object.entries(value).flatMap(([key, one]) => (key === '@path' ? [] : textsOf(one)));
+  };
+  const isOwn = (field: ToolField | undefined, text: string) =>
+    JSON.stringify(field?.choices ?? []).includes(`"${text}"`);
+  const fields = [settings, ...Object.values(actions).map((action) => action.fields)];
+  const defaults = fields.flatMap((all) =>
+    Object.values(all).flatMap((field) =>
+      textsOf(field.default).filter((text) => !isOwn(field, text)),
+    ),
+  );
+  const values = [...presets, ...templates].flatMap(({ partnerAction, mapping }) =>
+    Object.entries(mapping).flatMap(([key, value]) =>
+      textsOf(value).filter((text) => !isOwn(actions[partnerAction]?.fields[key], text)),
+    ),
+  );
+  return [...defaults, ...values];
+}
+
+test('Every tool of the catalogue loads, with a valid form, presets and our name', async () => {
   const faults: string[] = [];
   for (const entry of inTurn(listTools(), 4)) {
     const tool = await trials.load(entry.directory);
@@ -29,6 +53,8 @@ test('Every tool of the catalogue loads, with a valid form and presets', async (
     if (fields.filter(({ key }) => key === 'mappings').length !== 1)
       faults.push(`${entry.directory} has a setting of its own with the name mappings`);
     const read = soundMappings(JSON.stringify(mappingsOf(description)), toolOf(files)!);
+    const signed = theirNames(toolOf(files)!);
+    if (signed.length > 0) faults.push(`${entry.directory} sends ${signed.join(', ')}`);
     if (typeof read === 'string' && !/lacks what .* requires|Two mappings/.test(read))
       faults.push(`${entry.directory}: ${read}`);
   }
@@ -66,4 +92,17 @@ test('The mappings of Amplitude give each event a key of its own', async () => {
   await tool.close();
   const track = presetsOf(description).find(({ name }) => name === 'Track Calls');
   assert.deepEqual(track?.mapping['insert_id'], { '@path': '$.messageId' });
+});
+
+test('A message at Slack is signed with our name and has no picture', async () => {
+  const tool = await trials.load('slack');
+  const files = toolFiles(
+    listTools().find(({ directory }) => directory === 'slack')!,
+    await trials.describe(tool),
+    '1.0.0',
+  );
+  await tool.close();
+  const [{ mapping }] = toolOf(files)!.templates as [ToolMapping];
+  assert.equal(mapping['username'], 'Sluice');
+  assert.equal('icon_url' in mapping, false);
 });

@@ -3,16 +3,14 @@ import { manifest_file } from '../packages/manifest.ts';
 import type { PluginFiles } from '../plugin.ts';
 import type { ToolEntry } from './catalogue.ts';
 import { presetsOf, templatesOf } from './mappings.ts';
+import { underOurName } from './own_name.ts';
 import { configFields } from './settings.ts';
 import { tool_file } from './tool.ts';
 import type { ToolDefinition, ToolDescription } from './tool.ts';
 
 /** The destination as the files of a plugin: what people see of it, and what a worker needs. */
-export function toolFiles(
-  entry: ToolEntry,
-  description: ToolDescription,
-  version: string,
-): PluginFiles {
+export function toolFiles(entry: ToolEntry, given: ToolDescription, version: string): PluginFiles {
+  const description = underOurName(given);
   const { actions } = description;
   const settings = withoutGiven(entry.directory, description.settings);
   const definition: ToolDefinition = {

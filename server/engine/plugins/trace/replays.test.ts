@@ -121,3 +121,32 @@ test('Wrong ranges and filters are refused', async () => {
   const { status } = await member.ask('POST', `${url}replays/`, { source: 'events' });
   assert.equal(status, 403);
 });
+
+test('A replay from the beginning ends where live events begin', async () => {
+  await sendEvents(home, 3);
+  const url = await enabledWebhook(home, target.url);
+  await sendEvents(home, 2, 'live');
+  run();
+  await taken(2);
+  const begun = await home.ask('POST', `${url}replays/`, { source: 'events' });
+  assert.equal(begun.body.total, 3, begun.text);
+  await inState(url, begun.body.id, 'Completed');
+  await stopAll();
+  const events = await stored();
+  assert.deepEqual(uuids().toSorted(), events.map(({ uuid }) => uuid).toSorted());
+  const count = async (range: object) => {
+    const dry = await home.ask('POST', `${url}replays/`, {
+      source: 'events',
+      dry_run: true,
+      ...range,
+    });
+    assert.equal(dry.status, 200, dry.text);
+    return dry.body.total;
+  };
+  // A range that begins later goes on until now, and a given end holds.
+  assert.equal(await count({ start_at: begun.body.end_at }), 2);
+  assert.equal(await count({ end_at: new Date().toISOString() }), 5);
+  // While it is off, no event comes live.
+  await home.ask('PATCH', url, { enabled: false });
+  assert.equal(await count({}), 5);
+});

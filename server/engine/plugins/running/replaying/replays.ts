@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import type { Database } from '../../../../platform/postgres/database.ts';
+import type { Database, Queryable } from '../../../../platform/postgres/database.ts';
 import type { Lease, Position } from '../leases.ts';
 import { LeaseLostError } from '../leases.ts';
 import type { SetAsideFilter } from '../sending/set_aside.ts';
@@ -43,13 +43,13 @@ export type ReplayProgress = Pick<Replay, 'position' | 'after_id' | 'failures'> 
 
 /** Stores the progress. Without effect on one that was cancelled. Throws a LeaseLostError. */
 export async function saveReplay(
-  db: Database,
+  tx: Queryable,
   lease: Lease,
   { id }: Replay,
   progress: ReplayProgress,
 ): Promise<void> {
   const { position, ended } = progress;
-  const saved = await db.row<{ is_held: boolean }>(sql`
+  const saved = await tx.row<{ is_held: boolean }>(sql`
     WITH held AS (SELECT 1 FROM plugin_cursors WHERE plugin_config_id = ${lease.config_id}
         AND leased_by = ${lease.id} FOR SHARE),
       saved AS (UPDATE plugin_replays SET inserted_at = ${position.inserted_at},

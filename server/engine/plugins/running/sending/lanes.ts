@@ -16,6 +16,8 @@ export type Item = {
   limited: number;
   /** It may have arrived before: the answer was lost. */
   is_again: boolean;
+  /** A replay sends it. */
+  is_replay: boolean;
 };
 
 /** Events of one person that one mapping still has to send, in their order. */

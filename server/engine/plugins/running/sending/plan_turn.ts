@@ -1,4 +1,5 @@
 import { mappingName } from '../../tools/mappings.ts';
+import type { ToolMapping } from '../../tools/tool.ts';
 import type { LoadedTool } from '../loaded_tool.ts';
 import type { PluginEvent } from '../read_events.ts';
 import type { Item, Lane } from './lanes.ts';
@@ -12,6 +13,8 @@ export type TurnWork = {
   waiting: Map<string, PluginEvent>;
   due: Waiting[][];
   failures: number;
+  /** The mappings by which a new event goes; all of them without it. */
+  mappingsOf?: (event: PluginEvent) => ToolMapping[];
 };
 
 const due_lines_max = 200;
@@ -36,7 +39,7 @@ export function dueLines(tool: LoadedTool): Waiting[][] {
  * room. An event whose row has nothing stored any more was erased: the row goes.
  */
 export function planTurn(tool: LoadedTool, work: TurnWork): Lane[] {
-  const { events, failures } = work;
+  const { events, failures, mappingsOf = () => tool.mappings } = work;
   tool.recall(events);
   const persons = personsOf(events);
   const lines = tool.room.lines(persons);
@@ -44,7 +47,7 @@ export function planTurn(tool: LoadedTool, work: TurnWork): Lane[] {
   const due = dueLanes(tool, work);
   let order = due.reduce((sum, { items }) => sum + items.length, 0);
   for (const event of events)
-    for (const mapping of tool.mappings) {
+    for (const mapping of mappingsOf(event)) {
       const name = mappingName(mapping);
       if (tool.isDone(event, name)) continue;
       if (!tool.wants(event, mapping)) {
@@ -81,7 +84,8 @@ function newItem(
 ): Item {
   const together_max = togetherMax(tool, name, failures);
   const is_again = tool.mayHaveBeenSent(event, name);
-  return { event, row: undefined, order, tries: 0, together_max, limited: 0, is_again };
+  const { is_replay } = tool;
+  return { event, row: undefined, order, tries: 0, together_max, limited: 0, is_again, is_replay };
 }
 
 /** The largest batch after so many failures: a quarter with each. */
@@ -96,14 +100,15 @@ function dueLanes(tool: LoadedTool, { due, waiting }: TurnWork): Lane[] {
   return due.flatMap((line): Lane[] => {
     const items = line.flatMap((row): Item[] => {
       const event = waiting.get(row.event_uuid);
-      const { mapping, tries, is_lost: is_again } = row;
+      const { mapping, tries, is_lost: is_again, is_replay } = row;
       const isWanted = tool.mappings.some((one) => mappingName(one) === mapping);
       if (event === undefined || !isWanted) {
         tool.room.remove(row);
         return [];
       }
       const together_max = togetherMax(tool, mapping, tries);
-      return [{ event, row, order: order++, tries, together_max, limited: 0, is_again }];
+      const sent = { together_max, limited: 0, is_again, is_replay };
+      return [{ event, row, order: order++, tries, ...sent }];
     });
     const [first, ...rest] = items;
     return first === undefined ? [] : [{ mapping: line[0]!.mapping, items: [first, ...rest] }];
@@ -130,6 +135,7 @@ export function waitingOf(tool: LoadedTool, event: PluginEvent, mapping: string)
     tried_at: null,
     due_at: null,
     is_lost: tool.mayHaveBeenSent(event, mapping),
+    is_replay: tool.is_replay,
     reason: '',
   };
 }

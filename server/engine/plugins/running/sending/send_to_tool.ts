@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { caughtUp } from '../../../../platform/clickhouse/topology/caught_up.ts';
 import { settled } from '../../../ingest/lock.ts';
-import { mappingName } from '../../tools/mappings.ts';
 import type { Delivery, DeliveryEnd, DeliveryProgress } from '../delivery.ts';
 import { openErasedMeanwhile } from '../erased/erased_meanwhile.ts';
 import { HoldError } from '../hold.ts';
@@ -9,13 +8,11 @@ import { LeaseLostError, saveProgress } from '../leases.ts';
 import type { ConfigState } from '../leases.ts';
 import type { LoadedTool } from '../loaded_tool.ts';
 import { readEvents, readEventsAt } from '../read_events.ts';
-import { openLanes } from './lanes.ts';
-import type { Lane, Lanes, Taken } from './lanes.ts';
+import type { Lane } from './lanes.ts';
 import { dueLines, planTurn } from './plan_turn.ts';
 import type { TurnWork } from './plan_turn.ts';
+import { runTurn } from './run_turn.ts';
 import { takeMemory } from './tool_memory.ts';
-import { openToolTurn } from './tool_turn.ts';
-import type { ToolTurn } from './tool_turn.ts';
 import { openPersons } from './persons.ts';
 
 const save_ms = 250;
@@ -23,8 +20,6 @@ const save_ms = 250;
 const save_over_ms_max = 30_000;
 /** After so long the settings and the code are looked at again. */
 const turn_ms_max = 5_000;
-/** A longer wait for the pace is none of the turn. */
-const wait_ms_max = 2_000;
 
 /**
  * Sends the next events by each mapping that wants them, several at a time and one of each person.
@@ -103,90 +98,24 @@ async function sendWork(
 ): Promise<DeliveryEnd> {
   const tool = delivery.plugin.tool!;
   const planned = planTurn(tool, work);
-  const in_order = [...tool.batching].filter(([, { is_in_order }]) => is_in_order);
-  const lanes = openLanes(planned, new Set(in_order.map(([name]) => name)));
-  const turn = openToolTurn(delivery, lanes);
   const cursor = openCursor(delivery, progress, work);
   const unmark = markBegun(tool, planned);
   await cursor.save('sending');
-  const { error, count } = await sendAll(delivery, { lanes, turn, cursor, work, isErased });
-  const failure = error ?? turn.failure();
-  progress.has_worked = turn.works();
-  if (failure === undefined && progress.has_worked) progress.failures = 0;
+  const { failures } = work;
+  const { saveLater } = cursor;
+  const turn = { planned, failures, turn_ms: turn_ms_max, isErased, saveLater };
+  const { error, failure, works, count, rest_seconds } = await runTurn(delivery, turn);
+  progress.has_worked = works;
+  if (error === undefined && failure === undefined && works) progress.failures = 0;
   unmark();
   promoteFirst(tool);
   await saveOver(delivery, cursor);
   if (error !== undefined && !(error instanceof HoldError)) throw error;
-  if (failure !== undefined) return { kind: 'failed', error: failure, progress };
-  if (turn.isFull()) return { kind: 'paced', wait_seconds: delivery.running.retry_seconds };
-  if (tool.pace.waitMs() > wait_ms_max)
-    return { kind: 'paced', wait_seconds: tool.pace.waitMs() / 1_000 };
+  const reason = error ?? failure;
+  if (reason !== undefined) return { kind: 'failed', error: reason, progress };
+  if (rest_seconds !== undefined) return { kind: 'paced', wait_seconds: rest_seconds };
   if (cursor.isAtEnd()) return { kind: 'done' };
   return { kind: count > 0 ? 'stopping' : 'waiting' };
-}
-
-type Sending = {
-  lanes: Lanes;
-  turn: ToolTurn;
-  cursor: Cursor;
-  work: TurnWork;
-  isErased: () => Promise<boolean>;
-};
-
-/** Sends until nothing is left or the turn is over; gives how many requests there were. */
-async function sendAll(
-  delivery: Delivery,
-  { lanes, turn, cursor, work, isErased }: Sending,
-): Promise<{ error: Error | undefined; count: number }> {
-  const { plugin, signal, stopping } = delivery;
-  const tool = plugin.tool!;
-  const mappings = new Map(tool.mappings.map((mapping) => [mappingName(mapping), mapping]));
-  const under_way = new Set<Promise<void>>();
-  const until = performance.now() + turn_ms_max;
-  let error: Error | undefined;
-  let count = 0;
-  const send = async (taken: Taken[]): Promise<void> => {
-    const events = taken.map(({ item: { event } }) => event);
-    try {
-      const mapping = mappings.get(taken[0]!.lane.mapping)!;
-      await turn.take(taken, await tool.sendAll(events, mapping, signal, isErased));
-    } catch (thrown) {
-      stop(thrown);
-    }
-  };
-  // The answers of what is in progress are still taken.
-  const stop = (thrown: unknown): true => {
-    error ??= thrown as Error;
-    return true;
-  };
-  // After a failure one event has to show first that the tool takes events.
-  const width = () => (work.failures > 0 && !turn.works() ? 1 : plugin.calls_max);
-  for (;;) {
-    const isOver =
-      error !== undefined ||
-      turn.isHalted() ||
-      stopping.aborted ||
-      performance.now() > until ||
-      tool.pace.waitMs() > wait_ms_max ||
-      (await isErased().catch(stop));
-    while (!isOver && under_way.size < width() && tool.pace.waitMs() === 0) {
-      const taken = lanes.take();
-      if (taken === undefined) break;
-      count += 1;
-      const sent = send(taken).finally(() => under_way.delete(sent));
-      under_way.add(sent);
-    }
-    if (under_way.size === 0 && (isOver || lanes.isEmpty())) break;
-    const wait_ms = isOver || lanes.isEmpty() ? 0 : tool.pace.waitMs();
-    // The pace may allow the next one by now. A race of nothing would never end.
-    const isPaced = wait_ms > 0 || under_way.size === 0;
-    const paced = isPaced ? [pause(Math.max(wait_ms, 1), undefined, { ref: false })] : [];
-    await Promise.race([...under_way, ...paced]);
-    signal.throwIfAborted();
-    // Nothing waits for the stores meanwhile.
-    void cursor.saveLater().catch(stop);
-  }
-  return { error, count };
 }
 
 type Cursor = {
@@ -219,9 +148,9 @@ function openCursor(
       isOpen && (state === 'sending' || tool.isAhead())
         ? { inserted_at: last.inserted_at, event_uuid: last.uuid }
         : null;
-    const { room, taken_at } = tool;
+    const { room, taken } = tool;
     const pace = tool.pace.rate;
-    const store = takeMemory({ room, pace, begun, taken_at }, progress.position);
+    const store = takeMemory({ room, pace, begun, taken_at: taken.at }, progress.position);
     // An event that had its turn is in the trace, whatever becomes of this process.
     await running.trace.flush();
     await store(running.db, lease);

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import type { Database } from '../../../../platform/postgres/database.ts';
+import type { Database, Queryable } from '../../../../platform/postgres/database.ts';
 import type { ToolExchange } from '../../sandbox/tool_outcome.ts';
 import { HoldError } from '../hold.ts';
 import type { PluginEvent } from '../read_events.ts';
@@ -18,8 +18,8 @@ export type SetAside = {
 export type StoredSetAside = {
   id: string;
   event_uuid: string;
-  distinct_id: string;
   mapping: string;
+  attempts: number;
 };
 
 /** Those that are meant; a null leaves all in. */
@@ -95,12 +95,17 @@ export function listSetAside(
   { after_id, count }: { after_id: string; count: number },
 ): Promise<StoredSetAside[]> {
   return db.rows<StoredSetAside>(sql`
-    SELECT s.id::text AS id, s.event_uuid, s.distinct_id, s.mapping FROM plugin_set_aside s
+    SELECT s.id::text AS id, s.event_uuid, s.mapping, s.attempts FROM plugin_set_aside s
     WHERE s.id > ${after_id}::bigint AND ${isMeant(config_id, filter)}
     ORDER BY s.id LIMIT ${count}`);
 }
 
-/** Removes one that was sent, or whose event is gone. */
-export async function removeSetAside(db: Database, id: string): Promise<void> {
-  await db.run(sql`DELETE FROM plugin_set_aside WHERE id = ${id}::bigint`);
+/**
+ * Removes those that were sent or wait, and those whose event is gone. One that was set aside once
+ * more since it was read stays.
+ */
+export async function removeSetAside(tx: Queryable, rows: StoredSetAside[]): Promise<void> {
+  if (rows.length === 0) return;
+  await tx.run(sql`DELETE FROM plugin_set_aside WHERE (id, attempts) IN (SELECT * FROM unnest(
+    ${rows.map(({ id }) => id)}::bigint[], ${rows.map(({ attempts }) => attempts)}::integer[]))`);
 }

@@ -19,7 +19,7 @@ export type ToolAttempt = {
   /** The answer to an earlier sending was lost: the tool may have the event already. */
   is_again: boolean;
   /** A person ordered that the event is sent again. */
-  is_replay?: boolean;
+  is_replay: boolean;
 };
 
 type Recording = Pick<Delivery, 'running' | 'lease' | 'plugin' | 'log'>;
@@ -45,7 +45,7 @@ async function recordRequest(
   const tool = plugin.tool!;
   const [{ mapping, outcome: first }] = attempts as [ToolAttempt];
   const exchanges = maskedExchanges(first.exchanges, log.mask);
-  for (const { event, outcome, next, is_again, is_replay = false } of attempts) {
+  for (const { event, outcome, next, is_again, is_replay } of attempts) {
     if (is_again) {
       tool.count('sent_again');
       log.write(
@@ -72,7 +72,7 @@ async function recordRequest(
 }
 
 function sendOf(
-  { event, outcome, next, is_again, is_replay = false }: ToolAttempt,
+  { event, outcome, next, is_again, is_replay }: ToolAttempt,
   mask: (text: string) => string,
 ): Send {
   const isFailed = 'reason' in outcome;

@@ -47,13 +47,13 @@ const limited_max = 3;
 /**
  * Opens a turn. An event that fails while the tool takes others waits, and with it the later ones
  * of its person. While the tool takes nothing, nobody knows whose fault it is: nothing is decided,
- * and after three failures in a row the turn is over.
+ * and after three failures in a row the turn is over. `works`: it has just taken others.
  */
-export function openToolTurn(delivery: Delivery, lanes: Lanes): ToolTurn {
+export function openToolTurn(delivery: Delivery, lanes: Lanes, works = false): ToolTurn {
   const tool = delivery.plugin.tool!;
   const mappings = new Map<string, AtMapping>();
   const atOf = (mapping: string): AtMapping => {
-    const at = mappings.get(mapping) ?? { misses: 0, works: false, last: undefined, undecided: [] };
+    const at = mappings.get(mapping) ?? { misses: 0, works, last: undefined, undecided: [] };
     mappings.set(mapping, at);
     return at;
   };
@@ -66,7 +66,7 @@ export function openToolTurn(delivery: Delivery, lanes: Lanes): ToolTurn {
       const { mapping } = taken[0]!.lane;
       const at = atOf(mapping);
       if (outcomes.some(isAnswer)) {
-        [at.works, at.misses, tool.taken_at] = [true, 0, performance.now()];
+        [at.works, at.misses, tool.taken.at] = [true, 0, performance.now()];
       } else if (outcomes.some(isMiss)) at.misses += 1;
       const ends = new Map(
         outcomes.map((outcome, which) => {
@@ -75,9 +75,9 @@ export function openToolTurn(delivery: Delivery, lanes: Lanes): ToolTurn {
         }),
       );
       const attempts = [...ends].map(([item, { outcome, end }]): ToolAttempt => {
-        const { event, tries, is_again } = item;
+        const { event, tries, is_again, is_replay } = item;
         const next = end === 'failed' || end === 'at once' ? 'again' : end;
-        return { event, mapping, outcome, tries: tries + 1, next, is_again };
+        return { event, mapping, outcome, tries: tries + 1, next, is_again, is_replay };
       });
       await recordAttempts(delivery, attempts);
       for (const lane of new Set(taken.map((one) => one.lane))) settleLane(lane, ends);
@@ -151,9 +151,9 @@ function endOf(tool: LoadedTool, item: Item, outcome: ToolOutcome): End {
 }
 
 /** True if the tool has taken others since the last try, and tries enough were made. */
-function isGivenUp({ room, taken_at }: LoadedTool, { row, tries }: Item): boolean {
+function isGivenUp({ room, taken }: LoadedTool, { row, tries }: Item): boolean {
   const isEnough = tries + 1 >= (room.room > 0 ? tries_max : tries_max_full);
-  return row !== undefined && isEnough && (taken_at ?? 0) > (row.tried_at ?? 0);
+  return row !== undefined && isEnough && (taken.at ?? 0) > (row.tried_at ?? 0);
 }
 
 function isMiss(outcome: ToolOutcome): boolean {
@@ -192,7 +192,7 @@ function tried(
 }
 
 /** The error that lets the events wait. */
-export function laterError(outcome: Failed, now_ms: number): Error {
+function laterError(outcome: Failed, now_ms: number): Error {
   const { kind, reason } = outcome;
   return kind === 'denied'
     ? new HoldError(

@@ -16,6 +16,8 @@ export type Waiting = OfPerson & {
   tried_at: number | null;
   due_at: number | null;
   is_lost: boolean;
+  /** A replay sent it. */
+  is_replay: boolean;
   reason: string;
 };
 
@@ -40,7 +42,7 @@ export function secondsFromNow(at: number | null): number | null {
 export async function listWaiting(db: Database, config_id: number): Promise<Waiting[]> {
   const rows = await db.rows<Waiting>(sql`
     SELECT mapping, event_uuid, wire_instant(inserted_at) AS inserted_at, distinct_id, person_id,
-      tries, is_lost, reason, ${milliseconds(sql`tried_at`)} AS tried_at,
+      tries, is_lost, is_replay, reason, ${milliseconds(sql`tried_at`)} AS tried_at,
       ${milliseconds(sql`next_try_at`)} AS due_at
     FROM plugin_waiting WHERE plugin_config_id = ${config_id} ORDER BY id`);
   return rows.map((row) => ({
@@ -65,10 +67,10 @@ export async function saveWaiting(
   if (kept.length > 0)
     await tx.run(sql`
       INSERT INTO plugin_waiting (plugin_config_id, mapping, event_uuid, inserted_at, distinct_id,
-        person_id, tries, tried_at, next_try_at, is_lost, reason)
+        person_id, tries, tried_at, next_try_at, is_lost, is_replay, reason)
       SELECT ${config_id}, one.mapping, one.event_uuid, one.inserted_at, one.distinct_id,
         one.person_id, one.tries, now() + make_interval(secs => one.tried_in),
-        now() + make_interval(secs => one.due_in), one.is_lost, one.reason
+        now() + make_interval(secs => one.due_in), one.is_lost, one.is_replay, one.reason
       FROM unnest(
         ${kept.map(({ mapping }) => mapping)}::text[],
         ${kept.map(({ event_uuid }) => event_uuid)}::uuid[],
@@ -79,9 +81,10 @@ export async function saveWaiting(
         ${kept.map(({ tried_at }) => secondsFromNow(tried_at))}::float8[],
         ${kept.map(({ due_at }) => secondsFromNow(due_at))}::float8[],
         ${kept.map(({ is_lost }) => is_lost)}::boolean[],
+        ${kept.map(({ is_replay }) => is_replay)}::boolean[],
         ${kept.map(({ reason }) => reason)}::text[]
       ) WITH ORDINALITY AS one (mapping, event_uuid, inserted_at, distinct_id, person_id, tries,
-        tried_in, due_in, is_lost, reason, number)
+        tried_in, due_in, is_lost, is_replay, reason, number)
       ORDER BY one.number
       ON CONFLICT (plugin_config_id, mapping, event_uuid) DO UPDATE SET tries = excluded.tries,
         tried_at = excluded.tried_at, next_try_at = excluded.next_try_at,
