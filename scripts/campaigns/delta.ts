@@ -1,22 +1,24 @@
 // Exports generated rows of every type to a Delta table and lets delta-rs, pyarrow, DuckDB, polars,
 // ClickHouse (PyPI) and Spark (with jars from Maven) read it: npm run delta [-- --python python3
 // --seed 1 --hours 12 --events 200 --rounds 6 --deliveries 200 --kills 50]. Each must read the rows
-// of the source, value by value, after commits, a checkpoint and an added column. In `rounds`
-// tables are merged, replaced, parted and compacted while delta-rs changes them too, and each
-// reader must see what a model says. Then deliveries with lost and late answers and kills go to a
-// table to which delta-rs commits: each must be there once; `merges` of them go to a merged table
-// (--merges 60 --merge_kills 20). `--naive` tries again what was not answered, and must fail. Exit
-// code 1 if anything is wrong.
+// of the source, value by value, after commits, a checkpoint, an added column and the erasure of a
+// person. In `rounds` tables are merged, replaced, parted and compacted while delta-rs changes them
+// too, and each reader must see what a model says. Then deliveries with lost and late answers and
+// kills go to a table to which delta-rs commits: each must be there once; `merges` of them go to a
+// merged table (--merges 60 --merge_kills 20). `--naive` tries again what was not answered, and
+// must fail. Exit code 1 if anything is wrong.
 import { join } from 'node:path';
 import process from 'node:process';
 import { openQueryHarness } from '../../test/factories/batch_exports/query_exports.ts';
+import { erasing } from '../../test/factories/events/erasures.ts';
 import { drawsOf } from '../../test/factories/events/generated_json.ts';
 import { readOptions } from '../options.ts';
 import { playFaults } from './delta/faults.ts';
 import { playModes } from './delta/modes.ts';
 import { packages, startPeer } from './delta/peer.ts';
 import type { Reading, Row } from './delta/peer.ts';
-import { columns, rowOf } from './delta/rows.ts';
+import { columns, erased_id, rowOf } from './delta/rows.ts';
+import { compareRows } from './lake/compare.ts';
 
 const { python, seed, hours, rounds, events, deliveries, kills, merges, merge_kills, naive } =
   readOptions({
@@ -86,8 +88,8 @@ async function readEverywhere(): Promise<void> {
       const failed = (await exporting.runAll(id)).find(({ status }) => status !== 'Completed');
       if (failed !== undefined) throw new Error(`A run failed: ${failed.latest_error}`);
     };
-    const compare = async () => {
-      for (const one of await peer.read(folder)) judge(one, expected);
+    const compare = async (rows = expected) => {
+      for (const one of await peer.read(folder)) judge(one, rows);
     };
     const first = await newExport('first', 'generated', '');
     for (let hour = 1; hour <= hours; hour += 1) {
@@ -97,6 +99,10 @@ async function readEverywhere(): Promise<void> {
     const wider = await newExport('later', 'later', ', toInt(properties.amount) + 0 AS added');
     await deliver(wider, 'later', 1);
     await compare();
+    const { ask, work } = erasing(() => exporting);
+    const { body } = await ask(home, 'POST', 'erasures/', { distinct_ids: [erased_id] });
+    await work(home, body.id);
+    await compare(expected.filter((row) => row['distinct_id'] !== erased_id));
   } finally {
     await exporting.close();
   }
@@ -124,7 +130,7 @@ function judgeAll(
     );
 }
 
-/** Compares a reading with the source. A column that a file does not have is null. */
+/** Compares a reading with the source, whose last row has all columns. */
 function judge({ reader, version = '', rows, error, skipped }: Reading, expected: Row[]): void {
   if (skipped !== undefined) {
     console.log(`${reader.padEnd(12)} skipped: ${skipped}`);
@@ -133,16 +139,8 @@ function judge({ reader, version = '', rows, error, skipped }: Reading, expected
   readings += 1;
   console.log(`${reader.padEnd(12)} ${version} ${error ?? `${rows!.length} rows`}`);
   if (error !== undefined) return void faults.push(`${reader}: ${error}`);
-  const known = new Map(rows!.map((row) => [row['uuid'], row]));
-  if (rows!.length !== expected.length || known.size !== expected.length)
-    faults.push(`${reader}: ${rows!.length} rows, ${known.size} different`);
-  for (const row of expected)
-    for (const [column, value] of Object.entries(known.get(row['uuid']) ?? {})) {
-      values += 1;
-      if (value !== (row[column] ?? null))
-        faults.push(
-          `${reader}: ${column} of ${String(row['uuid'])} is ${JSON.stringify(value)} instead ` +
-            `of ${JSON.stringify(row[column] ?? null)}`,
-        );
-    }
+  const wanted = { columns: Object.keys(expected.at(-1)!).join(' '), rows: expected };
+  const { values: compared, wrong } = compareRows(rows!, wanted);
+  values += compared;
+  faults.push(...wrong.map((one) => `${reader}: ${one}`));
 }

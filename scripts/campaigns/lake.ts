@@ -1,19 +1,24 @@
 // Exports generated rows of every type to an Iceberg table and lets DuckDB, PyIceberg, polars,
-// Spark and iceberg-go read it, by its metadata file and through our catalog:
+// Spark, ClickHouse and iceberg-go read it, by its metadata file and through our catalog:
 // npm run lake [-- --python python3 --seed 1 --hours 3 --events 500 --reader spark].
 // Installs them into peers/lake/ once; Spark wants java and mvn, iceberg-go wants go. Each must
-// read the rows of the source, value by value, after each commit and after a column was added, of a
-// partitioned and sorted table, a merged and a replaced one too. At the end it runs what the page
-// of a table says about reading it. Exit code 1 otherwise.
+// read the rows of the source, value by value, after each commit and after a column was added; of a
+// partitioned and sorted table, a merged and a replaced one, one of version 3 with the ids of its
+// rows, and one whose types were widened; and again after a person was erased. At the end it runs
+// what the page of a table says about reading it. Exit code 1 otherwise.
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import sql from 'sql-template-tag';
 import { readWays } from '../../console/lake_tables/read_ways.ts';
 import { openQueryHarness } from '../../test/factories/batch_exports/query_exports.ts';
-import { drawsOf, messageText } from '../../test/factories/events/generated_json.ts';
+import { erasing } from '../../test/factories/events/erasures.ts';
+import { drawsOf } from '../../test/factories/events/generated_json.ts';
 import { readOptions } from '../options.ts';
+import { compareRows, takeLineage } from './lake/compare.ts';
+import type { Expected, Lineage } from './lake/compare.ts';
 import { jar, packages, startReaders } from './lake/readers.ts';
-import type { Row } from './lake/readers.ts';
+import type { Reading, Row } from './lake/readers.ts';
+import { erased_id, latestOf, rowOf } from './lake/rows.ts';
 
 const { python, seed, hours, events, reader } = readOptions({
   python: 'python3',
@@ -22,19 +27,38 @@ const { python, seed, hours, events, reader } = readOptions({
   events: 500,
   reader: '',
 });
-/** Decimals with all of their digits, as readers give them. */
-const prices = [
-  '0.100000000',
-  '-12345678901234567890.123456789',
-  null,
-  '99999999999999999999999999999.999999999',
-  '0.000000001',
-];
+/** Columns of a query with every type that an export can have, and those that came later. */
+const columns =
+  'uuid event distinct_id properties timestamp note amount ratio ' +
+  'day price special born_at born_on is_first';
+const later_columns = `${columns} added fixed`;
+const mode_columns = 'uuid event distinct_id properties timestamp note amount ratio number';
+const mode_query =
+  'SELECT uuid, event, distinct_id, properties, timestamp, properties.note AS note, ' +
+  'toInt(properties.amount) AS amount, toFloat(properties.ratio) AS ratio, ' +
+  "toInt(properties.number) AS number FROM events WHERE event = 'mode'";
+const merge = { mode: 'merge', primary_key: ['number'], version_key: ['timestamp'] };
+const place = { storage: 'File', prefix: 'lake' };
+/** The ways in which the same rows are delivered, by table. */
+const ways = {
+  parted: {
+    config: {
+      partition_by: ['hour(timestamp)', 'event', 'bucket(4, uuid)'],
+      sort_by: ['distinct_id desc', 'timestamp'],
+    },
+  },
+  merged: { config: {}, ...merge },
+  replaced: { config: {}, mode: 'replace' },
+  numbered: { config: { format_version: 3 } },
+  numbered_merged: { config: { format_version: 3 }, ...merge },
+};
 
 const exporting = await openQueryHarness();
 const peer = await startReaders(python);
 const draw = drawsOf(seed);
-const expected: Row[] = [];
+/** The rows and columns that each table is to have now. */
+const expected = new Map<string, Expected>();
+const row_ids = new Map<string, Lineage['ids']>();
 let [readings, values] = [0, 0];
 const faults: string[] = [];
 try {
@@ -46,17 +70,10 @@ try {
     token: home.key,
     warehouse: String(home.project.id),
   };
-  const first = await newExport('first', '');
-  for (let hour = 1; hour <= hours; hour += 1) {
-    await insert(hour, 'generated', expected);
-    await deliver(first, hour);
-    await compare('all_events', expected);
-  }
-  const wider = await newExport('later', ", toInt(properties.amount) + 0 AS added, 'x' AS fixed");
-  await insert(1, 'later', expected);
-  await deliver(wider, 1);
-  await compare('all_events', expected);
+  await followColumns();
   await followModes();
+  await widenTypes();
+  await erase();
   await runWays();
   for (const fault of faults) console.log(`WRONG ${fault}`);
   console.log(
@@ -65,22 +82,37 @@ try {
   );
   process.exitCode = faults.length === 0 ? 0 : 1;
 
+  /** Delivers rows of every type, hour by hour, then those of an export with more columns. */
+  async function followColumns(): Promise<void> {
+    const rows: Row[] = [];
+    const first = await newExport('generated', '');
+    for (let hour = 1; hour <= hours; hour += 1) {
+      await insert(hour, 'generated', rows);
+      await deliver(first, hour);
+      await compare('all_events', { columns, rows });
+    }
+    const wider = await newExport('later', ", toInt(properties.amount) + 0 AS added, 'x' AS fixed");
+    await insert(1, 'later', rows);
+    await deliver(wider, 1);
+    await compare('all_events', { columns: later_columns, rows });
+  }
+
   /** An export of the events of one name, with more columns. */
-  async function newExport(name: 'first' | 'later', columns: string): Promise<string> {
-    const event = name === 'first' ? 'generated' : 'later';
+  async function newExport(event: 'generated' | 'later', more: string): Promise<string> {
     const { id } = await exporting.scheduled(
       home,
       {
-        name,
-        destination: {
-          type: 'Iceberg',
-          config: { storage: 'File', prefix: 'lake', table: 'all_events' },
-        },
+        name: event,
+        destination: { type: 'Iceberg', config: { ...place, table: 'all_events' } },
         custom_query:
           'SELECT uuid, event, distinct_id, properties, timestamp, properties.note AS note, ' +
           'toInt(properties.amount) AS amount, toFloat(properties.ratio) AS ratio, ' +
           'toDate(timestamp) AS day, toDecimalOrNull(properties.price) AS price, ' +
-          `event = 'generated' AS is_first${columns} FROM events WHERE event = '${event}'`,
+          'toFloat(properties.special) AS special, ' +
+          'toDateTimeOrNull(properties.born) AS born_at, ' +
+          'toDateOrNull(properties.born) AS born_on, ' +
+          `event = 'generated' AS is_first${more} FROM events WHERE event = '${event}' ` +
+          'SETTINGS native_types = 1',
       },
       1,
     );
@@ -89,37 +121,67 @@ try {
 
   /** Delivers the same rows in each way, hour by hour. A merge keeps the latest of an order. */
   async function followModes(): Promise<void> {
-    const config = { storage: 'File', prefix: 'lake' };
-    const custom_query =
-      'SELECT uuid, event, distinct_id, properties, timestamp, properties.note AS note, ' +
-      'toInt(properties.amount) AS amount, toFloat(properties.ratio) AS ratio, ' +
-      "toInt(properties.number) AS number FROM events WHERE event = 'mode'";
-    const partition_by = ['hour(timestamp)', 'event', 'bucket(4, uuid)'];
-    const sort_by = ['distinct_id desc', 'timestamp'];
-    const merge = { mode: 'merge', primary_key: ['number'], version_key: ['timestamp'] };
-    const ways = {
-      parted: { config: { ...config, partition_by, sort_by } },
-      merged: { config, ...merge },
-      replaced: { config, mode: 'replace' },
-    };
     const ids = new Map<string, string>();
-    for (const [table, { config: own, ...way }] of Object.entries(ways)) {
-      const destination = { type: 'Iceberg', config: { ...own, table } };
-      const body = { name: table, destination, custom_query, ...way };
+    for (const [table, { config, ...way }] of Object.entries(ways)) {
+      const destination = { type: 'Iceberg', config: { ...place, ...config, table } };
+      const body = { name: table, destination, custom_query: mode_query, ...way };
       ids.set(table, (await exporting.scheduled(home, body, 1)).id);
     }
     const rows: Row[] = [];
     for (let hour = 1; hour <= hours; hour += 1) {
       await insert(hour, 'mode', rows);
       for (const [table, id] of ids) {
+        const is_merged = table.endsWith('merged');
         await deliver(id, hour);
-        await compare(table, table === 'merged' ? latestOf(rows) : rows);
+        await compare(table, {
+          columns: mode_columns,
+          rows: is_merged ? latestOf(rows) : [...rows],
+          key: is_merged ? 'number' : 'uuid',
+        });
       }
     }
   }
 
+  /** Lets PyIceberg create a table of narrower types, with rows, and delivers to it. */
+  async function widenTypes(): Promise<void> {
+    const table = 'other.widened';
+    const [created] = await peer.read({ create: true, ...catalog, table });
+    if (created?.rows === undefined) throw new Error(`No table: ${created?.error}`);
+    const rows = created.rows;
+    const { id } = await exporting.scheduled(
+      home,
+      {
+        name: 'widened',
+        destination: {
+          type: 'Iceberg',
+          config: { ...place, namespace: 'other', table: 'widened' },
+        },
+        custom_query:
+          'SELECT uuid, event, toInt(properties.amount) AS amount, ' +
+          'toFloat(properties.ratio) AS ratio, toDecimalOrNull(properties.price) AS price ' +
+          "FROM events WHERE event = 'wide'",
+      },
+      1,
+    );
+    await insert(1, 'wide', rows);
+    await deliver(id, 1);
+    await compare(table, { columns: 'uuid event amount ratio price', rows });
+  }
+
+  /** Erases a person, whose rows must leave every table, and no others. */
+  async function erase(): Promise<void> {
+    const { ask, work } = erasing(() => exporting);
+    const { body } = await ask(home, 'POST', 'erasures/', { distinct_ids: [erased_id] });
+    await work(home, body.id);
+    for (const [table, { rows, ...more }] of expected) {
+      const left = rows.filter((row) => row['distinct_id'] !== erased_id);
+      if (left.length === rows.length) throw new Error(`${table} has no rows of the person.`);
+      await compare(table, { ...more, rows: left });
+    }
+  }
+
   async function insert(hour: number, event: string, into: Row[]): Promise<void> {
-    const rows = Array.from({ length: events }, (_, n) => rowOf(hour, n, event));
+    const rows = Array.from({ length: events }, (_, n) => rowOf(draw, { hour, n, event }));
     const team_id = home.project.id;
     await exporting.harness.deps.clickhouse.insert({
       table: 'events',
@@ -147,25 +209,37 @@ try {
     if (failed !== undefined) throw new Error(`A run failed: ${failed.latest_error}`);
   }
 
-  async function compare(name: string, wanted: Row[]): Promise<void> {
+  async function compare(name: string, wanted: Expected): Promise<void> {
+    expected.set(name, wanted);
+    const table = name.includes('.') ? name : `sluice.${name}`;
     const row = await exporting.harness.deps.db.row<{ metadata_location: string }>(
       sql`SELECT metadata_location FROM lake_tables
-        WHERE team_id = ${home.project.id} AND name = ${name}`,
+        WHERE team_id = ${home.project.id} AND name = ${table.split('.')[1]}`,
     );
     const metadata = fileURLToPath(row!.metadata_location);
-    const table = `sluice.${name}`;
-    for (const found of await peer.read({ metadata, ...catalog, table, reader })) {
-      const { reader: by, version, rows, error, skipped } = found;
-      if (skipped !== undefined) {
-        console.log(`${by.padEnd(20)} skipped: ${skipped}`);
-        continue;
-      }
-      readings += 1;
-      const told = error ?? `${rows!.length} rows of ${name}`;
-      console.log(`${by.padEnd(20)} ${version ?? ''} ${told}`);
-      if (error !== undefined) faults.push(`${by}: ${error}`);
-      else faults.push(...differences(rows!, wanted).map((one) => `${by}, ${name}: ${one}`));
+    const has_lineage = name.startsWith('numbered');
+    const ids = row_ids.get(name) ?? new Map<unknown, unknown>();
+    row_ids.set(name, ids);
+    const lineage = { ids, numbers: new Map<unknown, unknown>() };
+    const asked = { metadata, ...catalog, table, reader, lineage: has_lineage };
+    for (const found of await peer.read(asked)) judge(found, name, wanted, lineage);
+  }
+
+  /** Compares one reading with what it is to give. */
+  function judge(found: Reading, name: string, wanted: Expected, lineage: Lineage): void {
+    const { reader: by, version, rows, error, skipped } = found;
+    if (skipped !== undefined) return console.log(`${by.padEnd(20)} skipped: ${skipped}`);
+    readings += 1;
+    if (error !== undefined || rows === undefined) {
+      console.log(`${by.padEnd(20)} ${version ?? ''} ${error}`);
+      return void faults.push(`${by}, ${name}: ${error}`);
     }
+    const wrong_ids = takeLineage(rows, wanted.key ?? 'uuid', lineage);
+    const told = wrong_ids === undefined ? '' : ', with their ids';
+    console.log(`${by.padEnd(20)} ${version ?? ''} ${rows.length} rows of ${name}${told}`);
+    const { values: compared, wrong } = compareRows(rows, wanted);
+    values += compared + (wrong_ids === undefined ? 0 : 2 * rows.length);
+    faults.push(...[...wrong, ...(wrong_ids ?? [])].map((one) => `${by}, ${name}: ${one}`));
   }
 
   /** Runs, as they stand, the texts of the console of which it says that they were run. */
@@ -176,10 +250,10 @@ try {
     const texts = readWays(table)
       .filter(({ tried }) => tried.startsWith('Run'))
       .map((way) => ({ ...way, text: way.text.replace('API_KEY', token) }));
-    const ways = Object.fromEntries(
+    const spoken = Object.fromEntries(
       texts.map(({ reader: by, text }) => [by, text.replace(/iceberg-spark[\w.-]+jar/, jar)]),
     );
-    for (const { reader: by, given, error, skipped } of await peer.read({ ways })) {
+    for (const { reader: by, given, error, skipped } of await peer.read({ ways: spoken })) {
       console.log(`${by.padEnd(20)} as the page says: ${skipped ?? error ?? `${given} rows`}`);
       if (skipped === undefined && given !== 10) faults.push(`${by}, as the page says: ${error}`);
     }
@@ -187,84 +261,4 @@ try {
 } finally {
   await peer.stop();
   await exporting.close();
-}
-
-/** A row as it is stored, and as a reader is to find it. */
-function rowOf(hour: number, n: number, event: string) {
-  const uuid = crypto.randomUUID();
-  const distinct_id = ['plain', 'ä "quoted" \\ text', '', '😀\n\t', 'NULL', "it's"][n % 6]!;
-  const amount = [
-    '0',
-    '-1',
-    '9223372036854775807',
-    '-9223372036854775808',
-    '9007199254740993',
-    null,
-  ][n % 6]!;
-  const ratio = [0.1, null, -1.5, 1e300, 5e-324, 123456.789][n % 6]!;
-  const note = n % 3 === 0 ? null : messageText(draw).slice(0, 2_000);
-  const number = String(n % 97);
-  const price = prices[n % prices.length]!;
-  const properties = JSON.stringify({ amount, ratio, note, number, price });
-  const micros = String((n * 7_919) % 1_000_000).padStart(6, '0');
-  const at = `2026-01-01 0${hour - 1}:${String(n % 60).padStart(2, '0')}:30.${micros}`;
-  const instant = BigInt(Date.parse(`${at.slice(0, 19).replace(' ', 'T')}Z`)) * 1_000n;
-  const is_first = event === 'generated';
-  return {
-    uuid,
-    distinct_id,
-    properties,
-    at,
-    row: {
-      uuid,
-      event,
-      distinct_id,
-      properties,
-      timestamp: String(instant + BigInt(micros)),
-      note,
-      amount,
-      ratio,
-      day: at.slice(0, 10),
-      price,
-      is_first,
-      number,
-      ...(is_first ? {} : { added: amount, fixed: 'x' }),
-    } as Row,
-  };
-}
-
-/** The row of each number that happened last. */
-function latestOf(rows: Row[]): Row[] {
-  const latest = new Map<unknown, Row>();
-  for (const row of rows) {
-    const before = latest.get(row['number']);
-    if (
-      before === undefined ||
-      BigInt(String(row['timestamp'])) > BigInt(String(before['timestamp']))
-    )
-      latest.set(row['number'], row);
-  }
-  return [...latest.values()];
-}
-
-/** Names the values that differ, a few of them. A column that a file does not have is null. */
-function differences(rows: Row[], wanted: Row[]): string[] {
-  const found: string[] = [];
-  const known = new Map(rows.map((row) => [row['uuid'], row]));
-  if (rows.length !== wanted.length || known.size !== wanted.length)
-    found.push(`${rows.length} rows, ${known.size} different, instead of ${wanted.length}`);
-  for (const row of wanted) {
-    const read = known.get(row['uuid']);
-    if (read === undefined) found.push(`${String(row['uuid'])} is missing`);
-    else
-      for (const column of Object.keys(read)) {
-        values += 1;
-        if (read[column] !== (row[column] ?? null))
-          found.push(
-            `${column} of ${String(row['uuid'])} is ${JSON.stringify(read[column])} instead of ` +
-              JSON.stringify(row[column] ?? null),
-          );
-      }
-  }
-  return found.slice(0, 5);
 }

@@ -1,10 +1,12 @@
 // Exports to an Iceberg table while workers die, answers to commits are lost, PyIceberg (PyPI)
-// writes to the same table and compacts it; then reads the table and compares each row. npm run
-// lake_faults [-- --seed 7 --kills 1000 --answers 1000 --conflicts 1000 --compactions 100 --runs 60
-// --catalog both --python python3 --minutes 600]; minutes are those of each catalog. Kills are
-// fault points in this process: a dead worker makes no further call, and its requests continue. The
-// other catalog is our own, asked by its REST routes. --naive commits there as writers do that name
-// no delivery, which fails.
+// writes to the same table and compacts it, and our maintenance compacts it, expires snapshots and
+// deletes files, is killed too and loses answers; then reads the table, compares each row, and
+// looks for each file that is named. npm run lake_faults [-- --seed 7 --kills 1000 --answers 1000
+// --conflicts 1000 --compactions 100 --rounds 1000 --runs 60 --catalog both --python python3
+// --minutes 600]; minutes are those of each catalog, rounds those of maintenance. Kills are fault
+// points in this process: a dead worker makes no further call, and its requests continue. The other
+// catalog is our own, asked by its REST routes. --naive commits there as writers do that name no
+// delivery, which fails.
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import sql from 'sql-template-tag';
@@ -16,11 +18,15 @@ import { drawsOf } from '../../test/factories/events/generated_json.ts';
 import { anySeed, readOptions } from '../options.ts';
 import { faultyEngine, settleLate } from '../../test/factories/batch_exports/faulty_worker.ts';
 import type { Answer } from '../../test/factories/batch_exports/faulty_worker.ts';
+import { maintain, nothing_maintained } from './lake_faults/maintenance.ts';
+import type { Maintained } from './lake_faults/maintenance.ts';
 import { startWriter } from './lake_faults/writer.ts';
 import type { WrittenTable } from './lake_faults/writer.ts';
 
 type Kind = 'own' | 'rest';
-type Counts = { kills: number; answers: number; conflicts: number; compactions: number };
+type Counts = Record<'kills' | 'answers' | 'conflicts' | 'compactions' | 'rounds', number>;
+type Done = Counts & Maintained;
+type Table = Awaited<ReturnType<typeof newTable>>;
 
 const options = readOptions({
   seed: anySeed(),
@@ -28,6 +34,7 @@ const options = readOptions({
   answers: 1_000,
   conflicts: 1_000,
   compactions: 100,
+  rounds: 1_000,
   runs: 60,
   minutes: 600,
   catalog: 'both',
@@ -61,36 +68,58 @@ try {
 async function strike(kind: Kind, uri: string): Promise<void> {
   const until = Date.now() + options.minutes * 60_000;
   const began = performance.now();
-  const done: Counts = { kills: 0, answers: 0, conflicts: 0, compactions: 0 };
+  const done = { kills: 0, answers: 0, conflicts: 0, compactions: 0, ...nothing_maintained };
   const isDone = () =>
     Date.now() > until ||
-    (Object.keys(done) as (keyof Counts)[]).every((n) => done[n] >= wanted[n]);
-  let [tables, runs, rows, files] = [0, 0, 0, 0];
+    (['kills', 'answers', 'conflicts', 'compactions', 'rounds'] as const).every(
+      (n) => done[n] >= wanted[n],
+    );
+  let [tables, runs, rows, files, checks] = [0, 0, 0, 0, 0];
   while (!isDone()) {
     const table = await newTable(kind, uri);
     tables += 1;
     const [foreign, ours] = [new Set<string>(), new Set<string>()];
+    const check = async () => {
+      const seen = await writer.check(table.written);
+      checks += 1;
+      compare(kind, seen, new Set([...ours, ...foreign]));
+      return seen;
+    };
     for (const { id, uuids } of await table.runs()) {
-      if (isDone()) break;
-      await deliver(kind, table.written, id, { done, foreign, is_first: ours.size === 0 });
+      if (isDone() || faults.length > 0) break;
+      await deliver(kind, table, id, { done, foreign, is_first: ours.size === 0 });
       for (const uuid of uuids) ours.add(uuid);
       runs += 1;
+      if (draw(3) > 0) continue;
+      await maintainOf(kind, table, done, true);
+      await check();
     }
     await settleLate();
     if (ours.size === 0) break;
-    const seen = await writer.check(table.written);
+    const seen = await check();
     rows += seen.rows.length;
     files += seen.files;
-    compare(kind, seen, new Set([...ours, ...foreign]));
-    if (options.naive && faults.length > 0) break;
+    if (faults.length > 0) break;
   }
   const seconds = Math.round((performance.now() - began) / 1000);
   console.log(
     `${kind}, seed ${options.seed}: ${runs} runs into ${tables} tables, ${done.kills} kills, ` +
       `${done.answers} answers lost, ${done.conflicts} commits of PyIceberg in between, ` +
-      `${done.compactions} compactions; ${rows} rows and ${files} named files compared, ` +
+      `${done.compactions} compactions; ${done.rounds} rounds of maintenance, ` +
+      `${done.rounds_killed} of them killed, ${done.round_answers} answers lost: ` +
+      `${done.files_compacted} files compacted, ${done.manifests_merged} manifests merged, ` +
+      `${done.snapshots_expired} snapshots expired, ${done.files_deleted} files deleted; ` +
+      `${rows} rows and ${files} named files compared, ${checks} times on the way, ` +
       `${faults.length} wrong; ${seconds} s`,
   );
+}
+
+/** A round of maintenance; a quiet one when nobody else is at the table. */
+async function maintainOf(kind: Kind, { team_id }: Table, done: Done, is_quiet: boolean) {
+  if (is_quiet) await settleLate();
+  const { engine } = exporting.harness.deps;
+  const wrong = await maintain(engine, { team_id, draw, is_quiet }, done);
+  if (wrong !== undefined) faults.push(`${kind}: maintenance: ${wrong}`);
 }
 
 function compare(kind: Kind, seen: { rows: string[]; missing: string[] }, expected: Set<string>) {
@@ -99,10 +128,11 @@ function compare(kind: Kind, seen: { rows: string[]; missing: string[] }, expect
   const lost = [...expected].filter((uuid) => !counted.has(uuid));
   const doubled = [...counted].filter(([, count]) => count > 1);
   const strange = [...counted.keys()].filter((uuid) => !expected.has(uuid));
+  for (const file of seen.missing) faults.push(`${kind}: ${file} is named and gone`);
+  if (seen.missing.length > 0) return;
   if (lost.length > 0) faults.push(`${kind}: ${lost.length} rows lost, as ${lost[0]}`);
   if (doubled.length > 0) faults.push(`${kind}: ${doubled.length} rows doubled`);
   if (strange.length > 0) faults.push(`${kind}: ${strange.length} rows of nobody`);
-  for (const file of seen.missing) faults.push(`${kind}: ${file} is named and gone`);
 }
 
 /** A table of its own, with an export of two events an hour. */
@@ -137,21 +167,21 @@ async function newTable(kind: Kind, uri: string) {
   });
   const end_at = new Date(Date.UTC(2026, 0, 1, options.runs)).toISOString();
   await db.run(sql`UPDATE batch_exports SET end_at = ${end_at} WHERE id = ${id}`);
-  if (kind === 'own') await allowForeign(home, team_id);
+  const property = kind === 'own' ? 'sluice.foreign-commits' : 'sluice.maintenance';
+  await newNamespace(home, { [property]: 'true' });
   const written: WrittenTable = { uri, token: home.key, warehouse, table: 'sluice.events' };
   const planned = async () =>
     (await exporting.plan(id)).map((run, at) => ({ id: run.id, uuids: events[at]!.uuids }));
-  return { written, runs: planned };
+  return { written, team_id, runs: planned };
 }
 
-/** Lets clients commit to tables that an export writes; the namespace is created for it. */
-async function allowForeign(home: TestOrganization, team_id: number): Promise<void> {
-  const path = `/iceberg/v1/${team_id}/namespaces`;
+/** Lets clients commit to tables of an export, or has those of clients maintained. */
+async function newNamespace(home: TestOrganization, updates: Record<string, string>) {
+  const path = `/iceberg/v1/${home.project.id}/namespaces`;
   const created = await home.ask('POST', path, { namespace: ['sluice'], properties: {} });
   if (created.status !== 200) throw new Error(`No namespace: ${created.status}`);
-  const updates = { 'sluice.foreign-commits': 'true' };
   const set = await home.ask('POST', `${path}/sluice/properties`, { removals: [], updates });
-  if (set.status !== 200) throw new Error(`Clients may not commit: ${set.status}`);
+  if (set.status !== 200) throw new Error(`No properties: ${set.status}`);
 }
 
 function eventOf(team_id: number, uuid: string, at: string) {
@@ -173,9 +203,9 @@ function eventOf(team_id: number, uuid: string, at: string) {
 /** Carries a run out by as many workers as it takes; the later ones are left alone. */
 async function deliver(
   kind: Kind,
-  table: WrittenTable,
+  table: Table,
   run_id: string,
-  round: { done: Counts; foreign: Set<string>; is_first: boolean },
+  round: { done: Done; foreign: Set<string>; is_first: boolean },
 ): Promise<void> {
   const { db, engine } = exporting.harness.deps;
   const { done, foreign, is_first } = round;
@@ -184,10 +214,13 @@ async function deliver(
     () => (['lost before', 'lost after', 'late'] as const)[draw(kind === 'rest' ? 3 : 2)]!,
   );
   // The table is there after the first run.
-  let meddle = is_first ? undefined : () => meddleWith(table, foreign, done);
-  const beside = kind === 'own' ? meddle?.() : undefined;
+  let meddle = is_first ? undefined : () => meddleWith(table.written, foreign, done);
+  const beside = Promise.all([
+    kind === 'own' ? meddle?.() : undefined,
+    draw(2) === 0 ? maintainOf(kind, table, done, false) : undefined,
+  ]);
   // It is awaited after the run, whose own error comes first.
-  beside?.catch(() => undefined);
+  beside.catch(() => undefined);
   if (kind === 'own') meddle = undefined;
   let kills = draw(kills_per_run_max + 1);
   for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
@@ -210,6 +243,9 @@ async function deliver(
     done.kills += struck.killed ? 1 : 0;
     done.answers += struck.answers;
     kills -= 1;
+    if (!struck.killed || draw(3) > 0) continue;
+    await beside;
+    await maintainOf(kind, table, done, true);
   }
   await beside;
   const ended = await db.row<{ status: string; latest_error: string | null }>(
@@ -220,7 +256,7 @@ async function deliver(
 }
 
 /** PyIceberg adds a row, replaces one of its own, or writes all rows into new files. */
-async function meddleWith(table: WrittenTable, foreign: Set<string>, done: Counts): Promise<void> {
+async function meddleWith(table: WrittenTable, foreign: Set<string>, done: Done): Promise<void> {
   const compacts = done.compactions < wanted.compactions && draw(10) === 0;
   if (compacts) {
     await writer.compact(table);

@@ -9,7 +9,9 @@ export const columns =
   'toDecimal(properties.price) AS price, toDate(timestamp) AS day, ' +
   "event = 'generated' AS is_first";
 
-const names = ['plain', 'ä "quoted" \\ text', '', '😀\n\t', 'NULL', "it's"];
+/** The person that is erased at the end. */
+export const erased_id = "it's";
+const names = ['plain', 'ä "quoted" \\ text', '', '😀\n\t', 'NULL', erased_id];
 const amounts = [
   '0',
   '-1',

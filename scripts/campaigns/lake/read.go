@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"runtime/debug"
 	"strconv"
@@ -26,6 +27,7 @@ const module = "github.com/apache/iceberg-go"
 type question struct {
 	Metadata, Uri, Token, Warehouse, Table, Reader string
 	Ways                                           map[string]string
+	Create                                         bool
 }
 
 type reading struct {
@@ -48,7 +50,7 @@ func main() {
 			panic(err)
 		}
 		for _, reader := range []string{"iceberg-go", "iceberg-go, catalog"} {
-			if asked.Ways != nil || !strings.Contains(reader, asked.Reader) {
+			if asked.Create || asked.Ways != nil || !strings.Contains(reader, asked.Reader) {
 				continue
 			}
 			found := reading{Reader: reader, Version: version()}
@@ -133,7 +135,9 @@ func valueOf(column arrow.Array, at int) (any, error) {
 	case *array.Int64:
 		return strconv.FormatInt(values.Value(at), 10), nil
 	case *array.Float64:
-		return values.Value(at), nil
+		return floatOf(values.Value(at)), nil
+	case *array.Float32:
+		return floatOf(float64(values.Value(at))), nil
 	case *array.Date32:
 		return values.Value(at).FormattedString(), nil
 	case *array.Decimal128:
@@ -146,4 +150,15 @@ func valueOf(column arrow.Array, at int) (any, error) {
 		return strconv.FormatInt(int64(values.Value(at)), 10), nil
 	}
 	return nil, fmt.Errorf("no value for %s", column.DataType())
+}
+
+// floatOf gives a number as it is, and what JSON has no number for as text.
+func floatOf(value float64) any {
+	if math.IsNaN(value) {
+		return "nan"
+	}
+	if math.IsInf(value, 0) {
+		return map[bool]string{true: "inf", false: "-inf"}[value > 0]
+	}
+	return value
 }

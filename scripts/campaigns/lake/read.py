@@ -1,36 +1,48 @@
-"""Reads a table of Sluice's catalog as a person would, with DuckDB, PyIceberg, polars and Spark. For
-each line on standard input, a JSON object with `metadata` (the table's metadata file) and, where the
-catalog is asked, `uri`, `token`, `warehouse` and `table`, it prints a JSON object a line for each
-reader: its name, version and rows, or the error or the reason for which it was left out. With
-`ways`, it runs the texts that the console shows instead, and prints how many rows each gave.
-Spark needs java and the jar of Iceberg, whose path is the first argument."""
+"""Reads a table of Sluice's catalog as a person would, with DuckDB, PyIceberg, polars, Spark and
+ClickHouse. For each line on standard input, a JSON object with `metadata` (the table's metadata
+file) and, where the catalog is asked, `uri`, `token`, `warehouse` and `table`, it prints a JSON
+object a line for each reader: its name, version and rows, or the error or the reason for which it
+was left out. With `lineage`, readers that can give the ids of rows too. With `create`, PyIceberg
+creates the table, of narrow types, and its rows are printed. With `ways`, it runs the texts that
+the console shows instead, and prints how many rows each gave. Spark needs java and the jar of
+Iceberg, whose path is the first argument."""
 
 import contextlib
 import datetime
 import decimal
 import io
 import json
+import math
 import os
 import shutil
 import sys
 
 os.environ["TZ"] = "UTC"
+# ClickHouse reads below the working directory alone.
+os.chdir("/")
 jar = sys.argv[1] if len(sys.argv) > 1 else ""
 
 epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 
 def plain(value):
-    """Instants as microseconds, whole numbers as text: JSON would round them."""
+    """Instants as microseconds, whole numbers as text: JSON would round them, and has no NaN."""
     if isinstance(value, decimal.Decimal):
         return format(value, "f")
     if isinstance(value, datetime.datetime):
         if value.tzinfo is None:
             value = value.replace(tzinfo=datetime.timezone.utc)
         return str((value - epoch) // datetime.timedelta(microseconds=1))
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     if isinstance(value, bool) or value is None or isinstance(value, float):
         return value
     return str(value)
+
+
+def columns_of(asked):
+    """What to select: where the table tracks rows, their ids too."""
+    return "*, _row_id, _last_updated_sequence_number" if asked.get("lineage") else "*"
 
 
 def with_duckdb(asked):
@@ -43,7 +55,9 @@ def with_duckdb(asked):
     connection.sql("SET TimeZone = 'UTC'")
     for extension in ("avro", "httpfs", "iceberg"):
         connection.load_extension(extension)
-    cursor = connection.execute(f"SELECT * FROM iceberg_scan('{asked['metadata']}')")
+    cursor = connection.execute(
+        f"SELECT {columns_of(asked)} FROM iceberg_scan('{asked['metadata']}')"
+    )
     names = [column[0] for column in cursor.description]
     return duckdb.__version__, [dict(zip(names, row)) for row in cursor.fetchall()]
 
@@ -61,7 +75,7 @@ def with_duckdb_catalog(asked):
     connection.sql(
         f"ATTACH '{asked['warehouse']}' AS lake (TYPE iceberg, ENDPOINT '{asked['uri']}')"
     )
-    cursor = connection.execute(f"SELECT * FROM lake.{asked['table']}")
+    cursor = connection.execute(f"SELECT {columns_of(asked)} FROM lake.{asked['table']}")
     names = [column[0] for column in cursor.description]
     return duckdb.__version__, [dict(zip(names, row)) for row in cursor.fetchall()]
 
@@ -74,17 +88,20 @@ def with_pyiceberg(asked):
     return pyiceberg.__version__, table.scan().to_arrow().to_pylist()
 
 
-def loaded(asked):
+def catalog_of(asked):
     from pyiceberg.catalog import load_catalog
 
-    catalog = load_catalog(
+    return load_catalog(
         "sluice",
         type="rest",
         uri=asked["uri"],
         token=asked["token"],
         warehouse=asked["warehouse"],
     )
-    return catalog.load_table(asked["table"])
+
+
+def loaded(asked):
+    return catalog_of(asked).load_table(asked["table"])
 
 
 def with_pyiceberg_catalog(asked):
@@ -97,6 +114,51 @@ def with_polars_catalog(asked):
     import polars
 
     return polars.__version__, polars.scan_iceberg(loaded(asked)).collect().to_dicts()
+
+
+def with_clickhouse(asked):
+    import chdb
+
+    folder, name = os.path.split(asked["metadata"])
+    query = (
+        f"SELECT * FROM icebergLocal('{os.path.dirname(folder)}',"
+        f" SETTINGS iceberg_metadata_file_path = 'metadata/{name}')"
+    )
+    return chdb.engine_version, chdb.query(query, "ArrowTable").to_pylist()
+
+
+def create(asked):
+    """Creates a table of types that an export widens, with rows in them."""
+    import pyarrow
+    from pyiceberg import schema, types
+
+    catalog = catalog_of(asked)
+    fields = {
+        "uuid": (types.StringType(), pyarrow.large_string()),
+        "event": (types.StringType(), pyarrow.large_string()),
+        "amount": (types.IntegerType(), pyarrow.int32()),
+        "ratio": (types.FloatType(), pyarrow.float32()),
+        "price": (types.DecimalType(20, 9), pyarrow.decimal128(20, 9)),
+    }
+    catalog.create_namespace(asked["table"].split(".")[0])
+    table = catalog.create_table(
+        asked["table"],
+        schema.Schema(
+            *[
+                types.NestedField(id + 1, name, kind, required=False)
+                for id, (name, (kind, _)) in enumerate(fields.items())
+            ]
+        ),
+    )
+    values = [
+        ["narrow 1", "narrow", -(2**31), 0.5, decimal.Decimal("99999999999.999999999")],
+        ["narrow 2", "narrow", 2**31 - 1, float("inf"), decimal.Decimal("-0.000000001")],
+        ["narrow 3", "narrow", None, float("nan"), None],
+    ]
+    rows = [dict(zip(fields, row)) for row in values]
+    arrow = pyarrow.schema([(name, kind) for name, (_, kind) in fields.items()])
+    table.append(pyarrow.Table.from_pylist(rows, schema=arrow))
+    return {"rows": [{key: plain(value) for key, value in row.items()} for row in rows]}
 
 
 def spark_session():
@@ -124,7 +186,7 @@ def with_spark_catalog(asked):
     session.conf.set(f"{catalog}.cache-enabled", "false")
     for name in ("uri", "token", "warehouse"):
         session.conf.set(f"{catalog}.{name}", asked[name])
-    rows = session.sql(f"SELECT * FROM sluice.{asked['table']}").collect()
+    rows = session.sql(f"SELECT {columns_of(asked)} FROM sluice.{asked['table']}").collect()
     return session.version, [row.asDict() for row in rows]
 
 
@@ -165,6 +227,7 @@ readers = {
     "PyIceberg, catalog": with_pyiceberg_catalog,
     "polars, catalog": with_polars_catalog,
     "Spark, catalog": with_spark_catalog,
+    "ClickHouse": with_clickhouse,
 }
 
 
@@ -176,6 +239,8 @@ def plain_rows(read, asked):
 
 def tasks_of(asked):
     """Names what is to be done, each with a function."""
+    if "create" in asked:
+        return {"PyIceberg": lambda: create(asked)}
     if "ways" in asked:
         return {
             name: lambda name=name, text=text: {"given": run_way(name, text)}

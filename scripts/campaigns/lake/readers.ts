@@ -36,6 +36,7 @@ export const packages = [
   'polars==2.1.0',
   'pyspark==4.0.1',
   's3fs==2026.9.0',
+  'chdb==4.4.0',
 ];
 const go_modules = ['github.com/apache/iceberg-go@v0.7.0'];
 const jar_name = 'iceberg-spark-runtime-4.0_2.13';
@@ -98,7 +99,8 @@ function isMissing(program: string, ...given: string[]): boolean {
 
 function skipped(reader: string, why: string): Peer {
   return {
-    read: async ({ ways }) => (ways === undefined ? [{ reader, skipped: why }] : []),
+    read: async ({ ways, create }) =>
+      (ways ?? create) === undefined ? [{ reader, skipped: why }] : [],
     stop: async () => undefined,
   };
 }

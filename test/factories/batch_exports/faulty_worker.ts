@@ -24,6 +24,11 @@ export type AttemptFaults = {
   is_naive: boolean;
 };
 
+/** Makes a call one between two boundaries. */
+type Between = <Given extends unknown[], Result>(
+  call: (...given: Given) => Promise<Result>,
+) => (...given: Given) => Promise<Result>;
+
 /** The faults that struck an attempt, and how many boundaries it came to. */
 export type Struck = { killed: boolean; answers: number; boundaries: number };
 
@@ -33,12 +38,13 @@ class Killed extends Error {}
  * An engine whose worker dies, and whose commits lose their answers. A worker that is dead makes no
  * call any more and its signal is aborted; requests that it has sent continue. Boundaries lie
  * before and after each statement, before and after each COMMIT, and before and after each request.
+ * Further calls of the worker have some if they are given to `between`.
  */
 export function faultyEngine(
   engine: Engine,
   faults: AttemptFaults,
   kill: () => void,
-): { engine: Engine; struck: Struck } {
+): { engine: Engine; struck: Struck; between: Between } {
   const struck: Struck = { killed: false, answers: 0, boundaries: 0 };
   const boundary = () => {
     struck.boundaries += 1;
@@ -48,9 +54,9 @@ export function faultyEngine(
     }
     if (struck.killed) throw new Killed('The worker was killed.');
   };
-  const between =
-    <Given extends unknown[], Result>(call: (...given: Given) => Promise<Result>) =>
-    async (...given: Given): Promise<Result> => {
+  const between: Between =
+    (call) =>
+    async (...given) => {
       boundary();
       const result = await call(...given);
       boundary();
@@ -80,7 +86,7 @@ export function faultyEngine(
       ),
     },
   };
-  return { engine: own, struck };
+  return { engine: own, struck, between };
 }
 
 /** A transaction that may lose its answer if it commits to a table, and dies before its COMMIT. */
@@ -90,6 +96,8 @@ function losing(db: Engine['db'], next: () => Answer | undefined, boundary: () =
     const result = await db.transaction(async (tx) => {
       const done = await work(tx);
       const isCommit = await tx.row(sql`SELECT 1 FROM lake_snapshots
+        WHERE xmin = pg_current_xact_id()::xid
+        UNION ALL SELECT 1 FROM lake_expired_snapshots
         WHERE xmin = pg_current_xact_id()::xid LIMIT 1`);
       answer = isCommit === undefined ? undefined : next();
       if (answer === 'lost before') throw new Error('The connection broke before the COMMIT.');

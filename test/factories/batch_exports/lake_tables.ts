@@ -46,12 +46,14 @@ export async function newLakeTable(
     hours,
     events = 2,
     distinct_id,
+    properties,
     config: given,
     body,
   }: {
     hours: number;
     events?: number;
     distinct_id?: (n: number) => string;
+    properties?: (n: number) => object;
     /** Keys of the destination beside the usual ones. */
     config?: Record<string, unknown>;
     /** Fields of the export. */
@@ -66,7 +68,7 @@ export async function newLakeTable(
       event: `event ${n}`,
       at: `2026-01-01T${String(Math.floor(n / events)).padStart(2, '0')}:30:0${n % 10}Z`,
       distinct_id: distinct_id?.(n) ?? `person ${n}`,
-      properties: { number: n, half: n / 2, '"': 'ü\n' },
+      properties: properties?.(n) ?? { number: n, half: n / 2, '"': 'ü\n' },
     })),
   );
   const config = { storage: 'File', table: 'events', ...given };

@@ -46,6 +46,29 @@ test('small files become one, with the same rows in the same order', async () =>
   assert.deepEqual((await maintain(table)).result.files_compacted, 0);
 });
 
+test('null stays null beside other values, of each type', async () => {
+  const custom_query =
+    'SELECT uuid, timestamp, toInt(properties.even) AS number, ' +
+    'toFloat(properties.even) AS ratio, toDecimalOrNull(properties.even) AS price, ' +
+    'toDateTimeOrNull(properties.at) AS at, toDateOrNull(properties.at) AS day, ' +
+    'toInt(properties.even) > 2 AS is_large FROM events SETTINGS native_types = 1';
+  const table = await newLakeTable(exporting, {
+    hours: 2,
+    events: 4,
+    properties: (n) => (n % 2 === 0 ? { even: n, at: `1969-12-31T23:59:5${n}.999999Z` } : {}),
+    body: { custom_query },
+  });
+  const names = ['uuid', 'number', 'ratio', 'price', 'at', 'day', 'is_large'];
+  const before = await table.rows(names);
+  assert.deepEqual(
+    before.map((row) => row.filter((value) => value === null).length),
+    [0, 6, 0, 6, 0, 6, 0, 6],
+  );
+  const { result, detail } = await maintain(table);
+  assert.deepEqual([result.files_compacted, result.files_written, detail], [2, 1, null]);
+  assert.deepEqual(await table.rows(names), before);
+});
+
 test('manifests are merged once there are many, without those of files that left', async () => {
   const table = await newLakeTable(exporting, { hours: 5 });
   await table.setProperties({ 'commit.manifest.min-count-to-merge': '2' });
