@@ -1,4 +1,4 @@
-import { datedText } from '../values/dated_text.ts';
+import { datedText, instantIn } from '../values/dated_text.ts';
 import { define } from './definition.ts';
 import type { FunctionTopic } from './definition.ts';
 
@@ -164,9 +164,7 @@ export const conversions: FunctionTopic = {
       '(text, #zone?) -> timestamp',
       'A timestamp from text in any usual form; of a text without a zone in the one named',
       "parseDateTimeBestEffort('2 Jan 2024 03:04')",
-      {
-        engine: `parseDateTime64BestEffort(${datedText('$1')}, 6, $2)`,
-      },
+      { engine: instantIn('$1', '$2') },
     ),
     define(
       'parseDateTimeBestEffortOrNull',

@@ -24,3 +24,19 @@ for (const { title, functions } of functionTopics) {
     assert.equal(rows[0]?.length, functions.length);
   });
 }
+
+test('an instant of a text that is NULL in some rows is NULL there', async () => {
+  const day = `if(event = 'no such event', '2024-01-02', nullIf('', ''))`;
+  const ways = [`toDateTime(${day})`, `toDate(${day})`, `parseDateTimeBestEffort(${day}, 'UTC')`];
+  for (const way of ways) {
+    const checked = await checkQuery(
+      projects.both,
+      `SELECT ${way} AS a FROM events`,
+      'events',
+      january,
+    );
+    const rows = await readRows(projects.both, checked);
+    assert.ok(rows.length > 0, way);
+    assert.deepEqual(new Set(rows.flat()), new Set([null]), way);
+  }
+});

@@ -1,6 +1,6 @@
 import { local } from './apply.ts';
 import { coerce } from '../values/coerce.ts';
-import { datedText } from '../values/dated_text.ts';
+import { instantIn } from '../values/dated_text.ts';
 import { Fault } from '../fault.ts';
 import type { Span } from '../query_error.ts';
 import { suggest } from '../../../platform/suggest.ts';
@@ -69,9 +69,9 @@ const conversions: Partial<Record<`${Kind} ${Kind}`, (sql: string, nullable: boo
     'text float': (sql) => `toFloat64(${sql})`,
     'text boolean': accurately('Bool', 'true'),
     'text uuid': (sql) => `toUUID(${sql})`,
-    'text timestamp': (sql) => `parseDateTime64BestEffort(${datedText(sql)}, 6, 'UTC')`,
+    'text timestamp': (sql) => instantIn(sql, "'UTC'"),
     'integer timestamp': (sql) => `toDateTime64(${sql}, 6, 'UTC')`,
-    'text date': (sql) => `toDate32(parseDateTime64BestEffort(${datedText(sql)}, 6, 'UTC'))`,
+    'text date': (sql) => `toDate32(${instantIn(sql, "'UTC'")})`,
   };
 
 /**

@@ -19,3 +19,12 @@ const dated = `(?s)^[ ]*(?:${forms.join('|')}).*$`;
 export function datedText(sql: string): string {
   return `extract(${sql}, '${dated}')`;
 }
+
+/**
+ * ClickHouse text of the instant in a text; NULL of NULL, by the seconds that are added.
+ * `parseDateTime64BestEffort` alone reads a NULL beside other values as an empty text, and fails.
+ */
+export function instantIn(sql: string, zone: string): string {
+  const text = datedText(`ifNull(${sql}, '1970-01-01')`);
+  return `addSeconds(parseDateTime64BestEffort(${text}, 6, ${zone}), 0 * length(${sql}))`;
+}
