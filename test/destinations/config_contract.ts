@@ -18,7 +18,13 @@ function testMisconfigured(contract: Contract): void {
   test('a config that cannot work is a final error, and fails the check', async () => {
     const good = await under.configure();
     const own = await under.misconfigure(good);
-    for (const { name, change, code } of inTurn([...sharedMistakes(good), ...own], 3)) {
+    // The search for secrets demands that each was told.
+    const isToldSecret = ({ change }: { change: object }) =>
+      JSON.stringify(change).includes('pl4nted');
+    const { told = [], other = [] } = Object.groupBy([...sharedMistakes(good), ...own], (one) =>
+      isToldSecret(one) ? 'told' : 'other',
+    );
+    for (const { name, change, code } of [...told, ...inTurn(other, 3)]) {
       const config = { ...good, ...change };
       const attempt = async () => {
         const sink = await contract.open(config, contract.delivery());
