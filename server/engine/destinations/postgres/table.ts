@@ -207,9 +207,9 @@ export async function mergeRows(
 
 /**
  * A row of the table gives way only to a greater one, and of several rows of one key the greatest
- * counts (`has_doubles`). UPDATE finds the rows that are there with one look into the index, and
- * neither locks nor writes those that stay. What it did not change is inserted, unless the table
- * has it; ON CONFLICT judges once more what other sessions wrote meanwhile.
+ * counts (`has_doubles`). UPDATE finds the rows that are there with one look into the index. It
+ * neither locks nor writes rows that stay. INSERT adds the others, unless the table has them, and
+ * ON CONFLICT judges once more the rows that other sessions wrote meanwhile.
  */
 export function mergeStatement(
   target: string,

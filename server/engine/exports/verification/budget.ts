@@ -1,6 +1,6 @@
 /**
- * The share of an export's processor time at the server that looks on a schedule may take. What a
- * delivery takes is estimated low, what a look takes is learnt from looks (decision 0138).
+ * The share of an export's processor time at the server that looks on a schedule may take. The
+ * cost of a delivery is estimated low, and the cost of a look is learnt from looks (decision 0138).
  */
 export const look_share = 0.02;
 
