@@ -113,8 +113,8 @@ export async function readEvents(
   const found = await clickhouse.query({
     // The table has the order of insertion: the store reads from the place and stops at LIMIT.
     query: `SELECT ${columns} FROM events
-      WHERE team_id = {team_id:Int64} AND inserted_at >= {from:DateTime64(6, 'UTC')} AND ${isAfter(after)}
-        AND inserted_at < {until:DateTime64(6, 'UTC')}
+      WHERE team_id = {team_id:Int64} AND inserted_at >= {from:DateTime64(6, 'UTC')}
+        AND ${isAfter(after)} AND inserted_at < {until:DateTime64(6, 'UTC')}
         ${names === null ? '' : 'AND event IN {names:Array(String)}'}
       ORDER BY inserted_at, timestamp, uuid LIMIT {rows:UInt32}`,
     query_params: {
