@@ -63,6 +63,12 @@ export const site_config: UserConfig<DefaultTheme.Config> = {
       items: items.map((item) => ({ text: item.text, link: linkOf(item.link) })),
     })),
     outline: { level: [2, 3] },
+    notFound: {
+      title: 'Page not found',
+      quote: 'The address is wrong, or the page has moved. Search the docs, or choose your task.',
+      linkText: 'All tasks',
+      linkLabel: 'All tasks',
+    },
     search: {
       provider: 'local',
       options: { _render: renderSearched },
