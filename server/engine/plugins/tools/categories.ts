@@ -45,7 +45,7 @@ const directories: Record<ToolCategory, string> = {
     aampe acoustic acoustic-s3tc actions-pardot airship ambee attentive batch braze clevertap
     cordial courier customerio dotdigital drip emarsys encharge insider iterable klaviyo listrak
     loops moengage ortto pushwoosh responsys salesforce-marketing-cloud sendgrid slack taguchi
-    twilio twilio-messaging twilio-messaging-omnichannel twilio-studio voyage xtremepush yonoma`,
+    twilio twilio-messaging twilio-studio voyage xtremepush yonoma`,
   support: `
     canny-functions devrev gleap intercom qualtrics spiffy sprig surveysparrow survicate`,
 };
