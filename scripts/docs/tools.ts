@@ -135,7 +135,7 @@ const names: Record<string, string> = {
 };
 
 function plainName(name: string): string {
-  return name.replace(/^Actions /, '').replace(/ \(Actions\)$/, '');
+  return name.replace(/^Actions /, '').replace(/ \(Actions\)$| Cloud Mode(?: \(Actions\))?$/, '');
 }
 
 const skipped = new Map<string, string[]>();
