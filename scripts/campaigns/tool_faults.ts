@@ -1,9 +1,9 @@
 // Sends events by twenty tools to receivers of ours, while API, workers, the processes of tools,
 // PostgreSQL and ClickHouse get kill -9, answers are lost, tools are out of order for seconds, and
 // one takes 750 requests a minute. Ten are Webhook, seven are of vendors that know repeats by a
-// key, and three of vendors that do not: they answer as their vendors document. Needs openssl. Then compares what each tool took with the store: each event at
-// least once, twice only where an answer was lost or a process was killed in between, each person's
-// in order, and once by messageId. Prints what it found, the memory of the tools' processes, and
+// key, and three of vendors that do not: they answer as their vendors document (needs openssl).
+// Then compares what each tool took with the store: each event at least once, twice only where an
+// answer was lost or a process was killed in between, each person's in order, and once by its key. Prints what it found, the memory of the tools' processes, and
 // the seed. npm run tool_faults [-- --kills 100 --seed 7 --tools 20 --rate 20 --backlog 100
 // --minutes 30]. A kill follows as soon as tools receive again. New events wait while the mappings
 // have more than the backlog to send, so that each tool is met while it receives, to the last kill.
@@ -231,7 +231,7 @@ async function compare(tools: Tool[]): Promise<void> {
       .rows<Stored>({
         query:
           `SELECT uuid, distinct_id FROM events WHERE event = 'sent' ` +
-          'ORDER BY inserted_at, uuid',
+          'ORDER BY inserted_at, timestamp, uuid',
       })
       .catch(() => undefined),
   );

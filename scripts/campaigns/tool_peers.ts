@@ -2,8 +2,8 @@
  * Sends events by tools that have clients of their own to the real thing: Apache Kafka, OpenSSH,
  * and S3 and Kinesis as moto plays them: npm run tool_peers [-- --only Kafka]. Each is read back,
  * and so is what the trace of the tool says. Kafka also gets 1,500 events in batches by the cursor
- * of a whole deployment, beside a webhook, with both workers killed in between. A peer that is not installed is skipped with its reason. Exit code 1 if
- * an event is missing.
+ * of a whole deployment, beside a webhook, with both workers killed in between. A peer that is not
+ * installed is skipped with its reason. Exit code 1 if an event is missing.
  */
 import '../require_node.mjs';
 import { readFileSync, readdirSync } from 'node:fs';
@@ -16,6 +16,7 @@ import { toolProgram } from '../../server/engine/plugins/sandbox/tool_program.ts
 import { toolCode } from '../../server/engine/plugins/tools/tool.ts';
 import { emptyRecord, platformInMemory } from '../../test/factories/plugins/plugin_sandbox.ts';
 import { eventually } from '../../test/eventually.ts';
+import { until } from '../../test/processes/server_process.ts';
 import { without_moto } from '../../test/servers/moto.ts';
 import { startKafka, whyNoKafka } from '../../test/tool_peers/kafka.ts';
 import { startSshd, whyNoSshd } from '../../test/tool_peers/sshd.ts';
@@ -107,7 +108,7 @@ await play('Kafka', await whyNoKafka(), async () => {
       },
     };
     // The broker starts, and creates the topic at the first question for it.
-    const outcome = await eventually('Kafka takes no event.', async () => {
+    const outcome = await until('Kafka takes the event', 240_000, 1_000, async () => {
       const given = await send('kafka', sending);
       return /ECONNREFUSED|does not host/.test(given) ? undefined : given;
     });

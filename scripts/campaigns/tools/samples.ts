@@ -14,7 +14,7 @@ const traits = { '@path': '$.context.traits' };
 const emarsys_contact = { key_field: '3', key_value: { '@path': '$.context.traits.email' } };
 const google_ids = { requiredId: { gclid: { '@path': '$.properties.gclid' } }, quantity: '1' };
 
-/** What tools want beside the usual event, by directory. */
+/** Parts beside the usual event, by directory. */
 const samples: Record<string, Sample> = {
   'acoustic-s3tc': {
     settings: { fileNamePrefix: 'acme_', s3_bucket_accesspoint_alias: 'acme-alias' },
@@ -81,7 +81,7 @@ export function sampleOf(
   return { settings, event, fields: fields[action] ?? {}, subscribe };
 }
 
-/** Objects of an account that tools read before they send, in the form that the vendors document. */
+/** Objects of an account that tools read before they send, as the vendors document them. */
 const answers: [address: RegExp, answer: object | string][] = [
   [
     /goacoustic\.com\/XMLAPI$/,
