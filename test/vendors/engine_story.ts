@@ -72,7 +72,7 @@ export function vendorMapping(
   const values = filled('', fields, mapping.mapping);
   return {
     ...mapping,
-    mapping: { ...values, ...vendor.fields?.[mapping.partnerAction] } as ToolMapping['mapping'],
+    mapping: { ...values, ...vendor.fields?.[mapping.partnerAction] },
   };
 }
 
