@@ -263,6 +263,7 @@ export async function checkEverywhere(
     const isAsked = isWhole || asked.includes(width === 320 ? 'narrow' : 'wide');
     if (isAsked) await page.emulateMedia({ colorScheme: theme, ...resting });
     await page.setViewportSize({ width, height: 800 });
+    await untilResized(page);
     let rules: string[] | undefined = isAsked ? undefined : [];
     if (isWhole) {
       const looked = `${width} ${await page.evaluate<string>('document.body.innerHTML')}`;
@@ -277,7 +278,11 @@ export async function checkEverywhere(
   await page.emulateMedia({ colorScheme: null });
   if (before !== null && before.width !== page.viewportSize()?.width)
     await page.setViewportSize(before);
-  // A chart takes its new size one frame after the window.
+  await untilResized(page);
+}
+
+/** Waits for charts, which take their new size one frame after the window. */
+async function untilResized(page: Page): Promise<void> {
   await page.evaluate(`new Promise((done) =>
     requestAnimationFrame(() => requestAnimationFrame(() => done())))`);
 }
