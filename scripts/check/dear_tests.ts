@@ -5,7 +5,7 @@ import type { Reach } from './test_reach.ts';
 import { partOfTurn } from './turn.ts';
 
 /** A run of all has one of this many parts of the dear test files, another one in the next run. */
-export const turns = 4;
+export const turns = 5;
 // These open browsers, processes or stores of their own, deliver to every destination, or hash
 // passwords at their full price. The user's path, the simulation and the routes of the console run
 // each time.
