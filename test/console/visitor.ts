@@ -210,7 +210,10 @@ export async function checkPage(page: Page, rules?: string[]): Promise<void> {
         nodes.map(({ html, any }) => [id, help, html, any[0]?.message].join(' | '))),
       ...(document.querySelectorAll('h1, main').length === 2 ? [] : ['not one h1 and one main']),
       ...(document.documentElement.scrollWidth <= window.innerWidth
-        ? [] : ['wider than the window']),
+        ? []
+        : ['wider than the window', ...[...document.querySelectorAll('body *')]
+            .filter((one) => one.getBoundingClientRect().right > window.innerWidth)
+            .slice(0, 5).map((one) => one.outerHTML.slice(0, 200))]),
     ])`);
   assert.deepEqual(faults, [], `${page.url()} at ${page.viewportSize()?.width}`);
 }
