@@ -190,7 +190,7 @@ const tie: Pick<Rivals, 'tie' | 'greater'> = {
 /**
  * Merges the rows of `source`, which is what stands behind FROM, in the open transaction. Most
  * sources have each key once. A key that comes twice is an error of the server, after which the
- * statement runs again on reduced rows. Compiling the statement would take longer than running it.
+ * statement runs again on reduced rows.
  */
 export async function mergeRows(
   connection: Connection,
@@ -198,7 +198,6 @@ export async function mergeRows(
   source: string,
   layout: Layout,
 ): Promise<void> {
-  await connection.run('SET LOCAL jit = off');
   await connection.run('SAVEPOINT sluice_merge');
   try {
     await connection.run(mergeStatement(target, source, layout, false));
