@@ -50,7 +50,11 @@ export function aliasViolations(
   before = custom_query,
 ): Violation[] {
   const { hogql_query: sent, filters }: Record<string, unknown> = isFields(raw) ? raw : {};
-  const refused = (attr: string, detail: string) => ({ attr, code: 'invalid_input', detail });
+  const refused = (attr: string, detail: string): Violation => ({
+    attr,
+    code: 'invalid_input',
+    detail,
+  });
   const violations: Violation[] = [];
   if (sent !== undefined && sent !== custom_query && sent !== before)
     violations.push(

@@ -17,6 +17,8 @@ type Exported = {
   destination?: object;
   timezone?: string;
   custom_query?: string;
+  /** The fields that say how rows go into a table. */
+  rule?: object;
 };
 
 /** Returns helpers for tests of erasures; exported rows need a harness that delivers. */
@@ -43,7 +45,7 @@ export function erasing(opened: () => Pick<DeliveringHarness, 'harness'>) {
   ) {
     const { id } = await newExport(home, {
       model,
-      timezone: more.timezone ?? null,
+      ...{ timezone: more.timezone ?? null, ...more.rule },
       ...(more.custom_query === undefined ? {} : { custom_query: more.custom_query }),
       destination: more.destination ?? {
         type: 'File',
