@@ -6,9 +6,10 @@ import { inDatabase } from './config.ts';
 import type { Session } from './session.ts';
 
 /**
- * Deletes rows of the table by the column of the erased keys, and waits until none is there. The keys lie
- * in a table of the delivery's attempt meanwhile: the server keeps the text of such a statement for
- * long. May be repeated; what a kill leaves is removed with the stages of the delivery.
+ * Deletes rows of the table by the column of the erased keys, and waits until none is there. The
+ * keys lie in a table of the delivery's attempt meanwhile: the server keeps the text of such a
+ * statement for long. May be repeated; what a kill leaves is removed with the stages of the
+ * delivery.
  */
 export async function eraseRows(session: Session, erased: ErasedRows): Promise<void> {
   const { connection, delivery, stage } = session;

@@ -60,8 +60,8 @@ async function refuseLostRows(
 }
 
 /**
- * Deletes rows of the table by the column of the erased keys, of the project where rows say it, in the
- * open transaction.
+ * Deletes rows of the table by the column of the erased keys, of the project where rows say it, in
+ * the open transaction.
  */
 export async function eraseRows(
   { target, quoted, slot, rows }: Dialect,

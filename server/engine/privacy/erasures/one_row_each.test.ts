@@ -39,7 +39,8 @@ test('the row of a person leaves a table merged by person; appended ones stay', 
     { event: 'paid', distinct_id: 'bob@x.org' },
   ]);
   const custom_query =
-    'SELECT distinct_id, count() AS events, max(timestamp) AS seen FROM events GROUP BY distinct_id';
+    'SELECT distinct_id, count() AS events, max(timestamp) AS seen FROM events ' +
+    'GROUP BY distinct_id';
   const deliver = async (rule?: object) => {
     const config = await postgres.freshConfig();
     const destination = { type: 'Postgres', config };
