@@ -59,6 +59,7 @@ export const noteInRunLog = batchCalls<Database, LogLine, true>({
     const numbers = new Set(written.map(({ number }) => number));
     return lines.map((_, index) => (numbers.has(index + 1) ? true : undefined));
   },
+  rest_ms: 10,
   alone: async (db, line) => {
     await writeRunLog(db, line);
     return true;

@@ -10,6 +10,7 @@ import { fromStored } from '../../model/ledger/rectangles.ts';
 import type { Interval } from '../planning/interval.ts';
 import { makeUp } from '../planning/make_up.ts';
 import { LostRunError } from '../../model/run.ts';
+import { step_rest_ms } from './progress.ts';
 import { rowSeconds } from './row_ages.ts';
 import { markGenerations } from './generations.ts';
 import type { ClaimedRun, RowAges, RunEnd } from '../../model/run.ts';
@@ -66,6 +67,7 @@ const completeRun = batchCalls<Engine, ClaimedRun, EndedRun>({
     return runs.map((run) => done.get(run.id));
   },
   alone: (engine, run) => endAlone(engine, { run, end: completed }),
+  rest_ms: step_rest_ms,
 });
 
 async function endAlone(

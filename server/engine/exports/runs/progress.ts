@@ -10,6 +10,9 @@ import type { ClaimedRun, StoredSlice } from '../../model/run.ts';
 import { writeRunLog } from '../../model/run_log.ts';
 import { insertionsOf } from './row_ages.ts';
 
+/** Pause after a step of runs, in which those that are at the same step collect. */
+export const step_rest_ms = 10;
+
 /** The slices of a run in order; none when they have not been cut. */
 export async function listSlices(engine: Engine, runId: string): Promise<StoredSlice[]> {
   return engine.db.rows<StoredSlice>(sql`
@@ -42,6 +45,7 @@ function step<Item extends { run: ClaimedRun }>(
     },
     // Without a lock of its own: the UPDATE waits, and looks at the row again as it is then.
     alone: async (db, item) => (await take(db, [item], sql``)).length > 0,
+    rest_ms: step_rest_ms,
   });
 }
 
