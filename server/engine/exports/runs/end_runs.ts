@@ -10,11 +10,10 @@ import { fromStored } from '../../model/ledger/rectangles.ts';
 import type { Interval } from '../planning/interval.ts';
 import { makeUp } from '../planning/make_up.ts';
 import { LostRunError } from '../../model/run.ts';
-import { step_rest_ms } from './progress.ts';
 import { rowSeconds } from './row_ages.ts';
 import { markGenerations } from './generations.ts';
 import type { ClaimedRun, RowAges, RunEnd } from '../../model/run.ts';
-import { writeRunLogs } from '../../model/run_log.ts';
+import { step_rest_ms, writeRunLogs } from '../../model/run_log.ts';
 import type { LogLevel } from '../../model/run_log.ts';
 
 /** The end of a run. `receipt`: of a run without rows that no worker has had. */

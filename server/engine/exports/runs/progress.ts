@@ -7,11 +7,8 @@ import type { SliceOutcome } from '../../model/destination/destination.ts';
 import type { Engine } from '../engine.ts';
 import { LostRunError, attempts_max } from '../../model/run.ts';
 import type { ClaimedRun, StoredSlice } from '../../model/run.ts';
-import { writeRunLog } from '../../model/run_log.ts';
+import { step_rest_ms, writeRunLog } from '../../model/run_log.ts';
 import { insertionsOf } from './row_ages.ts';
-
-/** Pause after a step of runs, in which those that are at the same step collect. */
-export const step_rest_ms = 10;
 
 /** The slices of a run in order; none when they have not been cut. */
 export async function listSlices(engine: Engine, runId: string): Promise<StoredSlice[]> {
