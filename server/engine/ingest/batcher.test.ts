@@ -91,14 +91,16 @@ test('an event without a session has the same columns beside a session and alone
     properties: { $group_type: 'company', $group_key: 'a', $group_set: { plan: 'free' } },
   };
   const long = { $session_id: 'l', text: 'a'.repeat(20_000) };
-  const { event: given } = carried({ event: event({ event: 'c', properties: long }) });
+  const sent = JSON.stringify({ event: 'c', distinct_id: 'd', properties: long });
+  const { event: given } = arrived(carried(parseEvent(sent, Date.now())));
+  assert.ok(given?.written);
   await store(ingestion, teamId, [event({ event: 'a' })]);
   await store(ingestion, teamId, [event(group)]);
   await store(ingestion, teamId, [
     event({ event: 'b' }),
     event({ event: 'b', properties: { $session_id: 's' } }),
   ]);
-  await store(ingestion, teamId, [arrived({ event: given! }).event!]);
+  await store(ingestion, teamId, [given]);
   const rows = await select<object>(
     'SELECT event, session_id, group_id FROM events WHERE team_id = {team_id:Int64} ' +
       'ORDER BY event, session_id',

@@ -1,6 +1,5 @@
 /** Recent answers by their question. The memory of a store disappears with it. */
 export type Memo<Value> = {
-  find(store: object, question: string): Value | undefined;
   /**
    * Gives what is known, or asks. Who has the same question meanwhile waits for the answer, and
    * asks only where there was none (undefined, or a failure).
@@ -29,7 +28,6 @@ export function openMemo<Value>(weight_max: number): Memo<Value> {
     return known === undefined || isOld(known) ? undefined : known.value;
   };
   return {
-    find,
     once: async (store, question, ask) => {
       const waits = asked.get(store)?.get(question);
       // Nothing may come between the look and the question.
