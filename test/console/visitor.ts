@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { is_deep, turnOf } from '../depth.ts';
 import { eventually } from '../eventually.ts';
 import { forgetRequests } from './go_to.ts';
+import { loadAxe } from './load_axe.ts';
 import type { PageServer } from './page_server.ts';
 
 const wait_ms_max = 60_000;
@@ -216,17 +216,6 @@ export async function checkPage(page: Page, rules?: string[]): Promise<void> {
             .slice(0, 5).map((one) => one.outerHTML.slice(0, 200))]),
     ])`);
   assert.deepEqual(faults, [], `${page.url()} at ${page.viewportSize()?.width}`);
-}
-
-/**
- * Gives the document axe-core, half a megabyte of script: as a script, which the process of the
- * page compiles once, and not by the `eval` of `page.evaluate`, compiled for each document.
- */
-async function loadAxe(page: Page): Promise<void> {
-  const session = await page.context().newCDPSession(page);
-  const { exceptionDetails } = await session.send('Runtime.evaluate', { expression: axe.source });
-  assert.equal(exceptionDetails, undefined);
-  await session.detach();
 }
 
 /** A state of a page is asked the rules in one of this many runs. */
