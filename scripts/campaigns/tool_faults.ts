@@ -5,10 +5,11 @@
 // Then compares what each tool took with the store: each event at least once, twice only where an
 // answer was lost or a process was killed in between, each person's in order, and once by its key.
 // Prints what it found, the memory of the tools' processes, and the seed. npm run tool_faults [--
-// --kills 100 --seed 7 --tools 20 --rate 20 --backlog 100 --minutes 30]. A kill follows as soon as tools receive again. New events wait while the mappings
-// have more than the backlog to send, so that each tool is met while it receives, to the last kill.
-// Then persons are erased, and both workers are killed while a tool is told (--deletions 5).
-// --naive moves cursors as a queue does that acknowledges before it sends; it must lose events.
+// --kills 100 --seed 7 --tools 20 --rate 20 --backlog 100 --minutes 30]. A kill follows as soon as
+// tools receive again. New events wait while the mappings have more than the backlog to send, so
+// that each tool is met while it receives, to the last kill. Then persons are erased, and both
+// workers are killed while a tool is told (--deletions 5). --naive moves cursors as a queue does
+// that acknowledges before it sends; it must lose events.
 import '../require_node.mjs';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
