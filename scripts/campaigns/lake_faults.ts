@@ -5,8 +5,8 @@
 // --conflicts 1000 --compactions 100 --rounds 1000 --runs 60 --catalog both --python python3
 // --minutes 600]; minutes are those of each catalog, rounds those of maintenance. Kills are fault
 // points in this process: a dead worker makes no further call, and its requests continue.
-// --catalog own|rest|nessie|seaweedfs|both|others: `rest` is our own, asked by its REST routes;
-// Nessie and SeaweedFS are installed into peers/ and keep their tables in a bucket of SeaweedFS.
+// --catalog own|rest|nessie|both: `rest` is our own, asked by its REST routes. Nessie is installed
+// into peers/, and keeps its tables in a bucket of SeaweedFS, which Sluice does not maintain.
 // --naive commits as writers do that name no delivery, which fails.
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
@@ -95,12 +95,12 @@ async function strike(target: Target): Promise<void> {
       await deliver(target, table, id, { done, foreign, is_first: ours.size === 0 });
       for (const uuid of uuids) ours.add(uuid);
       runs += 1;
-      if (draw(3) > 0) continue;
+      if (draw(3) > 0 || faults.length > 0) continue;
       await maintainOf(target, table, done, true);
       await check();
     }
     await settleLate();
-    if (ours.size === 0) break;
+    if (faults.length > 0 || ours.size === 0) break;
     const seen = await check();
     rows += seen.rows.length;
     files += seen.files;

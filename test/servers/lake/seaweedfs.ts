@@ -94,10 +94,14 @@ export async function startSeaweedfs(buckets: string[]): Promise<Seaweedfs> {
     forcePathStyle: true,
     credentials: { accessKeyId: access_key, secretAccessKey: secret_key },
   });
-  const started = await startProgram([program, 'server', ...args], folder, async () => {
-    for (const Bucket of buckets) await client.send(new (sdk().CreateBucketCommand)({ Bucket }));
-    return (await fetch(`http://127.0.0.1:${catalog}/v1/config`)).status < 500;
-  });
+  const started = await startProgram(
+    [program, `-logdir=${folder}`, 'server', ...args],
+    folder,
+    async () => {
+      for (const Bucket of buckets) await client.send(new (sdk().CreateBucketCommand)({ Bucket }));
+      return (await fetch(`http://127.0.0.1:${catalog}/v1/config`)).status < 500;
+    },
+  );
   client.destroy();
   await newTableBucket(`127.0.0.1:${options['master.port']}.${options['master.port.grpc']}`);
   return {
@@ -123,9 +127,9 @@ async function newTableBucket(master: string): Promise<void> {
 
 /** Its users, and a role whose keys are limited by the policy that is asked for with them. */
 function access(): object {
-  const policy = (statement: object) => ({
+  const policy = (...statements: object[]) => ({
     Version: '2012-10-17',
-    Statement: [{ Effect: 'Allow', ...statement }],
+    Statement: statements.map((one) => ({ Effect: 'Allow', ...one })),
   });
   return {
     identities: [
@@ -148,7 +152,14 @@ function access(): object {
         roleName: role,
         roleArn: role_arn,
         attachedPolicies: ['all'],
-        trustPolicy: policy({ Principal: '*', Action: ['sts:AssumeRole'] }),
+        trustPolicy: policy(
+          { Principal: '*', Action: ['sts:AssumeRole'] },
+          // Its own catalog assumes it so.
+          {
+            Principal: { Federated: 'iceberg-catalog' },
+            Action: ['sts:AssumeRoleWithCredentials'],
+          },
+        ),
       },
     ],
   };
