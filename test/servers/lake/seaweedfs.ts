@@ -24,19 +24,14 @@ replace github.com/tyler-smith/go-bip39 => github.com/cosmos/go-bip39 v1.0.0
 tool ${module}/weed
 `;
 
-/** The bucket in which its own catalog keeps all tables. */
-export const tables_bucket = 'tables';
-
 /** Why a test with SeaweedFS has to be skipped; false if it is installed. */
 export const without_seaweedfs = existsSync(program)
   ? false
   : 'SeaweedFS is not in peers/seaweedfs: node test/servers/lake/install.ts builds it.';
 
-/** A SeaweedFS on 127.0.0.1: an object store, its token service and its Iceberg catalog. */
+/** A SeaweedFS on 127.0.0.1: an object store and its token service. */
 export type Seaweedfs = {
   endpoint: string;
-  /** The address of its Iceberg catalog; each of its tables lies in the bucket `tables`. */
-  catalog: string;
   access_key: string;
   secret_key: string;
   /** A role that may do everything to every bucket, and may be assumed. */
@@ -57,20 +52,19 @@ export async function installSeaweedfs(say: (line: string) => void): Promise<voi
 
 const role = 'lake';
 const [access_key, secret_key] = ['a-key-that-only-tests-have', 'a-secret-that-only-tests-have'];
-const role_arn = `arn:aws:iam::role/${role}`;
+const role_arn = `arn:aws:iam::123456789012:role/${role}`;
 
-/** Starts it with these buckets, and a bucket of tables for its own catalog. */
+/** Starts it with these buckets. */
 export async function startSeaweedfs(buckets: string[]): Promise<Seaweedfs> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-seaweedfs-'));
   const identities = join(folder, 'identities.json');
   writeFileSync(identities, JSON.stringify(access()));
   writeFileSync(join(folder, 'security.toml'), '');
-  const ports = await freePorts(9);
-  const [s3, catalog] = ports;
+  const ports = await freePorts(8);
   const names =
-    's3.port s3.port.iceberg s3.port.grpc master.port master.port.grpc volume.port ' +
-    'volume.port.grpc filer.port filer.port.grpc';
-  const endpoint = `http://127.0.0.1:${s3}`;
+    's3.port s3.port.grpc master.port master.port.grpc volume.port volume.port.grpc ' +
+    'filer.port filer.port.grpc';
+  const endpoint = `http://127.0.0.1:${ports[0]}`;
   const options: Record<string, string> = {
     dir: join(folder, 'data'),
     ip: '127.0.0.1',
@@ -79,7 +73,7 @@ export async function startSeaweedfs(buckets: string[]): Promise<Seaweedfs> {
     s3: 'true',
     's3.config': identities,
     's3.iam.config': identities,
-    's3.iceberg.credentialRole': role_arn,
+    's3.port.iceberg': '0',
     's3.port.lance': '0',
     'volume.max': '200',
     'master.volumeSizeLimitMB': '64',
@@ -99,14 +93,12 @@ export async function startSeaweedfs(buckets: string[]): Promise<Seaweedfs> {
     folder,
     async () => {
       for (const Bucket of buckets) await client.send(new (sdk().CreateBucketCommand)({ Bucket }));
-      return (await fetch(`http://127.0.0.1:${catalog}/v1/config`)).status < 500;
+      return true;
     },
   );
   client.destroy();
-  await newTableBucket(`127.0.0.1:${options['master.port']}.${options['master.port.grpc']}`);
   return {
     endpoint,
-    catalog: `http://127.0.0.1:${catalog}`,
     access_key,
     secret_key,
     role_arn,
@@ -117,19 +109,11 @@ export async function startSeaweedfs(buckets: string[]): Promise<Seaweedfs> {
   };
 }
 
-async function newTableBucket(master: string): Promise<void> {
-  const shell = run(program, ['shell', `-master=${master}`], { cwd: home });
-  shell.child.stdin!.end(
-    `s3tables.bucket -create -name ${tables_bucket} -account 000000000000\nexit\n`,
-  );
-  await shell;
-}
-
 /** Its users, and a role whose keys are limited by the policy that is asked for with them. */
 function access(): object {
-  const policy = (...statements: object[]) => ({
+  const policy = (statement: object) => ({
     Version: '2012-10-17',
-    Statement: statements.map((one) => ({ Effect: 'Allow', ...one })),
+    Statement: [{ Effect: 'Allow', ...statement }],
   });
   return {
     identities: [
@@ -152,14 +136,7 @@ function access(): object {
         roleName: role,
         roleArn: role_arn,
         attachedPolicies: ['all'],
-        trustPolicy: policy(
-          { Principal: '*', Action: ['sts:AssumeRole'] },
-          // Its own catalog assumes it so.
-          {
-            Principal: { Federated: 'iceberg-catalog' },
-            Action: ['sts:AssumeRoleWithCredentials'],
-          },
-        ),
+        trustPolicy: policy({ Principal: '*', Action: ['sts:AssumeRole'] }),
       },
     ],
   };
