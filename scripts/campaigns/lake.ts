@@ -81,7 +81,6 @@ try {
   if (bucket === undefined) await widenTypes();
   await erase();
   if (bucket === undefined) await runWays();
-  for (const fault of faults) console.log(`WRONG ${fault}`);
   console.log(
     `${packages.join(' ')}: ${readings} readings, ${values} values compared, seed ${seed}; ` +
       `${faults.length} wrong`,
@@ -273,6 +272,7 @@ try {
     }
   }
 } finally {
+  for (const fault of faults) console.log(`WRONG ${fault}`);
   await peer.stop();
   await exporting.close();
   await bucket?.close();
