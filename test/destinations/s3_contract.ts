@@ -10,6 +10,47 @@ import { bucketOf, content, keys, topOf } from './s3_world.ts';
 
 let places = 0;
 
+const invalid: DestinationUnderTest['invalid'] = [
+  { name: 'bucket is a path', change: { bucket_name: 'a/../b' } },
+  { name: 'region is a host', change: { region: 'x.evil.example/' } },
+  { name: 'no secret', change: { aws_secret_access_key: undefined } },
+  { name: 'prefix that leads out', change: { prefix: 'a/../../b' } },
+  { name: 'unknown variable', change: { prefix: '{yesterday}' } },
+  { name: 'unknown encryption', change: { encryption: 'rot13' } },
+  {
+    name: 'kms key without kms',
+    change: { kms_key_id: 'key', encryption: 'AES256' },
+    attr: 'kms_key_id',
+  },
+  { name: 'endpoint without protocol', change: { endpoint_url: 'minio:9000' } },
+  { name: 'endpoint with a user', change: { endpoint_url: 'https://user:pw@example.com' } },
+  {
+    name: 'compression of another format',
+    change: { file_format: 'JSONLines', compression: 'lz4' },
+    attr: 'compression',
+  },
+  { name: 'style is text', change: { use_virtual_style_addressing: 'true' } },
+];
+
+const damage: DestinationUnderTest['damage'] = {
+  changed: async (config, [outcome]) => {
+    const bytes = await content(config, outcome?.name ?? '');
+    bytes[20] = (bytes[20] ?? 0) ^ 1;
+    await replace(config, outcome?.name ?? '', bytes);
+  },
+  value: async (config, [outcome]) => {
+    const bytes = await content(config, outcome?.name ?? '');
+    await replace(
+      config,
+      outcome?.name ?? '',
+      changedFile(Buffer.from(bytes), s3.encoding(config as never)),
+    );
+  },
+  missing: (config, [outcome]) => bucketOf(config).remove(outcome?.name ?? ''),
+  added: (config, [outcome]) =>
+    bucketOf(config).put((outcome?.name ?? '').replace('-0000.', '-0007.'), 'x'),
+};
+
 /** The contract of destinations for a store that speaks S3; `base` has a bucket and its keys. */
 export const s3Contract = ({
   start,
@@ -41,45 +82,8 @@ export const s3Contract = ({
     ...(await keys(config)).filter((key) => key.includes('check')),
   ],
   misconfigure: async () => [],
-  invalid: [
-    { name: 'bucket is a path', change: { bucket_name: 'a/../b' } },
-    { name: 'region is a host', change: { region: 'x.evil.example/' } },
-    { name: 'no secret', change: { aws_secret_access_key: undefined } },
-    { name: 'prefix that leads out', change: { prefix: 'a/../../b' } },
-    { name: 'unknown variable', change: { prefix: '{yesterday}' } },
-    { name: 'unknown encryption', change: { encryption: 'rot13' } },
-    {
-      name: 'kms key without kms',
-      change: { kms_key_id: 'key', encryption: 'AES256' },
-      attr: 'kms_key_id',
-    },
-    { name: 'endpoint without protocol', change: { endpoint_url: 'minio:9000' } },
-    { name: 'endpoint with a user', change: { endpoint_url: 'https://user:pw@example.com' } },
-    {
-      name: 'compression of another format',
-      change: { file_format: 'JSONLines', compression: 'lz4' },
-      attr: 'compression',
-    },
-    { name: 'style is text', change: { use_virtual_style_addressing: 'true' } },
-  ],
-  damage: {
-    changed: async (config, [outcome]) => {
-      const bytes = await content(config, outcome?.name ?? '');
-      bytes[20] = (bytes[20] ?? 0) ^ 1;
-      await replace(config, outcome?.name ?? '', bytes);
-    },
-    value: async (config, [outcome]) => {
-      const bytes = await content(config, outcome?.name ?? '');
-      await replace(
-        config,
-        outcome?.name ?? '',
-        changedFile(Buffer.from(bytes), s3.encoding(config as never)),
-      );
-    },
-    missing: (config, [outcome]) => bucketOf(config).remove(outcome?.name ?? ''),
-    added: (config, [outcome]) =>
-      bucketOf(config).put((outcome?.name ?? '').replace('-0000.', '-0007.'), 'x'),
-  },
+  invalid,
+  damage,
   large_shown_by: 'file.test.ts',
   has_nul: true,
   recovers: true,
