@@ -1,6 +1,7 @@
 // Exports generated rows of every type to an Iceberg table and lets DuckDB, PyIceberg, polars,
 // Spark, ClickHouse and iceberg-go read it, by its metadata file and through our catalog:
-// npm run lake [-- --python python3 --seed 1 --hours 3 --events 500 --reader spark --store seaweedfs].
+// npm run lake [-- --python python3 --seed 1 --hours 3 --events 500 --reader spark
+// --store seaweedfs].
 // Installs them into peers/lake/ once; Spark wants java and mvn, iceberg-go wants go. Each must
 // read the rows of the source, value by value, after each commit and after a column was added; of a
 // partitioned and sorted table, a merged and a replaced one, one of version 3 with the ids of its

@@ -73,7 +73,7 @@ async function newTables() {
   return { home, load };
 }
 
-/** What keys may do: `true`, or the name of the refusal. */
+/** Calls with these keys; each gives `true`, or the name of the refusal. */
 function trying(given: Record<string, string>) {
   const client = new (sdk().S3Client)({
     endpoint: store.endpoint,
