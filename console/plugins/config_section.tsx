@@ -87,12 +87,15 @@ function Fields({
   const fields = settingFields(config_schema);
   const { asked, typed, valueOf } = useAsked(fields, config);
   const [reached, reaches] = useState<string[]>([]);
+  const [typed_hosts, setHosts] = useState<string>();
+  const proposed = new Set([...(config?.allowed_hosts ?? tool?.hosts ?? []), ...reached]);
+  const hosts = typed_hosts ?? [...proposed].join('\n');
   const [files, setFiles] = useState<Record<string, Attachment | null | undefined>>({});
   const [saves, setSaves] = useState(0);
   const choice = useEventChoice(plugin, place, config);
   const of_tool = tool && {
     tool,
-    place: { project_id, plugin_id: plugin.id },
+    place: { project_id, plugin_id: plugin.id, allowed_hosts: wordsOf(hosts) },
     sends_dollar: valueOf('dollar_properties') === 'send',
     reaches,
   };
@@ -130,7 +133,8 @@ function Fields({
       <CommonFields
         config={config}
         is_tool={tool !== undefined}
-        hosts={[...new Set([...(config?.allowed_hosts ?? tool?.hosts ?? []), ...reached])]}
+        hosts={hosts}
+        setHosts={setHosts}
       />
     </Form>
   );
@@ -197,13 +201,14 @@ function CommonFields({
   config,
   is_tool,
   hosts,
+  setHosts,
 }: {
   config: PluginConfigRow | undefined;
   is_tool: boolean;
   /** The stored ones, or those proposed for a new config, and those that the mappings name. */
-  hosts: string[];
+  hosts: string;
+  setHosts: (typed: string) => void;
 }) {
-  const [typed, setTyped] = useState<string>();
   return (
     <>
       <LongField
@@ -211,8 +216,8 @@ function CommonFields({
         label="Hosts that it may reach"
         hint="One per line. The plugin reaches only these hosts."
         rows={2}
-        value={typed ?? hosts.join('\n')}
-        onChange={setTyped}
+        value={hosts}
+        onChange={setHosts}
       />
       {!is_tool && (
         <TextField

@@ -22,6 +22,12 @@ export const MappingPreviewBody = Type.Object({
   sends_dollar: Type.Optional(
     Type.Boolean({ description: 'True: names that begin with `$` are sent, too.' }),
   ),
+  allowed_hosts: Type.Optional(
+    Type.Array(Type.String({ maxLength: 253 }), {
+      maxItems: 100,
+      description: 'The hosts that the tool may reach. Without them no host is judged.',
+    }),
+  ),
   event_uuid,
   event,
 });
@@ -29,10 +35,11 @@ export type MappingPreviewBody = Static<typeof MappingPreviewBody>;
 
 const MappingPreview = Type.Object(
   {
-    outcome: Type.Enum(['sent', 'filtered', 'invalid'], {
+    outcome: Type.Enum(['sent', 'waits', 'filtered', 'invalid'], {
       description:
-        '`filtered`: filter, consent or sample keep the event out. `invalid`: the mapping is ' +
-        'wrong, or has no value for what the tool requires.',
+        '`waits`: the host of its address is not allowed. `filtered`: filter, consent or sample ' +
+        'keep the event out. `invalid`: the mapping is wrong, or has no value for what the tool ' +
+        'requires.',
     }),
     reason: nullable(Type.String({ description: 'Why it would not be sent.' })),
     filter: nullable(
