@@ -115,7 +115,15 @@ function keepBraces({ renderer }: MarkdownRenderer): void {
 function moveScripts(html: string, file: string): string {
   return html.replaceAll(
     /<script(?![^>]*\ssrc=)[^>]*>([\s\S]*?)<\/script>/g,
-    (_, code: string) => `<script src="${writeAsset(file, code, 'js')}"></script>`,
+    (_, code: string) => `<script src="${writeAsset(file, withRoot(code), 'js')}"></script>`,
+  );
+}
+
+/** Finds the root of the site from the script, because one page answers wrong paths of any depth. */
+function withRoot(code: string): string {
+  return code.replace(
+    /new URL\("[./]+",\s*location\)/,
+    'new URL("../",document.currentScript.src)',
   );
 }
 

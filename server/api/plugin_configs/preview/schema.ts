@@ -33,6 +33,14 @@ export const MappingPreviewBody = Type.Object({
 });
 export type MappingPreviewBody = Static<typeof MappingPreviewBody>;
 
+/** A tuple of the library is none in OpenAPI 3.1. */
+const pair = Type.Unsafe<[string, string]>({
+  type: 'array',
+  items: { type: 'string' },
+  minItems: 2,
+  maxItems: 2,
+});
+
 const MappingPreview = Type.Object(
   {
     outcome: Type.Enum(['sent', 'waits', 'filtered', 'invalid'], {
@@ -60,7 +68,7 @@ const MappingPreview = Type.Object(
         {
           method: Type.String(),
           url: Type.String(),
-          headers: Type.Array(Type.Tuple([Type.String(), Type.String()])),
+          headers: Type.Array(pair),
           body: nullable(Type.String()),
         },
         {
