@@ -116,7 +116,7 @@ test('a day and a week of an export turn when the options say', async () => {
   for (const [words, said] of [
     [['--at', 'six'], /--at takes a time, such as 06:00, not "six"/],
     [['--at', '24:00'], /--at takes a time, such as 06:00, not "24:00"/],
-    [['--on', 'someday'], /--on takes a day of the week, such as sunday/],
+    [['--every', 'week', '--on', 'someday'], /--on takes a day of the week, such as sunday/],
     [['--timezone', 'Nowhere'], /timezone: Must be a name of the IANA time zone database/],
   ] as const) {
     const [, told] = await refused('exports', 'create', 'x', ...place, '--every', 'day', ...words);
@@ -237,7 +237,11 @@ test('a wrong argument is answered with the possible ones', async () => {
     ],
     [['create', 'a', '--to', 'postgres', '--every', 'day'], 1, /destination\.config\.host: /],
     [['create', 'a', '--to', 'file', '--every', '1h', '--at', '6:00'], 2, /--at needs --every day/],
-    [['create', 'a', '--to', 'file', '--every', 'day', '--on', 'sun'], 2, /--on needs --every week/],
+    [
+      ['create', 'a', '--to', 'file', '--every', 'day', '--on', 'sun'],
+      2,
+      /--on needs --every week/,
+    ],
     [['create', 'a'], 2, /required option '--to/],
     [['backfill', 'first', '--from', 'monday'], 2, /takes an instant with its zone.*"monday"/],
     [['backfill', 'first', '--from', '2026-01-02T10:00'], 2, /takes an instant with its zone/],

@@ -7,6 +7,7 @@ import { setPluginsLevel } from '../../../../test/factories/plugins/plugins.ts';
 
 let home: TestOrganization;
 let http: number;
+let slack: number;
 const install = async (own: TestOrganization, name: string): Promise<number> => {
   const path = `/api/organizations/${own.organization.id}/pipeline_destinations/`;
   const { status, body, text } = await own.ask('POST', path, { plugin_type: 'repository', name });
@@ -17,6 +18,7 @@ const harness = shareHarness({
   opened: async () => {
     home = await harness.newOrganization();
     http = await install(home, 'HTTP request');
+    slack = await install(home, 'Slack');
   },
 });
 
@@ -67,17 +69,16 @@ test('A request is shown for each mapping, or why there is none', async () => {
 });
 
 test('The fields of a catalogue tool are mapped, and a missing one is named', async () => {
-  const plugin = await install(home, 'Slack');
-  const slack = (given: object) => ({
+  const message = (given: object) => ({
     partnerAction: 'postToChannel',
     subscribe: 'type = "track"',
     mapping: { url: 'https://hooks.slack.com/services/T/B/X', ...given },
   });
   const { body } = await preview({
-    plugin,
+    plugin: slack,
     mappings: [
-      slack({ text: { '@template': 'Hi {{event}}' }, username: '', channel: 'x' }),
-      slack({ text: { '@path': '$.properties.absent' }, username: 'u', channel: 'x' }),
+      message({ text: { '@template': 'Hi {{event}}' }, username: '', channel: 'x' }),
+      message({ text: { '@path': '$.properties.absent' }, username: 'u', channel: 'x' }),
     ],
   });
   const [sent, missing] = body.results;
@@ -100,7 +101,6 @@ test('An address is judged as when it is sent to', async () => {
   };
   const said = (host: string) =>
     `The plugin may not reach ${host}: add it to the allowed hosts of the plugin.`;
-  const slack = await install(home, 'Slack');
   for (const plugin of [http, slack]) {
     const unread = ['invalid', 'The URL cannot be read.'];
     assert.deepEqual(await judged(plugin, 'not a url', ['acme.com']), unread);
