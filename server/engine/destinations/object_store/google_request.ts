@@ -80,8 +80,8 @@ const library_token_uri = 'https://oauth2.googleapis.com/token';
 type FetchOptions = NonNullable<Parameters<Outbound['fetch']>[1]>;
 
 /**
- * A `fetch` for Google's library, as far as it uses one: every request passes the outbound guard, is
- * bounded in time, and ends with the signal. Tokens are asked for at `token_uri`.
+ * A `fetch` for Google's library, as far as it uses one: every request passes the outbound guard,
+ * is bounded in time, and ends with the signal. Tokens are asked for at `token_uri`.
  */
 function guardedFetch(outbound: Outbound, signal: AbortSignal, token_uri: string) {
   return (

@@ -3,7 +3,7 @@ import { createHash, createHmac } from 'node:crypto';
 const algorithm = 'AWS4-HMAC-SHA256';
 
 /** The parts of a request that its signature covers. `path` and `query` are encoded as AWS asks. */
-export type SignedParts = {
+type SignedParts = {
   method: string;
   path: string;
   query: string;
@@ -12,7 +12,7 @@ export type SignedParts = {
   body_hash: string;
 };
 
-export type AwsKeys = { accessKeyId: string; secretAccessKey: string };
+type AwsKeys = { accessKeyId: string; secretAccessKey: string };
 
 /** Signs a request to AWS (SigV4), and gives the header `authorization`. */
 export function authorizationOf(
@@ -38,5 +38,6 @@ export function authorizationOf(
 /** An instant as AWS writes it. */
 export const amzDate = (at: Date) => at.toISOString().replaceAll(/[:-]|\.\d{3}/g, '');
 
+/** The hash of a text as AWS writes it: SHA-256 in hexadecimal digits. */
 export const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const hmac = (by: string | Buffer, text: string) => createHmac('sha256', by).update(text).digest();
