@@ -127,7 +127,7 @@ export async function sendEvents(
   if (answer.status !== 200) throw new Error(`The events were not taken: ${answer.text}`);
 }
 
-/** The project's events in their total order. */
+/** The project's events in the order in which tools get them. */
 export async function storedEvents(
   harness: Harness,
   team_id: number,
@@ -137,7 +137,7 @@ export async function storedEvents(
   return harness.deps.clickhouse.rows({
     query:
       'SELECT uuid, event, distinct_id, properties, timestamp FROM events WHERE team_id = ' +
-      '{team_id:Int64} ORDER BY inserted_at, uuid',
+      '{team_id:Int64} ORDER BY inserted_at, timestamp, uuid',
     query_params: { team_id },
   });
 }

@@ -46,27 +46,31 @@ test('a property named token is no key if the request has one elsewhere', () => 
   assert.throws(() => open(JSON.stringify({ api_key: key, batch: [other] })), /same write key/);
 });
 
+/** The time of each and the warnings; an event that brought none comes microseconds after now. */
+function timesOf(seen: ReturnType<typeof read>) {
+  const timeOf = (timestamp: string) => (timestamp.startsWith(now.slice(0, -3)) ? now : timestamp);
+  return seen.map(({ event, warnings }) => [timeOf(event!.timestamp), ...warnings]);
+}
+
 test('times keep what they say, also without a zone and as a number of any notation', () => {
   const given = ['"2024-05-01T10:00:00.123456"', '1714557600.0', '"order 5"', '"2020-02-30"', '-1'];
   const seen = read(given.map((at) => `"timestamp":${at}`));
-  assert.deepEqual(
-    seen.map(({ event, warnings }) => [event!.timestamp, ...warnings]),
-    [
-      ['2024-05-01 10:00:00.123456'],
-      ['2024-05-01 10:00:00.000000'],
-      [now, 'timestamp_ignored'],
-      [now, 'timestamp_ignored'],
-      [now, 'timestamp_ignored'],
-    ],
-  );
+  assert.deepEqual(timesOf(seen), [
+    ['2024-05-01 10:00:00.123456'],
+    ['2024-05-01 10:00:00.000000'],
+    [now, 'timestamp_ignored'],
+    [now, 'timestamp_ignored'],
+    [now, 'timestamp_ignored'],
+  ]);
 });
 
 test('an offset is a time like others', () => {
   const seen = read(['1500.0', '-900000000000', '"1500"'].map((ago) => `"offset":${ago}`));
-  assert.deepEqual(
-    seen.map(({ event, warnings }) => [event!.timestamp, ...warnings]),
-    [['2026-11-22 11:59:58.500000'], [now, 'timestamp_clamped'], [now, 'timestamp_ignored']],
-  );
+  assert.deepEqual(timesOf(seen), [
+    ['2026-11-22 11:59:58.500000'],
+    [now, 'timestamp_clamped'],
+    [now, 'timestamp_ignored'],
+  ]);
 });
 
 test('an id that is no text names its event each time', () => {

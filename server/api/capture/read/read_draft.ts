@@ -1,7 +1,7 @@
 import type { IncomingEvent, PlainEvent, ReadEvent } from '../../../engine/ingest/parse/event.ts';
 import { isJsonObject, isTooDeep } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
-import { parseInstant, storeInstant } from '../../../engine/ingest/parse/instant.ts';
+import { parseInstant, arrivalInstant } from '../../../engine/ingest/parse/instant.ts';
 import { createUuid, namespaceOf, nameUuid } from '../../../engine/ingest/parse/create_uuid.ts';
 import { eventOf } from '../../../engine/ingest/parse/parse.ts';
 import { isoInstant } from '../../../platform/clock.ts';
@@ -225,20 +225,19 @@ function endOf(text: string, characters: number): number {
 /** When it happened, as the store reads it. */
 function timestampOf(draft: Draft, { received_ms, skew_ms }: Clocks, warn: Warn): string {
   const { at, offset_ms, is_at_right = false } = draft;
-  const now = storeInstant(received_ms);
   const isNamed = at !== undefined && at !== null;
   const given = isNamed ? at : (offset_ms ?? undefined);
-  if (given === undefined) return now;
+  if (given === undefined) return arrivalInstant(received_ms);
   const read_ms = isNamed ? readTime(at) : received_ms - (readNumber(offset_ms) ?? Number.NaN);
   if (read_ms === undefined || Number.isNaN(read_ms)) {
     warn('timestamp_ignored', given);
-    return now;
+    return arrivalInstant(received_ms);
   }
   const shift_ms = is_at_right || !isNamed ? 0 : skew_ms;
   if (shift_ms !== 0) warn('clock_skew_mended', given);
   if (read_ms + shift_ms > received_ms + future_ms_max) {
     warn('timestamp_clamped', given);
-    return now;
+    return arrivalInstant(received_ms);
   }
   // As it was sent it keeps its microseconds.
   const as_sent = shift_ms === 0 && typeof at === 'string' ? exactInstant(at) : undefined;
@@ -246,7 +245,7 @@ function timestampOf(draft: Draft, { received_ms, skew_ms }: Clocks, warn: Warn)
   if (instant === undefined) warn('timestamp_ignored', given);
   // Clocks that were never set say so, and programs that send nothing for a time.
   else if (instant < '1971') warn('timestamp_of_1970', given);
-  return instant ?? now;
+  return instant ?? arrivalInstant(received_ms);
 }
 
 function instantOf(milliseconds: number): string | undefined {

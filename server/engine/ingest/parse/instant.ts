@@ -19,6 +19,21 @@ export function storeInstant(milliseconds: number): string {
   return latest.text;
 }
 
+/** Microseconds of the latest arrival. */
+let arrived = 0;
+
+/**
+ * The instant of an event that brought none, in the store's form: now, and a microsecond after the
+ * one before it. So events of one request keep their order.
+ */
+export function arrivalInstant(now_ms: number): string {
+  const now = now_ms * 1_000;
+  // A clock that was put back by more than a second is right.
+  arrived = now > arrived || arrived - now > 1_000_000 ? now : arrived + 1;
+  const text = storeInstant(Math.floor(arrived / 1_000));
+  return `${text.slice(0, -3)}${String(arrived % 1_000).padStart(3, '0')}`;
+}
+
 /**
  * An ISO 8601 instant with a zone as the text that ClickHouse reads into `DateTime64(6, 'UTC')`,
  * microseconds kept and finer digits cut off. Undefined for anything else: no zone, a day that does

@@ -3,7 +3,7 @@ import { readMergeAsk, readUnset } from '../identities/merge_ask.ts';
 import { readGroupFault } from './group_fault.ts';
 import { isJsonObject, isTooDeep, nesting_max, parseExact } from './exact_json.ts';
 import type { JsonObject } from './exact_json.ts';
-import { parseInstant, storeInstant } from './instant.ts';
+import { arrivalInstant, parseInstant } from './instant.ts';
 import { fitsPerson, values_max } from './person_size.ts';
 import { createUuid } from './create_uuid.ts';
 import type { Judge } from '../rules/intake.ts';
@@ -154,7 +154,7 @@ function readName(
 }
 
 function readTimestamp(given: unknown, nowMilliseconds: number, problems: EventProblem[]): string {
-  if (given === undefined) return storeInstant(nowMilliseconds);
+  if (given === undefined) return arrivalInstant(nowMilliseconds);
   const instant = typeof given === 'string' ? parseInstant(given) : undefined;
   if (instant !== undefined) return instant;
   if (given === null)

@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Database, Queryable } from '../../../platform/postgres/database.ts';
 import { has_deletions } from '../erasing/erasure_tools.ts';
 import { run_changed_at, run_version_id } from '../run_version.ts';
+import type { PluginEvent } from './read_events.ts';
 
 /**
  * A config that a worker has taken on. `id` is new with each claim: who writes with an older one
@@ -12,10 +13,29 @@ import { run_changed_at, run_version_id } from '../run_version.ts';
 export type Lease = { id: string; config_id: number; team_id: number };
 
 /**
- * A place in the order of a project's events: everything up to the event of this insertion (ISO
- * 8601) and uuid is done; without a uuid, everything inserted before.
+ * A place in the order of a project's events, which is that of insertion, of timestamp and of uuid:
+ * everything up to this event is done (times as ISO 8601); without a uuid, everything inserted
+ * before. A place with a uuid alone is of a release whose order had no timestamp.
  */
-export type Position = { inserted_at: string; event_uuid: string | null };
+export type Position = {
+  inserted_at: string;
+  event_timestamp: string | null;
+  event_uuid: string | null;
+};
+
+/** The columns of a place, as JSON. */
+export const position_json = sql`json_build_object('inserted_at', wire_instant(inserted_at),
+  'event_timestamp', wire_instant(event_timestamp), 'event_uuid', event_uuid)`;
+
+/** The place behind an event. */
+export function placeOf({ inserted_at, timestamp, uuid }: PluginEvent): Position {
+  return { inserted_at, event_timestamp: timestamp, event_uuid: uuid };
+}
+
+/** The place before everything that is inserted from an instant on. */
+export function placeBefore(inserted_at: string): Position {
+  return { inserted_at, event_timestamp: null, event_uuid: null };
+}
 
 /** The next work of a claimed config, as of now. */
 export type ConfigState = {
@@ -157,8 +177,7 @@ export async function getState(db: Database, lease: Lease): Promise<ConfigState>
       k.held_reason, ${is_waiting} AS is_waiting,
       (NOT ${is_resting} AND ${has_events}) AS has_events, ${has_jobs} AS has_jobs,
       ${has_deletions} AS has_deletions, (NOT ${is_resting} AND ${has_replays}) AS has_replays,
-      json_build_object('inserted_at', wire_instant(k.inserted_at), 'event_uuid',
-        k.event_uuid) AS "position",
+      ${position_json} AS "position",
       (SELECT coalesce(json_agg(json_build_object('name', due.name, 'period',
         wire_instant(due.period)) ORDER BY due.name), '[]') FROM (${due_tasks}) due) AS tasks
     FROM ${runnable} AND k.plugin_config_id = ${lease.config_id} AND k.leased_by = ${lease.id}`);
@@ -187,7 +206,8 @@ export async function saveProgress(
 ): Promise<void> {
   const saved = await db.run(sql`
     UPDATE plugin_cursors SET inserted_at = ${position.inserted_at},
-      event_uuid = ${position.event_uuid}, failures = ${failures},
+      event_timestamp = ${position.event_timestamp}, event_uuid = ${position.event_uuid},
+      failures = ${failures},
       work_failures = CASE WHEN ${has_worked}::boolean THEN 0 ELSE work_failures END,
       retry_at = now() + make_interval(secs => ${retry_seconds ?? null}::float8),
       work_retry_at = NULL, updated_at = now(), ${heldAs(held)}

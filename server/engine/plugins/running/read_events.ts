@@ -101,29 +101,26 @@ export async function readEventsAt(
 }
 
 /**
- * Reads events in the total order (inserted_at, uuid) in which exports read them, both as
- * ClickHouse compares them. Memory is bounded by `bytes_max` and one event.
+ * Reads events in the total order (inserted_at, timestamp, uuid), as ClickHouse compares them.
+ * Events of one request share the instant of insertion, and their timestamps tell their order.
+ * Memory is bounded by `bytes_max` and one event.
  */
 export async function readEvents(
   clickhouse: ClickHouse,
   { team_id, after, until, names, rows_max, bytes_max }: Wanted,
   signal: AbortSignal,
 ): Promise<EventBatch> {
-  const isAfter =
-    after.event_uuid === null
-      ? "inserted_at >= {from:DateTime64(6, 'UTC')}"
-      : "(inserted_at > {from:DateTime64(6, 'UTC')} OR (inserted_at = {from:DateTime64(6, " +
-        "'UTC')} AND uuid > {uuid:UUID}))";
   const found = await clickhouse.query({
-    // ORDER BY is the table's own order: the store reads on from the place and stops at LIMIT.
+    // The table has the order of insertion: the store reads from the place and stops at LIMIT.
     query: `SELECT ${columns} FROM events
-      WHERE team_id = {team_id:Int64} AND inserted_at >= {from:DateTime64(6, 'UTC')} AND ${isAfter}
-        AND inserted_at < {until:DateTime64(6, 'UTC')}
+      WHERE team_id = {team_id:Int64} AND inserted_at >= {from:DateTime64(6, 'UTC')}
+        AND ${isAfter(after)} AND inserted_at < {until:DateTime64(6, 'UTC')}
         ${names === null ? '' : 'AND event IN {names:Array(String)}'}
-      ORDER BY inserted_at, uuid LIMIT {rows:UInt32}`,
+      ORDER BY inserted_at, timestamp, uuid LIMIT {rows:UInt32}`,
     query_params: {
       team_id,
       from: plain(after.inserted_at),
+      timestamp: after.event_timestamp === null ? undefined : plain(after.event_timestamp),
       uuid: after.event_uuid ?? undefined,
       until: plain(until),
       names: names ?? undefined,
@@ -145,6 +142,16 @@ export async function readEvents(
     }
   }
   return { events, is_end: events.length < rows_max };
+}
+
+/** The condition that an event comes after a place. */
+function isAfter({ event_timestamp, event_uuid }: Position): string {
+  if (event_uuid === null) return 'true';
+  const isLater =
+    event_timestamp === null
+      ? 'uuid > {uuid:UUID}'
+      : "(timestamp, uuid) > ({timestamp:DateTime64(6, 'UTC')}, {uuid:UUID})";
+  return `(inserted_at > {from:DateTime64(6, 'UTC')} OR ${isLater})`;
 }
 
 function eventOf(

@@ -7,6 +7,7 @@ import type { Delivery } from '../delivery.ts';
 import { openErasedMeanwhile } from '../erased/erased_meanwhile.ts';
 import { describeFailure, retrySeconds } from '../failures.ts';
 import { HoldError } from '../hold.ts';
+import { placeBefore, placeOf } from '../leases.ts';
 import type { Position } from '../leases.ts';
 import type { LoadedTool } from '../loaded_tool.ts';
 import { readEvents, readEventsOf } from '../read_events.ts';
@@ -146,9 +147,9 @@ async function readRange(replaying: Replaying): Promise<Part> {
     event,
     mappings: replaying.tool.mappings,
     aside: undefined,
-    position: { inserted_at: event.inserted_at, event_uuid: event.uuid },
+    position: placeOf(event),
   }));
-  const end = { inserted_at: until, event_uuid: null };
+  const end = placeBefore(until);
   return { items, until: is_end ? end : items.at(-1)!.position, is_end: is_end && isFinal };
 }
 

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Database, Queryable } from '../../../../platform/postgres/database.ts';
 import type { Lease, Position } from '../leases.ts';
-import { LeaseLostError } from '../leases.ts';
+import { LeaseLostError, position_json } from '../leases.ts';
 import type { SetAsideFilter } from '../sending/set_aside.ts';
 
 /** Events to send again: of a range of the store, or those that were set aside. */
@@ -22,8 +22,7 @@ export type Replay = {
 export function findDueReplay(db: Database, config_id: number): Promise<Replay | undefined> {
   return db.row<Replay>(sql`
     SELECT id, source, rate, after_id::text AS after_id, failures,
-      json_build_object('inserted_at', wire_instant(inserted_at), 'event_uuid',
-        event_uuid) AS "position",
+      ${position_json} AS "position",
       json_build_object('start_at', wire_instant(start_at), 'end_at', wire_instant(end_at),
         'events', events, 'mapping', mapping, 'status', status, 'of_event', of_event,
         'reason', reason) AS filter
@@ -53,7 +52,8 @@ export async function saveReplay(
     WITH held AS (SELECT 1 FROM plugin_cursors WHERE plugin_config_id = ${lease.config_id}
         AND leased_by = ${lease.id} FOR SHARE),
       saved AS (UPDATE plugin_replays SET inserted_at = ${position.inserted_at},
-        event_uuid = ${position.event_uuid}, after_id = ${progress.after_id}::bigint,
+        event_timestamp = ${position.event_timestamp}, event_uuid = ${position.event_uuid},
+        after_id = ${progress.after_id}::bigint,
         failures = ${progress.failures}, done = done + ${progress.handed},
         detail = ${progress.detail}::text,
         next_at = now() + make_interval(secs => ${progress.wait_seconds}::float8),

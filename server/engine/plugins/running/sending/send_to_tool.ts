@@ -4,7 +4,7 @@ import { settled } from '../../../ingest/lock.ts';
 import type { Delivery, DeliveryEnd, DeliveryProgress } from '../delivery.ts';
 import { openErasedMeanwhile } from '../erased/erased_meanwhile.ts';
 import { HoldError } from '../hold.ts';
-import { LeaseLostError, saveProgress } from '../leases.ts';
+import { LeaseLostError, placeBefore, placeOf, saveProgress } from '../leases.ts';
 import type { ConfigState } from '../leases.ts';
 import type { LoadedTool } from '../loaded_tool.ts';
 import { readEvents, readEventsAt } from '../read_events.ts';
@@ -45,8 +45,7 @@ export async function deliverToTool(
     await saveProgress(running.db, lease, { ...progress, retry_seconds });
   }
   // Nothing can appear before `until` any more.
-  if (end.kind === 'done' && until !== undefined)
-    progress.position = { inserted_at: until, event_uuid: null };
+  if (end.kind === 'done' && until !== undefined) progress.position = placeBefore(until);
   if (end.kind === 'done' || end.kind === 'stopping')
     await saveProgress(running.db, lease, progress);
   return end;
@@ -137,10 +136,8 @@ function openCursor(
   let saving: Promise<void> | undefined;
   const last = events.at(-1);
   const saveNow: Cursor['save'] = async (state) => {
-    for (; passed < events.length && tool.isOver(events[passed]!); passed += 1) {
-      const { uuid, inserted_at } = events[passed]!;
-      progress.position = { inserted_at, event_uuid: uuid };
-    }
+    for (; passed < events.length && tool.isOver(events[passed]!); passed += 1)
+      progress.position = placeOf(events[passed]!);
     const over = events.slice(0, passed);
     for (const event of over) tool.passed(event);
     const isOpen = last !== undefined && passed < events.length;

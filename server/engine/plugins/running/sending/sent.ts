@@ -1,5 +1,7 @@
-import type { Position } from '../leases.ts';
 import type { PluginEvent } from '../read_events.ts';
+
+/** The last event that a worker had begun to send, in the order of its turn. */
+export type Begun = { inserted_at: string; event_uuid: string | null };
 
 /** The mappings that new events have gone through, and what may have been sent before. */
 export type Sent = {
@@ -19,7 +21,7 @@ export type Sent = {
 };
 
 /** Opens the notes; `begun` is how far a worker had begun that did not live to note the ends. */
-export function openSent(mappings: string[], begun: Position | null): Sent {
+export function openSent(mappings: string[], begun: Begun | null): Sent {
   const done = new Map<string, Set<string>>();
   const sent = new Set<string>();
   const lost = new Set<string>();

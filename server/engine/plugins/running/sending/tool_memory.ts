@@ -3,6 +3,7 @@ import type { Database, Queryable } from '../../../../platform/postgres/database
 import { LeaseLostError, isHeld } from '../leases.ts';
 import type { Lease, Position } from '../leases.ts';
 import { milliseconds, onOurClock, secondsFromNow } from './waiting.ts';
+import type { Begun } from './sent.ts';
 import { openWaitingRoom } from './waiting_room.ts';
 import type { WaitingRoom } from './waiting_room.ts';
 
@@ -13,7 +14,7 @@ import type { WaitingRoom } from './waiting_room.ts';
 export type ToolMemory = {
   room: WaitingRoom;
   pace: number | null;
-  begun: Position | null;
+  begun: Begun | null;
   taken_at: number | null;
 };
 
@@ -55,7 +56,8 @@ async function saveChanges(
   const store = async (tx: Queryable): Promise<void> => {
     const saved = await tx.run(sql`
       UPDATE plugin_cursors SET inserted_at = ${position.inserted_at},
-        event_uuid = ${position.event_uuid}, pace = ${pace}::real,
+        event_timestamp = ${position.event_timestamp}, event_uuid = ${position.event_uuid},
+        pace = ${pace}::real,
         begun_inserted_at = ${begun?.inserted_at ?? null},
         begun_event_uuid = ${begun?.event_uuid ?? null},
         taken_at = now() + make_interval(secs => ${secondsFromNow(taken_at)}::float8)

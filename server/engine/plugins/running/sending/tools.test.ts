@@ -45,6 +45,9 @@ test('A tool gets each event once, in the order of each person, and the filter h
   await stopAll();
   const wanted = (await stored()).filter(({ event }) => event === 'sent');
   assertTaken(uuids(), wanted);
+  // All came in one request, with uuids by chance: the order is that of the request.
+  const numbers = wanted.map(({ properties }) => JSON.parse(properties).number);
+  assert.deepEqual(numbers, [...numbers.keys()]);
   assert.deepEqual(await counted(url), { delivered: 120 });
   const { delivered_until, failures, retry_at, set_aside } = await read(`${url}delivery/`);
   assert.deepEqual([failures, retry_at, set_aside], [0, null, 0]);
