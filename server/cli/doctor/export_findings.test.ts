@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { newExport, projectBase } from '../../../test/factories/batch_exports/batch_exports.ts';
+import {
+  insertRunRow,
+  newExport,
+  projectBase,
+} from '../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { reconcileAll } from '../../engine/exports/reconcile/reconcile.ts';
@@ -71,5 +75,24 @@ test('an export that waits since a restore says so, and what to do', async () =>
   assert.deepEqual([settled.paused, settled.pause_reason], [false, null]);
   assert.match((await read(`${url}runs/`)).detail, /^The next run delivers /);
   await engine.db.run(sql`DELETE FROM reconciliations`);
+  assert.deepEqual(await look(), []);
+});
+
+test('an export whose verification stands still is named', async () => {
+  const { db } = harness.deps;
+  const destination = { type: 'HTTP', config: { url: 'http://127.0.0.1:9/rows' } };
+  const { id } = await newExport(home, { name: 'Unseen', destination });
+  await db.run(sql`INSERT INTO batch_export_watches (batch_export_id, revision, balance_ms)
+    SELECT id, revision, 1 FROM batch_exports WHERE id = ${id}`);
+  const look = async () => (await lookAtExports(db, 0)).filter(({ detail }) => detail.includes(id));
+  assert.deepEqual(await look(), []);
+  const run = await insertRunRow(harness, id, { status: 'Completed' });
+  await db.run(sql`UPDATE batch_export_runs SET receipt = '{}',
+    created_at = now() - interval '3 hours', finished_at = now() - interval '2 hours'
+    WHERE id = ${run}`);
+  const [finding] = await look();
+  assert.match(finding!.detail, /^"Unseen" .* verification on a schedule has not looked at/);
+  await db.run(sql`UPDATE batch_export_watches SET verified_at = now()
+    WHERE batch_export_id = ${id}`);
   assert.deepEqual(await look(), []);
 });

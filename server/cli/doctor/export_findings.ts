@@ -10,8 +10,8 @@ import type { Finding } from './finding.ts';
 type Named = { id: string; name: string };
 
 /**
- * A warning for each export that has uncertain deliveries, waits since a restore, is late, or
- * failed in the last day; of late ones the first ten.
+ * A warning for each export that has uncertain deliveries, waits since a restore, is late,
+ * is not verified, or failed in the last day; of late and unverified ones the first ten.
  */
 export async function lookAtExports(db: Database, settle_seconds: number): Promise<Finding[]> {
   const waiting = await db.rows<Named & { taken_at: string; detail: string | null }>(sql`
@@ -27,6 +27,19 @@ export async function lookAtExports(db: Database, settle_seconds: number): Promi
       JOIN batch_export_runs run ON run.batch_export_id = export.id
     WHERE export.deleted_at IS NULL AND run.status IN ('Failed', 'FailedRetryable')
       AND run.finished_at > now() - interval '1 day' ORDER BY export.id, run.finished_at DESC`);
+  const unseen = await db.rows<Named>(sql`
+    SELECT export.id, export.name FROM batch_exports export
+      JOIN batch_export_watches watch ON watch.batch_export_id = export.id
+        AND watch.revision = export.revision
+    WHERE export.deleted_at IS NULL AND watch.is_verifiable AND watch.balance_ms >= 0
+      AND NOT EXISTS (SELECT 1 FROM reconciliations held WHERE held.batch_export_id = export.id)
+      AND EXISTS (SELECT 1 FROM batch_export_runs run WHERE run.batch_export_id = export.id
+        AND run.revision = export.revision AND run.status = 'Completed'
+        AND run.receipt IS NOT NULL AND run.finished_at < now() - interval '1 hour'
+        AND run.finished_at > greatest(watch.verified_at, watch.cycle_started_at, '-infinity')
+        AND run.created_at > coalesce(greatest(watch.verified_at, watch.cycle_started_at)
+          - interval '2 days', '-infinity'))
+    ORDER BY export.created_at, export.id LIMIT 10`);
   const uncertain = Map.groupBy(await listUncertain(db), (one) => one.batch_export_id);
   return [
     ...[...uncertain].map(([id, deliveries]) =>
@@ -42,6 +55,14 @@ export async function lookAtExports(db: Database, settle_seconds: number): Promi
     ),
     ...late.map((row) =>
       warning('export', `"${row.name}" (${row.id}) is ${row.late} s late; is a worker running?`),
+    ),
+    ...unseen.map(({ id, name }) =>
+      warning(
+        'export',
+        `"${name}" (${id}) has deliveries of over an hour ago that its verification on a ` +
+          'schedule has not looked at. Is the server running? Its log says why looks fail: search ' +
+          'it for "is tried again".',
+      ),
     ),
     ...failed.map((row) =>
       warning('export', `"${row.name}" failed in the last day: ${row.latest_error}`),

@@ -3,11 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import sql from 'sql-template-tag';
+import sql, { raw } from 'sql-template-tag';
 import { aroundTests } from '../../../../test/around_tests.ts';
 import { lookAt } from '../../../../test/factories/batch_exports/looks.ts';
 import { openPostgresServer } from '../../../../test/servers/databases/postgres_destination.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
+import { planLooks } from '../../../engine/exports/verification/watches.ts';
 import { workVerifications } from '../../../engine/exports/verification/work.ts';
 
 const exporting = aroundTests(openQueryHarness);
@@ -155,6 +156,66 @@ test('each change of files is found, and resolved when it is mended', async () =
   await one.look();
   assert.deepEqual(await kinds(), []);
   assert.equal((await one.watch())['verified_through'], through);
+});
+
+test('looks at new deliveries follow the first one, and reach back to a finding', async () => {
+  const { prefix, destination } = toFiles();
+  const one = await exported(destination);
+  const { deps } = exporting.harness;
+  const lookWhenDue = () => lookAt(deps, one.id, { is_forced: false });
+  const isThrough = async (hour: number) =>
+    assert.equal((await one.watch())['verified_through'], `2026-01-01T0${hour}:00:00.000000Z`);
+  await lookWhenDue();
+  await isThrough(3);
+  const deliver = async (hour: number) => {
+    await exporting.insert(one.home, [{ event: 'later', at: `2026-01-01T0${hour}:10:00Z` }]);
+    await exporting.extend(one.id, hour + 1);
+    await exporting.runAll(one.id);
+  };
+  await deliver(3);
+  await lookWhenDue();
+  await isThrough(4);
+  const folder = join(exporting.folder, prefix);
+  const [, name] = (await readdir(folder)).filter((each) => each.endsWith('.jsonl')).toSorted();
+  const file = join(folder, name!);
+  const whole = await readFile(file);
+  await writeFile(file, whole.subarray(0, -10));
+  await one.look();
+  assert.notDeepEqual(await one.deviations(), []);
+  await writeFile(file, whole);
+  await deliver(4);
+  await lookWhenDue();
+  await isThrough(5);
+  assert.deepEqual(await one.deviations(), []);
+});
+
+test('an export at which a look fails holds back no other one', async () => {
+  const { db, engine } = exporting.harness.deps;
+  const broken = await exported(toFiles().destination);
+  const other = await exported(toFiles().destination);
+  // The first two plan nothing for each other.
+  for (const { id } of [broken, other]) await lookAt({ db, engine }, id, { is_worked: false });
+  const ids = [broken.id, other.id];
+  await db.run(sql`DELETE FROM batch_export_verifications WHERE batch_export_id = ANY(${ids})`);
+  await db.run(sql`UPDATE batch_export_watches SET due_at = 'infinity'`);
+  await db.run(sql`UPDATE batch_export_watches SET balance_ms = 60000,
+    due_at = CASE batch_export_id WHEN ${broken.id} THEN '2026-01-01'::timestamptz
+      ELSE '2026-01-02' END WHERE batch_export_id = ANY(${ids})`);
+  await db.run(sql`CREATE FUNCTION refuse_look() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN RAISE 'no look here'; END $$`);
+  await db.run(
+    sql`${raw(`CREATE TRIGGER refuse_look BEFORE INSERT ON batch_export_verifications
+    FOR EACH ROW WHEN (NEW.batch_export_id = '${broken.id}') EXECUTE FUNCTION refuse_look()`)}`,
+  );
+  try {
+    await assert.rejects(planLooks(engine), /no look here/);
+  } finally {
+    await db.run(sql`DROP TRIGGER refuse_look ON batch_export_verifications`);
+    await db.run(sql`DROP FUNCTION refuse_look()`);
+  }
+  const begun = await db.rows(sql`SELECT batch_export_id AS id FROM batch_export_verifications
+    WHERE batch_export_id = ANY(${ids})`);
+  assert.deepEqual(begun, [{ id: other.id }]);
 });
 
 test('a look without budget counts rows, and reads them later', async () => {

@@ -36,35 +36,44 @@ type Due = Watched & {
 
 /**
  * Begins looks at the exports that are due, and gives their number: at new deliveries as soon as
- * the budget of the export allows it, and at all deliveries a day after the last such look.
+ * the budget of the export allows it, and at all deliveries a day after the last such look. An
+ * export at which this fails holds back no other one; the first failure is thrown in the end.
  */
 export async function planLooks(engine: Engine): Promise<number> {
-  const { db } = engine;
-  await followExports(db);
+  await followExports(engine.db);
   const now = engine.clock.now();
+  const failures: unknown[] = [];
   let begun = 0;
-  for (const due of await takeDue(engine)) {
-    const is_readable = findDestination(due.destination_type)?.shows_as_written !== true;
-    await db.run(sql`UPDATE batch_export_watches SET is_verifiable = ${is_readable},
-      reason = CASE WHEN ${is_readable} THEN CASE WHEN is_verifiable THEN reason END
-        ELSE ${endpoint_reason} END
-      WHERE batch_export_id = ${due.id} AND is_verifiable <> ${is_readable}`);
-    const wanted = is_readable && !due.is_waiting ? wantedOf(due, now) : undefined;
-    if (wanted === undefined) continue;
-    const inserted = await db.transaction(async (tx) =>
-      insertVerification(tx, {
-        id: uuidv7(),
-        batch_export_id: due.id,
-        revision: due.revision,
-        start_at: wanted === 'all' ? null : await startOfNew(tx, due),
-        end_at: null,
-        is_scheduled: true,
-        paused: wanted === 'all' ? due.paused_cycle : null,
-      }),
-    );
-    if (inserted) begun += 1;
-  }
+  for (const due of await takeDue(engine))
+    try {
+      if (await beginLook(engine, due, now)) begun += 1;
+    } catch (error) {
+      failures.push(error);
+    }
+  if (failures.length > 0) throw failures[0];
   return begun;
+}
+
+/** Begins the look that the export wants now. */
+async function beginLook({ db }: Engine, due: Due, now: number): Promise<boolean> {
+  const is_readable = findDestination(due.destination_type)?.shows_as_written !== true;
+  await db.run(sql`UPDATE batch_export_watches SET is_verifiable = ${is_readable},
+    reason = CASE WHEN ${is_readable} THEN CASE WHEN is_verifiable THEN reason END
+      ELSE ${endpoint_reason} END
+    WHERE batch_export_id = ${due.id} AND is_verifiable <> ${is_readable}`);
+  const wanted = is_readable && !due.is_waiting ? wantedOf(due, now) : undefined;
+  if (wanted === undefined) return false;
+  return db.transaction(async (tx) =>
+    insertVerification(tx, {
+      id: uuidv7(),
+      batch_export_id: due.id,
+      revision: due.revision,
+      start_at: wanted === 'all' ? null : await startOfNew(tx, due),
+      end_at: null,
+      is_scheduled: true,
+      paused: wanted === 'all' ? due.paused_cycle : null,
+    }),
+  );
 }
 
 /**
@@ -82,7 +91,7 @@ async function startOfNew(
       AND (SELECT count(*) FROM (SELECT 1 FROM batch_export_runs WHERE batch_export_id = ${id}
         AND revision = ${revision} AND status = 'Completed'
         AND data_interval_end > ${verified_through}::timestamptz
-        LIMIT ${held_deliveries_max + 1}) some) > ${held_deliveries_max} AS is_held`);
+        LIMIT ${held_deliveries_max + 1}) newer) > ${held_deliveries_max} AS is_held`);
   return row!.is_held ? new_from : verified_through;
 }
 
