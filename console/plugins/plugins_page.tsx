@@ -24,7 +24,10 @@ export function PluginsPage() {
   return (
     <InOrganization project_id={project_id}>
       {(organization) => (
-        <Page title="Plugins" request={pathOf(plugins(organization, collection, 1, show))}>
+        <Page
+          title="Tools and plugins"
+          request={pathOf(plugins(organization, collection, 1, show))}
+        >
           <Tabs
             value={collection}
             keepMounted={false}

@@ -95,7 +95,7 @@ const signed_in: Record<string, Look> = {
     path: '/projects/$project_id/notices/$target_id',
     heading: 'on-call@example.com',
   },
-  plugins_route: { path: '/projects/$project_id/plugins', heading: 'Plugins' },
+  plugins_route: { path: '/projects/$project_id/plugins', heading: 'Tools and plugins' },
   plugin_route: {
     path: '/projects/$project_id/plugins/pipeline_destinations/$plugin_id',
     heading: '<b>Plugin</b>',
