@@ -165,7 +165,8 @@ const entries = Object.entries(manifest).flatMap(
   },
 );
 const sorted = entries.toSorted((one, other) => one.name.localeCompare(other.name, 'en'));
-writeFileSync(file, `${JSON.stringify(sorted, undefined, 1)}\n`);
+const lines = sorted.map((entry) => JSON.stringify(entry));
+writeFileSync(file, `[\n${lines.join(',\n')}\n]\n`);
 for (const [reason, directories] of skipped)
   console.log(`${directories.length} ${reason}: ${directories.join(', ')}`);
 console.log(`${sorted.length} tools`);

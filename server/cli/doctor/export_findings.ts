@@ -60,8 +60,8 @@ export async function lookAtExports(db: Database, settle_seconds: number): Promi
       warning(
         'export',
         `"${name}" (${id}) has deliveries of over an hour ago that its verification on a ` +
-          'schedule has not looked at. Is the server running? Its log says why looks fail: search ' +
-          'it for "is tried again".',
+          'schedule has not looked at. Is the server running? Its log says why looks fail: ' +
+          'search it for "is tried again".',
       ),
     ),
     ...failed.map((row) =>
