@@ -119,7 +119,7 @@ function moveScripts(html: string, file: string): string {
   );
 }
 
-/** Finds the root of the site from the script, because one page answers wrong paths of any depth. */
+/** Finds the root of the site from the script, as one page answers wrong paths of any depth. */
 function withRoot(code: string): string {
   return code.replace(
     /new URL\("[./]+",\s*location\)/,

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type * as filters from '../../../engine/plugins/tools/filter/filter.ts';
+import { lineOfText } from '../../../platform/line_of_text.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { PluginTryOut, anything } from '../try_out/schema.ts';
 
@@ -23,7 +24,7 @@ export const MappingPreviewBody = Type.Object({
     Type.Boolean({ description: 'True: names that begin with `$` are sent, too.' }),
   ),
   allowed_hosts: Type.Optional(
-    Type.Array(Type.String({ maxLength: 253 }), {
+    Type.Array(lineOfText({ minLength: 1, maxLength: 253 }), {
       maxItems: 100,
       description: 'The hosts that the tool may reach. Without them no host is judged.',
     }),
