@@ -86,10 +86,7 @@ function Fields({
   const { config_schema } = runIn(plugin, config);
   const fields = settingFields(config_schema);
   const { asked, typed, valueOf } = useAsked(fields, config);
-  const [reached, reaches] = useState<string[]>([]);
-  const [typed_hosts, setHosts] = useState<string>();
-  const proposed = new Set([...(config?.allowed_hosts ?? tool?.hosts ?? []), ...reached]);
-  const hosts = typed_hosts ?? [...proposed].join('\n');
+  const { hosts, setHosts, reaches } = useHosts(config?.allowed_hosts ?? tool?.hosts ?? []);
   const [files, setFiles] = useState<Record<string, Attachment | null | undefined>>({});
   const [saves, setSaves] = useState(0);
   const choice = useEventChoice(plugin, place, config);
@@ -130,14 +127,16 @@ function Fields({
         />
       </div>
       {choice.input}
-      <CommonFields
-        config={config}
-        is_tool={tool !== undefined}
-        hosts={hosts}
-        setHosts={setHosts}
-      />
+      <CommonFields {...{ config, hosts, setHosts }} is_tool={tool !== undefined} />
     </Form>
   );
+}
+
+/** The hosts as a person types them; until then `known`, and those that the mappings name. */
+function useHosts(known: string[]) {
+  const [reached, reaches] = useState<string[]>([]);
+  const [typed, setHosts] = useState<string>();
+  return { hosts: typed ?? [...new Set([...known, ...reached])].join('\n'), setHosts, reaches };
 }
 
 /** The path to which the settings go. */
