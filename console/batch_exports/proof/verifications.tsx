@@ -1,6 +1,7 @@
 import { Progress } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useContext } from 'react';
+import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
 import type { Verification } from '../../../server/api/batch_exports/verifications/schema.ts';
 import { pathTo } from '../../http/path.ts';
 import { Empty } from '../../page/empty.tsx';
@@ -25,6 +26,8 @@ export function Verifications() {
   const query = useQuery(latestVerifications(ids));
   const latest = query.data?.results[0];
   const overview = overviewOf(String(row.team_id), row.id);
+  const schedule = useQuery(overview).data?.results[0]?.verification;
+  const is_verifiable = schedule !== undefined && schedule?.state !== 'not_verifiable';
   // The head of the export says up to when it is verified.
   useWhenChanged(latest?.last_updated_at, async () => {
     await queries.invalidateQueries({ queryKey: overview.queryKey });
@@ -35,13 +38,15 @@ export function Verifications() {
       <div className="part_head">
         <h2>Verification</h2>
         <div className="row_actions">
-          {latest !== undefined && <Verify is_busy={latest.finished_at === null} />}
+          {latest !== undefined && is_verifiable && (
+            <Verify is_busy={latest.finished_at === null} />
+          )}
         </div>
       </div>
       <Shown query={query}>
         {({ results: [newest, ...earlier] }) =>
           newest === undefined ? (
-            <Never />
+            schedule !== undefined && <Never schedule={schedule} />
           ) : (
             <>
               <One verification={newest} />
@@ -77,9 +82,15 @@ function Verify({ is_busy = false }: { is_busy?: boolean }) {
   );
 }
 
-function Never() {
+function Never({ schedule }: { schedule: BatchExport['verification'] }) {
+  if (schedule?.state === 'not_verifiable') return <p className="muted">{schedule.reason}</p>;
+  const has_looked = schedule !== null && schedule.verified_at !== null;
   return (
-    <Empty title="Nothing has been verified yet" way={<Verify />}>
+    <Empty
+      title={has_looked ? 'You have not started a verification' : 'Nothing has been verified yet'}
+      way={<Verify />}
+    >
+      {has_looked && 'The findings above come from the schedule, which looks without you. '}
       Sluice signs a receipt of each delivery. Verify reads the destination again and compares it
       with the receipts and with the stored rows, the newest delivery first. It finds rows that are
       missing, doubled, changed or foreign, and offers to repair them.

@@ -77,10 +77,19 @@ function stateOfInterval(run: ListedRun): State {
   return stateOfRun(run);
 }
 
+const kinds = { scheduled: 'schedule', make_up: 'make up', backfill: 'backfill' } as const;
+const rewrites = { erasure: 'erasure', repair: 'repair', rejected_rows: 'refused rows' } as const;
+
+/** The word for the purpose of a run: a run that writes a delivery once more has its own. */
+export function kindInWords({ kind, repeats }: Pick<ListedRun, 'kind' | 'repeats'>): string {
+  return repeats === null || repeats === 'retry' ? kinds[kind] : rewrites[repeats];
+}
+
 /** Says what a run of an interval does again; undefined for the first. */
-export function repeatOf(run: ListedRun): string | undefined {
+export function repeatOf(run: Pick<ListedRun, 'repeats'>): string | undefined {
   if (run.repeats === 'erasure') return 'rewritten by an erasure';
   if (run.repeats === 'rejected_rows') return 'refused rows sent again';
+  if (run.repeats === 'repair') return 'written again by a repair';
   return run.repeats === null ? undefined : 'retried';
 }
 

@@ -11,7 +11,7 @@ import { counted, inBytes } from '../../page/text/quantities.ts';
 import { stateOfRun } from '../state.ts';
 import { StateMark } from '../state_mark.tsx';
 import { Instant } from '../../time/instant.tsx';
-import { foldRuns, repeatOf, retryNoteOf } from './intervals.ts';
+import { foldRuns, kindInWords, repeatOf, retryNoteOf } from './intervals.ts';
 import type { RunInterval } from './intervals.ts';
 import { NextTry } from './next_try.tsx';
 import { RunActions } from './run_actions.tsx';
@@ -118,8 +118,6 @@ function useFolds() {
 
 const columns = ['Data of', 'Kind', 'State', 'Rows', 'Bytes', 'Ended', 'Actions'];
 
-const kinds = { scheduled: 'schedule', make_up: 'make up', backfill: 'backfill' } as const;
-
 /** Drawn once for each answer about the runs, however the window moves. */
 const Row = memo(function Row({
   interval,
@@ -139,7 +137,7 @@ const Row = memo(function Row({
         </RunLink>
       </span>
       <span role="cell" className="muted">
-        {kinds[told.kind]}
+        {kindInWords(told)}
       </span>
       <div role="cell">
         <p className="run_state">

@@ -5,8 +5,10 @@ import { noteInRunLog } from '../../model/run_log.ts';
 import type { LogLevel } from '../../model/run_log.ts';
 import type { ClaimedRun } from '../../model/run.ts';
 import type { StallWatch } from './stall.ts';
-import type { Delivery } from '../../model/destination/destination.ts';
+import type { Delivery, RepairedRows } from '../../model/destination/destination.ts';
+import { fromStored } from '../../model/ledger/rectangles.ts';
 import type { StepClock } from './step_clock.ts';
+import { deliveredKeys } from '../source/delivered_keys.ts';
 import { erasedKeys } from '../source/erased_keys.ts';
 import { openSourceQuery } from '../source/source_query.ts';
 import type { SourceQuery } from '../source/source_query.ts';
@@ -49,12 +51,18 @@ export function openAttempt(
   if (replaces === null) return { engine, run, ...order, signal, clock };
   const delivery: Delivery =
     'redelivers' in replaces
-      ? { ...order.delivery, redelivers: true }
+      ? replaces.repairs === true && order.definition.repairs_rows === true
+        ? { ...order.delivery, repairs: repairedRows(engine, run, signal) }
+        : { ...order.delivery, redelivers: true }
       : {
           ...order.delivery,
           erased: { keys: () => erasedKeys(engine, { ...run, ...replaces }, signal) },
         };
   return { engine, run, ...order, delivery, signal, clock };
+}
+
+function repairedRows(engine: Engine, run: ClaimedRun, signal: AbortSignal): RepairedRows {
+  return { keys: () => deliveredKeys(engine, run, signal), areas: fromStored(run.selection) };
 }
 
 /** The reading of the source of the attempt: opened once. */

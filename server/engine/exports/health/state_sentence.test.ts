@@ -98,7 +98,7 @@ const cases: [facts: Partial<StateFacts>, sentence: string][] = [
   [
     { code: 'waiting', records_by_backfills: 4806 },
     `Waiting for the schedule: the first run is planned for ${next}. ` +
-      'Backfills have delivered 4,806 rows.',
+      'Runs on request have delivered 4,806 rows ahead of it.',
   ],
   [{ code: 'waiting', next_due_at: null, records_by_backfills: 0 }, 'Waiting for the schedule.'],
   [
