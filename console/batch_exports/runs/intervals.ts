@@ -80,8 +80,15 @@ function stateOfInterval(run: ListedRun): State {
 const kinds = { scheduled: 'schedule', make_up: 'make up', backfill: 'backfill' } as const;
 const rewrites = { erasure: 'erasure', repair: 'repair', rejected_rows: 'refused rows' } as const;
 
-/** The word for the purpose of a run: a run that writes a delivery once more has its own. */
-export function kindInWords({ kind, repeats }: Pick<ListedRun, 'kind' | 'repeats'>): string {
+/**
+ * The word for the purpose of a run: a run that writes a delivery once more has its own, and so has
+ * one of `run_now`, the ids of what "Run now" has started.
+ */
+export function kindInWords(
+  { kind, repeats, backfill }: Pick<ListedRun, 'kind' | 'repeats' | 'backfill'>,
+  run_now: ReadonlySet<string | null>,
+): string {
+  if (backfill !== null && run_now.has(backfill)) return 'run now';
   return repeats === null || repeats === 'retry' ? kinds[kind] : rewrites[repeats];
 }
 

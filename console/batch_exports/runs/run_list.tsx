@@ -1,10 +1,12 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { Empty } from '../../page/empty.tsx';
 import type { ListedRun } from './listed_run.ts';
 import { useRowsAround } from '../../page/around/printing.ts';
+import { latestBackfills } from '../backfills/backfills.ts';
 import { useInLabels } from '../../destinations/destinations.ts';
 import { useExport } from '../export_context.ts';
 import { counted, inBytes } from '../../page/text/quantities.ts';
@@ -37,6 +39,7 @@ export function RunList({
 }) {
   const intervals = useMemo(() => foldRuns(runs), [runs]);
   const { isOpen, turn } = useFolds();
+  const run_now = useRunNow();
   const list = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   useLayoutEffect(() => {
@@ -71,7 +74,12 @@ export function RunList({
             className="run_row"
             style={{ transform: `translateY(${start - top}px)` }}
           >
-            <Row interval={intervals[index]!} is_open={isOpen(intervals[index]!.key)} turn={turn} />
+            <Row
+              interval={intervals[index]!}
+              is_open={isOpen(intervals[index]!.key)}
+              run_now={run_now}
+              turn={turn}
+            />
           </div>
         ))}
       </div>
@@ -103,6 +111,16 @@ function NoRuns({ is_narrowed }: { is_narrowed: boolean }) {
   );
 }
 
+/** The ids of what "Run now" has started, among the latest backfills. */
+function useRunNow(): ReadonlySet<string | null> {
+  const { ids } = useExport();
+  const { data } = useQuery(latestBackfills(ids));
+  return useMemo(
+    () => new Set(data?.results.flatMap(({ id, is_run_now }) => (is_run_now ? [id] : []))),
+    [data],
+  );
+}
+
 /** The open lines: their elements come and go with the window. */
 function useFolds() {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
@@ -122,10 +140,12 @@ const columns = ['Data of', 'Kind', 'State', 'Rows', 'Bytes', 'Ended', 'Actions'
 const Row = memo(function Row({
   interval,
   is_open,
+  run_now,
   turn,
 }: {
   interval: RunInterval;
   is_open: boolean;
+  run_now: ReadonlySet<string | null>;
   turn: (key: string) => void;
 }) {
   const { told, state, runs, key, records_completed, records_rejected, bytes_completed } = interval;
@@ -137,7 +157,7 @@ const Row = memo(function Row({
         </RunLink>
       </span>
       <span role="cell" className="muted">
-        {kindInWords(told)}
+        {kindInWords(told, run_now)}
       </span>
       <div role="cell">
         <p className="run_state">

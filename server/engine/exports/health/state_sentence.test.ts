@@ -106,6 +106,18 @@ const cases: [facts: Partial<StateFacts>, sentence: string][] = [
     `Paused since ${since}. ${delivered} A run is retried, after attempt 2 failed: ${cause}`,
   ],
   [
+    {
+      code: 'paused',
+      attempt: 14,
+      cause,
+      failed_interval: { ...failed_interval, latest_error: cause },
+    },
+    `Paused since ${since}. ${delivered} A run is retried, after attempt 14 failed: ${cause} ` +
+      `Events ingested from ${failed_interval.data_interval_start} to ` +
+      `${failed_interval.data_interval_end} are missing, because their run failed with the same ` +
+      'error. Retry it.',
+  ],
+  [
     { code: 'paused_automatically', pause_detail: 'Ten runs failed.', failed_interval },
     `Paused by the server: Ten runs failed. E${missing.slice(1)} Retry it.`,
   ],
