@@ -103,10 +103,13 @@ test('the line below says up to when, or what was found instead', () => {
     ],
   ];
   for (const [given, latest, standing, text, tone] of cases)
-    assert.deepEqual(throughInWords(given, latest && { ...verification, ...latest }, standing, at), {
-      text,
-      tone,
-    });
+    assert.deepEqual(
+      throughInWords(given, latest && { ...verification, ...latest }, standing, at),
+      {
+        text,
+        tone,
+      },
+    );
 });
 
 test('what is not simply delivered is named, and nothing else', () => {

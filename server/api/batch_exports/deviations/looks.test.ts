@@ -1,3 +1,4 @@
+// Length: looks at each kind of place, from the first delivery to each change of it.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises';

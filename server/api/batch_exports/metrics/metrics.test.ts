@@ -1,3 +1,4 @@
+// Length: each unit, kind and time of a chart, on one table of runs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';

@@ -52,8 +52,7 @@ function sentenceOf(row: VerificationRow): string {
 
 /** The first part of a table is the whole table, however many deliveries it has. */
 function readingSentence({ records_checked }: VerificationRow): string {
-  const read =
-    records_checked === 0 ? '' : ` ${counted(records_checked, 'row')} compared so far.`;
+  const read = records_checked === 0 ? '' : ` ${counted(records_checked, 'row')} compared so far.`;
   return `Reading the destination.${read}`;
 }
 

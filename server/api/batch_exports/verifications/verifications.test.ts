@@ -159,38 +159,11 @@ test('every planted change of files is found, and a rewrite repairs them', async
   );
 });
 
-test('a repair of appended rows takes out what is left, and doubles nothing', async () => {
-  const { table, destination } = await toTable();
-  const one = await exported(destination);
-  const run = (text: string) => postgres.pool.query(text);
-  const before = (await run(`SELECT * FROM ${table} ORDER BY uuid`)).rows;
-  await run(`INSERT INTO ${table} SELECT * FROM ${table} WHERE event = 'event 4'`);
-  await run(`DELETE FROM ${table} WHERE event = 'event 5'`);
-  await run(`UPDATE ${table} SET properties = '{"n": 99}' WHERE event = 'event 6'`);
-  // Rows of somebody else stay, also within the interval.
-  await run(`INSERT INTO ${table} (uuid, event, team_id, timestamp, inserted_at)
-    SELECT gen_random_uuid(), 'theirs', team_id, timestamp, inserted_at FROM ${table}
-    WHERE event = 'event 7'`);
-  const { body, findings } = await verified(one);
-  assert.deepEqual(kindsOf(findings), ['changed', 'doubled', 'foreign', 'missing']);
-  const delivery = findings.find(({ kind }) => kind === 'missing')!.delivery!.id;
-  const repair = await one.send('POST', `verifications/${body.id}/repair/`, { delivery });
-  assert.equal(repair.body.action, 'rewrite');
-  const runs = await exporting.runAll(one.id);
-  assert.deepEqual([...new Set(runs.map(({ status }) => status))], ['Completed']);
-  assert.deepEqual(kindsOf((await verified(one)).findings), ['foreign']);
-  await run(`DELETE FROM ${table} WHERE event = 'theirs'`);
-  assert.deepEqual((await run(`SELECT * FROM ${table} ORDER BY uuid`)).rows, before);
-  assert.deepEqual((await verified(one)).findings, []);
-});
-
 test('a verification of a place that keeps no rows says that nothing was compared', async () => {
   const one = await exported({ type: 'NoOp', config: {} });
   const { body, findings } = await verified(one);
   assert.deepEqual([findings, body.is_unproven, body.verified_through], [[], true, null]);
-  assert.deepEqual(body.notes, [
-    'This destination keeps no rows, so there is nothing to verify.',
-  ]);
+  assert.deepEqual(body.notes, ['This destination keeps no rows, so there is nothing to verify.']);
   assert.equal(await verifiedThrough(one), null);
 });
 
@@ -202,23 +175,6 @@ test('a verification in progress says that it reads, and how far it is', async (
     started_at = now(), records_in_part = 7 WHERE id = ${created.body.id}`);
   const { body } = await one.get(`verifications/${created.body.id}/`);
   assert.equal(body.detail, 'Reading the destination. 7 rows compared so far.');
-});
-
-test('a repair leaves rows that it cannot tell from those of another export', async () => {
-  const { table, destination } = await toTable();
-  const one = await exported(destination);
-  const other = await exporting.scheduled(one.home, { name: 'other', destination });
-  await exporting.runAll(other.id);
-  await postgres.pool.query(`DELETE FROM ${table} WHERE event = 'event 5'`);
-  const { body, findings } = await verified(one);
-  const delivery = findings[0]!.delivery!.id;
-  const repair = await one.send('POST', `verifications/${body.id}/repair/`, { delivery });
-  await exporting.runAll(one.id);
-  const { body: run } = await one.get(`runs/${repair.body.run}/`);
-  assert.equal(run.error_code, 'table_unsuitable');
-  assert.match(run.latest_error, /holds rows of another export too/);
-  const { rows } = await postgres.pool.query(`SELECT count(*)::int AS count FROM ${table}`);
-  assert.equal(rows[0].count, 22);
 });
 
 test('a delivery to a merged table leaves the ledger and is delivered again', async () => {
