@@ -27,7 +27,7 @@ type RunWanted = {
   seconds?: number | null;
   backfill?: string;
   selection?: object[];
-  replaces?: object;
+  replaces?: { run_id: string };
 };
 
 async function insertRun(
@@ -41,7 +41,8 @@ async function insertRun(
     INSERT INTO batch_export_runs (id, team_id, batch_export_id, revision, backfill_id, delivery_id,
       status, data_interval_start, data_interval_end, selection, records_completed, bytes_completed,
       created_at, started_at, finished_at, replaces)
-    SELECT id, ${team_id}, ${exportId}, 1, ${backfill ?? null}::uuid, id, ${status}, ${at(-3600)},
+    SELECT id, ${team_id}, ${exportId}, 1, ${backfill ?? null}::uuid,
+      coalesce(${replaces?.run_id ?? null}::uuid, id), ${status}, ${at(-3600)},
       ${end}, ${JSON.stringify(selection)}, ${rows}, ${rows * 10}, ${at(60)}, ${at(120)},
       ${seconds === null ? null : at(120 + seconds)},
       ${replaces && JSON.stringify(replaces)}::jsonb
@@ -65,8 +66,8 @@ test('a run that writes a delivery once more brings no rows and has no delay', a
   const home = await harness.newOrganization();
   const created = await newExport(home);
   const end = '2026-03-10T10:00:00.000000Z';
-  await insertRun(created, { end, rows: 100 });
-  const replaces = { erasure_id: crypto.randomUUID(), run_id: crypto.randomUUID() };
+  const run_id = await insertRun(created, { end, rows: 100 });
+  const replaces = { erasure_id: crypto.randomUUID(), run_id };
   await insertRun(created, { end, rows: 99, seconds: 900, replaces });
   const { body } = await metrics(home, created.id, '?interval=hour');
   assert.deepEqual(

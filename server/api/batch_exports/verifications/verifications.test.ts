@@ -197,7 +197,6 @@ test('a delivery to a merged table leaves the ledger and is delivered again', as
   await exporting.advance(one.id, repair.body.backfill);
   const after = await verified(one);
   assert.deepEqual(after.findings, []);
-  assert.equal(after.body.verified_through, '2026-01-01T03:00:00.000000Z');
   const { rows } = await postgres.pool.query(`SELECT count(*)::int AS count FROM ${table}`);
   assert.equal(rows[0].count, 12);
 });
