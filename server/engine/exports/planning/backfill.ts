@@ -109,9 +109,9 @@ export async function recountBackfills(
   }
 }
 
-function startMessage({ from, to, by }: BackfillRange): string {
+function startMessage({ from, to, by, is_run_now }: BackfillRange): string {
   return (
-    `Backfill of ${iso(from)} to ${iso(to)} started, by the time of ` +
+    `${is_run_now === true ? 'Run now' : 'Backfill'} of ${iso(from)} to ${iso(to)} started, by the time of ` +
     `${by === 'timestamp' ? 'the events' : 'ingestion'}.`
   );
 }
