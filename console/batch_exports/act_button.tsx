@@ -6,7 +6,7 @@ import { BusyButton } from '../page/busy_button.tsx';
 import { Sentence } from '../page/text/sentence.tsx';
 import type { Answer, Body, Path, Route } from '../http/path.ts';
 
-/** What was done is told for so long where it is told briefly. */
+/** Time for which a message stays that is told briefly. */
 const told_ms = 20_000;
 
 /**

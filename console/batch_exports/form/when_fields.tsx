@@ -35,7 +35,7 @@ export function WhenFields({ draft, change }: Given) {
         label="Start"
         hint={
           is_past
-            ? 'This time is past: runs start now. To deliver what is older, save the export, then ' +
+            ? 'This time is past: runs start now. To deliver older rows, save the export, then ' +
               'press Backfill on its page.'
             : 'If empty, runs start now. A backfill delivers what is older.'
         }

@@ -53,7 +53,7 @@ export async function rewriteDelivery(
   refuseOpenOrChanged(row, run, shown);
   return insertRedelivery(tx, row, run, shown, {
     repairs: true,
-    message: `Writes the delivery of run ${shown.id} again, because the destination has changed it.`,
+    message: `Writes the delivery of run ${shown.id} again: the destination has changed it.`,
   });
 }
 

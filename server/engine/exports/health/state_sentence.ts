@@ -165,7 +165,8 @@ function intervalSentence(failed: FailedInterval, told: string[]): string {
   const next = retry_run_id === null ? 'Retry it' : 'A retry is in progress';
   const is_told = latest_error !== null && told.some((sentence) => sentence.includes(latest_error));
   const why = is_told ? ' with the same error.' : `: ${ended(latest_error ?? 'No error was kept')}`;
-  return `Events ingested from ${from} to ${to} are missing, because their run failed${why} ${next}`;
+  const missing = `Events ingested from ${from} to ${to} are missing`;
+  return `${missing}, because their run failed${why} ${next}`;
 }
 
 /** Joins sentences; each ends with a mark. */

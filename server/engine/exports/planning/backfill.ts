@@ -110,10 +110,9 @@ export async function recountBackfills(
 }
 
 function startMessage({ from, to, by, is_run_now }: BackfillRange): string {
-  return (
-    `${is_run_now === true ? 'Run now' : 'Backfill'} of ${iso(from)} to ${iso(to)} started, by the time of ` +
-    `${by === 'timestamp' ? 'the events' : 'ingestion'}.`
-  );
+  const what = is_run_now === true ? 'Run now' : 'Backfill';
+  const time = by === 'timestamp' ? 'the events' : 'ingestion';
+  return `${what} of ${iso(from)} to ${iso(to)} started, by the time of ${time}.`;
 }
 
 function settlingSentence(settles_at: number, settle_seconds: number): string {
