@@ -146,12 +146,14 @@ function Proven({ proof }: { proof: Proof }) {
   const latest = useQuery(latestVerifications(ids)).data?.results.find(
     ({ status }) => status === 'Completed',
   );
+  const overview = useQuery(overviewOf(String(row.team_id), row.id)).data?.results[0];
+  const state = overview?.verification?.state;
   const found = useQuery(latestDeviations(ids)).data?.results ?? [];
   const rest = restInWords(proof, Date.parse(row.start_at ?? row.created_at));
   return (
     <section aria-label="Proof">
       <p className="proof_sentence" role="status">
-        {provenInWords(proof.totals, found)}
+        {provenInWords(proof.totals, state === 'not_verifiable' ? undefined : found)}
       </p>
       <Through latest={latest} />
       {proof.totals.delivered === null && <p>{proof.detail}</p>}

@@ -33,6 +33,8 @@ export function Verifications() {
     await queries.invalidateQueries({ queryKey: overview.queryKey });
     await queries.invalidateQueries({ queryKey: latestDeviations(ids).queryKey });
   });
+  // The findings say why already.
+  if (schedule?.state === 'not_verifiable' && latest === undefined) return undefined;
   return (
     <section className="part" aria-label="Verification">
       <div className="part_head">
@@ -49,7 +51,7 @@ export function Verifications() {
             schedule !== undefined && <Never schedule={schedule} />
           ) : (
             <>
-              <One verification={newest} />
+              <One verification={newest} state={schedule?.state} />
               {earlier.length > 0 && (
                 <Seldom summary={counted(earlier.length, 'earlier verification')}>
                   <Earlier earlier={earlier} />
@@ -83,7 +85,6 @@ function Verify({ is_busy = false }: { is_busy?: boolean }) {
 }
 
 function Never({ schedule }: { schedule: BatchExport['verification'] }) {
-  if (schedule?.state === 'not_verifiable') return <p className="muted">{schedule.reason}</p>;
   const has_looked = schedule !== null && schedule.verified_at !== null;
   return (
     <Empty
@@ -98,14 +99,22 @@ function Never({ schedule }: { schedule: BatchExport['verification'] }) {
   );
 }
 
-function One({ verification }: { verification: Verification }) {
+function One({
+  verification,
+  state,
+}: {
+  verification: Verification;
+  /** The present state of the export, which may have changed since. */
+  state: NonNullable<BatchExport['verification']>['state'] | undefined;
+}) {
   const { finished_at, created_at, detail, differences, notes, progress } = verification;
   const zone = useContext(ZoneContext);
-  const { word, tone } = stateOf(verification);
+  const is_resolved = differences > 0 && state === 'verified';
+  const { word, tone } = stateOf(verification, state === 'not_verifiable');
   return (
     <>
       <p className="outcome">
-        <strong className={tone}>{word}</strong>{' '}
+        <strong className={is_resolved ? '' : tone}>{word}</strong>{' '}
         <span className="muted small">
           <Instant at={finished_at ?? created_at} />
         </span>
@@ -115,6 +124,7 @@ function One({ verification }: { verification: Verification }) {
       )}
       <p role="status">
         <Sentence text={detail} />
+        {is_resolved && ' No finding is open any more.'}
         {finished_at === null && progress.records !== null && (
           <>
             {' '}

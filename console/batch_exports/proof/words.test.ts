@@ -55,6 +55,7 @@ const verification: Verification = {
 test('one sentence says what is stored, delivered and doubled', () => {
   const all = '20,783 rows stored, 20,783 delivered, 0 doubled.';
   assert.equal(provenInWords(totals, []), all);
+  assert.equal(provenInWords(totals, undefined), '20,783 rows stored, 20,783 delivered.');
   assert.equal(
     provenInWords({ ...totals, delivered_twice: 3 }, [
       { kind: 'doubled', state: 'open', differences: 2 },
@@ -155,6 +156,7 @@ test('a verification has a word and a share for each state', () => {
   ];
   for (const [given, word, tone] of states)
     assert.deepEqual(stateOf({ ...verification, ...given }), { word, tone });
+  assert.equal(stateOf({ ...verification, is_unproven: true }, true).word, 'Receipts checked');
   assert.equal(doneOf(verification), 100);
   const open = { ...verification, finished_at: null };
   assert.equal(doneOf(open), 50);

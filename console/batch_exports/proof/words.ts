@@ -11,21 +11,21 @@ const number = (rows: number) => rows.toLocaleString('en');
 
 /**
  * The one sentence of the page: what is stored, what is delivered, and how many rows occur more
- * than once at the destination by the findings.
+ * than once at the destination by the findings; undefined: it cannot be asked.
  */
 export function provenInWords(
   totals: ProofCounts,
-  findings: readonly Pick<Deviation, 'kind' | 'state' | 'differences'>[],
+  findings: readonly Pick<Deviation, 'kind' | 'state' | 'differences'>[] | undefined,
 ): string {
   const { stored, delivered, delivered_twice } = totals;
   if (delivered === null) return `${counted(stored, 'row')} stored.`;
   const again = delivered_twice ?? 0;
   const doubled = findings
-    .filter(({ kind, state }) => kind === 'doubled' && state !== 'resolved')
+    ?.filter(({ kind, state }) => kind === 'doubled' && state !== 'resolved')
     .reduce((sum, { differences }) => sum + differences, 0);
   return (
-    `${counted(stored, 'row')} stored, ${number(delivered)} delivered, ` +
-    `${number(doubled)} doubled.` +
+    `${counted(stored, 'row')} stored, ${number(delivered)} delivered` +
+    (doubled === undefined ? '.' : `, ${number(doubled)} doubled.`) +
     (again === 0 ? '' : ` You had ${number(again)} delivered again.`)
   );
 }
@@ -149,14 +149,15 @@ export function doneOf({ progress, finished_at }: Verification): number {
   return Math.min(100, share * 100);
 }
 
-/** A state of a verification: its word and its tone. */
-export function stateOf(one: Verification): { word: string; tone: string } {
+/** A state of a verification: its word and its tone; some places have `only_receipts`. */
+export function stateOf(one: Verification, only_receipts = false): { word: string; tone: string } {
   const { status, differences, is_unproven } = one;
   if (status === 'Starting') return { word: 'Waiting', tone: '' };
   if (status === 'Running') return { word: 'In progress', tone: '' };
   if (status === 'Cancelled') return { word: 'Cancelled', tone: 'warn' };
   if (status === 'Failed') return { word: 'Failed', tone: 'bad' };
   if (differences > 0) return { word: counted(differences, 'difference'), tone: 'bad' };
+  if (only_receipts) return { word: 'Receipts checked', tone: '' };
   return is_unproven
     ? { word: 'Partly verified', tone: 'warn' }
     : { word: 'As delivered', tone: 'good' };

@@ -95,7 +95,8 @@ function sourcesOf({ organization_id, export_id, types, sees_people }: TimelineW
       ? [
           sql`SELECT b.id, moment.at, 'backfill' AS type, jsonb_build_object('id', b.id,
             'has_ended', moment.has_ended, 'is_run_now', b.is_run_now,
-            'status', b.status, 'start_at', wire_instant(b.start_at), 'end_at', wire_instant(b.end_at), 'total_runs', b.total_runs) AS body
+            'status', b.status, 'start_at', wire_instant(b.start_at),
+            'end_at', wire_instant(b.end_at), 'total_runs', b.total_runs) AS body
           FROM batch_export_backfills b CROSS JOIN LATERAL (
             VALUES (b.created_at, false), (b.finished_at, true)) AS moment (at, has_ended)
           WHERE b.batch_export_id = ${export_id}::uuid AND moment.at IS NOT NULL`,

@@ -57,12 +57,14 @@ function readingSentence({ records_checked }: VerificationRow): string {
 }
 
 function completedSentence(
-  { differences, deliveries, is_unproven }: VerificationRow,
+  { differences, deliveries, is_unproven, destination_type }: VerificationRow,
   what: string,
 ) {
   if (deliveries === 0)
     return 'Nothing was delivered in this range, so there is nothing to verify.';
   if (differences > 0) return `${counted(differences, 'difference')} found in ${what}.`;
+  if (findDestination(destination_type)?.not_verifiable !== undefined)
+    return `The signed receipts are whole: ${what}. Nothing else can be compared.`;
   return is_unproven
     ? `No difference found in ${what}, but a part could not be compared.`
     : `Everything is as delivered: ${what}.`;
