@@ -71,8 +71,12 @@ test('the line below says up to when, or what was found instead', () => {
   const at = (instant: string) => instant.slice(0, 10);
   const through = '2026-11-29T14:00:00Z';
   type Standing = Parameters<typeof throughInWords>[2];
-  const open = (deviations: number): Standing => ({ state: 'differing', deviations });
-  const well: Standing = { state: 'verified', deviations: 0 };
+  const open = (deviations: number): Standing => ({
+    state: 'differing',
+    deviations,
+    verified_at: null,
+  });
+  const well: Standing = { state: 'verified', deviations: 0, verified_at: '2026-02-02' };
   const cases: [string | null, Partial<Verification> | undefined, Standing, string, string][] = [
     [through, {}, well, 'Verified through 2026-11-29.', 'good'],
     // A difference that was repaired since counts no more.
@@ -90,9 +94,18 @@ test('the line below says up to when, or what was found instead', () => {
     [
       null,
       { is_unproven: true },
-      { state: 'not_verifiable', deviations: 0 },
+      { state: 'not_verifiable', deviations: 0, verified_at: null },
       'This destination cannot be verified.',
       'muted',
+    ],
+    // A look of the schedule verifies too.
+    [
+      null,
+      undefined,
+      well,
+      'Everything delivered before 2026-02-02 is verified. The schedule has not delivered an ' +
+        'interval yet.',
+      'good',
     ],
     [
       null,

@@ -37,7 +37,10 @@ export function provenInWords(
 export function throughInWords(
   through: string | null,
   latest: Pick<Verification, 'is_unproven' | 'created_at'> | undefined,
-  verification: Pick<NonNullable<BatchExport['verification']>, 'state' | 'deviations'> | null,
+  verification: Pick<
+    NonNullable<BatchExport['verification']>,
+    'state' | 'deviations' | 'verified_at'
+  > | null,
   at: (instant: string) => string,
 ): { text: string; tone: string } {
   if (verification?.state === 'not_verifiable')
@@ -51,12 +54,13 @@ export function throughInWords(
       tone: found === 0 ? 'good' : 'bad',
     };
   if (found > 0) return { text: open.trim(), tone: 'bad' };
-  if (latest === undefined) return { text: 'Not verified yet.', tone: 'muted' };
-  if (latest.is_unproven)
+  const verified_at = latest?.created_at ?? verification?.verified_at ?? null;
+  if (verified_at === null) return { text: 'Not verified yet.', tone: 'muted' };
+  if (latest?.is_unproven === true)
     return { text: 'A part could not be compared: the notes below say why.', tone: 'warn' };
   return {
     text:
-      `Everything delivered before ${at(latest.created_at)} is verified. The schedule has not ` +
+      `Everything delivered before ${at(verified_at)} is verified. The schedule has not ` +
       'delivered an interval yet.',
     tone: 'good',
   };
