@@ -2,8 +2,10 @@ import { Button, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { MappingPreviews } from '../../../server/api/plugin_configs/preview/schema.ts';
 import type { ToolFile, ToolMapping } from '../../../server/api/plugins/schema.ts';
+import { Linked } from '../../page/linked.tsx';
 import { Panel } from '../../page/panel.tsx';
 import { Seldom } from '../../page/section.tsx';
+import { counted } from '../../page/text/quantities.ts';
 import { isAsked } from './field_rules.ts';
 import { FilterInput } from './filter_input.tsx';
 import { previewState, previewText } from './use_preview.ts';
@@ -38,7 +40,7 @@ export function OneMapping({
         <bdi>{title}</bdi>
       </h4>
       <p className="muted">
-        {action?.description ?? `There is no action ${mapping.partnerAction}.`}
+        <Linked text={action?.description ?? `There is no action ${mapping.partnerAction}.`} />
       </p>
       <div className="together">
         <TextInput
@@ -107,7 +109,9 @@ function Fields({
   return (
     <>
       {fields.filter(isFirst).map(input)}
-      {more.length > 0 && <Seldom summary={`${more.length} more fields`}>{more.map(input)}</Seldom>}
+      {more.length > 0 && (
+        <Seldom summary={counted(more.length, 'more field')}>{more.map(input)}</Seldom>
+      )}
     </>
   );
 }

@@ -57,8 +57,11 @@ export type Delivery = Written & {
   redelivers?: true;
 };
 
-/** Keys of rows that were erased, some at a time. */
-export type ErasedRows = { keys(): AsyncIterable<string[]> };
+/**
+ * Keys of rows that were erased, some at a time. They are values of `column`, if left out of the
+ * key of the model.
+ */
+export type ErasedRows = { column?: string; keys(): AsyncIterable<string[]> };
 
 /** Keys of all rows of a delivery, some at a time, and the rectangles that its rows lie in. */
 export type RepairedRows = ErasedRows & { areas: Rectangle[] };
