@@ -39,7 +39,6 @@ export function RunList({
 }) {
   const intervals = useMemo(() => foldRuns(runs), [runs]);
   const { isOpen, turn } = useFolds();
-  const run_now = useRunNow();
   const list = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   useLayoutEffect(() => {
@@ -74,12 +73,7 @@ export function RunList({
             className="run_row"
             style={{ transform: `translateY(${start - top}px)` }}
           >
-            <Row
-              interval={intervals[index]!}
-              is_open={isOpen(intervals[index]!.key)}
-              run_now={run_now}
-              turn={turn}
-            />
+            <Row interval={intervals[index]!} is_open={isOpen(intervals[index]!.key)} turn={turn} />
           </div>
         ))}
       </div>
@@ -111,14 +105,12 @@ function NoRuns({ is_narrowed }: { is_narrowed: boolean }) {
   );
 }
 
-/** The ids of what "Run now" has started, among the latest backfills. */
-function useRunNow(): ReadonlySet<string | null> {
+/** The purpose of a run; "Run now" is told by the latest backfills. */
+function Kind({ run }: { run: ListedRun }) {
   const { ids } = useExport();
   const { data } = useQuery(latestBackfills(ids));
-  return useMemo(
-    () => new Set(data?.results.flatMap(({ id, is_run_now }) => (is_run_now ? [id] : []))),
-    [data],
-  );
+  const run_now = data?.results.filter(({ is_run_now }) => is_run_now).map(({ id }) => id);
+  return kindInWords(run, new Set(run_now));
 }
 
 /** The open lines: their elements come and go with the window. */
@@ -140,12 +132,10 @@ const columns = ['Data of', 'Kind', 'State', 'Rows', 'Bytes', 'Ended', 'Actions'
 const Row = memo(function Row({
   interval,
   is_open,
-  run_now,
   turn,
 }: {
   interval: RunInterval;
   is_open: boolean;
-  run_now: ReadonlySet<string | null>;
   turn: (key: string) => void;
 }) {
   const { told, state, runs, key, records_completed, records_rejected, bytes_completed } = interval;
@@ -157,7 +147,7 @@ const Row = memo(function Row({
         </RunLink>
       </span>
       <span role="cell" className="muted">
-        {kindInWords(told, run_now)}
+        <Kind run={told} />
       </span>
       <div role="cell">
         <p className="run_state">
