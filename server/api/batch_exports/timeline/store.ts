@@ -170,8 +170,10 @@ function groupsBetween(wanted: TimelineWanted, keyset: Keyset, from: Sql, to: Sq
     ), grouped AS (
       SELECT r.status, ${run_kind} AS kind, r.error_code, retried.outage, count(*) AS count,
         min(r.created_at) AS begun, max(r.created_at) AS at,
-        coalesce(sum(r.records_completed), 0) AS records_completed,
-        coalesce(sum(r.bytes_completed), 0) AS bytes_completed,
+        -- Runs that write a delivery once more bring no new rows.
+        coalesce(sum(r.records_completed) FILTER (WHERE r.replaces IS NULL), 0)
+          AS records_completed,
+        coalesce(sum(r.bytes_completed) FILTER (WHERE r.replaces IS NULL), 0) AS bytes_completed,
         min(r.data_interval_start) AS data_interval_start,
         max(r.data_interval_end) AS data_interval_end, min(r.started_at) AS began_at,
         max(r.finished_at) AS delivered_at, sum(retried.failures) AS failed_attempts
