@@ -1,10 +1,13 @@
 import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { ask } from '../http/ask.ts';
 import { openIdempotencyKeys } from '../http/idempotency.ts';
 import { BusyButton } from '../page/busy_button.tsx';
 import { Sentence } from '../page/text/sentence.tsx';
 import type { Answer, Body, Path, Route } from '../http/path.ts';
+
+/** Time for which a message stays that is told briefly. */
+const told_ms = 20_000;
 
 /**
  * A button that asks the API to do one thing, without a form. Beside it stands what was done, or
@@ -18,6 +21,7 @@ export function ActButton<To extends Route<'POST'>>({
   done,
   size = 'compact-xs',
   is_primary = false,
+  is_told_briefly = false,
 }: {
   path: Path<To>;
   body?: Body<'POST', To>;
@@ -28,9 +32,11 @@ export function ActButton<To extends Route<'POST'>>({
   done: (answer: Answer<'POST', To>) => Promise<string> | string;
   size?: 'compact-xs' | 'compact-sm';
   is_primary?: boolean;
+  /** True where the page itself shows later what was done. */
+  is_told_briefly?: boolean;
 }) {
   const [keys] = useState(openIdempotencyKeys);
-  const { mutate, isPending, error, data } = useMutation<string>({
+  const { mutate, isPending, error, data, reset } = useMutation<string>({
     mutationFn: async () => {
       const sent = body ?? ({} as Body<'POST', To>);
       const idempotency_key = keys.keyOf(sent);
@@ -40,6 +46,11 @@ export function ActButton<To extends Route<'POST'>>({
       return done(outcome.body);
     },
   });
+  useEffect(() => {
+    if (!is_told_briefly || data === undefined) return undefined;
+    const timer = setTimeout(reset, told_ms);
+    return () => clearTimeout(timer);
+  }, [is_told_briefly, data, reset]);
   return (
     <>
       <BusyButton {...{ size, is_primary }} is_busy={isPending} press={() => mutate()}>

@@ -113,7 +113,7 @@ test('the head of an export runs, pauses, duplicates and shows its request', { s
   await page.getByRole('button', { name: 'Resume', exact: true }).click();
   await page.getByText('The export is resumed.').waitFor();
   await page.getByRole('button', { name: 'Run now' }).click();
-  await page.getByText(/^Sluice delivers all new rows from \d\d:\d\d:\d\d on\.$/).waitFor();
+  await page.getByText(/^Run started: it delivers all new rows at \d\d:\d\d:\d\d\.$/).waitFor();
   await page.getByRole('button', { name: 'More actions' }).click();
   await page.getByRole('menuitem', { name: 'As curl' }).click();
   const dialog = page.getByRole('dialog', { name: 'As curl' });

@@ -154,7 +154,10 @@ function addCreate(command: Command, wrap: Wrap<Output>): Command {
     .option('--primary-key <column...>', 'columns that identify a row, with --mode merge')
     .option('--version-key <column...>', 'columns that grow with each change, with --mode merge')
     .option('--allow-empty', 'a run without rows empties the table, with --mode replace')
-    .option('--start-at <instant>', 'first instant that is exported')
+    .option(
+      '--start-at <instant>',
+      'start of the schedule, if later than now; a backfill delivers older rows',
+    )
     .option('--end-at <instant>', 'last instant that is exported')
     .option('--tag <tag...>', 'words to find it by')
     .option('--paused', 'create it paused')

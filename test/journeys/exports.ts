@@ -57,7 +57,7 @@ export const postgres_export: Journey = {
     await press('Create export');
     await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
     await press('Run now');
-    await see(/^Sluice delivers /);
+    await see(/^Run started: /);
     await see(/^Your first .* arrived$/);
     await shot('postgres_right');
     const [row] = await ask<{ rows: string; distinct: string }>(

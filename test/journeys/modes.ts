@@ -52,7 +52,7 @@ async function create(
 
 async function runNow({ press, see }: Pick<Walker, 'press' | 'see'>): Promise<void> {
   await press('Run now');
-  await see(/^Sluice delivers /);
+  await see(/^Run started: /);
 }
 
 /** Changes a field of the export, whose page is shown, and returns to it. */

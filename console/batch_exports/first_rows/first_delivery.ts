@@ -4,11 +4,15 @@ import type { BatchExportRun } from '../../../server/api/batch_exports/runs/sche
 const deliveries_max = 3;
 const new_for_ms = 7 * 86_400_000;
 
-type Run = Pick<BatchExportRun, 'kind' | 'records_completed'>;
+type Run = Pick<
+  BatchExportRun,
+  'kind' | 'repeats' | 'records_completed' | 'data_interval_start' | 'data_interval_end'
+>;
 
 /**
- * Returns the largest of the completed runs, and all rows so far with those of backfills, while the
- * export is new; undefined before its first delivery.
+ * Returns the largest of the completed runs (newest first), and all rows so far with those of
+ * backfills, while the export is new; undefined before its first delivery. Rows count once: not for
+ * an erasure or a repair, and not before a table was dropped.
  */
 export function firstDelivery<One extends Run>(
   completed: One[],
@@ -16,8 +20,14 @@ export function firstDelivery<One extends Run>(
   created_at: string,
   now: number,
 ): { run: One; rows: number } | undefined {
+  const intervals = new Set<string>();
   const filled = completed
-    .filter((run) => rowsOf(run) > 0)
+    .filter((run) => {
+      const { kind, repeats, data_interval_start, data_interval_end } = run;
+      const interval = `${kind} ${data_interval_start} ${data_interval_end}`;
+      if (rowsOf(run) === 0 || (repeats !== null && repeats !== 'retry')) return false;
+      return intervals.size < intervals.add(interval).size;
+    })
     .toSorted((one, other) => rowsOf(other) - rowsOf(one));
   const by_schedule = filled.filter(({ kind }) => kind === 'scheduled');
   const [run] = filled;

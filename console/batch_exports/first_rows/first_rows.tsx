@@ -54,7 +54,9 @@ function Place({ run, rows, close }: { run: BatchExportRun; rows: number; close:
   const catalog = { uri: `${server_address}/iceberg`, project_id: String(row.team_id) };
   const delivered = { type, config, name, folder, catalog };
   const command = readCommand(delivered);
-  const others = rows - (run.records_completed ?? 0);
+  // A table has the rows of every run.
+  const is_table = types.find((one) => one.type === type)?.merges_rows === true;
+  const others = is_table ? 0 : rows - (run.records_completed ?? 0);
   return (
     <section className="panel first_rows" aria-label="First rows">
       <div className="part_head">

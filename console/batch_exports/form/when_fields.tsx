@@ -16,6 +16,8 @@ type Given = { draft: Draft; change: (changes: Partial<Draft>) => void };
 /** The fields that say when an export runs, with the next runs that follow from them. */
 export function WhenFields({ draft, change }: Given) {
   const zone = useContext(ZoneContext);
+  const now = useNow();
+  const is_past = (typedAt(draft.start_at, zone) ?? Infinity) < now;
   return (
     <>
       <ChoiceOf
@@ -31,7 +33,12 @@ export function WhenFields({ draft, change }: Given) {
       <At
         name="start_at"
         label="Start"
-        hint="If empty, runs start now. A backfill delivers what is older."
+        hint={
+          is_past
+            ? 'This time is past: runs start now. To deliver older rows, save the export, then ' +
+              'press Backfill on its page.'
+            : 'If empty, runs start now. A backfill delivers what is older.'
+        }
         value={draft.start_at}
         set={(start_at) => change({ start_at })}
       />

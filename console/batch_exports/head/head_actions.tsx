@@ -90,6 +90,7 @@ function RunNow({ is_primary }: { is_primary: boolean }) {
         await readAnew();
         return startedInWords(backfill, zone);
       }}
+      is_told_briefly
     />
   );
 }
@@ -98,7 +99,7 @@ function startedInWords({ plan, settles_at }: Backfill, zone: string): string {
   const rows = plan?.runs.reduce((sum, run) => sum + run.records_total_count, 0);
   if (rows === 0) return 'No new rows since the last run.';
   const what = rows === undefined ? 'all new rows' : counted(rows, 'new row');
-  return `Sluice delivers ${what} from ${seconds(settles_at!, zone).slice(11)} on.`;
+  return `Run started: it delivers ${what} at ${seconds(settles_at!, zone).slice(11)}.`;
 }
 
 function Pause({ row }: { row: BatchExport }) {

@@ -1,6 +1,6 @@
 import { Button, NativeSelect } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { Link, getRouteApi } from '@tanstack/react-router';
 import { useContext, useMemo, useState } from 'react';
 import type { Proof, ProofCounts } from '../../../server/api/batch_exports/proof/schema.ts';
 import type { Verification } from '../../../server/api/batch_exports/verifications/schema.ts';
@@ -15,6 +15,7 @@ import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { now } from '../../time/now.ts';
 import { dated, exactly } from '../../time/words.ts';
 import { latestBackfills } from '../backfills/backfills.ts';
+import { by_dates } from '../backfills/by_dates.ts';
 import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
 import { overviewOf } from '../list/overview.ts';
@@ -24,9 +25,9 @@ import type { Span } from '../slots/boundaries.ts';
 import { isoInstant } from '../slots/slots.ts';
 import type { Clock } from '../slots/clocks.ts';
 import { Deviations } from './deviations.tsx';
-import { latestVerifications, proofOf, receiptsPath } from './proof.ts';
+import { latestDeviations, latestVerifications, proofOf, receiptsPath } from './proof.ts';
 import { Verifications } from './verifications.tsx';
-import { provenInWords, restInWords, throughInWords } from './words.ts';
+import { before_export, provenInWords, restInWords, throughInWords } from './words.ts';
 import './proof.css';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/proof');
@@ -141,15 +142,18 @@ function Range({
 }
 
 function Proven({ proof }: { proof: Proof }) {
-  const { ids } = useExport();
+  const { row, ids } = useExport();
   const latest = useQuery(latestVerifications(ids)).data?.results.find(
     ({ status }) => status === 'Completed',
   );
-  const rest = restInWords(proof.totals);
+  const overview = useQuery(overviewOf(String(row.team_id), row.id)).data?.results[0];
+  const state = overview?.verification?.state;
+  const found = useQuery(latestDeviations(ids)).data?.results ?? [];
+  const rest = restInWords(proof, Date.parse(row.start_at ?? row.created_at));
   return (
     <section aria-label="Proof">
       <p className="proof_sentence" role="status">
-        {provenInWords(proof.totals, latest)}
+        {provenInWords(proof.totals, state === 'not_verifiable' ? undefined : found)}
       </p>
       <Through latest={latest} />
       {proof.totals.delivered === null && <p>{proof.detail}</p>}
@@ -163,8 +167,27 @@ function Proven({ proof }: { proof: Proof }) {
           ))}
         </dl>
       )}
+      {rest.some(({ name }) => name === before_export) && <Earlier />}
       <Periods proof={proof} />
     </section>
+  );
+}
+
+/** Says why rows from before the export are not delivered, and how they can be. */
+function Earlier() {
+  const { row } = useExport();
+  return (
+    <p className="muted">
+      The schedule delivers rows that are ingested after the start of the export.{' '}
+      <Link
+        to="/projects/$project_id/exports/$export_id"
+        params={{ project_id: String(row.team_id), export_id: row.id }}
+        search={{ backfill: by_dates }}
+      >
+        Start a backfill
+      </Link>{' '}
+      to deliver earlier rows too.
+    </p>
   );
 }
 
@@ -173,9 +196,12 @@ function Through({ latest }: { latest: Verification | undefined }) {
   const { row } = useExport();
   const zone = useContext(ZoneContext);
   const { data } = useQuery(overviewOf(String(row.team_id), row.id));
-  const through = data?.results[0]?.verified_through;
-  if (through === undefined) return <p className="proof_through">…</p>;
-  const { text, tone } = throughInWords(through, latest, (at) => dated(at, zone));
+  const standing = data?.results[0];
+  if (standing === undefined) return <p className="proof_through">…</p>;
+  const { verified_through, verification } = standing;
+  const { text, tone } = throughInWords(verified_through, latest, verification, (at) =>
+    dated(at, zone),
+  );
   return (
     <p className="proof_through">
       <span className={tone}>{text}</span>

@@ -1,6 +1,7 @@
 import { Progress } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useContext } from 'react';
+import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
 import type { Verification } from '../../../server/api/batch_exports/verifications/schema.ts';
 import { pathTo } from '../../http/path.ts';
 import { Empty } from '../../page/empty.tsx';
@@ -25,26 +26,32 @@ export function Verifications() {
   const query = useQuery(latestVerifications(ids));
   const latest = query.data?.results[0];
   const overview = overviewOf(String(row.team_id), row.id);
+  const schedule = useQuery(overview).data?.results[0]?.verification;
+  const is_verifiable = schedule !== undefined && schedule?.state !== 'not_verifiable';
   // The head of the export says up to when it is verified.
   useWhenChanged(latest?.last_updated_at, async () => {
     await queries.invalidateQueries({ queryKey: overview.queryKey });
     await queries.invalidateQueries({ queryKey: latestDeviations(ids).queryKey });
   });
+  // The findings say why already.
+  if (schedule?.state === 'not_verifiable' && latest === undefined) return undefined;
   return (
     <section className="part" aria-label="Verification">
       <div className="part_head">
         <h2>Verification</h2>
         <div className="row_actions">
-          {latest !== undefined && <Verify is_busy={latest.finished_at === null} />}
+          {latest !== undefined && is_verifiable && (
+            <Verify is_busy={latest.finished_at === null} />
+          )}
         </div>
       </div>
       <Shown query={query}>
         {({ results: [newest, ...earlier] }) =>
           newest === undefined ? (
-            <Never />
+            schedule !== undefined && <Never schedule={schedule} />
           ) : (
             <>
-              <One verification={newest} />
+              <One verification={newest} state={schedule?.state} />
               {earlier.length > 0 && (
                 <Seldom summary={counted(earlier.length, 'earlier verification')}>
                   <Earlier earlier={earlier} />
@@ -77,9 +84,14 @@ function Verify({ is_busy = false }: { is_busy?: boolean }) {
   );
 }
 
-function Never() {
+function Never({ schedule }: { schedule: BatchExport['verification'] }) {
+  const has_looked = schedule !== null && schedule.verified_at !== null;
   return (
-    <Empty title="Nothing has been verified yet" way={<Verify />}>
+    <Empty
+      title={has_looked ? 'You have not started a verification' : 'Nothing has been verified yet'}
+      way={<Verify />}
+    >
+      {has_looked && 'The findings above come from the schedule, which looks without you. '}
       Sluice signs a receipt of each delivery. Verify reads the destination again and compares it
       with the receipts and with the stored rows, the newest delivery first. It finds rows that are
       missing, doubled, changed or foreign, and offers to repair them.
@@ -87,14 +99,22 @@ function Never() {
   );
 }
 
-function One({ verification }: { verification: Verification }) {
+function One({
+  verification,
+  state,
+}: {
+  verification: Verification;
+  /** The present state of the export, which may have changed since. */
+  state: NonNullable<BatchExport['verification']>['state'] | undefined;
+}) {
   const { finished_at, created_at, detail, differences, notes, progress } = verification;
   const zone = useContext(ZoneContext);
-  const { word, tone } = stateOf(verification);
+  const is_resolved = differences > 0 && state === 'verified';
+  const { word, tone } = stateOf(verification, state === 'not_verifiable');
   return (
     <>
       <p className="outcome">
-        <strong className={tone}>{word}</strong>{' '}
+        <strong className={is_resolved ? '' : tone}>{word}</strong>{' '}
         <span className="muted small">
           <Instant at={finished_at ?? created_at} />
         </span>
@@ -104,6 +124,7 @@ function One({ verification }: { verification: Verification }) {
       )}
       <p role="status">
         <Sentence text={detail} />
+        {is_resolved && ' No finding is open any more.'}
         {finished_at === null && progress.records !== null && (
           <>
             {' '}

@@ -54,57 +54,107 @@ const verification: Verification = {
 
 test('one sentence says what is stored, delivered and doubled', () => {
   const all = '20,783 rows stored, 20,783 delivered, 0 doubled.';
-  assert.equal(provenInWords(totals, undefined), all);
+  assert.equal(provenInWords(totals, []), all);
+  assert.equal(provenInWords(totals, undefined), '20,783 rows stored, 20,783 delivered.');
   assert.equal(
-    provenInWords({ ...totals, delivered_twice: 3 }, { counts: { ...counts, doubled: 2 } }),
+    provenInWords({ ...totals, delivered_twice: 3 }, [
+      { kind: 'doubled', state: 'open', differences: 2 },
+      { kind: 'doubled', state: 'resolved', differences: 7 },
+      { kind: 'missing', state: 'open', differences: 5 },
+    ]),
     '20,783 rows stored, 20,783 delivered, 2 doubled. You had 3 delivered again.',
   );
-  assert.equal(
-    provenInWords({ ...totals, stored: 1, delivered: null }, undefined),
-    '1 row stored.',
-  );
+  assert.equal(provenInWords({ ...totals, stored: 1, delivered: null }, []), '1 row stored.');
 });
 
 test('the line below says up to when, or what was found instead', () => {
   const at = (instant: string) => instant.slice(0, 10);
   const through = '2026-11-29T14:00:00Z';
-  const cases: [string | null, Partial<Verification> | undefined, string, string][] = [
-    [through, {}, 'Verified through 2026-11-29.', 'good'],
+  type Standing = Parameters<typeof throughInWords>[2];
+  const open = (deviations: number): Standing => ({
+    state: 'differing',
+    deviations,
+    verified_at: null,
+  });
+  const well: Standing = { state: 'verified', deviations: 0, verified_at: '2026-02-02' };
+  const cases: [string | null, Partial<Verification> | undefined, Standing, string, string][] = [
+    [through, {}, well, 'Verified through 2026-11-29.', 'good'],
+    // A difference that was repaired since counts no more.
+    [through, { differences: 2 }, well, 'Verified through 2026-11-29.', 'good'],
+    [through, {}, open(2), 'Verified through 2026-11-29. 2 findings below are open.', 'bad'],
+    [null, undefined, null, 'Not verified yet.', 'muted'],
+    [null, {}, open(1), '1 finding below is open.', 'bad'],
     [
-      through,
-      { differences: 2 },
-      'Verified through 2026-11-29. The latest verification found 2 differences.',
-      'bad',
+      null,
+      { is_unproven: true },
+      well,
+      'A part could not be compared: the notes below say why.',
+      'warn',
     ],
-    [null, undefined, 'Not verified yet.', 'muted'],
-    [null, { differences: 1 }, 'The latest verification found 1 difference.', 'bad'],
-    [null, { is_unproven: true }, 'A part could not be compared: the notes below say why.', 'warn'],
+    [
+      null,
+      { is_unproven: true },
+      { state: 'not_verifiable', deviations: 0, verified_at: null },
+      'This destination cannot be verified.',
+      'muted',
+    ],
+    // A look of the schedule verifies too.
+    [
+      null,
+      undefined,
+      well,
+      'Everything delivered before 2026-02-02 is verified. The schedule has not delivered an ' +
+        'interval yet.',
+      'good',
+    ],
     [
       null,
       {},
+      well,
       'Everything delivered before 2026-01-01 is verified. The schedule has not delivered an ' +
         'interval yet.',
       'good',
     ],
   ];
-  for (const [given, latest, text, tone] of cases)
-    assert.deepEqual(throughInWords(given, latest && { ...verification, ...latest }, at), {
-      text,
-      tone,
-    });
+  for (const [given, latest, standing, text, tone] of cases)
+    assert.deepEqual(
+      throughInWords(given, latest && { ...verification, ...latest }, standing, at),
+      {
+        text,
+        tone,
+      },
+    );
 });
 
 test('what is not simply delivered is named, and nothing else', () => {
-  assert.deepEqual(restInWords(totals), []);
-  assert.deepEqual(
-    restInWords({ ...totals, waiting: 2, not_delivered: 7, left_out: null }).map(
-      ({ name, rows, tone }) => [name, rows, tone],
-    ),
-    [
-      ['Waiting for the schedule', 2, ''],
-      ['Not delivered', 7, 'bad'],
-    ],
-  );
+  const rest = (counts: Partial<ProofCounts>, periods: [end_at: string, rows: number][] = []) =>
+    restInWords(
+      {
+        by: 'inserted_at',
+        totals: { ...totals, ...counts },
+        periods: periods.map(([end_at, not_delivered]) => ({
+          ...totals,
+          start_at: end_at,
+          end_at,
+          not_delivered,
+        })),
+      },
+      Date.parse('2026-01-02T00:00:00Z'),
+    ).map(({ name, rows, tone }) => [name, rows, tone]);
+  assert.deepEqual(rest({}), []);
+  assert.deepEqual(rest({ waiting: 2, not_delivered: 7, left_out: null }), [
+    ['Waiting for the schedule', 2, ''],
+    ['Not delivered', 7, 'bad'],
+  ]);
+  // Nothing is wrong with rows that were there before the export.
+  const periods: [string, number][] = [
+    ['2026-01-01T00:00:00Z', 5],
+    ['2026-01-03T00:00:00Z', 2],
+  ];
+  assert.deepEqual(rest({ not_delivered: 7 }, periods), [
+    ['From before this export', 5, ''],
+    ['Not delivered', 2, 'bad'],
+  ]);
 });
 
 test('a verification has a word and a share for each state', () => {
@@ -119,6 +169,7 @@ test('a verification has a word and a share for each state', () => {
   ];
   for (const [given, word, tone] of states)
     assert.deepEqual(stateOf({ ...verification, ...given }), { word, tone });
+  assert.equal(stateOf({ ...verification, is_unproven: true }, true).word, 'Receipts checked');
   assert.equal(doneOf(verification), 100);
   const open = { ...verification, finished_at: null };
   assert.equal(doneOf(open), 50);

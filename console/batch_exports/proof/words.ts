@@ -1,5 +1,6 @@
 import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
-import type { ProofCounts } from '../../../server/api/batch_exports/proof/schema.ts';
+import type { Deviation } from '../../../server/api/batch_exports/deviations/schema.ts';
+import type { Proof, ProofCounts } from '../../../server/api/batch_exports/proof/schema.ts';
 import type {
   Verification,
   VerificationFinding,
@@ -8,45 +9,58 @@ import { counted } from '../../page/text/quantities.ts';
 
 const number = (rows: number) => rows.toLocaleString('en');
 
-/** The one sentence of the page: what is stored, what is delivered, and what occurs twice. */
+/**
+ * The one sentence of the page: what is stored, what is delivered, and how many rows occur more
+ * than once at the destination by the findings; undefined: it cannot be asked.
+ */
 export function provenInWords(
   totals: ProofCounts,
-  latest: Pick<Verification, 'counts'> | undefined,
+  findings: readonly Pick<Deviation, 'kind' | 'state' | 'differences'>[] | undefined,
 ): string {
   const { stored, delivered, delivered_twice } = totals;
   if (delivered === null) return `${counted(stored, 'row')} stored.`;
   const again = delivered_twice ?? 0;
+  const doubled = findings
+    ?.filter(({ kind, state }) => kind === 'doubled' && state !== 'resolved')
+    .reduce((sum, { differences }) => sum + differences, 0);
   return (
-    `${counted(stored, 'row')} stored, ${number(delivered)} delivered, ` +
-    `${number(latest?.counts.doubled ?? 0)} doubled.` +
+    `${counted(stored, 'row')} stored, ${number(delivered)} delivered` +
+    (doubled === undefined ? '.' : `, ${number(doubled)} doubled.`) +
     (again === 0 ? '' : ` You had ${number(again)} delivered again.`)
   );
 }
 
 /**
- * Up to when the export is verified, as the API says, or what the latest complete verification
- * found instead; `at` writes an instant.
+ * Up to when the export is verified, as the API says, or the open findings instead; `latest` is the
+ * latest complete verification of a person, and `at` writes an instant.
  */
 export function throughInWords(
   through: string | null,
-  latest: Pick<Verification, 'differences' | 'is_unproven' | 'created_at'> | undefined,
+  latest: Pick<Verification, 'is_unproven' | 'created_at'> | undefined,
+  verification: Pick<
+    NonNullable<BatchExport['verification']>,
+    'state' | 'deviations' | 'verified_at'
+  > | null,
   at: (instant: string) => string,
 ): { text: string; tone: string } {
-  const found = latest?.differences ?? 0;
-  const differences =
-    found === 0 ? '' : ` The latest verification found ${counted(found, 'difference')}.`;
+  if (verification?.state === 'not_verifiable')
+    return { text: 'This destination cannot be verified.', tone: 'muted' };
+  const found = verification?.deviations ?? 0;
+  const open =
+    found === 0 ? '' : ` ${counted(found, 'finding')} below ${found === 1 ? 'is' : 'are'} open.`;
   if (through !== null)
     return {
-      text: `Verified through ${at(through)}.${differences}`,
+      text: `Verified through ${at(through)}.${open}`,
       tone: found === 0 ? 'good' : 'bad',
     };
-  if (latest === undefined) return { text: 'Not verified yet.', tone: 'muted' };
-  if (found > 0) return { text: differences.trim(), tone: 'bad' };
-  if (latest.is_unproven)
+  if (found > 0) return { text: open.trim(), tone: 'bad' };
+  const verified_at = latest?.created_at ?? verification?.verified_at ?? null;
+  if (verified_at === null) return { text: 'Not verified yet.', tone: 'muted' };
+  if (latest?.is_unproven === true)
     return { text: 'A part could not be compared: the notes below say why.', tone: 'warn' };
   return {
     text:
-      `Everything delivered before ${at(latest.created_at)} is verified. The schedule has not ` +
+      `Everything delivered before ${at(verified_at)} is verified. The schedule has not ` +
       'delivered an interval yet.',
     tone: 'good',
   };
@@ -97,19 +111,36 @@ export function scheduleInWords(
   return { text: `${what} was as delivered${when}.${agreed}${cycle}`, tone: 'good' };
 }
 
-/** Names and counts rows that are not simply delivered; none where all are. */
-export function restInWords(totals: ProofCounts): { name: string; rows: number; tone: string }[] {
+/**
+ * Names and counts rows that are not simply delivered; none where all are. `since` (milliseconds)
+ * is when the export began: only a backfill delivers what was ingested before.
+ */
+export function restInWords(
+  { totals, periods, by }: Pick<Proof, 'totals' | 'periods' | 'by'>,
+  since: number,
+): { name: string; rows: number; tone: string }[] {
+  const earlier = by === 'timestamp' ? 0 : earlierRows(periods, since);
   const rest: [string, number | null, string][] = [
     ['Left out by the filter', totals.left_out, ''],
     ['Set aside', totals.set_aside, 'warn'],
     ['In progress', totals.in_progress, ''],
     ['Waiting for the schedule', totals.waiting, ''],
-    ['Not delivered', totals.not_delivered, 'bad'],
+    [before_export, earlier, ''],
+    ['Not delivered', (totals.not_delivered ?? 0) - earlier, 'bad'],
     ['Erased since', totals.erased, ''],
   ];
   return rest.flatMap(([name, rows, tone]) =>
     rows === null || rows === 0 ? [] : [{ name, rows, tone }],
   );
+}
+
+/** The name of rows that were ingested before the export began. */
+export const before_export = 'From before this export';
+
+function earlierRows(periods: Proof['periods'], since: number): number {
+  return periods
+    .filter(({ end_at }) => Date.parse(end_at) <= since)
+    .reduce((sum, { not_delivered }) => sum + (not_delivered ?? 0), 0);
 }
 
 /** The share of a verification that is done, from 0 to 100. */
@@ -122,14 +153,15 @@ export function doneOf({ progress, finished_at }: Verification): number {
   return Math.min(100, share * 100);
 }
 
-/** A state of a verification: its word and its tone. */
-export function stateOf(one: Verification): { word: string; tone: string } {
+/** A state of a verification: its word and its tone; some places have `only_receipts`. */
+export function stateOf(one: Verification, only_receipts = false): { word: string; tone: string } {
   const { status, differences, is_unproven } = one;
   if (status === 'Starting') return { word: 'Waiting', tone: '' };
   if (status === 'Running') return { word: 'In progress', tone: '' };
   if (status === 'Cancelled') return { word: 'Cancelled', tone: 'warn' };
   if (status === 'Failed') return { word: 'Failed', tone: 'bad' };
   if (differences > 0) return { word: counted(differences, 'difference'), tone: 'bad' };
+  if (only_receipts) return { word: 'Receipts checked', tone: '' };
   return is_unproven
     ? { word: 'Partly verified', tone: 'warn' }
     : { word: 'As delivered', tone: 'good' };
@@ -151,7 +183,7 @@ export function kindInWords(kind: VerificationFinding['kind']): string {
 }
 
 const repairs: Record<NonNullable<VerificationFinding['repair']>['action'], string> = {
-  rewrite: 'Write the files again',
+  rewrite: 'Write the delivery again',
   deliver_again: 'Deliver the interval again',
   retry: 'Retry the run',
 };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ListedRun } from './listed_run.ts';
-import { foldRuns, repeatOf, retryNoteOf } from './intervals.ts';
+import { foldRuns, kindInWords, repeatOf, retryNoteOf } from './intervals.ts';
 
 let made = 0;
 function runOf(more: Partial<ListedRun> & { hour: number }): ListedRun {
@@ -49,6 +49,11 @@ test('a delivery that an erasure wrote again counts once', () => {
   const [line] = foldRuns([runOf({ hour: 1, ...again }), first]);
   assert.equal(line!.records_completed, 659);
   assert.equal(repeatOf(line!.told), 'rewritten by an erasure');
+  const kind = (run: Partial<ListedRun>) =>
+    kindInWords({ kind: 'scheduled', repeats: null, backfill: null, ...run }, new Set(['now']));
+  assert.equal(kind({ repeats: 'erasure' }), 'erasure');
+  assert.equal(kind({ kind: 'backfill', backfill: 'past', repeats: 'retry' }), 'backfill');
+  assert.equal(kind({ kind: 'backfill', backfill: 'now' }), 'run now');
 });
 
 test('runs of a backfill are apart from those of the schedule, and an open run tells', () => {

@@ -77,10 +77,26 @@ function stateOfInterval(run: ListedRun): State {
   return stateOfRun(run);
 }
 
+const kinds = { scheduled: 'schedule', make_up: 'make up', backfill: 'backfill' } as const;
+const rewrites = { erasure: 'erasure', repair: 'repair', rejected_rows: 'refused rows' } as const;
+
+/**
+ * The word for the purpose of a run: a run that writes a delivery once more has its own, and so has
+ * one of `run_now`, the ids of what "Run now" has started.
+ */
+export function kindInWords(
+  { kind, repeats, backfill }: Pick<ListedRun, 'kind' | 'repeats' | 'backfill'>,
+  run_now: ReadonlySet<string | null>,
+): string {
+  if (backfill !== null && run_now.has(backfill)) return 'run now';
+  return repeats === null || repeats === 'retry' ? kinds[kind] : rewrites[repeats];
+}
+
 /** Says what a run of an interval does again; undefined for the first. */
-export function repeatOf(run: ListedRun): string | undefined {
+export function repeatOf(run: Pick<ListedRun, 'repeats'>): string | undefined {
   if (run.repeats === 'erasure') return 'rewritten by an erasure';
   if (run.repeats === 'rejected_rows') return 'refused rows sent again';
+  if (run.repeats === 'repair') return 'written again by a repair';
   return run.repeats === null ? undefined : 'retried';
 }
 

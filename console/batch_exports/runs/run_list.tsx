@@ -1,17 +1,19 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { Empty } from '../../page/empty.tsx';
 import type { ListedRun } from './listed_run.ts';
 import { useRowsAround } from '../../page/around/printing.ts';
+import { latestBackfills } from '../backfills/backfills.ts';
 import { useInLabels } from '../../destinations/destinations.ts';
 import { useExport } from '../export_context.ts';
 import { counted, inBytes } from '../../page/text/quantities.ts';
 import { stateOfRun } from '../state.ts';
 import { StateMark } from '../state_mark.tsx';
 import { Instant } from '../../time/instant.tsx';
-import { foldRuns, repeatOf, retryNoteOf } from './intervals.ts';
+import { foldRuns, kindInWords, repeatOf, retryNoteOf } from './intervals.ts';
 import type { RunInterval } from './intervals.ts';
 import { NextTry } from './next_try.tsx';
 import { RunActions } from './run_actions.tsx';
@@ -103,6 +105,14 @@ function NoRuns({ is_narrowed }: { is_narrowed: boolean }) {
   );
 }
 
+/** The purpose of a run; "Run now" is told by the latest backfills. */
+function Kind({ run }: { run: ListedRun }) {
+  const { ids } = useExport();
+  const { data } = useQuery(latestBackfills(ids));
+  const run_now = data?.results.filter(({ is_run_now }) => is_run_now).map(({ id }) => id);
+  return kindInWords(run, new Set(run_now));
+}
+
 /** The open lines: their elements come and go with the window. */
 function useFolds() {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
@@ -117,8 +127,6 @@ function useFolds() {
 }
 
 const columns = ['Data of', 'Kind', 'State', 'Rows', 'Bytes', 'Ended', 'Actions'];
-
-const kinds = { scheduled: 'schedule', make_up: 'make up', backfill: 'backfill' } as const;
 
 /** Drawn once for each answer about the runs, however the window moves. */
 const Row = memo(function Row({
@@ -139,7 +147,7 @@ const Row = memo(function Row({
         </RunLink>
       </span>
       <span role="cell" className="muted">
-        {kinds[told.kind]}
+        <Kind run={told} />
       </span>
       <div role="cell">
         <p className="run_state">

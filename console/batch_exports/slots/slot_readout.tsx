@@ -5,6 +5,7 @@ import { useEffect, useState } from 'react';
 import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
 import { useInLabels } from '../../destinations/destinations.ts';
 import { useExport } from '../export_context.ts';
+import { repeatOf } from '../runs/intervals.ts';
 import { receiptOf } from '../runs/runs.ts';
 import { run_states } from '../state.ts';
 import { StateMark } from '../state_mark.tsx';
@@ -90,6 +91,7 @@ function SlotRun({ slot }: { slot: Picked }) {
   const run = own.find(({ status }) => status === 'Completed') ?? own[0];
   if (run === undefined) return <p className="muted">It has no run of its own.</p>;
   const params = { project_id: String(row.team_id), export_id: row.id, run_id: run.id };
+  const repeat = repeatOf(run);
   return (
     <p>
       <Link to="/projects/$project_id/exports/$export_id/runs/$run_id" params={params}>
@@ -97,6 +99,7 @@ function SlotRun({ slot }: { slot: Picked }) {
       </Link>{' '}
       <StateMark state={run_states[run.status]} />
       {run.records_completed !== null && `, ${counted(run.records_completed, 'row')}`}
+      {repeat !== undefined && `, ${repeat}`}
       {run.latest_error !== null && `: ${inLabels(run.latest_error)}`}
       {run.status === 'Completed' && <Objects run={run} ids={ids} />}
     </p>

@@ -45,3 +45,19 @@ test('an outage that is over says when, how often, why, and what came after all 
   assert.equal(detail, 'Delivered at 00:10: 14,770 rows.');
   assert.equal(entryInWords(entry({}), 'UTC').title, '6 runs: Completed');
 });
+
+test('"Run now" is not called a backfill', () => {
+  const backfill = {
+    id: 'one',
+    has_ended: true,
+    is_run_now: true,
+    status: 'Completed',
+    start_at: runs.data_interval_start,
+    end_at: runs.data_interval_end,
+    total_runs: 1,
+  };
+  const title = (more: Partial<typeof backfill>) =>
+    entryInWords({ ...entry({}), runs: null, backfill: { ...backfill, ...more } }, 'UTC').title;
+  assert.equal(title({}), 'Run now ended: Completed');
+  assert.equal(title({ is_run_now: false, has_ended: false }), 'Backfill begun');
+});

@@ -23,12 +23,14 @@ export function entryInWords(
         `${counted(runs.records_completed, 'row')}, ${inBytes(runs.bytes_completed)}`,
     };
   }
-  if (backfill !== null)
+  if (backfill !== null) {
+    const what = backfill.is_run_now ? 'Run now' : 'Backfill';
     return {
-      title: backfill.has_ended ? `Backfill ended: ${backfill.status}` : 'Backfill begun',
+      title: backfill.has_ended ? `${what} ended: ${backfill.status}` : `${what} begun`,
       tone: backfill.has_ended ? toneOf(backfill.status) : 'muted',
       detail: counted(backfill.total_runs, 'run'),
     };
+  }
   if (notice !== null)
     return { title: `Notice ${notice.event}`, tone: 'warn', detail: notice.detail };
   const { activity, user } = change!;

@@ -1,5 +1,4 @@
 import type { Backfill } from '../../api/batch_exports/backfills/schema.ts';
-import type { BatchExport } from '../../api/batch_exports/schema.ts';
 import { openApi } from '../client/api.ts';
 import type { Api } from '../client/api.ts';
 import { askUntil } from '../client/poll.ts';
@@ -34,7 +33,7 @@ export async function backfillExport(
   };
   const api = openApi(flags);
   const id = await findExportId(api, name);
-  return startBackfill(api, output, id, body, flags);
+  return startBackfill(api, output, id, 'backfill/', body, flags);
 }
 
 /**
@@ -44,22 +43,18 @@ export async function backfillExport(
 export async function runExport(output: Output, name: string, flags: Waiting): Promise<number> {
   const api = openApi(flags);
   const id = await findExportId(api, name);
-  const found = await api.get<BatchExport>(exportPath(api, id));
-  const scheduled = found.latest_runs.find(({ kind }) => kind === 'scheduled');
-  const start_at =
-    found.next_run?.data_interval_start ?? scheduled?.data_interval_end ?? found.created_at;
-  const body = { start_at, end_at: readInstant('now', 'now'), by: 'inserted_at' };
-  return startBackfill(api, output, id, body, flags);
+  return startBackfill(api, output, id, 'run_now/', {}, flags);
 }
 
 async function startBackfill(
   api: Api,
   output: Output,
   id: string,
+  route: 'backfill/' | 'run_now/',
   body: object,
   { json, wait }: Waiting,
 ): Promise<number> {
-  const path = exportPath(api, id, 'backfill/');
+  const path = exportPath(api, id, route);
   const { backfill } = await api.post<{ backfill: Backfill }>(path, body);
   if (wait !== true || backfill.id === null) {
     tell(output, backfill, json);

@@ -110,6 +110,7 @@ export async function createExport(
   if (flags.json === true) printJson(output, created);
   else if (!output.is_terminal) say(output, created.id);
   else say(output, `Created ${created.name} (${created.id}).`);
+  if (body.start_at !== undefined) process.stderr.write(olderText(created, body.start_at));
   return 0;
 }
 
@@ -117,6 +118,19 @@ function readInterval(text: string): BatchExport['interval'] {
   const interval = Object.entries(typed_intervals).find((pair) => pair.includes(text))?.[1];
   if (interval !== undefined) return interval;
   throw new WrongUsageError(`--every takes 1m, 5m, 15m, hour, day or week, not "${text}".`);
+}
+
+/** Says that a start in the past delivers nothing of the past; empty for a later one. */
+export function olderText(
+  { id, created_at, next_run }: Pick<BatchExport, 'id' | 'created_at' | 'next_run'>,
+  start_at: string,
+): string {
+  const first = next_run?.data_interval_start ?? created_at;
+  if (Date.parse(start_at) >= Date.parse(first)) return '';
+  return (
+    `The start is past: the schedule delivers rows that are ingested after ${first}. For older ` +
+    `rows, start a backfill: sluice exports backfill ${id} --from ${start_at} --to now\n`
+  );
 }
 
 function readWeekday(text: string): number {

@@ -61,8 +61,6 @@ export function tellFinding(finding: Finding, write: (line: string) => void): vo
   const bad = differs && finding.fault === null ? 'DIFFERS' : 'UNKNOWN';
   say(`${(isWhole ? good : bad).padEnd(8)} ${summary}`);
   if (finding.fault !== null) say(`  ${finding.fault}`);
-  if (isWhole && !finding.is_readable)
-    say('  the receipts are right; what the endpoint has made of the rows cannot be read again');
   for (const one of finding.held) say(`  ${heldLine(one)}`);
   for (const note of finding.notes) say(`  note       ${note}`);
   for (const difference of finding.differences)

@@ -38,6 +38,7 @@ test('a backfill answers the export with itself beside it, is listed and cancell
     status: 'Starting',
     mode: 'missing',
     by: 'timestamp',
+    is_run_now: false,
     start_at: '2026-01-01T00:30:00.000000Z',
     end_at: '2026-01-01T03:00:00.000000Z',
     runs: 3,

@@ -43,7 +43,7 @@ export async function backfill(
   place: Place,
   row: LockedExport,
   raw: unknown,
-  replaces_all = false,
+  { replaces_all = false, is_run_now = false } = {},
 ): Promise<Backfill> {
   const body = checked(NewBackfill, raw);
   const { mode = 'missing', by = timesOf(row.model)[0] } = body;
@@ -52,6 +52,7 @@ export async function backfill(
     to: Date.parse(body.end_at),
     by,
     mode,
+    is_run_now,
   };
   const violations = [
     ...(replaces_all ? [] : modeViolations(row)),

@@ -108,6 +108,7 @@ async function planOf(
     status: 'DryRun',
     mode: range.mode,
     by: range.by,
+    is_run_now: false,
     start_at: isoInstant(range.from),
     end_at: isoInstant(range.to),
     runs,

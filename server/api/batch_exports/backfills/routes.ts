@@ -132,11 +132,11 @@ function start(request: FastifyRequest, parameter: 'id' | 'batch_export_id', sta
   return async (tx: Transaction, record: RecordActivity) => {
     const row = await getLockedExport(request, tx, parameter);
     const started = await starting(tx, row);
-    const { id, mode, by, start_at, end_at, runs } = started;
+    const { id, mode, by, is_run_now, start_at, end_at, runs } = started;
     record(
       id === null
         ? 'nothing'
-        : exportActionEntry('backfilled', row, {
+        : exportActionEntry(is_run_now ? 'ran_now' : 'backfilled', row, {
             backfill: { id, mode, by, start_at, end_at, runs },
           }),
     );

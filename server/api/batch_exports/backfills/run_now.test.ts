@@ -45,6 +45,7 @@ test('run now delivers what came in since, and nothing doubles it', async () => 
   for (const { status, text, body } of started) {
     assert.equal(status, 200, text);
     assert.deepEqual([body.backfill.mode, body.backfill.by], ['missing', 'inserted_at']);
+    assert.equal(body.backfill.is_run_now, true);
     assert.equal(Date.parse(body.backfill.start_at), now - 30 * minute_ms);
     await until(
       () => get(`backfills/${body.backfill.id}/`),

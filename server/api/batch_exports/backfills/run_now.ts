@@ -39,5 +39,8 @@ export async function runNow(
     mode: 'missing',
     by: 'inserted_at',
   };
-  return backfill(engine, tx, place, row, asked, is_replaced);
+  return backfill(engine, tx, place, row, asked, {
+    replaces_all: is_replaced,
+    is_run_now: true,
+  });
 }

@@ -44,6 +44,9 @@ export const Backfill = Type.Object(
     }),
     mode: Type.Enum(['missing', 'all']),
     by: Type.Enum([...backfill_times], { description: 'The time that the range is about.' }),
+    is_run_now: Type.Boolean({
+      description: 'True if `run_now/` started it: rows ahead of the schedule, none of the past.',
+    }),
     start_at: instant('Start of the range (inclusive).'),
     end_at: instant('End of the range (exclusive).'),
     runs: Type.Integer({

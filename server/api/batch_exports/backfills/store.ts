@@ -8,9 +8,9 @@ import type { Backfill } from './schema.ts';
 // The runs of each backfill are counted in the one statement, by batch_export_runs_by_backfill
 // alone, which has the columns that are asked here.
 const selectBackfills = sql`
-  SELECT b.id, b.batch_export_id AS batch_export, b.status, b.mode, b.selects_by AS by, b.start_at,
-    b.end_at, b.total_runs AS runs, b.detail, b.settles_at, b.created_at, b.finished_at,
-    b.last_updated_at, counted.progress
+  SELECT b.id, b.batch_export_id AS batch_export, b.status, b.mode, b.selects_by AS by,
+    b.is_run_now, b.start_at, b.end_at, b.total_runs AS runs, b.detail,
+    b.settles_at, b.created_at, b.finished_at, b.last_updated_at, counted.progress
   FROM batch_export_backfills b JOIN batch_exports e ON e.id = b.batch_export_id CROSS
     JOIN LATERAL (
     SELECT json_build_object('total_runs', b.total_runs, 'finished_runs',

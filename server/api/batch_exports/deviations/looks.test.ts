@@ -1,3 +1,4 @@
+// Length: looks at each kind of place, from the first delivery to each change of it.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
@@ -8,6 +9,7 @@ import { aroundTests } from '../../../../test/around_tests.ts';
 import { lookAt } from '../../../../test/factories/batch_exports/looks.ts';
 import { openPostgresServer } from '../../../../test/servers/databases/postgres_destination.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
+import { forgetDelivered } from '../../../engine/exports/verification/missing_deliveries.ts';
 import { planLooks } from '../../../engine/exports/verification/watches.ts';
 import { workVerifications } from '../../../engine/exports/verification/work.ts';
 
@@ -288,4 +290,40 @@ test('a person takes the place of a look on schedule', async () => {
   assert.equal((await one.get('verifications/')).body.count, 0);
   assert.equal((await one.send('POST', 'verifications/', {})).status, 201);
   assert.deepEqual(await open(), [{ is_scheduled: false }]);
+});
+
+test('rows of a delivery that left the ledger are not called those of somebody else', async () => {
+  const { table, destination } = await toTable();
+  const one = await exported(destination);
+  await one.look();
+  const { db } = exporting.harness.deps;
+  const run = (await db.row<any>(sql`
+    SELECT id AS run_id, delivery_id, selection, revision FROM batch_export_runs
+    WHERE batch_export_id = ${one.id} ORDER BY data_interval_start LIMIT 1`))!;
+  await db.transaction((tx) => forgetDelivered(tx, { id: one.id, revision: run.revision }, run));
+  await one.look();
+  assert.deepEqual(await one.deviations(), []);
+  // More rows than are named count all the same.
+  await postgres.pool.query(`INSERT INTO ${table} (uuid, event, team_id, timestamp, inserted_at)
+    SELECT gen_random_uuid(), 'theirs', 1, now(), '2031-01-01' FROM generate_series(1, 150)`);
+  await one.look();
+  const found = await one.deviations();
+  assert.deepEqual(
+    found.map(({ kind, differences }) => [kind, differences]),
+    [['foreign', 150]],
+  );
+});
+
+test('a place that keeps no rows is never looked at, and says why', async () => {
+  const one = await exported({ type: 'NoOp', config: {} });
+  await one.look();
+  const { is_verifiable, reason, verified_through } = await one.watch();
+  assert.deepEqual(
+    [is_verifiable, reason, verified_through],
+    [false, 'This destination keeps no rows, so there is nothing to verify.', null],
+  );
+  // A verification by a person leaves the reason where it is.
+  await one.send('POST', 'verifications/', {});
+  await workVerifications(exporting.harness.deps.engine, new AbortController().signal);
+  assert.deepEqual((await one.watch())['reason'], reason);
 });

@@ -119,6 +119,8 @@ export function shownDeviation(row: DeviationRow): Deviation {
     destination_type: _type,
     destination_config: _config,
     write_rule: _rule,
+    model: _model,
+    custom_query: _query,
     repair_run_id: run,
     repair_backfill_id: backfill,
     ...shown

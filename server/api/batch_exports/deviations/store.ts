@@ -3,6 +3,7 @@ import type { Place } from '../../../platform/http/caller/mount.ts';
 import type { List } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import type { Caller } from '../../../platform/http/caller/access.ts';
+import type { ModelName } from '../../../engine/model/models/model.ts';
 import type { WriteRule } from '../../../engine/model/destination/write_mode.ts';
 import { isInPlace } from '../place.ts';
 import type { Deviation } from './schema.ts';
@@ -18,7 +19,7 @@ const selected = sql`
       'data_interval_end', wire_instant(d.data_interval_end), 'by', d.selects_by) END AS delivery,
     d.first_seen_at, d.last_seen_at, d.resolved_at, d.accepted_at, d.accepted_by,
     d.accepted_reason, d.repair_run_id, d.repair_backfill_id, e.destination_type,
-    e.destination_config, e.write_rule, e.revision AS present_revision
+    e.destination_config, e.write_rule, e.model, e.custom_query, e.revision AS present_revision
   FROM batch_export_deviations d JOIN batch_exports e ON e.id = d.batch_export_id`;
 
 /** A finding as it is stored, with the place of its export's rows. */
@@ -30,6 +31,8 @@ export type DeviationRow = Omit<Deviation, 'detail' | 'repair'> & {
   destination_type: string;
   destination_config: Record<string, unknown> | null;
   write_rule: WriteRule | null;
+  model: ModelName;
+  custom_query: string | null;
 };
 
 /** The findings of an export, the newest first. */

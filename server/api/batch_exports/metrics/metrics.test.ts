@@ -1,3 +1,4 @@
+// Length: each unit, kind and time of a chart, on one table of runs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
@@ -26,21 +27,25 @@ type RunWanted = {
   seconds?: number | null;
   backfill?: string;
   selection?: object[];
+  replaces?: { run_id: string };
 };
 
 async function insertRun(
   { id: exportId, team_id }: { id: string; team_id: number },
-  { end, status = 'Completed', rows = 0, seconds = 60, backfill, selection = [] }: RunWanted,
+  { end, status = 'Completed', rows = 0, seconds = 60, backfill, ...wanted }: RunWanted,
 ): Promise<string> {
+  const { selection = [], replaces = null } = wanted;
   const at = (offset_seconds: number) =>
     new Date(Date.parse(end) + offset_seconds * 1000).toISOString();
   const row = await harness.deps.db.row<{ id: string }>(sql`
     INSERT INTO batch_export_runs (id, team_id, batch_export_id, revision, backfill_id, delivery_id,
       status, data_interval_start, data_interval_end, selection, records_completed, bytes_completed,
-      created_at, started_at, finished_at)
-    SELECT id, ${team_id}, ${exportId}, 1, ${backfill ?? null}::uuid, id, ${status}, ${at(-3600)},
+      created_at, started_at, finished_at, replaces)
+    SELECT id, ${team_id}, ${exportId}, 1, ${backfill ?? null}::uuid,
+      coalesce(${replaces?.run_id ?? null}::uuid, id), ${status}, ${at(-3600)},
       ${end}, ${JSON.stringify(selection)}, ${rows}, ${rows * 10}, ${at(60)}, ${at(120)},
-      ${seconds === null ? null : at(120 + seconds)}
+      ${seconds === null ? null : at(120 + seconds)},
+      ${replaces && JSON.stringify(replaces)}::jsonb
     FROM gen_random_uuid() id RETURNING id`);
   return row!.id;
 }
@@ -56,6 +61,23 @@ async function insertBackfill(exportId: string): Promise<string> {
 
 const metrics = (home: TestOrganization, id: string, query = '') =>
   home.ask('GET', `${projectBase(home)}${id}/metrics/${query}`);
+
+test('a run that writes a delivery once more brings no rows and has no delay', async () => {
+  const home = await harness.newOrganization();
+  const created = await newExport(home);
+  const end = '2026-03-10T10:00:00.000000Z';
+  const run_id = await insertRun(created, { end, rows: 100 });
+  const replaces = { erasure_id: crypto.randomUUID(), run_id };
+  await insertRun(created, { end, rows: 99, seconds: 900, replaces });
+  const { body } = await metrics(home, created.id, '?interval=hour');
+  assert.deepEqual(
+    body.results.map((point: any) => [point.rows, point.bytes, point.lag_seconds_max]),
+    [[100, 1000, 180]],
+  );
+  const path = `/api/projects/${home.project.id}/overview/`;
+  const { body: overview } = await home.ask('GET', path);
+  assert.equal(overview.results[0].records_day, 100);
+});
 
 test('a point for each run, and the same runs by hour and day, backfills apart', async () => {
   const home = await harness.newOrganization();

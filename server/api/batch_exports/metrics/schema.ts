@@ -54,8 +54,12 @@ export const MetricPoint = Type.Object(
     run: nullable(uuid('The run; null for an hour or day.')),
     data_interval_end: instant("End of the run's data; for an hour or day, of its latest run."),
     runs: RunCounts,
-    rows: Type.Integer({ description: 'Rows that its completed runs delivered.' }),
-    bytes: Type.Integer({ description: 'Bytes that its completed runs delivered.' }),
+    rows: Type.Integer({
+      description:
+        'Rows that its completed runs delivered. Runs that write a delivery once more, as for ' +
+        'an erasure, do not count.',
+    }),
+    bytes: Type.Integer({ description: 'Bytes of these rows.' }),
     duration_seconds: seconds(
       'From the first attempt of a run to its end; for an hour or day the mean of the runs ' +
         'that ended, null without one.',
@@ -63,7 +67,8 @@ export const MetricPoint = Type.Object(
     duration_seconds_max: seconds('The longest of these.'),
     lag_seconds: seconds(
       'From the end of the data interval to the end of its completed run; for an hour or day ' +
-        'the mean. Null without one, and for every other kind than `scheduled`.',
+        'the mean. Null without one, for every other kind than `scheduled`, and for runs that ' +
+        'write a delivery once more.',
     ),
     lag_seconds_max: seconds('The longest of these.'),
   },

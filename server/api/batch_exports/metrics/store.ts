@@ -29,9 +29,11 @@ const lag = sql`date_part('epoch', r.finished_at - r.data_interval_end)`;
 const is_completed = sql`r.status = 'Completed'`;
 /**
  * Backfills, and what makes up for them, deliver what was inserted long before, which says nothing
- * of the schedule.
+ * of the schedule. An erasure writes it once more.
  */
-const has_lag = sql`${is_completed} AND ${run_kind} = 'scheduled'`;
+const has_lag = sql`${is_completed} AND ${run_kind} = 'scheduled' AND r.replaces IS NULL`;
+/** Runs that write a delivery once more, as for an erasure, bring no new rows. */
+const is_first = sql`${is_completed} AND r.replaces IS NULL`;
 const count = (condition: Sql) => sql`count(*) FILTER (WHERE ${condition})`;
 
 /**
@@ -66,8 +68,8 @@ export function listMetricPoints(
             ('Failed', 'FailedRetryable', 'TimedOut', 'Terminated')`)},
           'cancelled', ${count(sql`r.status = 'Cancelled'`)},
           'open', ${count(sql`r.status IN ('Starting', 'Running')`)}) AS runs,
-        coalesce(sum(r.records_completed) FILTER (WHERE ${is_completed}), 0)::bigint AS rows,
-        coalesce(sum(r.bytes_completed) FILTER (WHERE ${is_completed}), 0)::bigint AS bytes,
+        coalesce(sum(r.records_completed) FILTER (WHERE ${is_first}), 0)::bigint AS rows,
+        coalesce(sum(r.bytes_completed) FILTER (WHERE ${is_first}), 0)::bigint AS bytes,
         avg(${duration}) AS duration_seconds, max(${duration}) AS duration_seconds_max,
         avg(${lag}) FILTER (WHERE ${has_lag}) AS lag_seconds,
         max(${lag}) FILTER (WHERE ${has_lag}) AS lag_seconds_max

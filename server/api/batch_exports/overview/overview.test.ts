@@ -120,7 +120,8 @@ test('the overview counts rows that backfills delivered before the first run', a
   await endedRun(harness, id, completed, { rows: 3, backfill_id });
   await harness.deps.db.run(sql`UPDATE batch_export_health SET delivered_until = NULL
     WHERE batch_export_id = ${id}`);
-  const by_backfills = 'Waiting for the schedule. Backfills have delivered 3 rows.';
+  const by_backfills =
+    'Waiting for the schedule. Runs on request have delivered 3 rows ahead of it.';
   assert.deepEqual(await told(), ['waiting', 3, by_backfills]);
   await endedRun(harness, id, completed);
   assert.deepEqual((await told()).slice(0, 2), ['up_to_date', null]);

@@ -192,7 +192,8 @@ export const ExportOverview = Type.Object(
     records_day: nullable(
       Type.Integer({
         description:
-          'Rows that runs planned in the last 24 hours have delivered; null with `slots=0`.',
+          'Rows that runs planned in the last 24 hours have delivered, without runs that write a ' +
+          'delivery once more; null with `slots=0`.',
       }),
     ),
     managed_by: ManagedBy,

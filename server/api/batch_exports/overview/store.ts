@@ -225,7 +225,7 @@ export function listOverview(
       CASE WHEN ${wanted.slots} > 0 THEN (
         SELECT coalesce(sum(r.records_completed), 0)::bigint FROM batch_export_runs r
         WHERE r.batch_export_id = e.id AND r.created_at > ${day_ago}::timestamptz
-          AND r.status = 'Completed') END AS records_day,
+          AND r.status = 'Completed' AND r.replaces IS NULL) END AS records_day,
       ${managedBy('batch_export', sql`e.id`)} AS managed_by
     FROM page e
     ${runs_beside}

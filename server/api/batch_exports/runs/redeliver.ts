@@ -40,7 +40,7 @@ export async function redeliverRejected(
 }
 
 /**
- * Creates a run that writes the files of a delivery again under the same names, and gives its id.
+ * Creates a run that writes a delivery again in its place, and gives its id.
  * The caller holds the locks on the export and on the run. Throws 409 when it cannot.
  */
 export async function rewriteDelivery(
@@ -53,7 +53,7 @@ export async function rewriteDelivery(
   refuseOpenOrChanged(row, run, shown);
   return insertRedelivery(tx, row, run, shown, {
     repairs: true,
-    message: `Writes the delivery of run ${shown.id} again, because its files were changed.`,
+    message: `Writes the delivery of run ${shown.id} again: the destination has changed it.`,
   });
 }
 

@@ -142,7 +142,7 @@ export const BatchExportRun = Type.Object(
         description:
           'Why the run delivers something once more: `retry` of a run that did not, `erasure` ' +
           'writes a delivery without erased rows, `rejected_rows` sends the refused ones again, ' +
-          '`repair` writes files again that were changed. ' +
+          '`repair` writes a delivery again that the destination has changed. ' +
           'Null for a first run.',
       }),
     ),

@@ -67,6 +67,7 @@ const Change = Type.Object({
 const BackfillEntry = Type.Object({
   id: uuid('The backfill.'),
   has_ended: Type.Boolean({ description: 'True for its end, false for its start.' }),
+  is_run_now: Type.Boolean({ description: 'True if `run_now/` started it.' }),
   status: Type.String({ description: 'Its status now.' }),
   start_at: instant('Start of its range.'),
   end_at: instant('End of its range.'),

@@ -94,7 +94,8 @@ function sourcesOf({ organization_id, export_id, types, sees_people }: TimelineW
     ...(types.includes('backfill')
       ? [
           sql`SELECT b.id, moment.at, 'backfill' AS type, jsonb_build_object('id', b.id,
-            'has_ended', moment.has_ended, 'status', b.status, 'start_at', wire_instant(b.start_at),
+            'has_ended', moment.has_ended, 'is_run_now', b.is_run_now,
+            'status', b.status, 'start_at', wire_instant(b.start_at),
             'end_at', wire_instant(b.end_at), 'total_runs', b.total_runs) AS body
           FROM batch_export_backfills b CROSS JOIN LATERAL (
             VALUES (b.created_at, false), (b.finished_at, true)) AS moment (at, has_ended)
@@ -169,8 +170,10 @@ function groupsBetween(wanted: TimelineWanted, keyset: Keyset, from: Sql, to: Sq
     ), grouped AS (
       SELECT r.status, ${run_kind} AS kind, r.error_code, retried.outage, count(*) AS count,
         min(r.created_at) AS begun, max(r.created_at) AS at,
-        coalesce(sum(r.records_completed), 0) AS records_completed,
-        coalesce(sum(r.bytes_completed), 0) AS bytes_completed,
+        -- Runs that write a delivery once more bring no new rows.
+        coalesce(sum(r.records_completed) FILTER (WHERE r.replaces IS NULL), 0)
+          AS records_completed,
+        coalesce(sum(r.bytes_completed) FILTER (WHERE r.replaces IS NULL), 0) AS bytes_completed,
         min(r.data_interval_start) AS data_interval_start,
         max(r.data_interval_end) AS data_interval_end, min(r.started_at) AS began_at,
         max(r.finished_at) AS delivered_at, sum(retried.failures) AS failed_attempts

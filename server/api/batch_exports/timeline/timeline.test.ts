@@ -224,3 +224,15 @@ test('only requests that read all runs wait for their turn', async () => {
     [...heavy, 'runs/'].map((path) => `${path} 200`).toSorted(),
   );
 });
+
+test('rows that an erasure has written once more are counted once', async () => {
+  const { id, timeline } = await withExport();
+  const first = await insertRunRow(harness, id, { status: 'Completed', total: 10 });
+  const again = { status: 'Completed', total: 9, delivery_id: first, replaces: true } as const;
+  await insertRunRow(harness, id, again);
+  const { results } = await timeline('?type=runs');
+  assert.deepEqual(
+    results.map(({ runs }: TimelineEntry) => [runs!.count, runs!.records_completed]),
+    [[2, 10]],
+  );
+});

@@ -12,9 +12,10 @@ import { instant, uuid } from '../../../platform/http/schemas.ts';
 
 /** The text of both routes that start a repair. */
 export const repair_description =
-  'Files are written again in their place by a run. A delivery to a table leaves the ' +
-  'ledger, and a backfill of its data interval delivers it again: delete the rows of it ' +
-  'that are still there first. `repair` of the finding says which of both it is.';
+  'A run writes files again in their place. So it does with events that are appended to a ' +
+  'table of PostgreSQL or MySQL: what is left of the delivery goes in the same transaction. Any ' +
+  'other delivery to a table leaves the ledger, and a backfill of its data interval delivers ' +
+  'it again: delete what is left first. `repair` of the finding says which way it is.';
 
 /** The body of `verifications/`. */
 export const NewVerification = Type.Object({

@@ -1,5 +1,6 @@
 import { findDestination } from '../../../engine/destinations/index.ts';
 import { verifyPartsOf } from '../../../engine/exports/verification/verify_parts.ts';
+import type { ModelName } from '../../../engine/model/models/model.ts';
 import type { WriteRule } from '../../../engine/model/destination/write_mode.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { counted } from '../../../platform/counted.ts';
@@ -15,6 +16,8 @@ export function shownVerification(row: VerificationRow, now: number): Verificati
     revision: _revision,
     destination_type: _type,
     write_rule: _rule,
+    model: _model,
+    custom_query: _query,
     deliveries,
     deliveries_checked,
     records,
@@ -41,18 +44,27 @@ function sentenceOf(row: VerificationRow): string {
   if (status === 'Completed') return completedSentence(row, what);
   if (status === 'Cancelled') return `Cancelled after ${what}.${found}`;
   if (status === 'Failed') return detail ?? 'It ended early.';
-  if (deliveries === null) return detail ?? 'Waiting for a worker.';
+  if (deliveries === null)
+    return detail ?? (status === 'Running' ? readingSentence(row) : 'Waiting for a worker.');
   const progress = `${deliveries_checked} of ${counted(deliveries, 'delivery')} compared.${found}`;
   return detail === null ? progress : `${progress} ${detail}`;
 }
 
+/** The first part of a table is the whole table, however many deliveries it has. */
+function readingSentence({ records_checked }: VerificationRow): string {
+  const read = records_checked === 0 ? '' : ` ${counted(records_checked, 'row')} compared so far.`;
+  return `Reading the destination.${read}`;
+}
+
 function completedSentence(
-  { differences, deliveries, is_unproven }: VerificationRow,
+  { differences, deliveries, is_unproven, destination_type }: VerificationRow,
   what: string,
 ) {
   if (deliveries === 0)
     return 'Nothing was delivered in this range, so there is nothing to verify.';
   if (differences > 0) return `${counted(differences, 'difference')} found in ${what}.`;
+  if (findDestination(destination_type)?.not_verifiable !== undefined)
+    return `The signed receipts are whole: ${what}. Nothing else can be compared.`;
   return is_unproven
     ? `No difference found in ${what}, but a part could not be compared.`
     : `Everything is as delivered: ${what}.`;
@@ -72,24 +84,39 @@ function estimatedEnd(row: VerificationRow, now: number): string | null {
 }
 
 /** The place of an export's rows, and how they go there. */
-type Written = { destination_type: string; write_rule: WriteRule | null };
+type Written = {
+  destination_type: string;
+  write_rule: WriteRule | null;
+  model: ModelName;
+  custom_query: string | null;
+};
 
 type Action = NonNullable<VerificationFinding['repair']>['action'];
 
 /** Returns how a finding is repaired; undefined where only people can. */
 export function repairOf(
   { kind, delivery }: Pick<FindingRow, 'kind' | 'delivery'>,
-  { destination_type, write_rule }: Written,
+  { destination_type, ...written }: Written,
 ): Action | undefined {
   const definition = findDestination(destination_type);
   if (delivery === null || definition === undefined) return undefined;
   if (kind === 'uncertain') return 'retry';
   if (definition.shows_as_written === true) return undefined;
-  return verifyPartsOf(definition, write_rule) === undefined ? 'deliver_again' : 'rewrite';
+  const isRewritten =
+    verifyPartsOf(definition, written.write_rule) !== undefined ||
+    (definition.repairs_rows === true && isAppended(written));
+  return isRewritten ? 'rewrite' : 'deliver_again';
+}
+
+/** Are the rows events as they were ingested, each with its own line in a table? */
+function isAppended({ model, custom_query, write_rule }: Omit<Written, 'destination_type'>) {
+  return model === 'events' && custom_query === null && (write_rule?.mode ?? 'append') === 'append';
 }
 
 const repair_details: Record<Action, string> = {
-  rewrite: 'A run writes the files of this delivery again, under the same names.',
+  rewrite:
+    'A run writes this delivery again. Files keep their names. In a table, the run first removes ' +
+    'the rows of this delivery that are left, in the same transaction, so no row is there twice.',
   deliver_again:
     'The delivery leaves the ledger, and a backfill delivers its interval again. Rows of it that ' +
     'are still in the table will be there twice: delete them first. Merged persons are not ' +

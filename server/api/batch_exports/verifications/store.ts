@@ -1,5 +1,6 @@
 import sql, { join, raw } from 'sql-template-tag';
 import { finding_kinds } from '../../../engine/exports/verification/verification.ts';
+import type { ModelName } from '../../../engine/model/models/model.ts';
 import type { WriteRule } from '../../../engine/model/destination/write_mode.ts';
 import type { List } from '../../../platform/http/lists/pagination.ts';
 import type { Place } from '../../../platform/http/caller/mount.ts';
@@ -19,7 +20,8 @@ const selected = sql`
     v.detail, v.deliveries, v.deliveries_checked, v.records, v.records_checked
       + v.records_in_part AS records_checked, v.differences,
     counted.counts, v.notes, v.is_unproven, v.verified_through, v.created_at, v.started_at,
-    v.finished_at, v.last_updated_at, e.destination_type, e.write_rule
+    v.finished_at, v.last_updated_at, e.destination_type, e.write_rule,
+    e.model, e.custom_query
   FROM batch_export_verifications v JOIN batch_exports e ON e.id = v.batch_export_id
   CROSS JOIN LATERAL (SELECT json_build_object(${kind_counts}) AS counts
     FROM batch_export_findings f WHERE f.verification_id = v.id) counted`;
@@ -34,6 +36,8 @@ export type VerificationRow = Omit<Verification, 'detail' | 'progress'> & {
   records_checked: number;
   destination_type: string;
   write_rule: WriteRule | null;
+  model: ModelName;
+  custom_query: string | null;
 };
 
 /** An export's verifications, newest first. */

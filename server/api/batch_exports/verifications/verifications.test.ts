@@ -18,7 +18,7 @@ const never = new AbortController().signal;
 type Exported = Awaited<ReturnType<typeof exported>>;
 
 /** An hourly export of three hours with four events each, delivered. */
-async function exported(destination: Record<string, unknown>) {
+async function exported(destination: Record<string, unknown>, more: object = {}) {
   const home = await exporting.harness.newOrganization();
   await exporting.insert(
     home,
@@ -28,7 +28,7 @@ async function exported(destination: Record<string, unknown>) {
       properties: { n },
     })),
   );
-  const made = await exporting.scheduled(home, { name: 'proven', destination });
+  const made = await exporting.scheduled(home, { name: 'proven', destination, ...more });
   await exporting.runAll(made.id);
   return { home, ...made };
 }
@@ -106,7 +106,7 @@ test('every planted change of a table is found, and nothing else', async () => {
   assert.equal(of('changed').delivery?.data_interval_start, '2026-01-01T01:00:00.000000Z');
   assert.equal(of('doubled').delivery?.data_interval_start, '2026-01-01T01:00:00.000000Z');
   assert.deepEqual([of('foreign').delivery, of('foreign').repair], [null, null]);
-  assert.equal(of('missing').repair?.action, 'deliver_again');
+  assert.equal(of('missing').repair?.action, 'rewrite');
   assert.equal(body.differences, 4);
   // The first interval of the schedule lacks a row.
   assert.equal(body.verified_through, null);
@@ -159,9 +159,31 @@ test('every planted change of files is found, and a rewrite repairs them', async
   );
 });
 
-test('a delivery to a table that is gone leaves the ledger and is delivered again', async () => {
+test('a verification of a place that keeps no rows says that nothing was compared', async () => {
+  const one = await exported({ type: 'NoOp', config: {} });
+  const { body, findings } = await verified(one);
+  assert.deepEqual([findings, body.is_unproven, body.verified_through], [[], true, null]);
+  assert.deepEqual(body.notes, ['This destination keeps no rows, so there is nothing to verify.']);
+  assert.equal(await verifiedThrough(one), null);
+});
+
+test('a verification in progress says that it reads, and how far it is', async () => {
+  const one = await exported(toFiles().destination);
+  const created = await one.send('POST', 'verifications/', {});
+  assert.equal(created.body.detail, 'Waiting for a worker.');
+  await exporting.harness.deps.db.run(sql`UPDATE batch_export_verifications SET status = 'Running',
+    started_at = now(), records_in_part = 7 WHERE id = ${created.body.id}`);
+  const { body } = await one.get(`verifications/${created.body.id}/`);
+  assert.equal(body.detail, 'Reading the destination. 7 rows compared so far.');
+});
+
+test('a delivery to a merged table leaves the ledger and is delivered again', async () => {
   const { table, destination } = await toTable();
-  const one = await exported(destination);
+  const one = await exported(destination, {
+    mode: 'merge',
+    primary_key: ['uuid'],
+    version_key: ['inserted_at'],
+  });
   await postgres.pool.query(`DELETE FROM ${table} WHERE timestamp >= '2026-01-01T02:00:00Z'`);
   const { body, findings } = await verified(one);
   assert.deepEqual(
@@ -175,7 +197,6 @@ test('a delivery to a table that is gone leaves the ledger and is delivered agai
   await exporting.advance(one.id, repair.body.backfill);
   const after = await verified(one);
   assert.deepEqual(after.findings, []);
-  assert.equal(after.body.verified_through, '2026-01-01T03:00:00.000000Z');
   const { rows } = await postgres.pool.query(`SELECT count(*)::int AS count FROM ${table}`);
   assert.equal(rows[0].count, 12);
 });

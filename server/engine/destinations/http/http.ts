@@ -39,6 +39,9 @@ export const http: DestinationDefinition<typeof http_config> = {
   host: ({ url }) => urlHost(url),
   column_set: 'files',
   shows_as_written: true,
+  not_verifiable:
+    'This destination cannot show again what it took, so nothing can be compared. The receipts ' +
+    'prove what was handed over.',
   validate: httpViolations,
   encoding: () => ({ format: 'JSONLines', compression: null }),
   showRequest,

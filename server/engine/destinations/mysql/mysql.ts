@@ -30,6 +30,7 @@ export const mysql: DestinationDefinition<typeof mysql_config> = {
   column_set: 'tables',
   is_settled_by_abort: true,
   erases: 'by_key',
+  repairs_rows: true,
   setAsideFault: ({ table_name = 'events' }) => rejectedNameFault(table_name, 64),
   validate: mySqlViolations,
   columnFaults: mySqlColumnFaults,

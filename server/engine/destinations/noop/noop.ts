@@ -16,6 +16,7 @@ export const noop: DestinationDefinition<typeof config> = {
   secrets: [],
   where: [],
   column_set: 'files',
+  not_verifiable: 'This destination keeps no rows, so there is nothing to verify.',
   validate: () => [],
   encoding: () => ({ format: 'JSONLines', compression: null }),
   open: async () => sink,

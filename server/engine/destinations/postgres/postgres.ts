@@ -37,6 +37,7 @@ export const postgres: DestinationDefinition<typeof postgres_config> = {
   column_set: 'tables',
   is_settled_by_abort: true,
   erases: 'by_key',
+  repairs_rows: true,
   setAsideFault: ({ table_name = 'events' }) => rejectedNameFault(table_name, 63),
   validate: violations,
   columnFaults,

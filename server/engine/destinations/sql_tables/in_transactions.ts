@@ -115,6 +115,8 @@ type Session = Standing & {
    */
   way: 'direct' | 'staged' | undefined;
   mover: Mover | undefined;
+  /** Is a receipt of the delivery there, which the next one replaces? */
+  has_receipt: boolean;
   /** Has it begun, and is the table prepared since? */
   is_open: boolean;
   is_prepared: boolean;
@@ -135,6 +137,7 @@ export function inTransactions(work: TransactionalDelivery): StagedDelivery {
     work,
     way: undefined,
     mover: undefined,
+    has_receipt: false,
     is_open: false,
     is_prepared: false,
     aside: undefined,
@@ -167,7 +170,9 @@ async function begin(session: Session): Promise<void> {
   if (session.is_open) return;
   session.is_prepared = false;
   try {
-    session.is_delivered = await session.work.begin();
+    session.has_receipt = await session.work.begin();
+    // A repair writes its rows in any case.
+    session.is_delivered = session.has_receipt && session.work.delivery.repairs === undefined;
     session.may_show = session.is_delivered;
   } catch (error) {
     await session.work.end('ROLLBACK').catch(() => undefined);
@@ -229,16 +234,24 @@ async function write(session: Session, slice: Slice, bytes: Readable): Promise<J
 /**
  * A lone slice is repeated after a crash in any case; that of a generation is staged, so that the
  * table is locked for its change alone. A delivery that sets rows aside stages none: a stage lacks
- * the constraints that refuse them.
+ * the constraints that refuse them. A repair is one transaction with the removal of what is left.
  */
 async function chooseWay(session: Session, slice: Slice): Promise<void> {
   await prepare(session);
   const { delivery, createStage } = session.work;
   const isAlone = isOnly(slice) && delivery.generation === undefined;
-  const isDirect = isAlone || delivery.rejects !== undefined;
+  const isRepair = delivery.repairs !== undefined;
+  const isDirect = isAlone || isRepair || delivery.rejects !== undefined;
   if (!isDirect && (await createStage())) return goStaged(session);
   session.way = 'direct';
-  await session.work.clear?.();
+  await (isRepair ? removeLeft(session.work) : session.work.clear?.());
+}
+
+/** Removes what is left of a delivery that a repair writes once more, in the open transaction. */
+async function removeLeft({ delivery, erase, rejected }: TransactionalDelivery): Promise<void> {
+  for await (const keys of delivery.repairs!.keys()) await erase?.(keys);
+  const held = (await rejected?.list()) ?? [];
+  await rejected?.remove(held.map(({ number }) => number));
 }
 
 /**
@@ -270,7 +283,7 @@ async function commit(
   await begin(session);
   if (session.is_delivered) await eraseRows(session.work, session.aside);
   const shower = session.is_delivered ? session.work : await complete(session, outcomes);
-  await shower.writeReceipt(recordsIn(outcomes), manifest, session.is_delivered);
+  await shower.writeReceipt(recordsIn(outcomes), manifest, session.has_receipt);
   await commitKnowingly(session, manifest, {
     ...shower,
     commit: () => (shower === session.work ? end(session, 'COMMIT') : shower.end('COMMIT')),

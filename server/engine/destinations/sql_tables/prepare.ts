@@ -1,4 +1,6 @@
 import type { Delivery, DestinationDeps } from '../../model/destination/destination.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
+import { isWithin } from './comparing/areas.ts';
 import type { Dialect } from './dialect.ts';
 import type { FoundColumn } from './fitting.ts';
 import { erasedColumn, hasOwn, isMergedByTeam } from './layout.ts';
@@ -64,14 +66,16 @@ async function refuseLostRows(
  * the open transaction.
  */
 export async function eraseRows(
-  { target, quoted, slot, rows }: Dialect,
+  dialect: Dialect,
   delivery: Delivery,
   keys: string[],
 ): Promise<void> {
+  const { target, quoted, slot, rows } = dialect;
   const list = keys.map((_, index) => slot(index + 1)).join(', ');
   // The server takes the column's own type for the values, and so its index.
   const key = quoted(erasedColumn(delivery));
-  const statement = `DELETE FROM ${target.quoted} WHERE ${key} IN (${list})`;
+  const own = delivery.repairs === undefined ? '' : await ofDelivery(dialect, delivery);
+  const statement = `DELETE FROM ${target.quoted} WHERE ${key} IN (${list})${own}`;
   await (hasOwn(delivery.columns, 'team_id')
     ? rows(`${statement} AND ${quoted('team_id')} = ${slot(keys.length + 1)}`, [
         ...keys,
@@ -79,6 +83,34 @@ export async function eraseRows(
       ])
     : rows(statement, keys));
 }
+
+/**
+ * The condition by which rows are of this delivery: another one may have brought another version of
+ * a key. Throws where rows cannot be told apart so.
+ */
+async function ofDelivery(dialect: Dialect, delivery: Delivery): Promise<string> {
+  const { target, sealing, quoted } = dialect;
+  const other = await receiptsOf(dialect).ofAnother(delivery.batch_export_id);
+  const found = (await dialect.findColumns(target.table)) ?? [];
+  const hasInstant = (name: string) =>
+    found.some((column) => column.name === name && sealing?.instants.test(column.type) === true);
+  if (sealing === undefined || other !== undefined || !instants.every(hasInstant))
+    throw new NonRetryableError(
+      'table_unsuitable',
+      `${target.name} ${
+        other === undefined
+          ? 'has no exact times in the columns timestamp and inserted_at'
+          : 'holds rows of another export too'
+      }, so the rows of this delivery cannot be told apart. Nothing was changed. Delete them ` +
+        'yourself, then start a backfill of mode `all` for the interval.',
+    );
+  const [event, inserted] = instants.map(quoted);
+  const words = { event: event!, inserted: inserted!, instant: sealing.instant };
+  const areas = delivery.repairs!.areas.map((area) => isWithin(words, area));
+  return ` AND (${areas.join(' OR ')})`;
+}
+
+const instants = ['timestamp', 'inserted_at'];
 
 /**
  * The query of the rows that a delivery can have brought, with every value as text: `c0`, `c1` and

@@ -5,9 +5,11 @@ import { noteInRunLog } from '../../model/run_log.ts';
 import type { LogLevel } from '../../model/run_log.ts';
 import type { ClaimedRun } from '../../model/run.ts';
 import type { StallWatch } from './stall.ts';
-import type { Delivery, ErasedRows } from '../../model/destination/destination.ts';
+import type { Delivery, ErasedRows, RepairedRows } from '../../model/destination/destination.ts';
+import { fromStored } from '../../model/ledger/rectangles.ts';
 import { keyColumn, personColumn } from '../../destinations/sql_tables/layout.ts';
 import type { StepClock } from './step_clock.ts';
+import { deliveredKeys } from '../source/delivered_keys.ts';
 import { erasedKeys, erasedPersons } from '../source/erased_keys.ts';
 import { openSourceQuery } from '../source/source_query.ts';
 import type { SourceQuery } from '../source/source_query.ts';
@@ -50,7 +52,9 @@ export function openAttempt(
   if (replaces === null) return { engine, run, ...order, signal, clock };
   const delivery: Delivery =
     'redelivers' in replaces
-      ? { ...order.delivery, redelivers: true }
+      ? replaces.repairs === true && order.definition.repairs_rows === true
+        ? { ...order.delivery, repairs: repairedRows(engine, run, signal) }
+        : { ...order.delivery, redelivers: true }
       : {
           ...order.delivery,
           erased: erasedOf(order.delivery, {
@@ -59,6 +63,10 @@ export function openAttempt(
           }),
         };
   return { engine, run, ...order, delivery, signal, clock };
+}
+
+function repairedRows(engine: Engine, run: ClaimedRun, signal: AbortSignal): RepairedRows {
+  return { keys: () => deliveredKeys(engine, run, signal), areas: fromStored(run.selection) };
 }
 
 /** Rows without the key of their model leave by the person whose they are. */

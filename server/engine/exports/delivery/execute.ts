@@ -191,11 +191,12 @@ async function deliverTo(
  * all be there, and would be there twice.
  */
 async function requireReplaceable(
-  { engine, definition, watch }: WatchedAttempt,
+  { engine, definition, delivery, watch }: WatchedAttempt,
   { run_id }: ReplacedReceipt,
   sink: Sink,
 ): Promise<void> {
-  if (definition.erases !== 'by_key') return;
+  // A repair removes what is left first, so it needs no receipt.
+  if (definition.erases !== 'by_key' || delivery.repairs !== undefined) return;
   const isThere = await watch.during('looking for the receipt of the delivery', () =>
     sink.isCommitted(),
   );

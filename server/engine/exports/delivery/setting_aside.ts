@@ -33,14 +33,14 @@ export async function settingAside(
 
 /** Can the other rows go through without those that were refused? */
 function isForOthers(
-  { run, definition, config, signal }: WatchedAttempt,
+  { run, definition, config, delivery, signal }: WatchedAttempt,
   error: unknown,
 ): error is KnownError {
   return (
     error instanceof KnownError &&
     error.is_of_row &&
     !signal.aborted &&
-    run.replaces === null &&
+    (run.replaces === null || delivery.repairs !== undefined) &&
     run.rejection?.rejected_rows === 'set_aside' &&
     definition.setAsideFault !== undefined &&
     definition.setAsideFault(config) === undefined

@@ -37,7 +37,7 @@ async function rowsDelivered({ db }: Engine, run: ClaimedRun): Promise<number> {
   const { rows } = (await db.row<{ rows: number }>(sql`
     SELECT coalesce(sum(records_completed), 0)::bigint AS rows FROM batch_export_runs
     WHERE batch_export_id = ${run.batch_export_id} AND revision = ${run.revision}
-      AND status = 'Completed'`))!;
+      AND status = 'Completed' AND replaces IS NULL`))!;
   return rows;
 }
 

@@ -98,12 +98,24 @@ const cases: [facts: Partial<StateFacts>, sentence: string][] = [
   [
     { code: 'waiting', records_by_backfills: 4806 },
     `Waiting for the schedule: the first run is planned for ${next}. ` +
-      'Backfills have delivered 4,806 rows.',
+      'Runs on request have delivered 4,806 rows ahead of it.',
   ],
   [{ code: 'waiting', next_due_at: null, records_by_backfills: 0 }, 'Waiting for the schedule.'],
   [
     { code: 'paused', attempt: 2, cause },
     `Paused since ${since}. ${delivered} A run is retried, after attempt 2 failed: ${cause}`,
+  ],
+  [
+    {
+      code: 'paused',
+      attempt: 14,
+      cause,
+      failed_interval: { ...failed_interval, latest_error: cause },
+    },
+    `Paused since ${since}. ${delivered} A run is retried, after attempt 14 failed: ${cause} ` +
+      `Events ingested from ${failed_interval.data_interval_start} to ` +
+      `${failed_interval.data_interval_end} are missing, because their run failed with the same ` +
+      'error. Retry it.',
   ],
   [
     { code: 'paused_automatically', pause_detail: 'Ten runs failed.', failed_interval },

@@ -44,13 +44,14 @@ export type StateFacts = {
 
 /** Says the state of an export in a few sentences, which begin with its word. */
 export function stateSentence(facts: StateFacts): string {
-  const gaps = gapsOf(facts);
-  if (facts.code === 'partly_delivered')
+  if (facts.code === 'partly_delivered') {
+    const gaps = gapsOf(facts);
     return sentences(`Partly delivered${sinceOf(facts)}: ${lowered(gaps[0]!)}`, ...gaps.slice(1));
+  }
   const own = ownSentences(facts);
   // A failing one names its missing intervals, and what the latest run says of them.
-  const more = facts.code === 'failing' ? gaps.filter(isNoInterval(facts)) : gaps;
-  return sentences(...own, ...more);
+  const failed_interval = facts.code === 'failing' ? null : facts.failed_interval;
+  return sentences(...own, ...gapsOf({ ...facts, failed_interval }, own));
 }
 
 function ownSentences(facts: StateFacts): string[] {
@@ -80,7 +81,7 @@ function ownSentences(facts: StateFacts): string[] {
       const rows = backfilled === null || backfilled === 0 ? [] : [counted(backfilled, 'row')];
       return [
         `Waiting for the schedule${due}`,
-        ...rows.map((text) => `Backfills have delivered ${text}`),
+        ...rows.map((text) => `Runs on request have delivered ${text} ahead of it`),
       ];
     }
     case 'ended':
@@ -122,12 +123,12 @@ function retried({ attempt, cause }: StateFacts): string[] {
   return attempt === null ? [] : [`A run is retried, after attempt ${attempt} failed: ${cause}`];
 }
 
-/** Lists what the export lacks, a sentence for each kind. */
-function gapsOf(facts: StateFacts): string[] {
+/** Lists what the export lacks, a sentence for each kind; an error that was `told` stands once. */
+function gapsOf(facts: StateFacts, told: string[] = []): string[] {
   const { failed_interval, missing_since_change, backfill_error, records_rejected } = facts;
   return [
     ...(missing_since_change === null ? [] : [changeSentence(missing_since_change, facts)]),
-    ...(failed_interval === null ? [] : [intervalSentence(failed_interval)]),
+    ...(failed_interval === null ? [] : [intervalSentence(failed_interval, told)]),
     ...(backfill_error === null
       ? []
       : [
@@ -141,11 +142,6 @@ function gapsOf(facts: StateFacts): string[] {
         ]),
   ];
 }
-
-const isNoInterval =
-  ({ failed_interval }: StateFacts) =>
-  (sentence: string) =>
-    failed_interval === null || sentence !== intervalSentence(failed_interval);
 
 function changeSentence(
   { rows, from, until }: MissingSinceChange,
@@ -164,13 +160,13 @@ function changeSentence(
   );
 }
 
-function intervalSentence(failed: FailedInterval): string {
-  const { data_interval_start: from, data_interval_end: to, retry_run_id } = failed;
+function intervalSentence(failed: FailedInterval, told: string[]): string {
+  const { data_interval_start: from, data_interval_end: to, retry_run_id, latest_error } = failed;
   const next = retry_run_id === null ? 'Retry it' : 'A retry is in progress';
-  return (
-    `Events ingested from ${from} to ${to} are missing, because their run failed: ` +
-    `${ended(failed.latest_error ?? 'No error was kept')} ${next}`
-  );
+  const is_told = latest_error !== null && told.some((sentence) => sentence.includes(latest_error));
+  const why = is_told ? ' with the same error.' : `: ${ended(latest_error ?? 'No error was kept')}`;
+  const missing = `Events ingested from ${from} to ${to} are missing`;
+  return `${missing}, because their run failed${why} ${next}`;
 }
 
 /** Joins sentences; each ends with a mark. */

@@ -19,7 +19,14 @@ export type BackfillMode = 'missing' | 'all';
  * The range of a backfill: [from, to) in milliseconds of event or insertion time, and which of its
  * rows.
  */
-export type BackfillRange = { from: number; to: number; by: BackfillBy; mode: BackfillMode };
+export type BackfillRange = {
+  from: number;
+  to: number;
+  by: BackfillBy;
+  mode: BackfillMode;
+  /** True for rows ahead of the schedule, which a person does not call a backfill. */
+  is_run_now?: boolean;
+};
 
 /**
  * A forecast of a backfill that starts now, if it was counted: rows, runs with rows, and rows of
@@ -68,10 +75,10 @@ export async function startBackfill(
     .join(' ');
   await tx.run(sql`
     INSERT INTO batch_export_backfills (id, batch_export_id, revision, mode, selects_by, start_at,
-      end_at, watermark, settles_at, next_start_at, total_runs, detail)
+      end_at, watermark, settles_at, next_start_at, total_runs, detail, is_run_now)
     VALUES (${id}, ${exportId}, ${row.revision}, ${range.mode}, ${range.by}, ${iso(range.from)},
       ${iso(range.to)}, ${iso(watermark)}, ${iso(settles_at)}, ${iso(range.from)}, ${total_runs},
-      ${detail})`);
+      ${detail}, ${range.is_run_now ?? false})`);
   await writeRunLog(tx, {
     batch_export_id: exportId,
     run_id: null,
@@ -102,11 +109,10 @@ export async function recountBackfills(
   }
 }
 
-function startMessage({ from, to, by }: BackfillRange): string {
-  return (
-    `Backfill of ${iso(from)} to ${iso(to)} started, by the time of ` +
-    `${by === 'timestamp' ? 'the events' : 'ingestion'}.`
-  );
+function startMessage({ from, to, by, is_run_now }: BackfillRange): string {
+  const what = is_run_now === true ? 'Run now' : 'Backfill';
+  const time = by === 'timestamp' ? 'the events' : 'ingestion';
+  return `${what} of ${iso(from)} to ${iso(to)} started, by the time of ${time}.`;
 }
 
 function settlingSentence(settles_at: number, settle_seconds: number): string {

@@ -79,7 +79,7 @@ type BackfillKey = { id: string; batch_export_id: string };
 
 const backfillColumns = sql`backfill.id, backfill.batch_export_id, backfill.revision, backfill.mode,
   backfill.selects_by, backfill.end_at, backfill.watermark, backfill.next_start_at,
-  backfill.status`;
+  backfill.status, backfill.is_run_now`;
 
 /**
  * Step by step, each of which looks further ahead while there is nothing to deliver; other
@@ -222,7 +222,8 @@ async function finishBackfill(
   status: 'Completed' | 'Failed' | 'Cancelled',
   failure = '',
 ): Promise<void> {
-  const detail = `Backfill ended: ${status}. ${await summaryOf(tx, backfill.id)}${failure}`;
+  const what = backfill.is_run_now ? 'Run now' : 'Backfill';
+  const detail = `${what} ended: ${status}. ${await summaryOf(tx, backfill.id)}${failure}`;
   await tx.run(sql`
     UPDATE batch_export_backfills SET status = ${status}, detail = ${detail}, finished_at = now(),
       last_updated_at = now() WHERE id = ${backfill.id}`);

@@ -37,6 +37,7 @@ export type BackfillRow = {
   watermark: string;
   next_start_at: string;
   status: string;
+  is_run_now: boolean;
 };
 
 /**

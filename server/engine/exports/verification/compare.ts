@@ -107,8 +107,11 @@ export async function compareDeliveries(
     if (outcomes.length > 0) delivered.push({ delivery, outcomes, manifest: run.receipt });
   }
   comparison.deliveries += delivered.length;
-  // Rows handed to an endpoint cannot be read again; their receipts are checked all the same.
-  if (definition.shows_as_written === true) comparison.is_unproven = true;
+  // Rows that cannot be read again have receipts, which are checked all the same.
+  if (definition.not_verifiable !== undefined) {
+    comparison.is_unproven = true;
+    comparison.notes.push(definition.not_verifiable);
+  }
   // Without a delivery nothing was created at the destination that could be missing there.
   else if (delivered.length > 0) await readAgain(comparing, comparison, delivered, known, look);
 }

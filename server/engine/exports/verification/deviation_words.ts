@@ -32,7 +32,11 @@ export function deviationSentence(
     case 'changed':
       return `${what} in ${name} ${have} other contents than Sluice delivered: ${by('changed')}`;
     case 'doubled':
-      return `${what} ${are} more than once in ${name}: ${by('copied')}`;
+      return (
+        `${what} ${are} more than once in ${name}: somebody else copied ${them} there, or ` +
+        `Sluice delivered ${them} again while ${them} ${differences === 1 ? 'was' : 'were'} ` +
+        'still there.'
+      );
     case 'foreign':
       return `${counted(differences, thing)} in ${name} ${are} of no delivery: ${by('added')}`;
     case 'receipt':

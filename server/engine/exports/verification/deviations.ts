@@ -127,10 +127,10 @@ async function putDeviation(
   const doubtful = doubtfulFrom(first, one.start_at);
   const doubtful_from = doubtful === -Infinity ? Number.MIN_SAFE_INTEGER : doubtful;
   const mark = markOf(group);
-  const { length } = group.faults;
+  const differences = countOf(group);
   if (known !== undefined)
     return void (await tx.run(sql`
-      UPDATE batch_export_deviations SET differences = ${length}, name = ${first.name},
+      UPDATE batch_export_deviations SET differences = ${differences}, name = ${first.name},
         detail = ${first.detail}, mark = ${mark}, run_id = ${run?.id ?? null},
         doubtful_from = ${doubtful_from}::float8, accepted_at = NULL, accepted_by = NULL,
         accepted_reason = NULL
@@ -141,7 +141,7 @@ async function putDeviation(
       doubtful_from, first_seen_at, last_seen_at)
     VALUES (${uuidv7()}, ${row.id}, ${row.revision}, ${group.kind}, ${group.delivery_id},
       ${run?.id ?? null}, ${run?.data_interval_start ?? null}, ${run?.data_interval_end ?? null},
-      ${run?.selects_by ?? null}, ${length}, ${first.name}, ${first.detail}, ${mark},
+      ${run?.selects_by ?? null}, ${differences}, ${first.name}, ${first.detail}, ${mark},
       ${doubtful_from}::float8, ${now}, ${now})`);
 }
 
@@ -154,11 +154,13 @@ function groupsOf(judged: Judged[]): Group[] {
   });
 }
 
-const shownOf = ({ kind, faults: [{ run }, ...others] }: Group) => ({
-  kind,
-  differences: 1 + others.length,
-  day: run?.data_interval_start ?? null,
+const shownOf = (group: Group) => ({
+  kind: group.kind,
+  differences: countOf(group),
+  day: group.faults[0].run?.data_interval_start ?? null,
 });
+
+const countOf = ({ faults }: Group) => faults.reduce((sum, { rows = 1 }) => sum + rows, 0);
 
 function markOf({ faults }: Group): string {
   const lines = faults.map(({ name, detail, column, expected, found }) =>

@@ -13,7 +13,10 @@ import type { Unsettled } from './unsettled.ts';
 import type { finding_kinds } from './verification.ts';
 
 /** A difference that is a fault, with the delivery that it is part of, as far as it is known. */
-export type Judged = Pick<Difference, 'name' | 'detail' | 'column' | 'expected' | 'found'> & {
+export type Judged = Pick<
+  Difference,
+  'name' | 'detail' | 'column' | 'expected' | 'found' | 'rows'
+> & {
   kind: (typeof finding_kinds)[number];
   run: DeliveryRun | undefined;
 };
@@ -64,8 +67,8 @@ export async function judge(
 }
 
 function shownOf(difference: Difference): Omit<Judged, 'run'> {
-  const { name, detail, column, expected, found } = difference;
-  return { kind: kindOf(difference), name, detail, column, expected, found };
+  const { name, detail, column, expected, found, rows } = difference;
+  return { kind: kindOf(difference), name, detail, column, expected, found, rows };
 }
 
 function kindOf({ kind, about }: Difference): Judged['kind'] {

@@ -160,7 +160,7 @@ async function insertFindings(
 ): Promise<void> {
   const rows = judged
     .slice(0, Math.max(0, kept_findings_max - differences))
-    .map(({ run, ...fault }, index) => ({
+    .map(({ run, rows: _rows, ...fault }, index) => ({
       ...fault,
       number: differences + index + 1,
       delivery_id: run?.delivery_id,

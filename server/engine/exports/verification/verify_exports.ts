@@ -82,7 +82,7 @@ async function verifyExport(
   };
   try {
     const definition = getDestination(row.destination_type);
-    finding.is_readable = definition.shows_as_written !== true;
+    finding.is_readable = definition.not_verifiable === undefined;
     await compareAll(engine, row, definition, comparison, onProgress);
     finding.held = await findHeldDeliveries(engine, row, definition);
   } catch (error) {

@@ -20,10 +20,6 @@ const held_deliveries_max = 200;
 const failed_pause_seconds_max = 3_600;
 const exports_per_turn = 100;
 
-const endpoint_reason =
-  'This destination cannot show again what it took, so nothing can be compared. The receipts ' +
-  'prove what was handed over.';
-
 /** An export about which the schedule decides. */
 type Due = Watched & {
   id: string;
@@ -56,11 +52,13 @@ export async function planLooks(engine: Engine): Promise<number> {
 
 /** Begins the look that the export wants now. */
 async function beginLook({ db }: Engine, due: Due, now: number): Promise<boolean> {
-  const is_readable = findDestination(due.destination_type)?.shows_as_written !== true;
+  const why = findDestination(due.destination_type)?.not_verifiable ?? null;
+  const is_readable = why === null;
   await db.run(sql`UPDATE batch_export_watches SET is_verifiable = ${is_readable},
     reason = CASE WHEN ${is_readable} THEN CASE WHEN is_verifiable THEN reason END
-      ELSE ${endpoint_reason} END
-    WHERE batch_export_id = ${due.id} AND is_verifiable <> ${is_readable}`);
+      ELSE ${why} END, verified_through = CASE WHEN ${is_readable} THEN verified_through END
+    WHERE batch_export_id = ${due.id} AND (is_verifiable <> ${is_readable}
+      OR (NOT ${is_readable} AND reason IS DISTINCT FROM ${why}))`);
   const wanted = is_readable && !due.is_waiting ? wantedOf(due, now) : undefined;
   if (wanted === undefined) return false;
   return db.transaction(async (tx) =>

@@ -49,6 +49,8 @@ export type Delivery = Written & {
    * of persons. Then a `commit` over what is there shows the slices without them, and its receipt.
    */
   erased?: ErasedRows;
+  /** The delivery takes the place of what is left of it in the table. */
+  repairs?: RepairedRows;
   /** Number of refused rows that do not end the delivery: they are set aside. */
   rejects?: { rows_max: number };
   /** Rows that were set aside when the delivery was shown are tried again. */
@@ -60,6 +62,9 @@ export type Delivery = Written & {
  * key of the model.
  */
 export type ErasedRows = { column?: string; keys(): AsyncIterable<string[]> };
+
+/** Keys of all rows of a delivery, some at a time, and the rectangles that its rows lie in. */
+export type RepairedRows = ErasedRows & { areas: Rectangle[] };
 
 /**
  * One part of a delivery, in the order of `number` from 0, with the records that the source
@@ -283,6 +288,8 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    * out, the guarantees of `Sink` hold.
    */
   shows_as_written?: true;
+  /** Why its contents can never be compared, as a sentence. If absent, `verify` reads them. */
+  not_verifiable?: string;
   /**
    * True where a delivery that is not there after `abort` never will be: `open` and `abort` wait
    * for a commit that is in progress, or end it, and no earlier attempt can show anything
@@ -295,6 +302,11 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    * (`in_table`). If absent, a person has to remove them by hand.
    */
   erases?: 'anew' | 'by_key' | 'in_table';
+  /**
+   * True where a run can take what is left of a delivery out of its table and write its rows again,
+   * in one transaction. If absent, a delivery to a table is repaired by a backfill.
+   */
+  repairs_rows?: true;
   /**
    * Rows that are refused for what they are can be set aside; gives why this config cannot. Left
    * out, no config can: the other side takes or refuses rows together.

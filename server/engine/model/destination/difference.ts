@@ -11,6 +11,8 @@ export type Difference = {
   delivery_id?: string;
   /** The key of the differing row. */
   key?: string;
+  /** Rows that it stands for; left out: one. */
+  rows?: number;
   /** A receipt that differs, or a row that occurs too often; left out for any other difference. */
   about?: 'receipt' | 'repetition';
 };

@@ -162,7 +162,7 @@ export async function findStrangers(
     const [all] = await dialect.rows<{ c: unknown }>(`SELECT count(*) AS ${quoted('c')}\n${from}`);
     const more = Number(all?.c) - named_strangers_max;
     const detail = `${counted(more, 'more row')} of no delivery.`;
-    differences.push({ kind: 'added', name, detail });
+    differences.push({ kind: 'added', name, detail, rows: more });
   }
   return differences;
 }
