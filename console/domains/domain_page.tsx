@@ -37,7 +37,7 @@ export function DomainPage() {
     </NoSuch>
   );
   return (
-    <Page title={query.data?.domain ?? 'Domain'} request={pathOf(read)}>
+    <Page title={toUnicode(query.data?.domain ?? 'Domain')} request={pathOf(read)}>
       <Shown query={query} missing={missing}>
         {(domain) => {
           const given = { domain, organization_id };

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
+import { toUnicode } from 'punycode.js';
 import type { DomainRow } from '../../server/api/domains/schema.ts';
 import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { TextField } from '../form/fields.tsx';
@@ -14,6 +15,7 @@ import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Table } from '../page/table.tsx';
 import { Instant } from '../time/instant.tsx';
+import { anchor_labels, enforcementWords } from './anchor_words.ts';
 import { domains, proof_states } from './domains.ts';
 import { pathTo } from '../http/path.ts';
 
@@ -36,7 +38,7 @@ export function DomainsPage() {
                 Claim your domain and prove it, so that its people sign in through your provider.
               </Empty>
             ) : (
-              <Rows columns={['Domain', 'Proof', 'Last looked up', 'Sign-in']}>
+              <Rows columns={['Domain', 'Proof', 'Last looked up', anchor_labels.sso_enforcement]}>
                 {results.map((domain) => (
                   <Row key={domain.id} domain={domain} organization_id={organization_id} />
                 ))}
@@ -60,9 +62,9 @@ export function DomainsPage() {
 }
 
 function Row({ domain, organization_id }: { domain: DomainRow; organization_id: string }) {
-  const { id, verification, sso_enforcement, has_saml, managed_by, pending_changes } = domain;
+  const { id, verification, sso_enforcement, managed_by, pending_changes } = domain;
   const { word, tone } = proof_states[verification.state];
-  const provider = sso_enforcement === 'saml' ? 'your provider' : sso_enforcement;
+  const spelling = toUnicode(domain.domain);
   return (
     <Table.Tr>
       <Table.Th scope="row">
@@ -71,8 +73,10 @@ function Row({ domain, organization_id }: { domain: DomainRow; organization_id: 
           to="/organizations/$organization_id/domains/$domain_id"
           params={{ organization_id, domain_id: id }}
         >
-          {domain.domain}
+          {spelling}
         </Link>
+        {/* Letters of other scripts look alike: what counts is the name in the DNS. */}
+        {spelling !== domain.domain && <span className="muted"> {domain.domain}</span>}
       </Table.Th>
       <Table.Td data-label="Proof" className={tone}>
         {word}
@@ -85,11 +89,7 @@ function Row({ domain, organization_id }: { domain: DomainRow; organization_id: 
         )}
       </Table.Td>
       <Table.Td data-label="Sign-in">
-        {provider !== ''
-          ? `Through ${provider} alone`
-          : has_saml
-            ? 'Free, or through your provider'
-            : 'Free'}
+        {enforcementWords(sso_enforcement)}
         {pending_changes !== null && <p className="warn">Waiting for an owner</p>}
       </Table.Td>
     </Table.Tr>

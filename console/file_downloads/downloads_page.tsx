@@ -19,6 +19,7 @@ import { Instant, ZoneContext } from '../time/instant.tsx';
 import { now } from '../time/now.ts';
 import { askedFor, nothing } from './asked_for.ts';
 import {
+  compression_choices,
   downloadsOf,
   downloadsPath,
   exportsOf,
@@ -37,10 +38,11 @@ export function DownloadsPage() {
   const navigate = route.useNavigate();
   const list = downloadsOf(project_id, page);
   const query = useQuery(list);
+  const go = (to: number) => navigate({ search: to === 1 ? {} : { page: to } });
   return (
     <Page title="Downloads" request={pathOf(list)}>
       <Section title="Download rows once">
-        <NewDownload project_id={project_id} />
+        <NewDownload project_id={project_id} created={() => go(1)} />
       </Section>
       <Section title="Files" is_wide>
         <Shown query={query}>
@@ -54,15 +56,11 @@ export function DownloadsPage() {
               ) : (
                 <Rows columns={['Rows of', 'Range', 'State', 'Files', '']}>
                   {results.map((one) => (
-                    <Row key={one.id} download={one} />
+                    <Row key={one.id} download={one} list={list} />
                   ))}
                 </Rows>
               )}
-              <Pages
-                count={count}
-                page={page}
-                go={(to) => void navigate({ search: to === 1 ? {} : { page: to } })}
-              />
+              <Pages count={count} page={page} go={(to) => void go(to)} />
             </>
           )}
         </Shown>
@@ -71,7 +69,13 @@ export function DownloadsPage() {
   );
 }
 
-function NewDownload({ project_id }: { project_id: string }) {
+function NewDownload({
+  project_id,
+  created,
+}: {
+  project_id: string;
+  created: () => Promise<void>;
+}) {
   const zone = useContext(ZoneContext);
   const done = useDone();
   const known = useQuery(exportsOf(project_id)).data?.results ?? [];
@@ -80,7 +84,11 @@ function NewDownload({ project_id }: { project_id: string }) {
     <Form
       path={downloadsPath(project_id)}
       body={(values) => askedFor(values, zone, now())}
-      done={() => done('The download is being counted.')}
+      done={async () => {
+        // The newest stands on the first page.
+        await created();
+        await done('The download was created. Its files appear below.', downloadsOf(project_id, 1));
+      }}
       button="Create download"
     >
       <ChoiceField name="model" label="Model" value="events" options={model_choices} />
@@ -114,18 +122,15 @@ function NewDownload({ project_id }: { project_id: string }) {
         name="compression"
         label="Compression"
         value={nothing}
-        options={[
-          { value: nothing, label: 'None' },
-          { value: 'gzip', label: 'gzip' },
-          { value: 'zstd', label: 'zstd' },
-        ]}
+        options={compression_choices}
       />
     </Form>
   );
 }
 
-function Row({ download }: { download: FileDownload }) {
+function Row({ download, list }: { download: FileDownload; list: ReturnType<typeof downloadsOf> }) {
   const { id, project, model, batch_export, start_at, end_at, status, detail, parts } = download;
+  const rows = batch_export === null ? model : `an export of ${model}`;
   const done = useDone();
   const path = pathTo('/api/projects/:project_id/file_downloads/:id/', {
     project_id: String(project),
@@ -134,7 +139,7 @@ function Row({ download }: { download: FileDownload }) {
   const tones = { Starting: undefined, Completed: 'good', Failed: 'bad' } as const;
   return (
     <Table.Tr>
-      <Table.Th scope="row">{batch_export === null ? model : `an export of ${model}`}</Table.Th>
+      <Table.Th scope="row">{rows}</Table.Th>
       <Table.Td data-label="Range">
         <Instant at={start_at} is_exact /> until <Instant at={end_at} is_exact />
       </Table.Td>
@@ -161,9 +166,16 @@ function Row({ download }: { download: FileDownload }) {
           method="DELETE"
           path={path}
           part={id}
-          done={() => done('The download is deleted.')}
+          done={() => done('The download was deleted.', list)}
+          asks={() => ({
+            title: `Delete the download of ${rows}?`,
+            text: 'Its files are deleted at once, and their links stop working.',
+            button: 'Delete the download',
+            keep: 'Cancel',
+          })}
           tone="danger"
           button="Delete"
+          about={`the download of ${rows}`}
         />
       </Table.Td>
     </Table.Tr>

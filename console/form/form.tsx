@@ -4,6 +4,7 @@ import { useContext, useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { ReactNode, SyntheticEvent } from 'react';
 import type { Problem } from '../http/problem.ts';
 import { hasNoFocus } from '../page/around/focus.ts';
+import { begun } from '../page/section.tsx';
 import { Sentence } from '../page/text/sentence.tsx';
 import { FormContext, LookOnlyContext } from './context.ts';
 import { faultOf, unchangedOf } from './faults.ts';
@@ -215,6 +216,7 @@ function useConfirmed(
       half.reportValidity();
       return;
     }
+    begun();
     const values = readValues(form.current);
     if (confirm !== undefined) {
       setConfirming(true);
@@ -279,6 +281,7 @@ function useShownFaults(
   // Not as it goes down: a drawing before the field's own handler would undo what was typed.
   const typed = (event: SyntheticEvent) => {
     keepTyped(event);
+    begun();
     const { target } = event;
     const { name = '' } = target as Partial<HTMLInputElement>;
     const around = (target as HTMLElement).closest<HTMLElement>('[data-field]');

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import type { MappingPreviews } from '../../../server/api/plugin_configs/preview/schema.ts';
 import type { ToolFile, ToolMapping } from '../../../server/api/plugins/schema.ts';
 import { Panel } from '../../page/panel.tsx';
+import { counted } from '../../page/text/quantities.ts';
 import { Seldom } from '../../page/section.tsx';
 import { isAsked } from './field_rules.ts';
 import { FilterInput } from './filter_input.tsx';
@@ -107,7 +108,9 @@ function Fields({
   return (
     <>
       {fields.filter(isFirst).map(input)}
-      {more.length > 0 && <Seldom summary={`${more.length} more fields`}>{more.map(input)}</Seldom>}
+      {more.length > 0 && (
+        <Seldom summary={counted(more.length, 'more field')}>{more.map(input)}</Seldom>
+      )}
     </>
   );
 }

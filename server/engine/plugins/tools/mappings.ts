@@ -118,17 +118,17 @@ export function mappingFault(one: unknown, actions: ToolDefinition['actions']): 
   if (typeof consent !== 'string' || consent.trim() === '')
     return 'needs the name of a category as consent.';
   const missing = missingFields(actions[partnerAction]!, mapping);
-  return missing.length === 0
-    ? undefined
-    : `lacks what ${partnerAction} requires: ${missing.join(', ')}.`;
+  return missing.length === 0 ? undefined : `has no value for ${missing.join(', ')}.`;
 }
 
-/** The names of required fields that have no value. */
+/** The required fields that have no value: each as people and as mappings name it. */
 export function missingFields(
   { fields }: ToolDefinition['actions'][string],
   values: Record<string, unknown>,
 ): string[] {
   return Object.entries(fields)
     .filter(([key, { required }]) => required === true && (values[key] ?? null) === null)
-    .map(([key]) => key);
+    .map(([key, { label = key }]) =>
+      label.toLowerCase() === key.toLowerCase() ? label : `${label} (${key})`,
+    );
 }
