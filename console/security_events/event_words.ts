@@ -18,7 +18,7 @@ export const event_words: Record<
 };
 
 /** The words for it; those of the API where there are no others. */
-export function eventWords(event: string): string {
+function eventWords(event: string): string {
   return (event_words as Record<string, string | undefined>)[event] ?? event;
 }
 
