@@ -33,7 +33,7 @@ test('a download is there once it is asked for, and gone once deleted', { skip }
   await checkEverywhere(page, 'downloads');
 
   await row.getByRole('button', { name: 'Delete' }).click();
-  // What a person does next ends the message on what was done before.
+  // The next press ends the message on what was done before.
   await told.waitFor({ state: 'detached' });
   const dialog = page.getByRole('dialog', { name: 'Delete the download of events?' });
   await dialog.getByRole('button', { name: 'Cancel' }).click();

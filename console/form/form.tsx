@@ -16,7 +16,7 @@ import type { Question } from './question.tsx';
 import { useSending } from './sending.ts';
 import type { AnySending, Sending } from './sending.ts';
 import type { Body, Change, Route } from '../http/path.ts';
-import { readValues } from './values.ts';
+import { halfTyped, readValues } from './values.ts';
 import type { Values } from './values.ts';
 
 type Common = {
@@ -180,17 +180,6 @@ function Typed({
         Discard what you typed
       </Button>
     </p>
-  );
-}
-
-/**
- * The first field with half a day or instant, which the browser gives as empty: sent so, it would
- * be no condition, or the end of nothing.
- */
-function halfTyped(form: HTMLFormElement): HTMLInputElement | undefined {
-  return [...form.elements].find(
-    (field): field is HTMLInputElement =>
-      field instanceof HTMLInputElement && field.validity.badInput,
   );
 }
 

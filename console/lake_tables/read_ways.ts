@@ -113,7 +113,7 @@ const ways: (Omit<ReadWay, 'text'> & { textOf: (table: ReadTable) => string })[]
   },
 ];
 
-/** What DuckDB runs to show the first ten rows. */
+/** The statements by which DuckDB shows the first ten rows. */
 export function duckdbText(table: Omit<ReadTable, 'metadata_location'>): string {
   const { uri, project_id } = table;
   return [

@@ -14,7 +14,7 @@ import { hasNoFocus } from './around/focus.ts';
 /** The section around a form, as the place to say what was done. */
 const SectionContext = createContext<string | undefined>(undefined);
 
-/** What was done last, and where: the next thing that a person does on the page replaces it. */
+/** The last message, and its section: the next thing that a person does ends it. */
 let latest: { told: string; section?: string | undefined } = { told: '' };
 const listeners = new Set<() => void>();
 
