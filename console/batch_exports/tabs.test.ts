@@ -172,9 +172,6 @@ test('a backfill is asked for by typing its dates', { skip }, async () => {
   await until.press('Enter');
   await repair.getByText('Type a day and a time').waitFor();
   assert.equal((await early.count()) + (await plan.count()), 0);
-  await until.fill('2099-01-01T02:00');
-  await until.press('Enter');
-  await plan.waitFor();
   assert.match(await focused(page), /^Until/);
   await page.waitForURL('**selected_from=2099-01-01T01*selected_to=2099-01-01T02*');
   assert.doesNotMatch(page.url(), /backfill/);
