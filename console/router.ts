@@ -16,7 +16,7 @@ import {
   export_timeline_route,
   find_route,
 } from './batch_exports/one_export_routes.ts';
-import { edit_export_route, exports_route, new_export_route } from './batch_exports/routes.ts';
+import { exports_route, new_export_route } from './batch_exports/routes.ts';
 import { connection_route, connections_route } from './connections/routes.ts';
 import { domain_route, domains_route, setup_route } from './domains/routes.ts';
 import { erasure_route, erasures_route } from './erasures/routes.ts';
@@ -76,7 +76,6 @@ const routes = root_route.addChildren([
       project_index_route,
       exports_route,
       new_export_route,
-      edit_export_route,
       export_frame_route.addChildren([
         export_map_route,
         export_runs_route,

@@ -10,14 +10,13 @@ import { PlainPage } from '../page/page.tsx';
 import { Seldom } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { account } from '../signed_in/account.ts';
-import { now } from '../time/now.ts';
+import { inDays } from '../time/now.ts';
 import { agentPreview } from './agents.ts';
 import type { AgentAsked } from './agents.ts';
 import { PlaceFields } from './place_fields.tsx';
 import { choicesInWords } from './scope_names.ts';
 
 const route = getRouteApi('/authorize');
-const day_ms = 86_400_000;
 
 type Preview = Static<typeof AgentPreview>;
 
@@ -89,7 +88,7 @@ function Grant({ asked, preview }: { asked: AgentAsked; preview: Preview }) {
         scopes,
         scoped_organizations: [scoped_organizations].flat(),
         scoped_teams: [scoped_teams].flat().map(Number),
-        expires_at: new Date(now() + Number(expires_at) * day_ms).toISOString(),
+        expires_at: inDays(expires_at),
       })}
       done={({ redirect_url }) => {
         if (redirect_url !== undefined) location.assign(redirect_url);

@@ -1,6 +1,8 @@
+import { ChoiceField, TextField } from '../form/fields.tsx';
 import { CopyButton } from '../page/copy_button.tsx';
 import { Panel } from '../page/panel.tsx';
 import { Instant } from '../time/instant.tsx';
+import { inDays } from '../time/now.ts';
 
 /** Times for which a rotated key goes on working, with their words. */
 export const overlaps: [number, string][] = [
@@ -17,6 +19,33 @@ export function rangesOf(typed: string | string[] | undefined = ''): string[] {
     .join(' ')
     .split(/[\s,]+/)
     .filter((range) => range !== '');
+}
+
+/** The end of a key that is to work for some days; null if it works until it is revoked. */
+export function expiryOf(days = ''): string | null {
+  return days === '' ? null : inDays(days);
+}
+
+/** Fields for where requests with a key come from, and for how long it works. */
+export function BoundFields({ days, choices }: { days: string; choices: [string, string][] }) {
+  const options = [...choices, ['', 'until it is revoked'] as const];
+  return (
+    <>
+      <TextField
+        name="allowed_ip_ranges"
+        label="Only from these addresses (if empty, from anywhere)"
+        hint="Addresses and networks, such as 203.0.113.0/24, separated by spaces."
+        autoComplete="off"
+        is_optional
+      />
+      <ChoiceField
+        name="expires_at"
+        label="How long it works"
+        value={days}
+        options={options.map(([value, label]) => ({ value, label }))}
+      />
+    </>
+  );
 }
 
 /** The key itself, which the API shows once. */

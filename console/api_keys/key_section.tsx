@@ -3,21 +3,18 @@ import { useState } from 'react';
 import type { Static } from 'typebox';
 import type { ApiKeyRow, NewApiKey } from '../../server/api/api_keys/schema.ts';
 import { organizations } from '../signed_in/organizations.ts';
-import { ChoiceField, ChoicesField, TextField } from '../form/fields.tsx';
+import { ChoicesField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { RollForm } from '../form/roll_form.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
-import { now } from '../time/now.ts';
 import { api_keys } from './api_keys.ts';
-import { CreatedKey, LastUse, overlaps, rangesOf } from './key_parts.tsx';
+import { BoundFields, CreatedKey, LastUse, expiryOf, overlaps, rangesOf } from './key_parts.tsx';
 import { whereItWorks } from './key_limits.ts';
 import { PlaceFields } from './place_fields.tsx';
 import { scope_choices, scopesInWords } from './scope_names.ts';
 import { pathTo } from '../http/path.ts';
-
-const day_ms = 86_400_000;
 
 type NewKey = Static<typeof NewApiKey>;
 
@@ -92,8 +89,7 @@ function CreateKey({ created }: Creating) {
         allowed_ip_ranges: rangesOf(allowed_ip_ranges),
         scoped_organizations: [scoped_organizations].flat(),
         scoped_teams: [scoped_teams].flat().map(Number),
-        expires_at:
-          expires_at === '' ? null : new Date(now() + Number(expires_at) * day_ms).toISOString(),
+        expires_at: expiryOf(expires_at),
       })}
       done={async (key) => {
         await done('The key was created.', api_keys);
@@ -105,22 +101,12 @@ function CreateKey({ created }: Creating) {
       <TextField name="label" label="Name of the key" autoComplete="off" />
       <ChoicesField name="scopes" label="Scopes" one="scope" options={scope_choices} />
       <PlaceFields />
-      <TextField
-        name="allowed_ip_ranges"
-        label="Only from these addresses (if empty, from anywhere)"
-        hint="Addresses and networks, such as 203.0.113.0/24, separated by spaces."
-        autoComplete="off"
-        is_optional
-      />
-      <ChoiceField
-        name="expires_at"
-        label="How long it works"
-        value="90"
-        options={[
-          { value: '30', label: '30 days' },
-          { value: '90', label: '90 days' },
-          { value: '365', label: 'a year' },
-          { value: '', label: 'until it is revoked' },
+      <BoundFields
+        days="90"
+        choices={[
+          ['30', '30 days'],
+          ['90', '90 days'],
+          ['365', 'a year'],
         ]}
       />
     </Form>

@@ -7,13 +7,10 @@ import { pathTo } from '../http/path.ts';
 import { useDone } from '../page/section.tsx';
 import { levelChoices } from '../signed_in/member_words.ts';
 import { organizations } from '../signed_in/organizations.ts';
-import { now } from '../time/now.ts';
 import { serviceKeys } from './api_keys.ts';
 import { projectChoices } from './key_limits.ts';
-import { rangesOf } from './key_parts.tsx';
+import { BoundFields, expiryOf, rangesOf } from './key_parts.tsx';
 import { service_scope_choices } from './scope_names.ts';
-
-const day_ms = 86_400_000;
 
 /** Creates a service key; the API asks for a confirmation of who does. */
 export function CreateServiceKey({
@@ -33,8 +30,7 @@ export function CreateServiceKey({
         level: level === '8' ? (8 as const) : (1 as const),
         scoped_teams: [scoped_teams].flat().map(Number),
         allowed_ip_ranges: rangesOf(allowed_ip_ranges),
-        expires_at:
-          expires_at === '' ? null : new Date(now() + Number(expires_at) * day_ms).toISOString(),
+        expires_at: expiryOf(expires_at),
       })}
       done={async (key) => {
         await done('The service key was created.', serviceKeys(organization_id));
@@ -69,22 +65,12 @@ function RightFields({ organization_id }: { organization_id: string }) {
           options={projects}
         />
       )}
-      <TextField
-        name="allowed_ip_ranges"
-        label="Only from these addresses (if empty, from anywhere)"
-        hint="Addresses and networks, such as 203.0.113.0/24, separated by spaces."
-        autoComplete="off"
-        is_optional
-      />
-      <ChoiceField
-        name="expires_at"
-        label="How long it works"
-        value="365"
-        options={[
-          { value: '90', label: '90 days' },
-          { value: '365', label: 'a year' },
-          { value: '730', label: 'two years' },
-          { value: '', label: 'until it is revoked' },
+      <BoundFields
+        days="365"
+        choices={[
+          ['90', '90 days'],
+          ['365', 'a year'],
+          ['730', 'two years'],
         ]}
       />
     </>

@@ -1,4 +1,4 @@
-import { createRoute, redirect } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
 import { loadedPage } from '../page/load_page.tsx';
 import { project_route } from '../projects/routes.ts';
 import { list_search, overviewPage } from './list/overview.ts';
@@ -26,18 +26,4 @@ export const new_export_route = createRoute({
   path: 'exports/new',
   validateSearch: textsOf(['copy_of', 'destination']),
   component: loadedPage(() => import('./form/new_page.tsx'), 'NewPage'),
-});
-
-/** `/projects/<id>/exports/<id>/edit`: the settings, where links of earlier versions led. */
-export const edit_export_route = createRoute({
-  getParentRoute: () => project_route,
-  path: 'exports/$export_id/edit',
-  beforeLoad: ({ params }) => {
-    redirect({
-      to: '/projects/$project_id/exports/$export_id/settings',
-      params,
-      replace: true,
-      throw: true,
-    });
-  },
 });

@@ -5,10 +5,9 @@ import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { destinationTypes } from '../destinations/destinations.ts';
 import { pathOf } from '../http/reading.ts';
 import { OnlyFor } from '../signed_in/only_for.tsx';
+import { PagedRows } from '../page/paged_rows.tsx';
 import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
-import { Pages } from '../page/pages.tsx';
-import { Rows } from '../page/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Table } from '../page/table.tsx';
@@ -27,28 +26,19 @@ export function ConnectionsPage() {
   const types = useQuery(destinationTypes);
   return (
     <Page title="Connections" request={pathOf(list)}>
-      <Shown query={query}>
-        {({ count, results }) => (
-          <>
-            {count === 0 ? (
-              <Empty title="No connections yet">
-                A connection is a credential that many exports use. Create one, and rotate it once.
-              </Empty>
-            ) : (
-              <Rows columns={['Name', 'Destination', 'Exports']}>
-                {results.map((one) => (
-                  <Row key={one.id} connection={one} organization_id={organization_id} />
-                ))}
-              </Rows>
-            )}
-            <Pages
-              count={count}
-              page={page}
-              go={(wanted) => void navigate({ search: { page: wanted } })}
-            />
-          </>
-        )}
-      </Shown>
+      <PagedRows
+        query={query}
+        page={page}
+        go={(wanted) => void navigate({ search: { page: wanted } })}
+        columns={['Name', 'Destination', 'Exports']}
+        empty={
+          <Empty title="No connections yet">
+            A connection is a credential that many exports use. Create one, and rotate it once.
+          </Empty>
+        }
+      >
+        {(one) => <Row key={one.id} connection={one} organization_id={organization_id} />}
+      </PagedRows>
       <Section title="New connection">
         <OnlyFor organization_id={organization_id}>
           <Shown query={types}>

@@ -9,11 +9,9 @@ import { useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Table } from '../page/table.tsx';
 import { Instant } from '../time/instant.tsx';
-import { now } from '../time/now.ts';
+import { inDays, now } from '../time/now.ts';
 import { directoryOf, tokensOf } from './directory.ts';
 import { pathTo } from '../http/path.ts';
-
-const day_ms = 86_400_000;
 
 type Given = { organization_id: string; domain_id: string };
 
@@ -129,7 +127,7 @@ export function CreateToken({
       })}
       body={({ name, days }) => ({
         name,
-        expires_at: new Date(now() + Number(days) * day_ms).toISOString(),
+        expires_at: inDays(days),
       })}
       done={async (token) => {
         created(token);

@@ -7,12 +7,10 @@ import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { pathOf } from '../http/reading.ts';
 import { OnlyFor } from '../signed_in/only_for.tsx';
+import { PagedRows } from '../page/paged_rows.tsx';
 import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
-import { Pages } from '../page/pages.tsx';
-import { Rows } from '../page/rows.tsx';
 import { Section } from '../page/section.tsx';
-import { Shown } from '../page/shown.tsx';
 import { Table } from '../page/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { anchor_labels, enforcementWords } from './anchor_words.ts';
@@ -30,28 +28,19 @@ export function DomainsPage() {
   const query = useQuery(list);
   return (
     <Page title="Domains" request={pathOf(list)}>
-      <Shown query={query}>
-        {({ count, results }) => (
-          <>
-            {count === 0 ? (
-              <Empty title="No domains yet">
-                Claim your domain and prove it, so that its people sign in through your provider.
-              </Empty>
-            ) : (
-              <Rows columns={['Domain', 'Proof', 'Last looked up', anchor_labels.sso_enforcement]}>
-                {results.map((domain) => (
-                  <Row key={domain.id} domain={domain} organization_id={organization_id} />
-                ))}
-              </Rows>
-            )}
-            <Pages
-              count={count}
-              page={page}
-              go={(wanted) => void navigate({ search: { page: wanted } })}
-            />
-          </>
-        )}
-      </Shown>
+      <PagedRows
+        query={query}
+        page={page}
+        go={(wanted) => void navigate({ search: { page: wanted } })}
+        columns={['Domain', 'Proof', 'Last looked up', anchor_labels.sso_enforcement]}
+        empty={
+          <Empty title="No domains yet">
+            Claim your domain and prove it, so that its people sign in through your provider.
+          </Empty>
+        }
+      >
+        {(domain) => <Row key={domain.id} domain={domain} organization_id={organization_id} />}
+      </PagedRows>
       <Section title="Claim a domain">
         <OnlyFor organization_id={organization_id}>
           <Claim organization_id={organization_id} />

@@ -17,9 +17,7 @@ import { Table } from '../page/table.tsx';
 import { nameOf } from '../signed_in/member_words.ts';
 import { OnlyFor, useIsOwner } from '../signed_in/only_for.tsx';
 import { Instant } from '../time/instant.tsx';
-import { now } from '../time/now.ts';
-
-const day_ms = 86_400_000;
+import { inDays } from '../time/now.ts';
 
 type Given = { domain: DomainRow; organization_id: string };
 type NewLink = Static<typeof NewSetupLink>;
@@ -142,7 +140,7 @@ function CreateLink({ created, ...given }: Given & { created: (link: NewLink) =>
       path={pathTo('/api/organizations/:organization_id/domains/:id/setup_links/', placeOf(given))}
       body={({ name, expires_at }) => ({
         name,
-        expires_at: new Date(now() + Number(expires_at) * day_ms).toISOString(),
+        expires_at: inDays(expires_at),
       })}
       done={async (link) => {
         await done('The link was created.', linksOf(given));

@@ -2,9 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { useDestinationLabel } from '../destinations/destinations.ts';
 import { pathOf } from '../http/reading.ts';
+import { PagedRows } from '../page/paged_rows.tsx';
 import { Command } from '../page/command.tsx';
 import { Page } from '../page/page.tsx';
-import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { NoSuch, Shown } from '../page/shown.tsx';
@@ -115,28 +115,19 @@ function Copies({ project_id, erasure }: { project_id: string; erasure: ErasureR
   const navigate = route.useNavigate();
   const query = useQuery(copiesOf(project_id, erasure, page));
   return (
-    <Shown query={query}>
-      {({ count, results }) => (
-        <>
-          {count === 0 ? (
-            <p className="muted">
-              {isLookingForCopies(erasure) ? 'Sluice is looking for them.' : 'None is known.'}
-            </p>
-          ) : (
-            <Rows columns={['Export', 'Where', 'Interval', 'Rows', 'State']}>
-              {results.map((copy) => (
-                <Copy key={copy.run} copy={copy} project_id={project_id} />
-              ))}
-            </Rows>
-          )}
-          <Pages
-            count={count}
-            page={page}
-            go={(to) => void navigate({ search: to === 1 ? {} : { page: to } })}
-          />
-        </>
-      )}
-    </Shown>
+    <PagedRows
+      query={query}
+      page={page}
+      go={(to) => void navigate({ search: to === 1 ? {} : { page: to } })}
+      columns={['Export', 'Where', 'Interval', 'Rows', 'State']}
+      empty={
+        <p className="muted">
+          {isLookingForCopies(erasure) ? 'Sluice is looking for them.' : 'None is known.'}
+        </p>
+      }
+    >
+      {(copy) => <Copy key={copy.run} copy={copy} project_id={project_id} />}
+    </PagedRows>
   );
 }
 

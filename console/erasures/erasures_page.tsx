@@ -2,10 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { pathOf } from '../http/reading.ts';
 import { OnlyFor } from '../signed_in/only_for.tsx';
+import { PagedRows } from '../page/paged_rows.tsx';
 import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
-import { Pages } from '../page/pages.tsx';
-import { Rows } from '../page/rows.tsx';
 import { Section, Seldom } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Table } from '../page/table.tsx';
@@ -32,28 +31,19 @@ export function ErasuresPage() {
           Sluice deletes persons, or events that match a filter, from the store. It also deletes
           them at destinations that can be rewritten. Each erasure ends with a signed certificate.
         </p>
-        <Shown query={query}>
-          {({ count, results }) => (
-            <>
-              {count === 0 ? (
-                <Empty title="No erasures yet">
-                  An erasure shows its progress here, and its certificate when it ends.
-                </Empty>
-              ) : (
-                <Rows columns={['What', 'Asked for', 'State', 'Copies']}>
-                  {results.map((erasure) => (
-                    <Row key={erasure.id} erasure={erasure} project_id={project_id} />
-                  ))}
-                </Rows>
-              )}
-              <Pages
-                count={count}
-                page={page}
-                go={(to) => void navigate({ search: to === 1 ? {} : { page: to } })}
-              />
-            </>
-          )}
-        </Shown>
+        <PagedRows
+          query={query}
+          page={page}
+          go={(to) => void navigate({ search: to === 1 ? {} : { page: to } })}
+          columns={['What', 'Asked for', 'State', 'Copies']}
+          empty={
+            <Empty title="No erasures yet">
+              An erasure shows its progress here, and its certificate when it ends.
+            </Empty>
+          }
+        >
+          {(erasure) => <Row key={erasure.id} erasure={erasure} project_id={project_id} />}
+        </PagedRows>
         <Shown query={project}>
           {({ organization }) => (
             <OnlyFor organization_id={organization} what="Erasures are requested">

@@ -4,11 +4,9 @@ import { ActButton } from '../batch_exports/act_button.tsx';
 import { StateMark } from '../batch_exports/state_mark.tsx';
 import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { Form } from '../form/form.tsx';
+import { PagedRows } from '../page/paged_rows.tsx';
 import { Empty } from '../page/empty.tsx';
-import { Pages } from '../page/pages.tsx';
-import { Rows } from '../page/rows.tsx';
 import { useDone } from '../page/section.tsx';
-import { Shown } from '../page/shown.tsx';
 import { Table } from '../page/table.tsx';
 import { Fit } from './fit.tsx';
 import {
@@ -31,25 +29,20 @@ export function ColumnSection({
 }) {
   const query = useQuery(schemaColumns(project_id, page));
   return (
-    <Shown query={query}>
-      {({ count, results }) => (
-        <>
-          {count === 0 ? (
-            <Empty title="No columns yet">
-              Columns that you freeze are listed here. Their names are never given to another
-              property, so that tables at destinations stay right.
-            </Empty>
-          ) : (
-            <Rows columns={['Property', 'State', 'Column', 'Type', 'Values', 'Actions']}>
-              {results.map((one) => (
-                <ColumnRow key={one.id} project_id={project_id} page={page} column={one} />
-              ))}
-            </Rows>
-          )}
-          <Pages count={count} page={page} go={go} />
-        </>
-      )}
-    </Shown>
+    <PagedRows
+      query={query}
+      page={page}
+      go={go}
+      columns={['Property', 'State', 'Column', 'Type', 'Values', 'Actions']}
+      empty={
+        <Empty title="No columns yet">
+          Columns that you freeze are listed here. Their names are never given to another property,
+          so that tables at destinations stay right.
+        </Empty>
+      }
+    >
+      {(one) => <ColumnRow key={one.id} project_id={project_id} page={page} column={one} />}
+    </PagedRows>
   );
 }
 

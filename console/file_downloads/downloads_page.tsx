@@ -7,13 +7,11 @@ import { ChoiceField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { pathTo } from '../http/path.ts';
 import { pathOf } from '../http/reading.ts';
+import { PagedRows } from '../page/paged_rows.tsx';
 import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
-import { Pages } from '../page/pages.tsx';
 import { counted } from '../page/text/quantities.ts';
-import { Rows } from '../page/rows.tsx';
 import { Section, useDone } from '../page/section.tsx';
-import { Shown } from '../page/shown.tsx';
 import { Table } from '../page/table.tsx';
 import { Instant, ZoneContext } from '../time/instant.tsx';
 import { now } from '../time/now.ts';
@@ -45,25 +43,20 @@ export function DownloadsPage() {
         <NewDownload project_id={project_id} created={() => go(1)} />
       </Section>
       <Section title="Files" is_wide>
-        <Shown query={query}>
-          {({ count, results }) => (
-            <>
-              {count === 0 ? (
-                <Empty title="No downloads">
-                  A download shows its files here for 24 hours. For files every hour or day, create
-                  an export.
-                </Empty>
-              ) : (
-                <Rows columns={['Rows of', 'Range', 'State', 'Files', '']}>
-                  {results.map((one) => (
-                    <Row key={one.id} download={one} list={list} />
-                  ))}
-                </Rows>
-              )}
-              <Pages count={count} page={page} go={(to) => void go(to)} />
-            </>
-          )}
-        </Shown>
+        <PagedRows
+          query={query}
+          page={page}
+          go={(to) => void go(to)}
+          columns={['Rows of', 'Range', 'State', 'Files', '']}
+          empty={
+            <Empty title="No downloads">
+              A download shows its files here for 24 hours. For files every hour or day, create an
+              export.
+            </Empty>
+          }
+        >
+          {(one) => <Row key={one.id} download={one} list={list} />}
+        </PagedRows>
       </Section>
     </Page>
   );

@@ -1,6 +1,6 @@
 import { Fieldset, NativeSelect, PasswordInput, TextInput } from '@mantine/core';
 import { useId } from 'react';
-import type { HTMLAttributes } from 'react';
+import type { HTMLAttributes, ReactNode } from 'react';
 import { Boxes } from './boxes.tsx';
 import { useFault } from './context.ts';
 
@@ -8,7 +8,7 @@ type Common = {
   /** The API's name of the field. */
   name: string;
   label: string;
-  hint?: string;
+  hint?: ReactNode;
 };
 
 /** One line of text. */

@@ -1,4 +1,5 @@
 import { Textarea } from '@mantine/core';
+import type { ReactNode } from 'react';
 import { not_kept, useFault } from './context.ts';
 import { entryWords } from './faults.ts';
 
@@ -15,7 +16,7 @@ export function LongField({
   /** The API's name of the field. */
   name: string;
   label: string;
-  hint?: string;
+  hint?: ReactNode;
   rows?: number;
   length_max?: number;
   /** Left out of what is sent while it is empty. */

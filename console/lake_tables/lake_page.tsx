@@ -2,13 +2,11 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import type { LakeTable } from '../../server/api/lake_tables/schema.ts';
 import { pathOf } from '../http/reading.ts';
+import { PagedRows } from '../page/paged_rows.tsx';
 import { Empty } from '../page/empty.tsx';
 import { LinkButton } from '../page/link_button.tsx';
 import { Page } from '../page/page.tsx';
-import { Pages } from '../page/pages.tsx';
 import { inBytes } from '../page/text/quantities.ts';
-import { Rows } from '../page/rows.tsx';
-import { Shown } from '../page/shown.tsx';
 import { Table } from '../page/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { lakeTables, nameOf, told } from './lake_tables.ts';
@@ -24,44 +22,33 @@ export function LakePage() {
   const query = useQuery(list);
   return (
     <Page title="Lake" request={pathOf(list)}>
-      <Shown query={query}>
-        {({ count, results }) => (
-          <>
-            {count === 0 ? (
-              <Empty
-                title="No tables yet"
-                way={
-                  <LinkButton
-                    to="/projects/$project_id/exports/new"
-                    params={{ project_id }}
-                    search={{ destination: 'Iceberg' }}
-                    variant="filled"
-                  >
-                    Create Iceberg export
-                  </LinkButton>
-                }
+      <PagedRows
+        query={query}
+        page={page}
+        go={(to) => void navigate({ search: to === 1 ? {} : { page: to } })}
+        columns={['Table', 'Rows', 'Files', 'Size', 'Last commit', 'Written by']}
+        numbers={['Rows', 'Files', 'Size']}
+        empty={
+          <Empty
+            title="No tables yet"
+            way={
+              <LinkButton
+                to="/projects/$project_id/exports/new"
+                params={{ project_id }}
+                search={{ destination: 'Iceberg' }}
+                variant="filled"
               >
-                An export to Iceberg creates a table with its first rows. DuckDB, Spark, Trino and
-                others read the table from this server.
-              </Empty>
-            ) : (
-              <Rows
-                columns={['Table', 'Rows', 'Files', 'Size', 'Last commit', 'Written by']}
-                numbers={['Rows', 'Files', 'Size']}
-              >
-                {results.map((table) => (
-                  <Row key={table.id} table={table} project_id={project_id} />
-                ))}
-              </Rows>
-            )}
-            <Pages
-              count={count}
-              page={page}
-              go={(to) => void navigate({ search: to === 1 ? {} : { page: to } })}
-            />
-          </>
-        )}
-      </Shown>
+                Create Iceberg export
+              </LinkButton>
+            }
+          >
+            An export to Iceberg creates a table with its first rows. DuckDB, Spark, Trino and
+            others read the table from this server.
+          </Empty>
+        }
+      >
+        {(table) => <Row key={table.id} table={table} project_id={project_id} />}
+      </PagedRows>
     </Page>
   );
 }

@@ -1,10 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { LakeSnapshot, LakeTableDetails } from '../../server/api/lake_tables/schema.ts';
+import { PagedRows } from '../page/paged_rows.tsx';
 import { Empty } from '../page/empty.tsx';
-import { Pages } from '../page/pages.tsx';
-import { Rows } from '../page/rows.tsx';
-import { Shown } from '../page/shown.tsx';
 import { Table } from '../page/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { snapshotsOf, told } from './lake_tables.ts';
@@ -23,25 +21,16 @@ export function Snapshots({
 }) {
   const query = useQuery(snapshotsOf(project_id, table.id, page));
   return (
-    <Shown query={query}>
-      {({ count, results }) => (
-        <>
-          {count === 0 ? (
-            <Empty title="No snapshots yet">The first run with rows creates the first one.</Empty>
-          ) : (
-            <Rows
-              columns={['Committed', 'Operation', 'Rows added', 'Files added', 'Rows', 'By', 'Id']}
-              numbers={['Rows added', 'Files added', 'Rows']}
-            >
-              {results.map((one) => (
-                <Row key={one.id} snapshot={one} table={table} project_id={project_id} />
-              ))}
-            </Rows>
-          )}
-          <Pages count={count} page={page} go={go} />
-        </>
-      )}
-    </Shown>
+    <PagedRows
+      query={query}
+      page={page}
+      go={go}
+      columns={['Committed', 'Operation', 'Rows added', 'Files added', 'Rows', 'By', 'Id']}
+      numbers={['Rows added', 'Files added', 'Rows']}
+      empty={<Empty title="No snapshots yet">The first run with rows creates the first one.</Empty>}
+    >
+      {(one) => <Row key={one.id} snapshot={one} table={table} project_id={project_id} />}
+    </PagedRows>
   );
 }
 

@@ -201,7 +201,7 @@ test('a managed object says that a configuration manages it', { skip }, async ()
   assert.equal(await note.evaluate((p) => getComputedStyle(p).borderLeftWidth), '3px');
   await goTo(page, `/projects/${home.project.id}/settings`);
   await note.getByText('manages this as default_project').waitFor();
-  await goTo(page, `/projects/${home.project.id}/exports/${id}/edit`);
+  await goTo(page, `/projects/${home.project.id}/exports/${id}/settings`);
   await note.getByText('manages this as rows').waitFor();
   await goTo(page, `/projects/${home.project.id}/exports/${id}`);
   await note.getByText('manages this as rows').waitFor();

@@ -59,7 +59,10 @@ function Entries({ entries, ...given }: Given & { entries: readonly Entry[] }) {
       )}
       {needs !== null && (
         <>
-          <p>Some of these entries need a package that this server does not have yet.</p>
+          <p>
+            Most tools need a package of 100 MB that this server does not have yet. Run this command
+            on the server. No restart is needed.
+          </p>
           <Command text={needs} what="Command that installs the package" />
         </>
       )}
@@ -107,6 +110,7 @@ function EntryTile({
         </p>
         <p className="muted">{category === null ? description : category_names[category]}</p>
         {category === null && <p className="muted">{url}</p>}
+        {needs !== null && <p className="muted">Needs the package above</p>}
         {wants_application && <p className="muted">Needs an OAuth application of yours</p>}
       </div>
       {needs === null && (

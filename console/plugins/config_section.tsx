@@ -106,7 +106,7 @@ function Fields({
         ...(config === undefined
           ? { plugin: plugin.id, enabled: isTicked(values, 'enabled') }
           : {}),
-        order: numberOf(String(values['order'])),
+        ...(values['order'] === undefined ? {} : { order: numberOf(String(values['order'])) }),
         allowed_hosts: wordsOf(values['allowed_hosts']),
         config: settingsOf(asked, values, files),
         ...choice.sent,
@@ -127,6 +127,7 @@ function Fields({
       {choice.input}
       <CommonFields
         config={config}
+        is_tool={tool !== undefined}
         hosts={[...new Set([...(config?.allowed_hosts ?? tool?.hosts ?? []), ...reached])]}
       />
     </Form>
@@ -192,9 +193,11 @@ function Settings({
 /** Fields of every plugin. */
 function CommonFields({
   config,
+  is_tool,
   hosts,
 }: {
   config: PluginConfigRow | undefined;
+  is_tool: boolean;
   /** The stored ones, or those proposed for a new config, and those that the mappings name. */
   hosts: string[];
 }) {
@@ -209,20 +212,22 @@ function CommonFields({
         value={typed ?? hosts.join('\n')}
         onChange={setTyped}
       />
-      <TextField
-        name="order"
-        label="Order"
-        hint="Plugins with lower numbers run first."
-        autoComplete="off"
-        inputMode="numeric"
-        value={String(config?.order ?? 0)}
-      />
+      {!is_tool && (
+        <TextField
+          name="order"
+          label="Order"
+          hint="Plugins with lower numbers run first."
+          autoComplete="off"
+          inputMode="numeric"
+          value={String(config?.order ?? 0)}
+        />
+      )}
       {config === undefined && (
         <BoxField
           name="enabled"
           label="Switched on"
           hint="It gets every new event."
-          is_on={false}
+          is_on={is_tool}
         />
       )}
     </>

@@ -5,11 +5,9 @@ import type { PluginConfigRow } from '../../server/api/plugin_configs/schema.ts'
 import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { pathOf } from '../http/reading.ts';
+import { PagedRows } from '../page/paged_rows.tsx';
 import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
-import { Pages } from '../page/pages.tsx';
-import { Rows } from '../page/rows.tsx';
-import { Shown } from '../page/shown.tsx';
 import { Table } from '../page/table.tsx';
 import { InOrganization } from './in_organization.tsx';
 import { Install } from './install.tsx';
@@ -26,7 +24,10 @@ export function PluginsPage() {
   return (
     <InOrganization project_id={project_id}>
       {(organization) => (
-        <Page title="Plugins" request={pathOf(plugins(organization, collection, 1, show))}>
+        <Page
+          title="Tools and plugins"
+          request={pathOf(plugins(organization, collection, 1, show))}
+        >
           <Tabs
             value={collection}
             keepMounted={false}
@@ -64,35 +65,28 @@ function Plugins({ organization_id, collection, purpose }: Given & { purpose: st
   return (
     <>
       {!has_none && <Which organization_id={organization_id} collection={collection} />}
-      <Shown query={query}>
-        {({ count, results }) => (
-          <>
-            {count === 0 ? (
-              <Empty title={show === undefined ? 'No plugins yet' : 'No unused plugins'}>
-                {show === undefined
-                  ? `${purpose} Install one from the catalogue, or write your own code.`
-                  : 'Every plugin of the organization is on in some project.'}
-              </Empty>
-            ) : (
-              <Rows columns={['Name', 'What it does', 'Version', 'In this project']}>
-                {results.map((plugin) => (
-                  <Row
-                    key={plugin.id}
-                    plugin={plugin}
-                    place={{ project_id, collection }}
-                    config={configs.data?.results.find((one) => one.plugin === plugin.id)}
-                  />
-                ))}
-              </Rows>
-            )}
-            <Pages
-              count={count}
-              page={page}
-              go={(wanted) => void navigate({ search: { ...shown, page: wanted } })}
-            />
-          </>
+      <PagedRows
+        query={query}
+        page={page}
+        go={(wanted) => void navigate({ search: { ...shown, page: wanted } })}
+        columns={['Name', 'What it does', 'Version', 'In this project']}
+        empty={
+          <Empty title={show === undefined ? 'No plugins yet' : 'No unused plugins'}>
+            {show === undefined
+              ? `${purpose} Install one from the catalogue, or write your own code.`
+              : 'Every plugin of the organization is on in some project.'}
+          </Empty>
+        }
+      >
+        {(plugin) => (
+          <Row
+            key={plugin.id}
+            plugin={plugin}
+            place={{ project_id, collection }}
+            config={configs.data?.results.find((one) => one.plugin === plugin.id)}
+          />
         )}
-      </Shown>
+      </PagedRows>
       <Install
         key={collection}
         project_id={project_id}

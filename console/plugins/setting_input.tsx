@@ -5,6 +5,7 @@ import { ChoiceField, SecretField, TextField } from '../form/fields.tsx';
 import { LongField } from '../form/long_field.tsx';
 import { readValues } from '../form/values.ts';
 import type { Values } from '../form/values.ts';
+import { Linked } from '../page/linked.tsx';
 import { askedFields, shownSetting } from './config_fields.ts';
 import type { SettingField } from './config_fields.ts';
 import { MappingField } from './tool/mapping_field.tsx';
@@ -41,7 +42,7 @@ export function SettingInput({
   const common = {
     name: `config__${key}`,
     label,
-    hint: hints.filter((one) => typeof one === 'string').join(' '),
+    hint: <Linked text={hints.filter((one) => typeof one === 'string').join(' ')} />,
   };
   const value = config === undefined ? initial : shownSetting(config.config[key]);
   if (tool !== undefined && key === 'mappings')

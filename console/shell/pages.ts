@@ -75,7 +75,12 @@ export const project_pages = [
     to: '/projects/$project_id/notices',
     icon: IconBell,
   },
-  { label: 'Plugins', to: '/projects/$project_id/plugins', icon: IconPlug },
+  {
+    label: 'Tools and plugins',
+    also: ['destinations', 'apps', 'webhook', 'Slack', 'HubSpot', 'Google Analytics', 'Segment'],
+    to: '/projects/$project_id/plugins',
+    icon: IconPlug,
+  },
   {
     label: 'Erasures',
     also: ['delete a person', 'GDPR', 'privacy', 'certificate'],

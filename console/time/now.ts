@@ -32,3 +32,10 @@ function watch(changed: () => void): () => void {
 export function useNow(): number {
   return useSyncExternalStore(watch, () => shown_now);
 }
+
+const day_ms = 86_400_000;
+
+/** The instant so many days from now, as the API takes it. */
+export function inDays(days: string | string[] | undefined): string {
+  return new Date(now() + Number(days) * day_ms).toISOString();
+}

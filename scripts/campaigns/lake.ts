@@ -1,6 +1,7 @@
 // Exports generated rows of every type to an Iceberg table and lets DuckDB, PyIceberg, polars,
 // Spark, ClickHouse and iceberg-go read it, by its metadata file and through our catalog:
-// npm run lake [-- --python python3 --seed 1 --hours 3 --events 500 --reader spark].
+// npm run lake [-- --python python3 --seed 1 --hours 3 --events 500 --reader spark
+// --store seaweedfs].
 // Installs them into peers/lake/ once; Spark wants java and mvn, iceberg-go wants go. Each must
 // read the rows of the source, value by value, after each commit and after a column was added; of a
 // partitioned and sorted table, a merged and a replaced one, one of version 3 with the ids of its
@@ -13,6 +14,7 @@ import { readWays } from '../../console/lake_tables/read_ways.ts';
 import { openQueryHarness } from '../../test/factories/batch_exports/query_exports.ts';
 import { erasing } from '../../test/factories/events/erasures.ts';
 import { drawsOf } from '../../test/factories/events/generated_json.ts';
+import { installSeaweedfs, startSeaweedfs } from '../../test/servers/lake/seaweedfs.ts';
 import { readOptions } from '../options.ts';
 import { compareRows, takeLineage } from './lake/compare.ts';
 import type { Expected, Lineage } from './lake/compare.ts';
@@ -20,12 +22,13 @@ import { jar, packages, startReaders } from './lake/readers.ts';
 import type { Reading, Row } from './lake/readers.ts';
 import { erased_id, latestOf, rowOf } from './lake/rows.ts';
 
-const { python, seed, hours, events, reader } = readOptions({
+const { python, seed, hours, events, reader, store } = readOptions({
   python: 'python3',
   seed: 1,
   hours: 3,
   events: 500,
   reader: '',
+  store: '',
 });
 /** Columns of a query with every type that an export can have, and those that came later. */
 const columns =
@@ -38,7 +41,9 @@ const mode_query =
   'toInt(properties.amount) AS amount, toFloat(properties.ratio) AS ratio, ' +
   "toInt(properties.number) AS number FROM events WHERE event = 'mode'";
 const merge = { mode: 'merge', primary_key: ['number'], version_key: ['timestamp'] };
-const place = { storage: 'File', prefix: 'lake' };
+/** With `--store seaweedfs`, tables lie in a bucket, and readers get keys from the catalog. */
+const bucket = store === '' ? undefined : await openBucket();
+const place = bucket?.config ?? { storage: 'File', prefix: 'lake' };
 /** The ways in which the same rows are delivered, by table. */
 const ways = {
   parted: {
@@ -53,8 +58,10 @@ const ways = {
   numbered_merged: { config: { format_version: 3 }, ...merge },
 };
 
-const exporting = await openQueryHarness();
-const peer = await startReaders(python);
+const exporting = await openQueryHarness(
+  bucket && { config: { sts_endpoint_url: bucket.endpoint } },
+);
+const peer = await startReaders(python, bucket !== undefined);
 const draw = drawsOf(seed);
 /** The rows and columns that each table is to have now. */
 const expected = new Map<string, Expected>();
@@ -72,10 +79,9 @@ try {
   };
   await followColumns();
   await followModes();
-  await widenTypes();
+  if (bucket === undefined) await widenTypes();
   await erase();
-  await runWays();
-  for (const fault of faults) console.log(`WRONG ${fault}`);
+  if (bucket === undefined) await runWays();
   console.log(
     `${packages.join(' ')}: ${readings} readings, ${values} values compared, seed ${seed}; ` +
       `${faults.length} wrong`,
@@ -216,12 +222,20 @@ try {
       sql`SELECT metadata_location FROM lake_tables
         WHERE team_id = ${home.project.id} AND name = ${table.split('.')[1]}`,
     );
-    const metadata = fileURLToPath(row!.metadata_location);
+    const { metadata_location } = row!;
+    const metadata = bucket === undefined ? fileURLToPath(metadata_location) : metadata_location;
     const has_lineage = name.startsWith('numbered');
     const ids = row_ids.get(name) ?? new Map<unknown, unknown>();
     row_ids.set(name, ids);
     const lineage = { ids, numbers: new Map<unknown, unknown>() };
-    const asked = { metadata, ...catalog, table, reader, lineage: has_lineage };
+    const asked = {
+      metadata,
+      ...catalog,
+      table,
+      reader,
+      lineage: has_lineage,
+      endpoint: bucket?.endpoint,
+    };
     for (const found of await peer.read(asked)) judge(found, name, wanted, lineage);
   }
 
@@ -259,6 +273,25 @@ try {
     }
   }
 } finally {
+  for (const fault of faults) console.log(`WRONG ${fault}`);
   await peer.stop();
   await exporting.close();
+  await bucket?.close();
+}
+
+/** A bucket of SeaweedFS, and the config of tables there. */
+async function openBucket() {
+  await installSeaweedfs(console.log);
+  const { endpoint, access_key, secret_key, role_arn, close } = await startSeaweedfs(['lake']);
+  const config = {
+    storage: 'S3',
+    bucket_name: 'lake',
+    region: 'us-east-1',
+    prefix: 'lake',
+    endpoint_url: endpoint,
+    aws_access_key_id: access_key,
+    aws_secret_access_key: secret_key,
+    aws_role_arn: role_arn,
+  };
+  return { endpoint, config, close };
 }

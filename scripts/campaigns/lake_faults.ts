@@ -4,9 +4,10 @@
 // looks for each file that is named. npm run lake_faults [-- --seed 7 --kills 1000 --answers 1000
 // --conflicts 1000 --compactions 100 --rounds 1000 --runs 60 --catalog both --python python3
 // --minutes 600]; minutes are those of each catalog, rounds those of maintenance. Kills are fault
-// points in this process: a dead worker makes no further call, and its requests continue. The other
-// catalog is our own, asked by its REST routes. --naive commits there as writers do that name no
-// delivery, which fails.
+// points in this process: a dead worker makes no further call, and its requests continue.
+// --catalog own|rest|nessie|both: `rest` is our own, asked by its REST routes. Nessie is installed
+// into peers/, and keeps its tables in a bucket of SeaweedFS, which Sluice does not maintain.
+// --naive commits as writers do that name no delivery, which fails.
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import sql from 'sql-template-tag';
@@ -20,10 +21,11 @@ import { faultyEngine, settleLate } from '../../test/factories/batch_exports/fau
 import type { Answer } from '../../test/factories/batch_exports/faulty_worker.ts';
 import { maintain, nothing_maintained } from './lake_faults/maintenance.ts';
 import type { Maintained } from './lake_faults/maintenance.ts';
+import { openTarget, targetsOf } from './lake_faults/targets.ts';
+import type { Target } from './lake_faults/targets.ts';
 import { startWriter } from './lake_faults/writer.ts';
 import type { WrittenTable } from './lake_faults/writer.ts';
 
-type Kind = 'own' | 'rest';
 type Counts = Record<'kills' | 'answers' | 'conflicts' | 'compactions' | 'rounds', number>;
 type Done = Counts & Maintained;
 type Table = Awaited<ReturnType<typeof newTable>>;
@@ -53,10 +55,11 @@ try {
   await exporting.harness.app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = exporting.harness.app.server.address() as AddressInfo;
   const uri = `http://127.0.0.1:${port}/iceberg`;
-  const kinds: Kind[] = options.naive
-    ? ['rest']
-    : (['own', 'rest'] as const).filter((kind) => ['both', kind].includes(options.catalog));
-  for (const kind of kinds) await strike(kind, uri);
+  const asked = options.naive && options.catalog === 'both' ? 'rest' : options.catalog;
+  for (const name of targetsOf(asked)) {
+    const target = await openTarget(name, uri);
+    await strike(target).finally(target.close);
+  }
   for (const fault of faults) console.log(`WRONG ${fault}`);
   process.exitCode = faults.length === 0 ? 0 : 1;
 } finally {
@@ -65,18 +68,20 @@ try {
 }
 
 /** Strikes one catalog after the other, a table at a time, until all faults were had. */
-async function strike(kind: Kind, uri: string): Promise<void> {
+async function strike(target: Target): Promise<void> {
+  const { name: kind } = target;
   const until = Date.now() + options.minutes * 60_000;
   const began = performance.now();
   const done = { kills: 0, answers: 0, conflicts: 0, compactions: 0, ...nothing_maintained };
   const isDone = () =>
     Date.now() > until ||
     (['kills', 'answers', 'conflicts', 'compactions', 'rounds'] as const).every(
-      (n) => done[n] >= wanted[n],
+      // Sluice does not maintain tables of other makers.
+      (n) => done[n] >= wanted[n] || (n === 'rounds' && !target.is_ours),
     );
   let [tables, runs, rows, files, checks] = [0, 0, 0, 0, 0];
   while (!isDone()) {
-    const table = await newTable(kind, uri);
+    const table = await newTable(target);
     tables += 1;
     const [foreign, ours] = [new Set<string>(), new Set<string>()];
     const check = async () => {
@@ -87,15 +92,15 @@ async function strike(kind: Kind, uri: string): Promise<void> {
     };
     for (const { id, uuids } of await table.runs()) {
       if (isDone() || faults.length > 0) break;
-      await deliver(kind, table, id, { done, foreign, is_first: ours.size === 0 });
+      await deliver(target, table, id, { done, foreign, is_first: ours.size === 0 });
       for (const uuid of uuids) ours.add(uuid);
       runs += 1;
-      if (draw(3) > 0) continue;
-      await maintainOf(kind, table, done, true);
+      if (draw(3) > 0 || faults.length > 0) continue;
+      await maintainOf(target, table, done, true);
       await check();
     }
     await settleLate();
-    if (ours.size === 0) break;
+    if (faults.length > 0 || ours.size === 0) break;
     const seen = await check();
     rows += seen.rows.length;
     files += seen.files;
@@ -115,14 +120,15 @@ async function strike(kind: Kind, uri: string): Promise<void> {
 }
 
 /** A round of maintenance; a quiet one when nobody else is at the table. */
-async function maintainOf(kind: Kind, { team_id }: Table, done: Done, is_quiet: boolean) {
+async function maintainOf(target: Target, { team_id }: Table, done: Done, is_quiet: boolean) {
   if (is_quiet) await settleLate();
+  if (!target.is_ours) return;
   const { engine } = exporting.harness.deps;
   const wrong = await maintain(engine, { team_id, draw, is_quiet }, done);
-  if (wrong !== undefined) faults.push(`${kind}: maintenance: ${wrong}`);
+  if (wrong !== undefined) faults.push(`${target.name}: maintenance: ${wrong}`);
 }
 
-function compare(kind: Kind, seen: { rows: string[]; missing: string[] }, expected: Set<string>) {
+function compare(kind: string, seen: { rows: string[]; missing: string[] }, expected: Set<string>) {
   const counted = new Map<string, number>();
   for (const uuid of seen.rows) counted.set(uuid, (counted.get(uuid) ?? 0) + 1);
   const lost = [...expected].filter((uuid) => !counted.has(uuid));
@@ -136,22 +142,16 @@ function compare(kind: Kind, seen: { rows: string[]; missing: string[] }, expect
 }
 
 /** A table of its own, with an export of two events an hour. */
-async function newTable(kind: Kind, uri: string) {
+async function newTable(target: Target) {
   const { db, clickhouse } = exporting.harness.deps;
   const home = await exporting.harness.newOrganization();
   const team_id = home.project.id;
-  const warehouse = String(team_id);
-  const catalog = {
-    catalog: 'rest',
-    catalog_uri: uri,
-    catalog_warehouse: warehouse,
-    catalog_token: home.key,
-  };
-  const config = { storage: 'File', table: 'events', ...(kind === 'rest' ? catalog : {}) };
+  const { config, client } = target.of(home);
+  const namespace = target.is_ours ? 'sluice' : `shop${team_id}`;
   const { id } = await exporting.scheduled(
     home,
     {
-      destination: { type: 'Iceberg', config },
+      destination: { type: 'Iceberg', config: { ...config, namespace, table: 'events' } },
       custom_query: 'SELECT toString(uuid) AS uuid, event, timestamp FROM events',
     },
     1,
@@ -167,9 +167,9 @@ async function newTable(kind: Kind, uri: string) {
   });
   const end_at = new Date(Date.UTC(2026, 0, 1, options.runs)).toISOString();
   await db.run(sql`UPDATE batch_exports SET end_at = ${end_at} WHERE id = ${id}`);
-  const property = kind === 'own' ? 'sluice.foreign-commits' : 'sluice.maintenance';
-  await newNamespace(home, { [property]: 'true' });
-  const written: WrittenTable = { uri, token: home.key, warehouse, table: 'sluice.events' };
+  const property = target.is_asked ? 'sluice.maintenance' : 'sluice.foreign-commits';
+  if (target.is_ours) await newNamespace(home, { [property]: 'true' });
+  const written: WrittenTable = { client, table: `${namespace}.events` };
   const planned = async () =>
     (await exporting.plan(id)).map((run, at) => ({ id: run.id, uuids: events[at]!.uuids }));
   return { written, team_id, runs: planned };
@@ -202,7 +202,7 @@ function eventOf(team_id: number, uuid: string, at: string) {
 
 /** Carries a run out by as many workers as it takes; the later ones are left alone. */
 async function deliver(
-  kind: Kind,
+  target: Target,
   table: Table,
   run_id: string,
   round: { done: Done; foreign: Set<string>; is_first: boolean },
@@ -211,17 +211,17 @@ async function deliver(
   const { done, foreign, is_first } = round;
   const answers: Answer[] = Array.from(
     { length: draw(4) },
-    () => (['lost before', 'lost after', 'late'] as const)[draw(kind === 'rest' ? 3 : 2)]!,
+    () => (['lost before', 'lost after', 'late'] as const)[draw(target.is_asked ? 3 : 2)]!,
   );
   // The table is there after the first run.
   let meddle = is_first ? undefined : () => meddleWith(table.written, foreign, done);
   const beside = Promise.all([
-    kind === 'own' ? meddle?.() : undefined,
-    draw(2) === 0 ? maintainOf(kind, table, done, false) : undefined,
+    target.is_asked ? undefined : meddle?.(),
+    draw(2) === 0 ? maintainOf(target, table, done, false) : undefined,
   ]);
   // It is awaited after the run, whose own error comes first.
   beside.catch(() => undefined);
-  if (kind === 'own') meddle = undefined;
+  if (!target.is_asked) meddle = undefined;
   let kills = draw(kills_per_run_max + 1);
   for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
     await db.run(sql`UPDATE batch_export_runs SET worker_id = NULL, due_at = now()
@@ -245,14 +245,14 @@ async function deliver(
     kills -= 1;
     if (!struck.killed || draw(3) > 0) continue;
     await beside;
-    await maintainOf(kind, table, done, true);
+    await maintainOf(target, table, done, true);
   }
   await beside;
   const ended = await db.row<{ status: string; latest_error: string | null }>(
     sql`SELECT status, latest_error FROM batch_export_runs WHERE id = ${run_id}`,
   );
   if (ended?.status !== 'Completed')
-    faults.push(`${kind}: a run is ${ended?.status}: ${ended?.latest_error ?? ''}`);
+    faults.push(`${target.name}: a run is ${ended?.status}: ${ended?.latest_error ?? ''}`);
 }
 
 /** PyIceberg adds a row, replaces one of its own, or writes all rows into new files. */

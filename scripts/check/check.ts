@@ -1,12 +1,14 @@
 /**
  * `npm test`: types, lint, format, unused code, the build of the console, and every test on one
  * embedded PostgreSQL and one embedded ClickHouse. All steps run, also when another fails; the exit
- * code says whether all passed. On a person's machine dear tests take turns from run to run;
- * `npm test -- --all` and a pipeline run all. Arguments narrow the tests: `npm test --
- * server/engine` runs the test files whose path contains that text, and lints the sources of such a
- * path alone; `npm test -- --changed` runs those that the changes of this branch can reach, `npm
- * test -- --deep` those that have a deep form, in that form, and what begins with `--test` goes on
- * to Node's test runner (`npm test -- ledger --test-name-pattern=union`).
+ * code says whether all passed. On a person's machine dear tests take turns from run to run, and
+ * the linter reads what has changed; `npm test -- --all` and a pipeline run all.
+ *
+ * Arguments narrow the tests: `npm test -- server/engine` runs the test files whose path contains
+ * that text, and lints the sources of such a path alone; `npm test -- --changed` runs those that
+ * the changes of this branch can reach, `npm test -- --deep` those that have a deep form, in that
+ * form, and what begins with `--test` goes on to Node's test runner (`npm test -- ledger
+ * --test-name-pattern=union`).
  */
 import '../require_node.mjs';
 import { runTests } from './run_tests.ts';

@@ -5,18 +5,25 @@ import type { Reach } from './test_reach.ts';
 import { partOfTurn } from './turn.ts';
 
 /** A run of all has one of this many parts of the dear test files, another one in the next run. */
-const turns = 3;
-// These open browsers, processes or stores of their own, and deliver to every destination. The
-// user's path, the simulation and the routes of the console run each time.
+export const turns = 5;
+// These open browsers, processes or stores of their own, deliver to every destination, or hash
+// passwords at their full price. The user's path, the simulation and the routes of the console run
+// each time.
 const dear = [
-  /^test\/(?!console|house|main_job|simulation|watchers)/,
-  /^(test\/console\/(?!routes)|console\/)|_browser\.test\.ts$/,
+  /^test\/(?!console)/,
+  /^(test\/)?console\/|_browser\.test\.ts$/,
   /^server\/engine\/destinations\//,
   /^server\/engine\/exports\/(lake_maintenance|reconcile|verification)\//,
   /^server\/engine\/(plugins\/running|privacy)\//,
   /^server\/cli\//,
   /^server\/platform\/(embedded|saml)\//,
+  /^server\/api\/(capture|plugin_configs|plugins)\//,
+  /^server\/api\/(account|sessions)\//,
 ];
+/** These run each time, whatever they import. */
+const always = /^test\/(house|main_job|simulation|watchers|console\/routes)\b/;
+/** A file that imports one of these carries exports out, or starts processes and servers. */
+const dear_imports = /^test\/(factories\/batch_exports\/query_exports|processes\/\w+)\.ts$/;
 /** Every page of the console has parts of these. */
 const of_all_pages = /^console\/(form|http|page|shell|signed_in|time)\/|^console\/\w+\.tsx?$/;
 
@@ -30,15 +37,23 @@ type Seen = { reach: Reach; storing: Set<string>; changed: string[] };
 export function leaveOutDear(files: string[], turn: number, seen: Seen): string[] {
   if (seen.changed.some((file) => of_all_tests.test(file))) return files;
   const killers = new Set(faults.map(({ killed_by }) => killed_by));
+  const parts = Map.groupBy(files, (file) =>
+    seen.storing.has(file) && !killers.has(file) ? partOf(file, seen) : undefined,
+  );
   const out = new Set<string>();
-  for (const pattern of dear) {
-    const own = files.filter(
-      (file) => pattern.test(file) && seen.storing.has(file) && !killers.has(file),
-    );
+  for (const [part, own] of parts) {
+    if (part === undefined) continue;
     const chosen = new Set(partOfTurn(own, turns, turn));
     for (const file of own) if (!chosen.has(file) && !isNear(file, seen)) out.add(file);
   }
   return files.filter((file) => !out.has(file));
+}
+
+/** Returns what makes a file dear, and its turns those of the like; undefined for any other. */
+function partOf(file: string, { reach }: Seen): RegExp | undefined {
+  if (always.test(file)) return undefined;
+  const isImporter = reach.get(file)?.some((named) => dear_imports.test(named)) ?? false;
+  return dear.find((pattern) => pattern.test(file)) ?? (isImporter ? dear_imports : undefined);
 }
 
 /** Lies a changed file beside the test, below it or around it, or does the test import one? */

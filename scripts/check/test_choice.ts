@@ -1,11 +1,16 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import process from 'node:process';
+import { root } from '../child.ts';
 import { listTestFiles } from './check_tests.ts';
 import { leaveOutDear } from './dear_tests.ts';
 import {
   listChangedFiles,
+  listImporters,
   listReaching,
   listRecentFiles,
   listTestsOfChange,
+  of_all_tests,
   readReach,
 } from './test_reach.ts';
 import type { Reach } from './test_reach.ts';
@@ -14,6 +19,8 @@ import type { Reach } from './test_reach.ts';
 export type TestChoice = { files: string[]; needs_stores: boolean; told: string };
 
 const options = ['--all', '--changed', '--deep'];
+/** These decide what the linter finds in any file. */
+const of_all_linted = /^(\.oxlintrc|tsconfig)\.json$|\.d\.ts$/;
 const depth = ['test/depth.ts'];
 const shared_stores = ['test/harness_stores.ts'];
 const own_stores = [
@@ -83,13 +90,26 @@ function chooseUsual(tests: string[], turn: number): TestChoice {
 
 /**
  * The source files that the linter, the slowest of the checks, is asked to read for the arguments
- * of `npm test`: those whose path contains one of the texts. None stands for all.
+ * of `npm test`: those whose path contains one of the texts. None stands for all. Without an
+ * argument a person's run has the recent changes read and what imports them, and a pipeline's all.
  */
-export function chooseLinted(wanted: string[]): string[] {
+export function chooseLinted(
+  wanted: string[],
+  is_pipeline = process.env['CI'] === 'true',
+  recent = listRecentFiles,
+): string[] {
+  if (wanted.length === 0 && !is_pipeline) return listLintedOf(recent());
   const patterns = wanted.filter((word) => !options.includes(word));
   return wanted.includes('--changed') || wanted.includes('--all')
     ? []
     : listSources(readReach(), patterns);
+}
+
+/** The changed sources and their importers: what the linter finds depends on the types of both. */
+function listLintedOf(changed: string[]): string[] {
+  if (changed.some((file) => of_all_linted.test(file) || of_all_tests.test(file))) return [];
+  const isThere = (file: string) => /\.[cm]?[jt]sx?$/.test(file) && existsSync(join(root, file));
+  return [...new Set([...changed.filter(isThere), ...listImporters(changed)])];
 }
 
 function choice(files: string[], needs_stores: boolean, told: string): TestChoice {

@@ -49,6 +49,18 @@ export function listReaching(reach: Reach, wanted: string[]): Set<string> {
   return reaching;
 }
 
+/** Lists the source files that import one of these, be it for its types alone. */
+export function listImporters(files: string[]): string[] {
+  const wanted = new Set(files);
+  const isImporter = (file: SourceFile) =>
+    listImports(file).some(({ module }) =>
+      wanted.has(posix.join(posix.dirname(file.path), module)),
+    );
+  return listSourceFiles()
+    .filter(isImporter)
+    .map(({ path }) => path);
+}
+
 /**
  * The tests that a change of these files can reach: all after a change of the packages or of how
  * tests run, else those that reach a changed file, and always those of the house, which read the

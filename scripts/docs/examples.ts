@@ -7,7 +7,11 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import '../require_node.mjs';
-import { examples_folder, readExamples } from '../../server/api/reference/reference.ts';
+import {
+  examples_folder,
+  examplesOfProjects,
+  readExamples,
+} from '../../server/api/reference/reference.ts';
 import type { Json } from '../../server/platform/http/openapi/json.ts';
 import type { Example } from '../../server/platform/http/openapi/reference.ts';
 import { findFaults, listExampled } from '../../test/reference/faults.ts';
@@ -44,12 +48,15 @@ try {
   await world.close();
 }
 
-/** Writes a file for each tag. */
+/** Writes a file for each tag, without what an example under an organization tells already. */
 function write(examples: Record<string, Example>, operations: { id: string; tag: string }[]): void {
   mkdirSync(examples_folder, { recursive: true });
   for (const name of readdirSync(examples_folder)) rmSync(join(examples_folder, name));
+  const told = examplesOfProjects(examples);
   for (const tag of new Set(operations.map((one) => one.tag))) {
-    const own = operations.filter((one) => one.tag === tag && one.id in examples);
+    const own = operations.filter(
+      (one) => one.tag === tag && one.id in examples && !(one.id in told),
+    );
     const sorted = own.map(({ id }) => id).toSorted();
     const shown = Object.fromEntries(sorted.map((id) => [id, examples[id]! as Json]));
     const text = compactJson(shown);

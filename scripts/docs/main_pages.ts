@@ -25,7 +25,6 @@ export function mainPages(filled: Filled): Record<string, string> {
     metrics: `${demo}/metrics`,
     export_notices: `${demo}/notices`,
     export_settings: `${demo}/settings`,
-    edit_export: `${demo}/edit`,
     new_export: `${project}/exports/new`,
     proof: `${demo}/proof`,
     find: `${project}/find?uuid=${event_id}`,

@@ -50,6 +50,8 @@ const variables: Record<string, string[]> = {
 };
 /** Destinations that only their makers can sign in to. */
 const secret = ['apolloio', 'braze-cohorts'];
+/** A destination whose code is not written yet: it takes events and sends none. */
+const unwritten = 'twilio-messaging-omnichannel';
 /** Destinations whose events only their makers' own systems take further: they ask nobody. */
 const handing = ['segment', 'segment-profiles'];
 
@@ -87,6 +89,7 @@ function reasonOf(
   const isKnown = findVendor(directory) !== undefined;
   if (internal.test(directory)) return 'is for its makers alone';
   if (handing.includes(directory)) return "sends nothing outside of its makers' systems";
+  if (directory === unwritten) return 'sends nothing at all';
   if (secret.includes(directory)) return 'needs a secret of its makers';
   const isAudience =
     audienceConfig !== undefined ||
@@ -112,6 +115,19 @@ function hostsOf(code: string): string[] {
   return [...new Set(hosts)].sort();
 }
 
+/** Hosts that code puts together, and one that is asked beside pages to read. */
+const known_hosts: Record<string, string[]> = {
+  courier: ['api.courier.com', 'api.eu.courier.com'],
+  launchdarkly: ['clientsdk.launchdarkly.com', 'events.launchdarkly.com'],
+  ortto: ['*.ortto.app'],
+  recombee: ['*.recombee.com'],
+  slack: ['hooks.slack.com'],
+  trubrics: ['app.trubrics.com'],
+  'twilio-studio': ['api.twilio.com', 'profiles.segment.com', 'studio.twilio.com'],
+  yotpo: ['developers.yotpo.com'],
+  zapier: ['hooks.zapier.com'],
+};
+
 /** Names that their makers write otherwise. */
 const names: Record<string, string> = {
   'aws-kinesis': 'AWS Kinesis',
@@ -119,7 +135,7 @@ const names: Record<string, string> = {
 };
 
 function plainName(name: string): string {
-  return name.replace(/^Actions /, '').replace(/ \(Actions\)$/, '');
+  return name.replace(/^Actions /, '').replace(/ \(Actions\)$| Cloud Mode(?: \(Actions\))?$/, '');
 }
 
 const skipped = new Map<string, string[]>();
@@ -139,7 +155,9 @@ const entries = Object.entries(manifest).flatMap(
         id,
         slug,
         name,
-        hosts: code.includes('@aws-sdk/') ? ['*.amazonaws.com'] : hostsOf(code),
+        hosts:
+          known_hosts[directory] ??
+          (/@aws-sdk\/|\/lib\/AWS\//.test(code) ? ['*.amazonaws.com'] : hostsOf(code)),
         ...(Object.hasOwn(variables, directory) ? { variables: variables[directory]! } : {}),
         ...(other_clients.test(code) ? { opens_sockets: true } : {}),
       },
@@ -147,7 +165,8 @@ const entries = Object.entries(manifest).flatMap(
   },
 );
 const sorted = entries.toSorted((one, other) => one.name.localeCompare(other.name, 'en'));
-writeFileSync(file, `${JSON.stringify(sorted, undefined, 1)}\n`);
+const lines = sorted.map((entry) => JSON.stringify(entry));
+writeFileSync(file, `[\n${lines.join(',\n')}\n]\n`);
 for (const [reason, directories] of skipped)
   console.log(`${directories.length} ${reason}: ${directories.join(', ')}`);
 console.log(`${sorted.length} tools`);

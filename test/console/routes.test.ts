@@ -45,7 +45,6 @@ const signed_in: Record<string, Look> = {
   organization_keys_route: { path: '/organizations/$organization_id/keys', heading: 'API keys' },
   exports_route: { path: '/projects/$project_id/exports', heading: 'Exports' },
   new_export_route: { path: '/projects/$project_id/exports/new', heading: 'New export' },
-  edit_export_route: { path: `${one_export}/edit`, heading: export_name },
   find_route: { path: '/projects/$project_id/find', heading: 'Find a record' },
   export_map_route: { path: one_export, heading: export_name },
   export_runs_route: { path: `${one_export}/runs`, heading: export_name },
@@ -96,7 +95,7 @@ const signed_in: Record<string, Look> = {
     path: '/projects/$project_id/notices/$target_id',
     heading: 'on-call@example.com',
   },
-  plugins_route: { path: '/projects/$project_id/plugins', heading: 'Plugins' },
+  plugins_route: { path: '/projects/$project_id/plugins', heading: 'Tools and plugins' },
   plugin_route: {
     path: '/projects/$project_id/plugins/pipeline_destinations/$plugin_id',
     heading: '<b>Plugin</b>',
@@ -270,7 +269,6 @@ test('a record that is not there leads to those that are', { skip }, async () =>
     ['plugin_route', 'The plugins of this project'],
     ['connection_route', 'The connections of this organization'],
     ['domain_route', 'The domains of this organization'],
-    ['edit_export_route', 'The exports of this project'],
   ] as const) {
     const { path } = signed_in[name]!;
     const last = path.split('/').findLast((part) => part.startsWith('$'))!;

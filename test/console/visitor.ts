@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { is_deep, turnOf } from '../depth.ts';
 import { eventually } from '../eventually.ts';
 import { forgetRequests } from './go_to.ts';
+import { loadAxe } from './load_axe.ts';
 import type { PageServer } from './page_server.ts';
 
 const wait_ms_max = 60_000;
@@ -210,20 +210,12 @@ export async function checkPage(page: Page, rules?: string[]): Promise<void> {
         nodes.map(({ html, any }) => [id, help, html, any[0]?.message].join(' | '))),
       ...(document.querySelectorAll('h1, main').length === 2 ? [] : ['not one h1 and one main']),
       ...(document.documentElement.scrollWidth <= window.innerWidth
-        ? [] : ['wider than the window']),
+        ? []
+        : ['wider than the window', ...[...document.querySelectorAll('body *')]
+            .filter((one) => one.getBoundingClientRect().right > window.innerWidth)
+            .slice(0, 5).map((one) => one.outerHTML.slice(0, 200))]),
     ])`);
   assert.deepEqual(faults, [], `${page.url()} at ${page.viewportSize()?.width}`);
-}
-
-/**
- * Gives the document axe-core, half a megabyte of script: as a script, which the process of the
- * page compiles once, and not by the `eval` of `page.evaluate`, compiled for each document.
- */
-async function loadAxe(page: Page): Promise<void> {
-  const session = await page.context().newCDPSession(page);
-  const { exceptionDetails } = await session.send('Runtime.evaluate', { expression: axe.source });
-  assert.equal(exceptionDetails, undefined);
-  await session.detach();
 }
 
 /** A state of a page is asked the rules in one of this many runs. */
@@ -263,6 +255,7 @@ export async function checkEverywhere(
     const isAsked = isWhole || asked.includes(width === 320 ? 'narrow' : 'wide');
     if (isAsked) await page.emulateMedia({ colorScheme: theme, ...resting });
     await page.setViewportSize({ width, height: 800 });
+    await untilResized(page);
     let rules: string[] | undefined = isAsked ? undefined : [];
     if (isWhole) {
       const looked = `${width} ${await page.evaluate<string>('document.body.innerHTML')}`;
@@ -277,7 +270,11 @@ export async function checkEverywhere(
   await page.emulateMedia({ colorScheme: null });
   if (before !== null && before.width !== page.viewportSize()?.width)
     await page.setViewportSize(before);
-  // A chart takes its new size one frame after the window.
+  await untilResized(page);
+}
+
+/** Waits for charts, which take their new size one frame after the window. */
+async function untilResized(page: Page): Promise<void> {
   await page.evaluate(`new Promise((done) =>
     requestAnimationFrame(() => requestAnimationFrame(() => done())))`);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listTestFiles } from '../../scripts/check/check_tests.ts';
-import { leaveOutDear } from '../../scripts/check/dear_tests.ts';
+import { leaveOutDear, turns } from '../../scripts/check/dear_tests.ts';
 import { chooseLinted, chooseTests as choose } from '../../scripts/check/test_choice.ts';
 import { groupTestFiles } from '../../scripts/check/test_groups.ts';
 import { listReaching, listTestsOfChange, readReach } from '../../scripts/check/test_reach.ts';
@@ -75,8 +75,10 @@ const storing = listReaching(reach, ['test/harness_stores.ts']);
 const inRun = (turn: number, ...changed: string[]) =>
   leaveOutDear(tests, turn, { reach, storing, changed });
 
-test('runs take turns with dear tests, and three of them have every test', () => {
-  const runs = [0, 1, 2].map((turn) => inRun(turn));
+const each_turn = Array.from({ length: turns }, (_, turn) => turn);
+
+test('runs take turns with dear tests, and all turns have every test', () => {
+  const runs = each_turn.map((turn) => inRun(turn));
   assert.deepEqual([...new Set(runs.flat())].toSorted(), tests.toSorted());
   for (const files of runs) {
     assert.ok(files.length < tests.length);
@@ -94,7 +96,7 @@ test('a change runs the dear tests beside it, and all after one of packages', ()
     ['server/engine/destinations/index.ts', 'server/engine/destinations/s3/s3.test.ts'],
     ['test/typed/campaign.ts', 'test/typed/typed.test.ts'],
   ] as const)
-    for (const turn of [0, 1, 2]) assert.ok(inRun(turn, changed).includes(near), changed);
+    for (const turn of each_turn) assert.ok(inRun(turn, changed).includes(near), changed);
   assert.deepEqual(inRun(1, 'package-lock.json'), tests);
 });
 
@@ -109,7 +111,17 @@ test('the linter reads the sources of a folder that is named, and else all', () 
   const linted = chooseLinted(['./server/engine/query/parse/', '--deep']);
   assert.ok(linted.includes('server/engine/query/parse/lexer.ts'));
   assert.ok(linted.every((file) => file.startsWith('server/engine/query/parse/')));
-  assert.deepEqual([chooseLinted([]), chooseLinted(['--changed', 'server/'])], [[], []]);
+  assert.deepEqual([chooseLinted([], true), chooseLinted(['--changed', 'server/'])], [[], []]);
+});
+
+test("on a person's machine the linter reads what has changed and its importers", () => {
+  const lintedOf = (...changed: string[]) => chooseLinted([], false, () => changed);
+  const linted = lintedOf('server/engine/query/parse/tree.ts', 'docs/api.md');
+  for (const file of ['server/engine/query/parse/tree.ts', 'server/engine/query/parse/select.ts'])
+    assert.ok(linted.includes(file), file);
+  assert.ok(linted.length < 100, `${linted.length} files`);
+  for (const file of ['.oxlintrc.json', 'tsconfig.json', 'package.json', 'console/css.d.ts'])
+    assert.deepEqual(lintedOf('server/app.ts', file), [], file);
 });
 
 test('every test file runs once', () => {

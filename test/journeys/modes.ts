@@ -21,9 +21,12 @@ export const modes: Journey = {
 
 type Scene = { world: World; walker: Walker; project_id: number; exports: string };
 
-/** Creates an export to a table with what `fill` chooses, and runs it. Gives its page. */
+/**
+ * Creates an export to a table with what `fill` chooses, and runs it. Gives its page. A run of its
+ * own schedule would deliver rows in between, so the export is weekly.
+ */
 async function create(
-  { world: { warehouse }, walker: { page, press, type, key, see }, exports }: Scene,
+  { world: { warehouse }, walker: { page, press, type, key, choose, see }, exports }: Scene,
   table: string,
   fill: () => Promise<unknown>,
 ): Promise<string> {
@@ -38,6 +41,7 @@ async function create(
   await see(/^Filled in: /);
   await type('Name', `Into ${table}`);
   await type('Table', table);
+  await choose('Interval', 'Every week');
   await fill();
   await press('Create export');
   await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);

@@ -186,6 +186,7 @@ export async function openClickHouseStore(): Promise<MergeStore> {
     loseCommit: (random, reaches) =>
       door.strike({ ...random.one(commit_steps), reaches, answer: 'cut' }),
     loseNothing: () => door.strike(undefined),
+    asAdmin: (query) => client.command({ query }),
     close: async () => {
       await client.command({ query: `DROP DATABASE ${identifier(database)} SYNC` });
       await client.close();

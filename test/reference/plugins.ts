@@ -133,7 +133,7 @@ async function oauthOfTool({ ask, organization, project }: StoryWorld): Promise<
   await ask('GET', `${applications}${id}/`);
   await ask('PATCH', `${applications}${id}/`, { scopes: 'oauth crm.objects.contacts.write' });
   await ask('PUT', `${applications}${id}/`, { client_id: '1c5e3a77', uses_pkce: true });
-  const name = 'HubSpot Cloud Mode';
+  const name = 'HubSpot';
   const plugins = `${organization}pipeline_destinations/`;
   const tool = await ask('POST', plugins, { plugin_type: 'repository', name });
   const config = await ask('POST', `${project}plugin_configs/`, { plugin: tool.id });

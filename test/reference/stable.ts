@@ -7,7 +7,7 @@ import type { Recorded } from './recorder.ts';
 const told_ms = Date.parse('2026-03-02T09:00:00Z');
 const day_ms = 86_400_000;
 /** Most objects, and most other values, that a list of an answer shows. */
-const objects_max = 2;
+const objects_max = 1;
 const values_max = 12;
 const characters_max = 200;
 /** Most characters of an answer; of a longer one the inner objects are left out. */

@@ -19,8 +19,8 @@ const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.
 /** A broker of Apache Kafka on 127.0.0.1. */
 export type Kafka = {
   broker: string;
-  /** The text of the file in which it keeps the topic. */
-  kept(): string;
+  /** The file in which it keeps the topic; empty before the first event. */
+  kept(topic: string): Buffer;
   close(): Promise<void>;
 };
 
@@ -54,8 +54,8 @@ async function findKafka(): Promise<string> {
   return join(home, '*');
 }
 
-/** Starts a broker that is its own controller, with one topic of one partition. */
-export async function startKafka(topic: string): Promise<Kafka> {
+/** Starts a broker that is its own controller; its topics have one partition. */
+export async function startKafka(): Promise<Kafka> {
   const classes = await findKafka();
   const folder = mkdtempSync(join(tmpdir(), 'sluice-kafka-'));
   const [port, controller] = [await freePort(), await freePort()];
@@ -84,10 +84,9 @@ export async function startKafka(topic: string): Promise<Kafka> {
   const server = spawn('java', [...java, 'kafka.Kafka', settings], { stdio: 'ignore' });
   return {
     broker: `127.0.0.1:${port}`,
-    kept: () => {
+    kept: (topic) => {
       const file = join(logs, `${topic}-0`, `${'0'.repeat(20)}.log`);
-      if (!existsSync(file)) return '';
-      return readFileSync(file, 'latin1');
+      return existsSync(file) ? readFileSync(file) : Buffer.alloc(0);
     },
     close: async () => {
       server.kill('SIGKILL');

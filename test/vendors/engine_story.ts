@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readCatalogue, withTools } from '../../server/engine/plugins/packages/catalogue.ts';
 import { toolUrl } from '../../server/engine/plugins/tools/catalogue.ts';
-import type { ToolMapping } from '../../server/engine/plugins/tools/tool.ts';
+import type { ToolDefinition, ToolMapping } from '../../server/engine/plugins/tools/tool.ts';
 import type { TestOrganization } from '../harness.ts';
 import { eventFor, filled } from '../factories/plugins/tool_trials.ts';
 import { until } from '../processes/server_process.ts';
@@ -54,26 +54,39 @@ type Tool = {
   change(isWrong: boolean): Promise<void>;
 };
 
+/** The name of a vendor's tool in the catalogue. */
+export function vendorTool({ directory }: Vendor): string {
+  const catalogue = withTools(readCatalogue(undefined));
+  return catalogue.find(({ url }) => url === toolUrl(directory))!.name;
+}
+
+/** The mapping that is tried at a vendor, with a value in each field that it needs. */
+export function vendorMapping(
+  vendor: Vendor,
+  { presets, templates, actions }: ToolDefinition,
+): ToolMapping {
+  const wanted = vendor.bad?.mapping ?? 'Custom Event';
+  const all = [...presets, ...templates];
+  const mapping = all.find(({ name }) => name === wanted) ?? assert.fail(`No mapping ${wanted}.`);
+  const { fields } = actions[mapping.partnerAction]!;
+  const values = filled('', fields, mapping.mapping);
+  return {
+    ...mapping,
+    mapping: { ...values, ...vendor.fields?.[mapping.partnerAction] },
+  };
+}
+
 async function installTool({ home, vendor }: Story): Promise<Tool> {
   const collection = `/api/organizations/${home.organization.id}/pipeline_destinations/`;
-  const catalogue = withTools(readCatalogue(undefined));
-  const { name } = catalogue.find(({ url }) => url === toolUrl(vendor.directory))!;
+  const name = vendorTool(vendor);
   const installed = await home.ask('POST', collection, { plugin_type: 'repository', name });
   assert.equal(installed.status, 201, installed.text);
   const { id: plugin } = installed.body;
   const source = await home.ask('GET', `${collection}${plugin}/source/`);
-  const { presets, templates, actions } = JSON.parse(source.body.source['destination.json']);
-  const all = [...presets, ...templates] as ToolMapping[];
-  const wanted = vendor.bad?.mapping ?? 'Custom Event';
-  const mapping = all.find((one) => one.name === wanted) ?? assert.fail(`No mapping ${wanted}.`);
-  const { fields } = actions[mapping.partnerAction];
+  const mapping = vendorMapping(vendor, JSON.parse(source.body.source['destination.json']));
   const { $fields = {}, ...wrong } = vendor.wrong;
   const configOf = (isWrong: boolean) => {
-    const values = {
-      ...filled('', fields, mapping.mapping),
-      ...vendor.fields?.[mapping.partnerAction],
-      ...(isWrong ? ($fields as object) : {}),
-    };
+    const values = { ...mapping.mapping, ...(isWrong ? ($fields as object) : {}) };
     return {
       ...vendor.settings,
       ...(isWrong ? wrong : {}),

@@ -24,6 +24,8 @@ export type VendorReceiver = {
   asked(vendor: Vendor): number[];
   /** Answers the next requests in this way. */
   next(vendor: Vendor, way: 'limited' | 'outage', count: number): void;
+  /** Answers a request to a host, and keeps what the vendor takes. */
+  answer(host: string, incoming: IncomingMessage, body: Buffer): VendorAnswer;
   /** Faults of the description: requests that no route is for. */
   faults: string[];
   close(): Promise<void>;
@@ -52,17 +54,19 @@ export async function openVendorReceiver(vendors: Vendor[]): Promise<VendorRecei
   }));
   const faults: string[] = [];
   const stateOf = (vendor: Vendor) => states.find((one) => one.vendor === vendor)!;
-  const serve = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const host = String(incoming.headers[host_header]);
+  const answerTo: VendorReceiver['answer'] = (host, incoming, body) => {
     const state = states.find(({ vendor }) => vendor.hosts.includes(host));
-    const body = await buffer(incoming);
     const answer =
       state === undefined
         ? { status: 404, body: `No vendor has the host ${host}.` }
         : answerOf(state, incoming, body);
     if (answer.status === 404 && typeof answer.body === 'string' && answer.body.startsWith('No '))
       faults.push(`${incoming.method} ${host}${incoming.url}: ${answer.body}`);
-    send(response, answer);
+    return answer;
+  };
+  const serve = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const host = String(incoming.headers[host_header]);
+    sendAnswer(response, answerTo(host, incoming, await buffer(incoming)));
   };
   const server = createServer(
     (incoming, response) => void serve(incoming, response).catch(() => response.destroy()),
@@ -89,6 +93,7 @@ export async function openVendorReceiver(vendors: Vendor[]): Promise<VendorRecei
     asked: (vendor) => stateOf(vendor).asked,
     next: (vendor, way, count) =>
       void stateOf(vendor).next.push(...Array.from({ length: count }, () => way)),
+    answer: answerTo,
     faults,
     close,
   };
@@ -157,7 +162,11 @@ function filled({ status, headers = {}, body }: VendorAnswer, values = {}): Vend
   };
 }
 
-function send(response: ServerResponse, { status, headers = {}, body }: VendorAnswer): void {
+/** Writes the answer of a vendor. */
+export function sendAnswer(
+  response: ServerResponse,
+  { status, headers = {}, body }: VendorAnswer,
+): void {
   const isText = typeof body === 'string';
   const type = isText ? 'text/plain' : 'application/json';
   response.writeHead(status, { 'content-type': type, ...headers });

@@ -209,7 +209,7 @@ test('an edit keeps secrets, asks for them again, and says what restarts', { ski
   page.on('request', (request) => {
     if (request.method() === 'PATCH') sent.push(request.postData() ?? '');
   });
-  const edit = `/projects/${home.project.id}/exports/${created.id}/edit`;
+  const edit = `/projects/${home.project.id}/exports/${created.id}/settings`;
   await goTo(page, edit);
   await fill(page, 'Name', 'Renamed');
   // A double click before the question about the change is answered saves once.
@@ -264,7 +264,7 @@ test('an edit keeps secrets, asks for them again, and says what restarts', { ski
   const { id } = await newExport(home, {
     destination: { type: 'HTTP', config: { url: 'https://one.example.com', token: 'kept' } },
   });
-  await goTo(page, `/projects/${home.project.id}/exports/${id}/edit`);
+  await goTo(page, `/projects/${home.project.id}/exports/${id}/settings`);
   await fill(page, 'URL', 'https://two.example.com');
   await page.getByText(/because you changed URL\. Enter it again or remove it\./).waitFor();
   assert.equal(await page.getByRole('checkbox', { name: /^Remove / }).count(), 1);

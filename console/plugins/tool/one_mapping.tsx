@@ -2,9 +2,11 @@ import { Button, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { MappingPreviews } from '../../../server/api/plugin_configs/preview/schema.ts';
 import type { ToolFile, ToolMapping } from '../../../server/api/plugins/schema.ts';
+import { Linked } from '../../page/linked.tsx';
 import { Panel } from '../../page/panel.tsx';
 import { counted } from '../../page/text/quantities.ts';
 import { Seldom } from '../../page/section.tsx';
+import { counted } from '../../page/text/quantities.ts';
 import { isAsked } from './field_rules.ts';
 import { FilterInput } from './filter_input.tsx';
 import { previewState, previewText } from './use_preview.ts';
@@ -39,7 +41,7 @@ export function OneMapping({
         <bdi>{title}</bdi>
       </h4>
       <p className="muted">
-        {action?.description ?? `There is no action ${mapping.partnerAction}.`}
+        <Linked text={action?.description ?? `There is no action ${mapping.partnerAction}.`} />
       </p>
       <div className="together">
         <TextInput

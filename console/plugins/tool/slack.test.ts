@@ -50,14 +50,11 @@ test('from an empty project to a message in the form of Slack', { skip }, async 
     await page.getByLabel(label).fill(text);
   };
   await goTo(page, `/projects/${home.project.id}/plugins`);
-  await type(/^Search \d+ entries$/, 'slack');
   await press('Install Slack');
   await page.getByRole('heading', { name: 'Slack', level: 1 }).waitFor();
   await type('Webhook URL (required)', 'https://hooks.slack.com/services/T/B/right');
-  await type('Message (required)', '{{event}} for {{properties.price}}');
   await press('Save the settings');
   await page.getByText('The settings were saved.').waitFor();
-  await press(/^Switch on/);
   await page.getByText('● On', { exact: true }).waitFor();
   await home.ask('POST', `/api/projects/${home.project.id}/events/`, {
     events: [{ event: 'Order completed', distinct_id: 'ada', properties: { price: 19.5 } }],
@@ -71,7 +68,7 @@ test('from an empty project to a message in the form of Slack', { skip }, async 
   const [message, ...more] = receiver.taken(slack).map(({ event }) => event);
   assert.deepEqual(more, []);
   assert.deepEqual(message, {
-    text: 'Order completed for 19.5',
+    text: 'Order completed: ada',
     username: 'Sluice',
   });
   await visitor.leave();

@@ -1,5 +1,6 @@
 import { NativeSelect, TextInput, Textarea } from '@mantine/core';
 import { useState } from 'react';
+import { Linked } from '../../page/linked.tsx';
 import { choicesOf } from './field_rules.ts';
 import type { ActionField } from './field_rules.ts';
 import { readValue, shownValue } from './mapping_text.ts';
@@ -23,7 +24,8 @@ export function ValueInput({
   const [typed, setTyped] = useState(shown);
   const text = shownValue(readValue(typed)) === shown ? typed : shown;
   const choices = choicesOf(field);
-  const common = { label, description: field.description };
+  const { description } = field;
+  const common = { label, description: description && <Linked text={description} /> };
   const isChoice = text === '' || choices.some((one) => one.value === text);
   if (choices.length > 0 && field.multiple !== true && isChoice)
     return (

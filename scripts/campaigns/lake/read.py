@@ -3,9 +3,10 @@ ClickHouse. For each line on standard input, a JSON object with `metadata` (the 
 file) and, where the catalog is asked, `uri`, `token`, `warehouse` and `table`, it prints a JSON
 object a line for each reader: its name, version and rows, or the error or the reason for which it
 was left out. With `lineage`, readers that can give the ids of rows too. With `create`, PyIceberg
-creates the table, of narrow types, and its rows are printed. With `ways`, it runs the texts that
-the console shows instead, and prints how many rows each gave. Spark needs java and the jar of
-Iceberg, whose path is the first argument."""
+creates the table, of narrow types, and its rows are printed. With `endpoint`, the table lies in a
+bucket there, and readers have no keys but those that the catalog gives. With `ways`, it runs the texts that
+the console shows instead, and prints how many rows each gave. Spark needs java and the jars of
+Iceberg, whose paths are the first argument."""
 
 import contextlib
 import datetime
@@ -164,7 +165,7 @@ def create(asked):
 def spark_session():
     from pyspark.sql import SparkSession
 
-    if shutil.which("java") is None or not os.path.exists(jar):
+    if shutil.which("java") is None or not all(map(os.path.exists, jar.split(","))):
         raise ImportError("java or the jar of Iceberg is missing")
     with contextlib.redirect_stdout(sys.stderr):
         session = (
@@ -184,6 +185,8 @@ def with_spark_catalog(asked):
     session.conf.set(catalog, "org.apache.iceberg.spark.SparkCatalog")
     session.conf.set(f"{catalog}.type", "rest")
     session.conf.set(f"{catalog}.cache-enabled", "false")
+    if asked.get("endpoint"):
+        session.conf.set(f"{catalog}.header.X-Iceberg-Access-Delegation", "vended-credentials")
     for name in ("uri", "token", "warehouse"):
         session.conf.set(f"{catalog}.{name}", asked[name])
     rows = session.sql(f"SELECT {columns_of(asked)} FROM sluice.{asked['table']}").collect()
@@ -231,6 +234,14 @@ readers = {
 }
 
 
+# They take the keys and the address of the store that the catalog gives.
+bucket_readers = {
+    "DuckDB, catalog": with_duckdb_catalog,
+    "PyIceberg, catalog": with_pyiceberg_catalog,
+    "Spark, catalog": with_spark_catalog,
+}
+
+
 def plain_rows(read, asked):
     version, rows = read(asked)
     plain_ones = [{key: plain(value) for key, value in row.items()} for row in rows]
@@ -248,7 +259,7 @@ def tasks_of(asked):
         }
     return {
         name: lambda read=read: plain_rows(read, asked)
-        for name, read in readers.items()
+        for name, read in (bucket_readers if asked.get("endpoint") else readers).items()
         if asked.get("reader", "").lower() in name.lower()
     }
 

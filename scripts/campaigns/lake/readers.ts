@@ -40,16 +40,21 @@ export const packages = [
 ];
 const go_modules = ['github.com/apache/iceberg-go@v0.7.0'];
 const jar_name = 'iceberg-spark-runtime-4.0_2.13';
+const bucket_jar_name = 'iceberg-aws-bundle';
 const jar_version = '1.10.0';
 const run = promisify(execFile);
 const peers = join(root, 'peers', 'lake');
 const jars = join(peers, 'jars');
+const jarOf = (name: string) => join(jars, `${name}-${jar_version}.jar`);
 /** The jar by which Spark reads Iceberg. */
-export const jar = join(jars, `${jar_name}-${jar_version}.jar`);
+export const jar = jarOf(jar_name);
 
-/** Installs the readers into peers/lake/ once, and starts a process for each language. */
-export async function startReaders(python: string): Promise<Peer> {
-  const all = [await startPython(python), await startGo()];
+/**
+ * Installs the readers into peers/lake/ once, and starts a process for each language; iceberg-go
+ * reads folders alone.
+ */
+export async function startReaders(python: string, is_bucket: boolean): Promise<Peer> {
+  const all = [await startPython(python, is_bucket), ...(is_bucket ? [] : [await startGo()])];
   return {
     read: async (asked) => {
       const found: Reading[] = [];
@@ -60,20 +65,22 @@ export async function startReaders(python: string): Promise<Peer> {
   };
 }
 
-async function startPython(python: string): Promise<Peer> {
+async function startPython(python: string, is_bucket: boolean): Promise<Peer> {
   const folder = join(peers, 'venv');
   const interpreter = join(folder, 'bin', 'python');
   if (!existsSync(interpreter)) await run(python, ['-m', 'venv', folder]);
-  await fetchJar();
+  await fetchJar(jar_name);
+  if (is_bucket) await fetchJar(bucket_jar_name);
   const quiet = ['--quiet', '--disable-pip-version-check'];
   await run(interpreter, ['-m', 'pip', 'install', ...quiet, ...packages]);
-  return startPeer(interpreter, [join(import.meta.dirname, 'read.py'), jar]);
+  const used = [jar_name, ...(is_bucket ? [bucket_jar_name] : [])].map(jarOf).join();
+  return startPeer(interpreter, [join(import.meta.dirname, 'read.py'), used]);
 }
 
-/** Fetches the jar by which Spark reads Iceberg. Without mvn Spark is skipped. */
-async function fetchJar(): Promise<void> {
-  if (existsSync(jar) || isMissing('mvn')) return;
-  const artifact = `org.apache.iceberg:${jar_name}:${jar_version}`;
+/** Fetches a jar by which Spark reads Iceberg. Without mvn Spark is skipped. */
+async function fetchJar(name: string): Promise<void> {
+  if (existsSync(jarOf(name)) || isMissing('mvn')) return;
+  const artifact = `org.apache.iceberg:${name}:${jar_version}`;
   const copy = ['dependency:copy', `-Dartifact=${artifact}`, `-DoutputDirectory=${jars}`];
   await run('mvn', ['--quiet', '--batch-mode', ...copy]);
 }

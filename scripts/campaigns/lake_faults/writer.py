@@ -15,8 +15,10 @@ from pyiceberg.exceptions import CommitFailedException, ValidationException
 tries_max = 40
 
 
-def path_of(uri):
-    return unquote(urlparse(uri).path)
+def exists(table, uri):
+    if uri.startswith("file:"):
+        return os.path.exists(unquote(urlparse(uri).path))
+    return table.io.new_input(uri).exists()
 
 
 def until_committed(table, change):
@@ -50,19 +52,19 @@ def check(table):
     table.refresh()
     missing, seen, files = set(), set(), 0
     for snapshot in table.metadata.snapshots:
-        if not os.path.exists(path_of(snapshot.manifest_list)):
+        if not exists(table, snapshot.manifest_list):
             missing.add(snapshot.manifest_list)
             continue
         for manifest in snapshot.manifests(table.io):
             if manifest.manifest_path in seen:
                 continue
             seen.add(manifest.manifest_path)
-            if not os.path.exists(path_of(manifest.manifest_path)):
+            if not exists(table, manifest.manifest_path):
                 missing.add(manifest.manifest_path)
                 continue
             for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True):
                 files += 1
-                if not os.path.exists(path_of(entry.data_file.file_path)):
+                if not exists(table, entry.data_file.file_path):
                     missing.add(entry.data_file.file_path)
     # A table that misses files may not be readable.
     rows = [] if missing else table.scan(selected_fields=("uuid",)).to_arrow()["uuid"].to_pylist()
@@ -72,8 +74,7 @@ def check(table):
 for line in sys.stdin:
     asked = json.loads(line)
     try:
-        settings = {key: asked[key] for key in ("uri", "token", "warehouse")}
-        catalog = load_catalog("peer", type="rest", **settings)
+        catalog = load_catalog("peer", type="rest", **asked["client"])
         table = catalog.load_table(asked["table"])
         command = asked["command"]
         if command == "check":

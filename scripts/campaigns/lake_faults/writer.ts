@@ -9,7 +9,7 @@ const packages = ['pyiceberg[pyarrow]==0.12.0'];
 const run = promisify(execFile);
 
 /** A table as the foreign writer finds it. */
-export type WrittenTable = { uri: string; token: string; warehouse: string; table: string };
+export type WrittenTable = { client: Record<string, string>; table: string };
 
 /** The rows of a table, and the files that a snapshot names and that are not there. */
 export type Checked = { rows: string[]; missing: string[]; files: number };
@@ -38,7 +38,7 @@ export async function startWriter(python: string): Promise<Writer> {
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   let conflicts = 0;
   let last: Promise<unknown> = Promise.resolve();
-  const ask = async (asked: Record<string, string>) => {
+  const ask = async (asked: Record<string, unknown>) => {
     child.stdin.write(`${JSON.stringify(asked)}\n`);
     const { value, done } = await lines.next();
     if (done === true) throw new Error('The foreign writer ended.');
@@ -47,7 +47,7 @@ export async function startWriter(python: string): Promise<Writer> {
     conflicts += answer.conflicts ?? 0;
     return answer as unknown;
   };
-  const inTurn = (asked: Record<string, string>) => {
+  const inTurn = (asked: Record<string, unknown>) => {
     const answer = last.then(() => ask(asked));
     last = answer.catch(() => undefined);
     return answer;

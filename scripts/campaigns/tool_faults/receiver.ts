@@ -51,12 +51,23 @@ export type Receiver = {
   arrivals: Map<string, Arrival[]>;
   /** The events of a tool that takes a key it knows for a repeat: by path, the numbers by key. */
   kept: Map<string, Map<string, number>>;
-  counts: { requests: number; lost: number; failed: number; limited: number };
   forgetting: Forgetting;
-  /** Answers 503 at a path for so long. */
+  close(): Promise<void>;
+};
+
+/**
+ * The end of a request: the limit, an outage, the end of the connection before the request is taken
+ * or after, or none of these.
+ */
+export type Fate = 'limited' | 'failed' | 'cut' | 'lost' | 'taken';
+
+/** The fates of requests, and how often each was met. */
+export type Fates = {
+  fateOf(path: string): Fate;
+  counts: { requests: number; lost: number; failed: number; limited: number };
+  /** Lets the requests to a path fail for so long. */
   outage(path: string, milliseconds: number): void;
   heal(): void;
-  close(): Promise<void>;
 };
 
 const limit_per_minute = 750;
@@ -72,40 +83,81 @@ function openLimit(): () => boolean {
   };
 }
 
-/** Opens the receiver; the path `limited` takes 750 requests a minute. */
-export async function openReceiver(random: Random, limited: string): Promise<Receiver> {
-  const arrivals = new Map<string, Arrival[]>();
-  const kept = new Map<string, Map<string, number>>();
+/** Draws fates; the path `limited` takes 750 requests a minute. */
+export function openFates(random: Random, limited: string): Fates {
   const counts = { requests: 0, lost: 0, failed: 0, limited: 0 };
   const down = new Map<string, number>();
   const isOverLimit = openLimit();
   let isKind = false;
+  const draw = (path: string): Fate => {
+    if (path === limited && isOverLimit()) return 'limited';
+    const chance = isKind ? 1 : random.next();
+    if ((down.get(path) ?? 0) > Date.now() || chance < 0.02) return 'failed';
+    if (chance < 0.025) return 'cut';
+    return chance < 0.035 ? 'lost' : 'taken';
+  };
+  return {
+    fateOf: (path) => {
+      counts.requests += 1;
+      const fate = draw(path);
+      if (fate !== 'cut' && fate !== 'taken') counts[fate] += 1;
+      return fate;
+    },
+    counts,
+    outage: (path, milliseconds) => void down.set(path, Date.now() + milliseconds),
+    heal: () => {
+      isKind = true;
+      down.clear();
+    },
+  };
+}
+
+/** Notes events that were taken at a path. */
+export function noteArrivals(
+  { arrivals }: Pick<Receiver, 'arrivals'>,
+  path: string,
+  events: Pick<Arrival, 'uuid' | 'number'>[],
+  is_lost: boolean,
+): void {
+  const own = arrivals.get(path) ?? [];
+  arrivals.set(path, own);
+  for (const { uuid, number } of events) own.push({ uuid, number, at: Date.now(), is_lost });
+}
+
+/** Notes the keys by which a tool knows the events at a path. */
+export function noteKeys(
+  { kept }: Pick<Receiver, 'kept'>,
+  path: string,
+  events: [key: string, number: number][],
+): void {
+  const keys = kept.get(path) ?? new Map<string, number>();
+  kept.set(path, keys);
+  for (const [key, number] of events) if (!keys.has(key)) keys.set(key, number);
+}
+
+/** Opens the receiver of webhooks. */
+export async function openReceiver({ fateOf }: Fates): Promise<Receiver> {
+  const notes = { arrivals: new Map<string, Arrival[]>(), kept: new Map() };
   const answer = (response: ServerResponse, path: string, events: Sent[]): void => {
-    counts.requests += 1;
-    if (path === limited && isOverLimit()) {
-      counts.limited += 1;
+    const fate = fateOf(path);
+    if (fate === 'limited') {
       const seconds = 60 - (Math.floor(Date.now() / 1_000) % 60);
       return void response.writeHead(429, { 'retry-after': String(seconds) }).end();
     }
-    const chance = isKind ? 1 : random.next();
-    if ((down.get(path) ?? 0) > Date.now() || chance < 0.02) {
-      counts.failed += 1;
-      return void response.writeHead(503).end();
-    }
-    // Lost on the way there, or on the way back.
-    if (chance < 0.025) return void response.destroy();
-    const is_lost = chance < 0.035;
-    const own = arrivals.get(path) ?? [];
-    arrivals.set(path, own);
-    const keys = kept.get(path) ?? new Map<string, number>();
-    kept.set(path, keys);
-    for (const { messageId: uuid, properties } of events) {
-      own.push({ uuid, number: properties.number, at: Date.now(), is_lost });
-      if (!keys.has(uuid)) keys.set(uuid, properties.number);
-    }
-    if (!is_lost) return void response.writeHead(200).end();
-    counts.lost += 1;
-    response.destroy();
+    if (fate === 'failed') return void response.writeHead(503).end();
+    if (fate === 'cut') return void response.destroy();
+    const all = events.map(({ messageId, properties: { number } }) => ({
+      uuid: messageId,
+      number,
+    }));
+    noteArrivals(notes, path, all, fate === 'lost');
+    noteKeys(
+      notes,
+      path,
+      all.map(({ uuid, number }) => [uuid, number]),
+    );
+    if (fate === 'lost') response.destroy();
+    else response.writeHead(200).end();
   };
   const forgetting = openForgetting();
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -118,17 +170,5 @@ export async function openReceiver(random: Random, limited: string): Promise<Rec
     (request, response) => void serve(request, response).catch(() => response.destroy()),
   );
   const { port, close } = await listenLocally(server);
-  return {
-    url: `http://127.0.0.1:${port}`,
-    arrivals,
-    kept,
-    forgetting,
-    counts,
-    outage: (path, milliseconds) => void down.set(path, Date.now() + milliseconds),
-    heal: () => {
-      isKind = true;
-      down.clear();
-    },
-    close,
-  };
+  return { url: `http://127.0.0.1:${port}`, ...notes, forgetting, close };
 }

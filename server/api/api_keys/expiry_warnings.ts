@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts';
-import { appendActivity, server_actor } from '../../platform/activity/chain.ts';
+import { changesOf } from '../../platform/activity/changes.ts';
+import { tellOfEach } from '../../platform/activity/tell_of_each.ts';
 import { compose } from '../../platform/mail/compose.ts';
 import type { MailMessage } from '../../platform/mail/mail.ts';
 import { oneLine } from '../../platform/mail/plain_text.ts';
@@ -11,45 +12,18 @@ import type { ExpiringKey } from './store.ts';
  * entry in their own activity log, once for each of the two, whatever number of processes does
  * this. Gives how many warnings there were.
  */
-export async function warnOfExpiringKeys(deps: Deps, signal?: AbortSignal): Promise<number> {
-  let warned = 0;
-  while (signal?.aborted !== true && (await warnOfOne(deps))) warned += 1;
-  return warned;
-}
-
-async function warnOfOne(deps: Deps): Promise<boolean> {
-  const mails = await deps.db.transaction(async (tx) => {
-    const due = await takeExpiryWarning(tx, deps.clock.now());
+export function warnOfExpiringKeys(deps: Deps, signal?: AbortSignal): Promise<number> {
+  return tellOfEach(deps, signal, async (place) => {
+    const due = await takeExpiryWarning(place.tx, deps.clock.now());
     if (due === undefined) return undefined;
-    await appendActivity(
-      tx,
-      deps.secrets,
-      { user_uuid: due.user_uuid },
-      server_actor,
-      warningEntry(due),
-    );
-    return deps.outbox.write(tx, [{ message: expiryMail(due, deps.config.public_url) }]);
+    const { id: item_id, label: item_name, user_uuid, expires_at } = due;
+    await deps.outbox.post(place, [{ message: expiryMail(due, deps.config.public_url) }]);
+    const changes = changesOf(undefined, { expires_at });
+    return {
+      chain: { user_uuid },
+      entry: { activity: 'warned', scope: 'personal_api_key', item_id, item_name, changes },
+    };
   });
-  if (mails === undefined) return false;
-  void deps.outbox.send(mails);
-  return true;
-}
-
-/** Nothing changes; what the warning is about stands where a change would. */
-function warningEntry({ id, label, expires_at }: ExpiringKey) {
-  const change = {
-    field: 'expires_at',
-    action: 'created' as const,
-    before: null,
-    after: expires_at,
-  };
-  return {
-    activity: 'warned',
-    scope: 'personal_api_key',
-    item_id: id,
-    item_name: label,
-    changes: [change],
-  };
 }
 
 function expiryMail(

@@ -115,6 +115,10 @@ test('what other servers have, and an export has not, is refused or told by its 
   assert.match(placeholder.body.detail, /reads the rows of its own interval by itself/);
   const databricks = await create({ destination: { type: 'Databricks', config: {} } });
   assert.deepEqual([databricks.status, databricks.body.attr], [400, 'destination__type']);
+  const filters = [{ key: 'plan', value: 'pro', type: 'event', operator: 'exact' }];
+  const filtered = await create({ filters });
+  assert.deepEqual([filtered.status, filtered.body.attr], [400, 'filters'], filtered.text);
+  assert.match(filtered.body.detail, /`include_events`, or select rows with `custom_query`/);
   const theirs = { filters: [], group_type_index: 0, integration: 7, modifiers: {} };
   const told = await create(theirs);
   assert.equal(told.status, 201, told.text);

@@ -40,7 +40,8 @@ export function withOwnNames(raw: unknown): unknown {
 }
 
 /**
- * The violation of a query that is sent under both names with different texts. One that stands
+ * The violations of a query that is sent under both names with different texts, and of filters,
+ * without which the export would deliver more rows than its sender wants. A query that stands
  * (`before`) is what was read and is sent back.
  */
 export function aliasViolations(
@@ -48,9 +49,27 @@ export function aliasViolations(
   custom_query: string | null,
   before = custom_query,
 ): Violation[] {
-  const sent = isFields(raw) ? raw['hogql_query'] : undefined;
-  if (sent === undefined || sent === custom_query || sent === before) return [];
-  const detail =
-    'It is another name of `custom_query`: send the query once, or leave the field out.';
-  return [{ attr: 'hogql_query', code: 'invalid_input', detail }];
+  const { hogql_query: sent, filters }: Record<string, unknown> = isFields(raw) ? raw : {};
+  const refused = (attr: string, detail: string): Violation => ({
+    attr,
+    code: 'invalid_input',
+    detail,
+  });
+  const violations: Violation[] = [];
+  if (sent !== undefined && sent !== custom_query && sent !== before)
+    violations.push(
+      refused(
+        'hogql_query',
+        'It is another name of `custom_query`: send the query once, or leave the field out.',
+      ),
+    );
+  if (Array.isArray(filters) && filters.length > 0)
+    violations.push(
+      refused(
+        'filters',
+        'An export has no filters of this form. Name events with `include_events`, or select ' +
+          'rows with `custom_query`.',
+      ),
+    );
+  return violations;
 }

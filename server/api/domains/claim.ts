@@ -68,8 +68,7 @@ async function replace(
     domainEntry('deleted', row, undefined),
   );
   const notice = { kind: 'replaced', id: row.id, domain: row.domain } as const;
-  const mails = await writeNotice(tx, deps, organization_id, notice);
-  afterwards(async () => void deps.outbox.send(mails));
+  await writeNotice({ tx, afterwards }, deps, organization_id, notice);
 }
 
 function heldByAnother() {

@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Deps } from '../../deps.ts';
+import type { Afterwards } from '../../platform/http/write.ts';
 import { compose } from '../../platform/mail/compose.ts';
 import type { MailContent } from '../../platform/mail/compose.ts';
 import { withoutLinks } from '../../platform/mail/plain_text.ts';
@@ -38,16 +39,16 @@ async function findAudience(tx: Transaction, organization_id: string): Promise<A
 }
 
 /**
- * Writes one mail to each of the audience, in the transaction of the change, and gives their ids
- * for the outbox to send once it is committed.
+ * Writes one mail to each of the audience, in the transaction of the change; they go out once that
+ * is committed.
  */
 export async function writeNotice(
-  tx: Transaction,
+  place: { tx: Transaction; afterwards: Afterwards },
   { outbox, config }: Pick<Deps, 'outbox' | 'config'>,
   organization_id: string,
   notice: Notice,
-): Promise<string[]> {
-  const audience = await findAudience(tx, organization_id);
+): Promise<void> {
+  const audience = await findAudience(place.tx, organization_id);
   // The name is anyone's words: it must not write paragraphs of ours.
   const organization = withoutLinks(audience.organization_name);
   const said = contentOf(notice, organization);
@@ -64,8 +65,8 @@ export async function writeNotice(
         };
   const footer = `You get this mail because you administrate the organization ${organization}.`;
   const composed = compose({ ...said, ...action, footer });
-  return outbox.write(
-    tx,
+  await outbox.post(
+    place,
     audience.addresses.map((to) => ({ message: { to, subject: said.heading, ...composed } })),
   );
 }

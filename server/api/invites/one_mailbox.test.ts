@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import sql from 'sql-template-tag';
 import { newPerson, password, trySignIn } from '../../../test/factories/people/people.ts';
 import { withPlainDomain } from '../../platform/mail/mailbox.ts';
-import { silentLog } from '../../platform/log.ts';
 import { findUserByEmail } from '../users/store.ts';
-import { plainStoredDomains } from '../users/plain_domains.ts';
 import { shareHome } from '../../../test/shared_home.ts';
 import { faultsOf } from '../../../test/watchers/faults_of.ts';
 
@@ -76,31 +73,4 @@ test('a member is found in every spelling, and nobody else takes the address', a
     });
     assert.deepEqual([taken.status, taken.body.attr], [400, 'email'], taken.text);
   }
-});
-
-test('stored addresses get one spelling, unless their mailbox has two accounts', async () => {
-  const { db } = harness.deps;
-  const [dan, eve, other_eve] = [
-    await newPerson(harness),
-    await newPerson(harness),
-    await newPerson(harness),
-  ];
-  const write = (user: { id: number }, email: string) =>
-    db.run(sql`UPDATE users SET email = ${email} WHERE id = ${user.id}`);
-  await write(dan, spellings('dan')[1]!);
-  await write(eve, spellings('eve')[1]!);
-  await write(other_eve, spellings('eve')[0]!);
-  const { body } = await invite('fay@example.com');
-  const old = spellings('fay')[2]!;
-  await db.run(sql`UPDATE invites SET target_email = ${old} WHERE id = ${body.id}::uuid`);
-  await Promise.all([plainStoredDomains(db, silentLog()), plainStoredDomains(db, silentLog())]);
-  const emails = await db.rows<{ email: string }>(
-    sql`SELECT email FROM users WHERE id IN (${dan.id}, ${eve.id}, ${other_eve.id}) ORDER BY id`,
-  );
-  assert.deepEqual(
-    emails.map(({ email }) => email),
-    [spellings('dan')[0], spellings('eve')[1], spellings('eve')[0]],
-  );
-  const found = await db.row(sql`SELECT target_email FROM invites WHERE id = ${body.id}::uuid`);
-  assert.deepEqual(found, { target_email: spellings('fay')[0] });
 });

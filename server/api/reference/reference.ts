@@ -7,13 +7,38 @@ import { groups } from './tags.ts';
 /** Folder of the examples: a file for each tag, written by `npm run docs:examples`. */
 export const examples_folder = join(import.meta.dirname, 'examples');
 
-/** The stored examples of all operations, by operation. */
+/** Nouns that stand under an organization and under each of its projects. */
+const at_both = 'batch_exports|bulk_actions|notice_deliveries|notice_targets|overview';
+
+/** The examples of all operations, by operation. */
 export async function readExamples(): Promise<Record<string, Example>> {
   const names = (await readdir(examples_folder)).filter((name) => name.endsWith('.json'));
   const files = await Promise.all(
     names.map(async (name) => JSON.parse(await readFile(join(examples_folder, name), 'utf8'))),
   );
-  return Object.assign({}, ...(files as Record<string, Example>[]));
+  const stored: Record<string, Example> = Object.assign({}, ...files);
+  return { ...examplesOfProjects(stored), ...stored };
+}
+
+/**
+ * The examples that stand under an organization, as a project has them: both places have the same
+ * schemas, so one of the two examples is stored.
+ */
+export function examplesOfProjects(examples: Record<string, Example>): Record<string, Example> {
+  const ids = Object.keys(examples).filter((id) => id.match(`^organizations_(${at_both})_`));
+  return Object.fromEntries(
+    ids.map((id) => {
+      const { path: { organization_id, ...path } = {}, ...rest } = examples[id]!;
+      const text = JSON.stringify(rest).replaceAll(
+        `/organizations/${organization_id}/`,
+        '/projects/1/',
+      );
+      return [
+        id.replace('organizations', 'projects'),
+        { path: { project_id: '1', ...path }, ...(JSON.parse(text) as Example) },
+      ];
+    }),
+  );
 }
 
 /** The reference of the API: its texts, its tags, its examples. */

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts';
-import { appendActivity, server_actor } from '../../platform/activity/chain.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
+import { tellOfEach } from '../../platform/activity/tell_of_each.ts';
 import { withoutLinks } from '../../platform/mail/plain_text.ts';
 import { tellOwners } from '../organizations/store.ts';
 import { takeServiceKeyWarning } from './store.ts';
@@ -11,31 +11,18 @@ import type { ExpiringServiceKey } from './store.ts';
  * mail, and an entry in the activity log, once for each of the two, whatever number of processes
  * does this. Gives how many warnings there were.
  */
-export async function warnOfServiceKeys(deps: Deps, signal?: AbortSignal): Promise<number> {
-  let warned = 0;
-  while (signal?.aborted !== true && (await warnOfOne(deps))) warned += 1;
-  return warned;
-}
-
-async function warnOfOne(deps: Deps): Promise<boolean> {
-  const effects: (() => Promise<unknown>)[] = [];
-  const due = await deps.db.transaction(async (tx) => {
-    const key = await takeServiceKeyWarning(tx, deps.clock.now());
+export function warnOfServiceKeys(deps: Deps, signal?: AbortSignal): Promise<number> {
+  return tellOfEach(deps, signal, async (place) => {
+    const key = await takeServiceKeyWarning(place.tx, deps.clock.now());
     if (key === undefined) return undefined;
-    const afterwards = (effect: () => Promise<unknown>) => void effects.push(effect);
-    await tellOwners(deps, { tx, afterwards }, key.organization_id, said(key));
-    const { id, name, organization_id, expires_at } = key;
-    await appendActivity(tx, deps.secrets, { organization_id }, server_actor, {
-      activity: 'warned',
-      scope: 'service_key',
-      item_id: id,
-      item_name: name,
-      changes: changesOf(undefined, { expires_at }),
-    });
-    return key;
+    const { id: item_id, name: item_name, organization_id, expires_at } = key;
+    await tellOwners(deps, place, organization_id, said(key));
+    const changes = changesOf(undefined, { expires_at });
+    return {
+      chain: { organization_id },
+      entry: { activity: 'warned', scope: 'service_key', item_id, item_name, changes },
+    };
   });
-  for (const effect of effects) await effect();
-  return due !== undefined;
 }
 
 function said({ name, mask_value, expires_at, last_used_at }: ExpiringServiceKey) {

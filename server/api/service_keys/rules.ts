@@ -1,24 +1,19 @@
 import type { FastifyRequest } from 'fastify';
 import type { Static, TObject } from 'typebox';
 import { counted } from '../../platform/counted.ts';
-import { beginBody } from '../../platform/http/bodies/body.ts';
 import {
-  entriesOf,
+  foreignEntries,
   isExpired,
-  pastExpiry,
-  repeatedEntries,
+  keyBodyOf,
+  teamsIn,
 } from '../../platform/http/caller/key_rules.ts';
 import { conflict, invalid } from '../../platform/http/errors.ts';
-import type { Violation } from '../../platform/http/errors.ts';
-import { rangeFaults } from '../../platform/http/guards/ip_ranges.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { ServiceKeyRow } from './schema.ts';
 import { findProjectsOf } from './store.ts';
 
 /** Keys that work at a time, per organization. */
 const keys_max = 100;
-const lists = ['scopes', 'scoped_teams', 'allowed_ip_ranges'] as const;
-const team_id_max = 2_147_483_647;
 
 /** Throws 400 when the organization has as many working keys as one may have. */
 export function refuseTooManyKeys(live: number): void {
@@ -41,47 +36,19 @@ export function refuseSecondRoll(key: ServiceKeyRow, is_rolled: boolean, now_ms:
     );
 }
 
-/**
- * The checked body of a service key. Throws one 400 with every violation, of the schema and of the
- * rules: an entry of a list stands once, projects are of the organization, ranges are addresses or
- * networks, and the expiry lies in the future.
- */
-export async function serviceKeyBody<Schema extends TObject>(
+/** The checked body of a service key, whose projects are of the organization. */
+export function serviceKeyBody<Schema extends TObject>(
   request: FastifyRequest,
   schema: Schema,
-  about: { db: Queryable; now_ms: number },
+  { db, now_ms }: { db: Queryable; now_ms: number },
 ): Promise<Static<Schema>> {
-  const { sent, endWith } = beginBody(request, schema);
-  return endWith([
-    ...lists.flatMap((name) => repeatedEntries(name, entriesOf(sent, name))),
-    ...rangeFaults('allowed_ip_ranges', entriesOf(sent, 'allowed_ip_ranges')),
-    ...pastExpiry(sent['expires_at'], about.now_ms),
-    ...(await foreignProjects(about.db, request.access.organization_id, sent)),
-  ]);
-}
-
-async function foreignProjects(
-  db: Queryable,
-  organization_id: string,
-  sent: Record<string, unknown>,
-): Promise<Violation[]> {
-  const entries = entriesOf(sent, 'scoped_teams');
-  const ids = entries.filter(isTeamId);
-  const known =
-    ids.length === 0 ? new Set<number>() : await findProjectsOf(db, organization_id, ids);
-  return entries.flatMap((entry, index) =>
-    !isTeamId(entry) || known.has(entry)
-      ? []
-      : [
-          {
-            attr: `scoped_teams__${index}`,
-            code: 'invalid_choice' as const,
-            detail: 'The organization has no such project.',
-          },
-        ],
+  const { organization_id } = request.access;
+  return keyBodyOf(request, schema, now_ms, (sent) =>
+    foreignEntries(
+      'scoped_teams',
+      teamsIn(sent),
+      (ids) => findProjectsOf(db, organization_id, ids),
+      'The organization has no such project.',
+    ),
   );
-}
-
-function isTeamId(value: unknown): value is number {
-  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= team_id_max;
 }

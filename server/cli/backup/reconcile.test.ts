@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
@@ -13,12 +13,18 @@ import {
   openDeliveringHarness,
 } from '../../../test/factories/batch_exports/delivering_harness.ts';
 import type { DeliveringHarness } from '../../../test/factories/batch_exports/delivering_harness.ts';
+import { tracedRows } from '../../../test/factories/lineage.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';
 import type { HttpReceiver } from '../../../test/servers/http_receiver.ts';
 import { openPostgresServer } from '../../../test/servers/databases/postgres_destination.ts';
 import type { PostgresServer } from '../../../test/servers/databases/postgres_destination.ts';
+import { file_place } from '../../engine/destinations/file/file.ts';
+import { openWorld } from '../../engine/destinations/iceberg/open_world.ts';
+import { rowsOf } from '../../engine/destinations/lake/delta_log/live_files.ts';
+import { destinationDeps } from '../../engine/exports/engine.ts';
+import { openDeltaTable } from '../../engine/exports/lake_maintenance/delta/delta_table.ts';
 import { reconcileAll } from '../../engine/exports/reconcile/reconcile.ts';
 import { startWorker } from '../../engine/exports/workers/worker.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
@@ -92,6 +98,8 @@ test('rows later than the backup are not delivered again, and lost ones are name
   const destinations = {
     File: { prefix: 'files/{table}' },
     Postgres: config,
+    Delta: { storage: 'File', table: 'events' },
+    Iceberg: { storage: 'File', table: 'events' },
     HTTP: { url: `${receiver.url}/rows` },
   };
   const ids: Record<string, string> = {};
@@ -115,12 +123,15 @@ test('rows later than the backup are not delivered again, and lost ones are name
   restored.config.data_dir = join(empty.folder, 'data');
   const { exports: found } = await restoreBackup(restored, place, backup, passphrase);
   const of = (type: string) => found.find(({ batch_export_id }) => batch_export_id === ids[type])!;
-  for (const type of ['File', 'Postgres']) {
+  for (const type of ['File', 'Postgres', 'Delta']) {
     const { is_waiting, goes_on, records, entered, lost } = of(type);
     assert.deepEqual([is_waiting, goes_on, records], [false, true, 20], type);
     assert.deepEqual([entered.completed, entered.restarted, lost?.rows], [2, 0, 10], type);
     assert.equal(lost?.names.length, 1, type);
   }
+  // The catalog is restored too: no reader of its table sees what came after the backup.
+  const { is_waiting, goes_on, records, lost } = of('Iceberg');
+  assert.deepEqual([is_waiting, goes_on, records, lost], [false, true, 0, null]);
   assert.deepEqual([of('HTTP').is_waiting, of('HTTP').goes_on], [true, false]);
   assert.match(of('HTTP').detail!, /cannot be read again/);
 
@@ -140,7 +151,7 @@ test('rows later than the backup are not delivered again, and lost ones are name
   try {
     // The old server is gone: it would go on beside this one.
     await delivering.stopWorker();
-    const readable = [ids['File']!, ids['Postgres']!];
+    const readable = ['File', 'Postgres', 'Delta', 'Iceberg'].map((type) => ids[type]!);
     await deliver(again, readable, hour_1, hour_2);
     await deliver(again, readable, hour_2, after_it + 100);
     const wanted = ['before', 'lost', 'waiting'].flatMap((name) =>
@@ -151,6 +162,9 @@ test('rows later than the backup are not delivered again, and lost ones are name
       `SELECT event FROM "${config.schema}".events`,
     );
     assert.deepEqual(rows.rows.map(({ event }) => event).toSorted(), wanted.toSorted());
+    assert.deepEqual(await deltaEvents(again, ids['Delta']!), wanted.toSorted());
+    const stored = wanted.filter((event) => !event.startsWith('lost'));
+    assert.deepEqual(await icebergEvents(again), stored.toSorted());
     await settleEndpoint(again, ids['HTTP']!);
     await settleChanged(again, ids['File']!);
   } finally {
@@ -158,6 +172,26 @@ test('rows later than the backup are not delivered again, and lost ones are name
     await again.close();
   }
 });
+
+/** The events that readers of the Delta table of an export see. */
+async function deltaEvents({ deps }: Harness, id: string): Promise<string[]> {
+  const { signal } = new AbortController();
+  const { world, state } = (await openDeltaTable(deps.engine, id, randomUUID(), signal))!;
+  const events: string[] = [];
+  for await (const [event] of rowsOf(world, state, [{ name: 'event' }])) events.push(String(event));
+  return events.toSorted();
+}
+
+/** The events that readers of the Iceberg table of the project see. */
+async function icebergEvents({ deps }: Harness): Promise<string[]> {
+  const config = { storage: 'File', table: 'events' };
+  const own = destinationDeps(deps.engine, new AbortController().signal);
+  const rows = await tracedRows(await openWorld(file_place, config, home.project.id, own), [
+    'event',
+    'event',
+  ]);
+  return rows.map(({ key }) => key).toSorted();
+}
 
 /** Settles an endpoint as a person, because an endpoint cannot be asked for its rows. */
 async function settleEndpoint({ deps }: Harness, id: string): Promise<void> {

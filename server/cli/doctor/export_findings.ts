@@ -59,9 +59,9 @@ export async function lookAtExports(db: Database, settle_seconds: number): Promi
     ...unseen.map(({ id, name }) =>
       warning(
         'export',
-        `"${name}" (${id}) has deliveries of over an hour ago that its verification on a schedule ` +
-          'has not looked at. Is the server running? Its log says why looks fail: search it for ' +
-          '"is tried again".',
+        `"${name}" (${id}) has deliveries of over an hour ago that its verification on a ` +
+          'schedule has not looked at. Is the server running? Its log says why looks fail: ' +
+          'search it for "is tried again".',
       ),
     ),
     ...failed.map((row) =>

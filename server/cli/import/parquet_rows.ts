@@ -1,28 +1,10 @@
-import { open } from 'node:fs/promises';
-import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
-import type { AsyncBuffer, Compressors, FileMetaData } from 'hyparquet';
+import { parquetMetadataAsync } from 'hyparquet';
+import type { FileMetaData } from 'hyparquet';
 import {
-  dayText,
-  floorDivision,
-  instantText,
-} from '../../engine/destinations/formats/logical_text.ts';
-import { lz4Decompress } from '../../engine/destinations/formats/lz4.ts';
+  openParquetFile,
+  readRows,
+} from '../../engine/destinations/formats/parquet/parquet_file.ts';
 import type { Line } from '../../engine/ingest/parse/lines.ts';
-
-const compressors: Compressors = {
-  ZSTD: (bytes) => zstdDecompressSync(bytes),
-  GZIP: (bytes) => gunzipSync(bytes),
-  BROTLI: (bytes) => brotliDecompressSync(bytes),
-  LZ4_RAW: lz4Decompress,
-};
-const parsers = {
-  timestampFromMilliseconds: (milliseconds: bigint) => instantText(milliseconds * 1_000n),
-  timestampFromMicroseconds: instantText,
-  timestampFromNanoseconds: (nanoseconds: bigint) =>
-    instantText(floorDivision(nanoseconds, 1_000n)),
-  dateFromDays: dayText,
-};
 
 const json = JSON as typeof JSON & { rawJSON(text: string): unknown };
 
@@ -37,48 +19,24 @@ export async function openParquetRows(path: string): Promise<{
   lines_total: number;
   lines(): AsyncGenerator<Line[]>;
 }> {
-  const handle = await open(path);
-  const { size: byteLength } = await handle.stat();
-  await handle.close();
-  const metadata = await withFile(path, byteLength, (file) => parquetMetadataAsync(file));
-  return {
-    lines_total: Number(metadata.num_rows),
-    lines: () => linesOf(path, byteLength, metadata),
-  };
+  const { file, handle } = await openParquetFile(path);
+  const metadata = await parquetMetadataAsync(file).finally(() => handle.close());
+  return { lines_total: Number(metadata.num_rows), lines: () => linesOf(path, metadata) };
 }
 
-async function* linesOf(
-  path: string,
-  byteLength: number,
-  metadata: FileMetaData,
-): AsyncGenerator<Line[]> {
-  let from = 0;
-  for (const { num_rows } of metadata.row_groups) {
-    const [rowStart, rowEnd] = [from, from + Number(num_rows)];
-    const rows = await withFile(path, byteLength, (file) =>
-      parquetReadObjects({ file, metadata, rowStart, rowEnd, compressors, parsers }),
-    );
-    for (let at = 0; at < rows.length; at += rows_at_once)
-      yield rows
-        .slice(at, at + rows_at_once)
-        .map((row, index) => ({ number: rowStart + at + index + 1, text: lineOf(row) }));
-    from = rowEnd;
-  }
-}
-
-async function withFile<Result>(
-  path: string,
-  byteLength: number,
-  work: (file: AsyncBuffer) => Promise<Result>,
-): Promise<Result> {
-  const handle = await open(path);
-  const slice = async (start: number, end = byteLength) => {
-    const length = Math.max(0, Math.min(end, byteLength) - start);
-    const { buffer } = await handle.read(new Uint8Array(length), 0, length, start);
-    return buffer.buffer;
-  };
+async function* linesOf(path: string, metadata: FileMetaData): AsyncGenerator<Line[]> {
+  const { file, handle } = await openParquetFile(path);
   try {
-    return await work({ byteLength, slice });
+    let from = 0;
+    for (const { num_rows } of metadata.row_groups) {
+      const start = from;
+      from += Number(num_rows);
+      const rows = await readRows(file, metadata, start, from);
+      for (let at = 0; at < rows.length; at += rows_at_once)
+        yield rows
+          .slice(at, at + rows_at_once)
+          .map((row, index) => ({ number: start + at + index + 1, text: lineOf(row) }));
+    }
   } finally {
     await handle.close();
   }

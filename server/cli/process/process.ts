@@ -2,9 +2,7 @@ import { fileURLToPath } from 'node:url';
 import sql from 'sql-template-tag';
 import type { Config } from '../../config/config.ts';
 import { tracingOptions } from '../../config/tracing.ts';
-import { plainStoredDomains } from '../../api/users/plain_domains.ts';
 import type { Deps } from '../../deps.ts';
-import { sealPlainUrls } from '../../engine/notices/webhook_url.ts';
 import { openQueryBudget } from '../../engine/query/query_budget.ts';
 import { openSandbox } from '../../engine/plugins/sandbox/sandbox.ts';
 import type { Sandbox } from '../../engine/plugins/sandbox/sandbox.ts';
@@ -101,8 +99,6 @@ export async function openProcess(
     await tellNewer(db, log);
     await notePrimary(db, { accepts: accepts_store === 'postgres' });
     secrets = await openServerSecrets(db, () => secretKeysOf(config));
-    await sealPlainUrls(db, secrets);
-    await plainStoredDomains(db, log);
   } catch (error) {
     await clickhouse.close();
     await db.close();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { arrived, carried } from './parse/carried.ts';
 import { parseEvent } from './parse/parse.ts';
 import {
   openAroundTests,
@@ -80,6 +81,38 @@ test('an event without a group has the same columns beside a group and alone', a
     others.map(({ name }) => name),
     ['alone', 'beside'],
   );
+});
+
+test('an event without a session has the same columns beside a session and alone', async () => {
+  const teamId = await newTeam();
+  const ingestion = open();
+  const group = {
+    event: '$groupidentify',
+    properties: { $group_type: 'company', $group_key: 'a', $group_set: { plan: 'free' } },
+  };
+  const long = { $session_id: 'l', text: 'a'.repeat(20_000) };
+  const sent = JSON.stringify({ event: 'c', distinct_id: 'd', properties: long });
+  const { event: given } = arrived(carried(parseEvent(sent, Date.now())));
+  assert.ok(given?.written);
+  await store(ingestion, teamId, [event({ event: 'a' })]);
+  await store(ingestion, teamId, [event(group)]);
+  await store(ingestion, teamId, [
+    event({ event: 'b' }),
+    event({ event: 'b', properties: { $session_id: 's' } }),
+  ]);
+  await store(ingestion, teamId, [given]);
+  const rows = await select<object>(
+    'SELECT event, session_id, group_id FROM events WHERE team_id = {team_id:Int64} ' +
+      'ORDER BY event, session_id',
+    teamId,
+  );
+  assert.deepEqual(rows, [
+    { event: '$groupidentify', session_id: '', group_id: 'company:a' },
+    { event: 'a', session_id: '', group_id: '' },
+    { event: 'b', session_id: '', group_id: '' },
+    { event: 'b', session_id: 's', group_id: '' },
+    { event: 'c', session_id: 'l', group_id: '' },
+  ]);
 });
 
 test('two processes store each shared uuid once, and inserted_at strictly grows', async () => {

@@ -3,6 +3,9 @@ import type { Sql } from 'sql-template-tag';
 import { batchCalls } from '../../platform/pacing/batched_calls.ts';
 import type { Database, Queryable } from '../../platform/postgres/database.ts';
 
+/** Pause after a step of runs, in which those that are at the same step collect. */
+export const step_rest_ms = 10;
+
 /** Severity of a line for readers of an export's log. */
 export type LogLevel = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
 
@@ -59,6 +62,7 @@ export const noteInRunLog = batchCalls<Database, LogLine, true>({
     const numbers = new Set(written.map(({ number }) => number));
     return lines.map((_, index) => (numbers.has(index + 1) ? true : undefined));
   },
+  rest_ms: step_rest_ms,
   alone: async (db, line) => {
     await writeRunLog(db, line);
     return true;

@@ -1,5 +1,3 @@
-import sql from 'sql-template-tag';
-import type { Queryable } from '../../platform/postgres/database.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
 
 /** Replaces path and query in a shown address. */
@@ -35,21 +33,4 @@ export function storedUrl(
   url: string,
 ): { url: string; url_sealed: Buffer } {
   return { url: shownUrl(url), url_sealed: secrets.seal(url, urlContext(targetId)) };
-}
-
-/**
- * Seals the addresses that are still stored as plain text, from before there was a place for sealed
- * ones; several processes may do so at once.
- */
-export async function sealPlainUrls(db: Queryable, secrets: Secrets): Promise<void> {
-  const plain = await db.rows<{ id: string; url: string }>(
-    sql`SELECT id, url FROM notice_targets WHERE url IS NOT NULL AND url_sealed IS NULL`,
-  );
-  for (const { id, url: whole } of plain) {
-    const { url, url_sealed } = storedUrl(secrets, id, whole);
-    await db.run(
-      sql`UPDATE notice_targets SET url = ${url}, url_sealed = ${url_sealed} WHERE id = ${id}
-        AND url_sealed IS NULL`,
-    );
-  }
 }

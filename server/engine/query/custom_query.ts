@@ -95,9 +95,10 @@ export function schemaOf({ fields, values, text }: ResolvedQuery): QuerySchema {
 export function columnsOfQuery({ columns, fields, is_row_wise }: ResolvedQuery): Column[] {
   // The printer names a column of a table `t<number>_<name>` and nothing else so; a row-wise query
   // has the one table of the model.
-  const isOwn = ({ name }: Column, index: number) =>
-    is_row_wise && /^t\d+_(\w+)$/.exec(fields[index]?.expression ?? '')?.[1] === name;
-  return columns.map((column, index) =>
-    isOwn(column, index) ? column : { ...column, is_calculated: true },
-  );
+  return columns.map((column, index) => {
+    const stored = /^t\d+_(\w+)$/.exec(fields[index]?.expression ?? '')?.[1];
+    if (is_row_wise && stored === column.name) return column;
+    const is_distinct_id = stored === 'distinct_id' && column.name === stored;
+    return { ...column, is_calculated: true, ...(is_distinct_id ? { is_distinct_id } : {}) };
+  });
 }

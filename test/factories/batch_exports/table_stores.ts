@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Harness } from '../../harness.ts';
+import { startSeaweedfs, without_seaweedfs } from '../../servers/lake/seaweedfs.ts';
 import { openAzureServer } from '../../servers/object_stores/azure_server.ts';
 import { openGcsServer } from '../../servers/object_stores/gcs_server.ts';
 import { openS3Server } from '../../servers/object_stores/s3_server.ts';
@@ -7,10 +8,14 @@ import { openS3Server } from '../../servers/object_stores/s3_server.ts';
 const bucket = 'tables';
 
 /** The stores that tables lie in besides the export folder. */
-export const table_stores = ['S3', 'GCS', 'AzureBlob'] as const;
+export const table_stores = ['S3', 'GCS', 'AzureBlob', 'SeaweedFS'] as const;
 
 /** One of `table_stores`. */
 export type TableStoreName = (typeof table_stores)[number];
+
+/** Why a test with a store has to be skipped; false if it can run. */
+export const withoutStore = (name: TableStoreName): string | false =>
+  name === 'SeaweedFS' && without_seaweedfs;
 
 /** A store on 127.0.0.1; each config has a folder of its own. */
 export type TableStore = {
@@ -25,11 +30,11 @@ export async function openTableStore(
 ): Promise<TableStore> {
   const prefixed = (keys: Record<string, unknown>) => () => ({
     ...keys,
-    storage: name,
+    storage: name === 'SeaweedFS' ? 'S3' : name,
     prefix: `p${randomUUID()}`,
   });
-  if (name === 'S3') {
-    const s3 = await openS3Server([bucket]);
+  if (name === 'S3' || name === 'SeaweedFS') {
+    const s3 = await (name === 'S3' ? openS3Server : startSeaweedfs)([bucket]);
     const config = prefixed({
       bucket_name: bucket,
       region: 'us-east-1',

@@ -17,7 +17,14 @@ type Exported = {
   destination?: object;
   timezone?: string;
   custom_query?: string;
+  /** The fields that say how rows go into a table. */
+  rule?: object;
 };
+
+const lately = () => ({
+  start_at: new Date(Date.now() - 3_600_000).toISOString(),
+  end_at: new Date().toISOString(),
+});
 
 /** Returns helpers for tests of erasures; exported rows need a harness that delivers. */
 export function erasing(opened: () => Pick<DeliveringHarness, 'harness'>) {
@@ -30,11 +37,6 @@ export function erasing(opened: () => Pick<DeliveringHarness, 'harness'>) {
   const send = async (home: TestOrganization, events: object[]) =>
     (await ask(home, 'POST', 'events/', { events })).body;
 
-  const lately = () => ({
-    start_at: new Date(Date.now() - 3_600_000).toISOString(),
-    end_at: new Date().toISOString(),
-  });
-
   /** An export to files that has delivered the last hour. */
   async function exported(
     home: TestOrganization,
@@ -44,6 +46,7 @@ export function erasing(opened: () => Pick<DeliveringHarness, 'harness'>) {
     const { id } = await newExport(home, {
       model,
       timezone: more.timezone ?? null,
+      ...more.rule,
       ...(more.custom_query === undefined ? {} : { custom_query: more.custom_query }),
       destination: more.destination ?? {
         type: 'File',

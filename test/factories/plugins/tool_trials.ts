@@ -49,7 +49,7 @@ export type ToolTrials = {
 // Each name below one of these: nothing leaves the process.
 const endings =
   'com io net co app ai dev run cloud jp de eu us ' +
-  'ca uk me so in org tech live site digital pm pro one';
+  'ca uk me se so in org tech live site digital pm pro one';
 const allowed_hosts = endings.split(' ').map((ending) => `*.${ending}`);
 
 /** Opens the receiver; the process starts with the first tool. */

@@ -88,7 +88,7 @@ export function claimDueDomain(
 /**
  * A domain whose people are to be warned: its certificates end at `saml_expires_at` (ISO instant).
  */
-export type WarnedDomain = {
+type WarnedDomain = {
   id: string;
   organization_id: string;
   domain: string;

@@ -1,5 +1,6 @@
 import type { Deps } from '../../../deps.ts';
 import { appendActivity, server_actor } from '../../../platform/activity/chain.ts';
+import type { Effect } from '../../../platform/http/write.ts';
 import { challengeName } from './challenge.ts';
 import { writeNotice } from '../notices.ts';
 import { checkEntry, settleAnswer } from './proof.ts';
@@ -46,9 +47,10 @@ export async function recheckDomains(
 async function recheck(deps: Deps, due: DueDomain, signal: AbortSignal): Promise<void> {
   const { organization_id, domain } = due;
   const looked_up = await deps.dns.lookupTxt(challengeName(domain), signal);
-  const mails = await deps.db.transaction(async (tx) => {
+  const effects: Effect[] = [];
+  await deps.db.transaction(async (tx) => {
     const settled = await settleAnswer(tx, organization_id, due, looked_up, deps.clock.now());
-    if (settled === undefined) return [];
+    if (settled === undefined) return;
     const { before, after, notice } = settled;
     if (before.verification.state !== after.verification.state)
       await appendActivity(
@@ -58,7 +60,8 @@ async function recheck(deps: Deps, due: DueDomain, signal: AbortSignal): Promise
         server_actor,
         checkEntry(settled),
       );
-    return notice === undefined ? [] : writeNotice(tx, deps, organization_id, notice);
+    const place = { tx, afterwards: (effect: Effect) => void effects.push(effect) };
+    if (notice !== undefined) await writeNotice(place, deps, organization_id, notice);
   });
-  void deps.outbox.send(mails);
+  for (const effect of effects) await effect();
 }

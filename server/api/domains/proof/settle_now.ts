@@ -20,9 +20,7 @@ export async function settleNow(
   const { organization_id, asked, looked_up } = looked;
   const settled =
     (await settleAnswer(tx, organization_id, asked, looked_up, deps.clock.now())) ?? missing();
-  if (settled.notice !== undefined) {
-    const mails = await writeNotice(tx, deps, organization_id, settled.notice);
-    afterwards(async () => void deps.outbox.send(mails));
-  }
+  if (settled.notice !== undefined)
+    await writeNotice({ tx, afterwards }, deps, organization_id, settled.notice);
   return settled;
 }

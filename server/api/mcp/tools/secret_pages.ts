@@ -40,7 +40,7 @@ async function pageOf(
   }
   if (kind === 'batch_export' && own !== undefined) {
     const team_id = await projectOf(api, organization_id, own);
-    if (team_id !== undefined) return `/projects/${team_id}/exports/${own}/edit`;
+    if (team_id !== undefined) return `/projects/${team_id}/exports/${own}/settings`;
   }
   const project = idOf('project') ?? (await onlyProject(api, organization_id));
   if (project === undefined) return '/';

@@ -1,20 +1,21 @@
 import { Readable } from 'node:stream';
 import type { ErasedRows } from '../../model/destination/destination.ts';
 import { identifier } from '../formats/expression.ts';
-import { hasOwn, keyColumn } from '../sql_tables/layout.ts';
+import { erasedColumn, hasOwn } from '../sql_tables/layout.ts';
 import { inDatabase } from './config.ts';
 import type { Session } from './session.ts';
 
 /**
- * Deletes rows of the table by the key of their model, and waits until none is there. The keys lie
- * in a table of the delivery's attempt meanwhile: the server keeps the text of such a statement for
- * long. May be repeated; what a kill leaves is removed with the stages of the delivery.
+ * Deletes rows of the table by the column of the erased keys, and waits until none is there. The
+ * keys lie in a table of the delivery's attempt meanwhile: the server keeps the text of such a
+ * statement for long. May be repeated; what a kill leaves is removed with the stages of the
+ * delivery.
  */
 export async function eraseRows(session: Session, erased: ErasedRows): Promise<void> {
   const { connection, delivery, stage } = session;
   const keys = inDatabase(connection.config, `${stage.table}_erased`);
   const target = connection.target.quoted;
-  const column = identifier(keyColumn(delivery)!);
+  const column = identifier(erasedColumn(delivery));
   const ofTeam = hasOwn(delivery.columns, 'team_id')
     ? ` AND ${identifier('team_id')} = ${delivery.team_id}`
     : '';

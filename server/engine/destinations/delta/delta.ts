@@ -7,7 +7,6 @@ import type {
   DestinationDeps,
 } from '../../model/destination/destination.ts';
 import type { Difference } from '../../model/destination/difference.ts';
-import { NonRetryableError } from '../../model/destination/errors.ts';
 import { layout_keys, sortedBy } from '../lake/layout.ts';
 import { isMerging } from '../lake/merge/state.ts';
 import { accountedNames } from '../formats/foreign_files.ts';
@@ -56,7 +55,6 @@ export function defineDelta(places: readonly LakePlace[]): DestinationDefinition
       ),
     sortedBy: (config, delivery) => (isMerging(delivery) ? [] : sortedBy(config, delivery)),
     open: async (config, delivery, deps) => {
-      if (delivery.erased !== undefined) throw rewrittenInTable();
       const { place, world, data } = inPlace(places, config);
       const files = await place.definition.open(data(delivery.team_id), delivery, deps);
       const order = sortedBy(config, delivery);
@@ -92,14 +90,6 @@ export function defineDelta(places: readonly LakePlace[]): DestinationDefinition
       yield* shownReceipts(await world(team_id, deps), data(team_id), wanted);
     },
   };
-}
-
-/** Erasures that began before rows were erased in tables wrote deliveries once more. */
-function rewrittenInTable(): NonRetryableError {
-  return new NonRetryableError(
-    'table_unsuitable',
-    'Rows leave a Delta table as a whole, not delivery by delivery. Erase the person again.',
-  );
 }
 
 /** A test knows no project: it writes to the folder above those of projects. */

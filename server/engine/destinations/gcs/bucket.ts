@@ -45,7 +45,7 @@ function objectsOf(access: Access): Objects {
       method: 'POST',
       path,
       headers: { 'content-type': 'application/json' },
-      bytes: content,
+      body: content,
       signal,
     });
   };

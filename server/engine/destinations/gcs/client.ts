@@ -1,20 +1,11 @@
 import { Readable } from 'node:stream';
-import type { StorageOptions } from '@google-cloud/storage';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
-import { googleBody, googleRetries, guardedFetch } from '../object_store/google_request.ts';
-import { request_timeout_milliseconds } from '../object_store/object_store.ts';
+import { openGoogleSender } from '../object_store/google_request.ts';
+import type { GoogleRequest } from '../object_store/google_request.ts';
 import type { ServiceAccount } from './config.ts';
 
-/** One request to Google; `path` holds the query. `bytes` is sent as it is. */
-export type GoogleRequest = {
-  method: 'GET' | 'PUT' | 'POST' | 'DELETE';
-  path: string;
-  headers?: Record<string, string>;
-  bytes?: Buffer | string;
-  signal: AbortSignal;
-  /** Bounds one try; two minutes when absent. */
-  timeout_milliseconds?: number;
-};
+/** One request to the store; `path` holds the query. */
+type StoreRequest = Omit<GoogleRequest, 'url' | 'tries' | 'validateStatus'> & { path: string };
 
 /**
  * Sends requests as a service account. Every request is tried three times; what still fails is
@@ -22,55 +13,38 @@ export type GoogleRequest = {
  */
 export type GoogleClient = {
   /** The answer's text, and its headers. */
-  text(request: GoogleRequest): Promise<{ text: string; headers: Headers }>;
+  text(request: StoreRequest): Promise<{ text: string; headers: Headers }>;
   /**
    * The answer's bytes as they come. Ends with the signal; the time is bounded only while nothing
    * comes.
    */
-  stream(request: GoogleRequest): Promise<Readable>;
+  stream(request: StoreRequest): Promise<Readable>;
 };
 
-/**
- * Opens a client of the official library. It signs in and sends, over the outbound guard; the
- * library's own calls are not used, because they open connections past any guard and cannot be
- * stopped. The token is asked for when the first request needs it, and kept while it is valid;
- * `signal` ends that too.
- */
+/** Opens a client of the store at the endpoint. */
 export async function openGoogleClient(
   endpoint: string,
   account: ServiceAccount,
   outbound: Outbound,
   signal: AbortSignal,
 ): Promise<GoogleClient> {
-  const { Storage } = await import('@google-cloud/storage');
-  const { authClient } = new Storage({
-    credentials: account,
-    // The types ask for the global fetch, of which the library uses no more than this.
-    clientOptions: {
-      transporterOptions: { fetchImplementation: guardedFetch(outbound, signal) },
-    } as unknown as StorageOptions['clientOptions'],
+  const scopes = ['https://www.googleapis.com/auth/devstorage.full_control'];
+  const send = await openGoogleSender(account, scopes, outbound, signal);
+  const located = ({ path, ...request }: StoreRequest) => ({
+    ...request,
+    url: `${endpoint}${path}`,
   });
-  const send = <Data>(request: GoogleRequest, responseType: 'text' | 'stream') =>
-    authClient.request<Data>({
-      url: `${endpoint}${request.path}`,
-      method: request.method,
-      headers: request.headers ?? {},
-      data: googleBody(request.bytes),
-      signal: request.signal,
-      responseType,
-      ...(responseType === 'stream'
-        ? {}
-        : { timeout: request.timeout_milliseconds ?? request_timeout_milliseconds }),
-      retryConfig: googleRetries(request.method),
-    });
   return {
     text: async (request) => {
-      const { data, headers } = await send<string>(request, 'text');
+      const { data, headers } = await send<string>(located(request), 'text');
       return { text: data, headers };
     },
-    stream: async (request) =>
-      Readable.fromWeb(
-        (await send<Parameters<typeof Readable.fromWeb>[0]>(request, 'stream')).data,
-      ),
+    stream: async (request) => {
+      const { data } = await send<Parameters<typeof Readable.fromWeb>[0]>(
+        located(request),
+        'stream',
+      );
+      return Readable.fromWeb(data);
+    },
   };
 }

@@ -47,7 +47,7 @@ export function openUploads(client: GoogleClient, bucket: string, signal: AbortS
       const { headers } = await client.text({
         method: 'PUT',
         path: pathOf(key, { partNumber: String(number), uploadId }),
-        bytes,
+        body: bytes,
         signal: AbortSignal.any([signal, stop]),
         timeout_milliseconds: partTimeout(bytes.length),
       });
@@ -82,13 +82,13 @@ async function completeUpload(
         `<Part><PartNumber>${number}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`,
     )
     .join('');
-  const bytes = `<CompleteMultipartUpload>${list}</CompleteMultipartUpload>`;
+  const body = `<CompleteMultipartUpload>${list}</CompleteMultipartUpload>`;
   const completed = await unlessMissing(() =>
     client.text({
       method: 'POST',
       path,
       headers: { 'content-type': 'application/xml' },
-      bytes,
+      body,
       signal,
     }),
   );

@@ -1,5 +1,11 @@
 import type { DestinationDefinition } from '../../model/destination/destination.ts';
-import { only_with_ssh, ssh_secrets, ssh_ways, ssh_where } from '../sql_tables/ssh/ssh_config.ts';
+import {
+  database_connection,
+  database_secrets,
+  database_where,
+  only_with_ssh,
+  ssh_ways,
+} from '../sql_tables/ssh/ssh_config.ts';
 import { tableReaders } from '../sql_tables/delivered_table.ts';
 import { rejectedNameFault } from '../sql_tables/target.ts';
 import { checkMySql } from './check.ts';
@@ -14,19 +20,9 @@ export const mysql: DestinationDefinition<typeof mysql_config> = {
   type: 'MySQL',
   label: 'MySQL',
   config: mysql_config,
-  secrets: ['password', ...ssh_secrets],
-  where: ['host', 'port', 'user', 'has_self_signed_cert', 'require_tls', ...ssh_where],
-  connection: [
-    'host',
-    'port',
-    'database',
-    'user',
-    'password',
-    'has_self_signed_cert',
-    'require_tls',
-    ...ssh_where,
-    ...ssh_secrets,
-  ],
+  secrets: database_secrets,
+  where: database_where,
+  connection: database_connection,
   only_with: [only_with_ssh],
   ways: ssh_ways,
   less_safe: { has_self_signed_cert: true, require_tls: false },

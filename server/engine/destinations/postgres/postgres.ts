@@ -4,11 +4,12 @@ import type {
 } from '../../model/destination/destination.ts';
 import type { Column } from '../../model/models/column.ts';
 import {
+  database_connection,
+  database_secrets,
+  database_where,
   only_with_ssh,
   sshViolations,
-  ssh_secrets,
   ssh_ways,
-  ssh_where,
 } from '../sql_tables/ssh/ssh_config.ts';
 import { tableReaders } from '../sql_tables/delivered_table.ts';
 import { postgresError } from '../sql_tables/postgres/faults.ts';
@@ -26,19 +27,9 @@ export const postgres: DestinationDefinition<typeof postgres_config> = {
   type: 'Postgres',
   label: 'PostgreSQL',
   config: postgres_config,
-  secrets: ['password', ...ssh_secrets],
-  where: ['host', 'port', 'user', 'has_self_signed_cert', 'require_tls', ...ssh_where],
-  connection: [
-    'host',
-    'port',
-    'database',
-    'user',
-    'password',
-    'has_self_signed_cert',
-    'require_tls',
-    ...ssh_where,
-    ...ssh_secrets,
-  ],
+  secrets: database_secrets,
+  where: database_where,
+  connection: database_connection,
   only_with: [only_with_ssh],
   ways: ssh_ways,
   less_safe: { has_self_signed_cert: true, require_tls: false },

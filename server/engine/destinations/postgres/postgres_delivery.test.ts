@@ -112,6 +112,30 @@ test('persons are merged: a row gives way to higher versions, the first deciding
   );
 });
 
+test('rows that change nothing are neither written nor locked, also beside doubles', async () => {
+  const config = { ...(await freshConfig()), table_name: 'persons' };
+  const columns = personsModel.columns.tables;
+  const send = (text: string) =>
+    deliver(config, freshDelivery({ model: 'persons', columns }), text);
+  // Every column of the system changes with a write, and `xmax` with a lock.
+  const places = async () => {
+    const { rows } = await pool.query<{ distinct_id: string }>(
+      `SELECT distinct_id, ctid, xmin, xmax FROM ${inSchema(config, 'persons')} ORDER BY 1`,
+    );
+    return rows;
+  };
+  const same = personLine('a', 5, 0, 'five') + personLine('b', 2, 0, 'two');
+  await send(same);
+  const before = await places();
+  await send(same);
+  assert.deepEqual(await places(), before);
+  await send(personLine('a', 4, 0, 'four') + personLine('b', 1, 9, 'one'));
+  assert.deepEqual(await places(), before);
+  const doubles = personLine('c', 1, 0, 'low') + personLine('c', 2, 0, 'high');
+  await send(personLine('a', 4, 0, 'four') + doubles + personLine('b', 2, 0, 'two'));
+  assert.deepEqual((await places()).slice(0, 2), before);
+});
+
 test('distinct ids of persons are merged: one gives way to a higher version only', async () => {
   const config = { ...(await freshConfig()), table_name: 'ids' };
   const columns = idsModel.columns.tables;

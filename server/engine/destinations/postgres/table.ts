@@ -8,7 +8,7 @@ import { mergeWords, requireFilledKeys } from '../sql_tables/merging.ts';
 import type { Rivals } from '../sql_tables/merging.ts';
 import type { Target } from '../sql_tables/target.ts';
 import type { Connection } from '../sql_tables/postgres/connection.ts';
-import { isThereAlready } from '../sql_tables/postgres/faults.ts';
+import { isKeyTwice, isThereAlready } from '../sql_tables/postgres/faults.ts';
 
 const types: Record<ColumnType, string> = {
   uuid: 'text',
@@ -188,9 +188,9 @@ const tie: Pick<Rivals, 'tie' | 'greater'> = {
 };
 
 /**
- * Merges the rows of `source`, which is what stands behind FROM. Most sources have each key once;
- * to reduce one that does not, each row's values are compared as a whole, which costs a seventh of
- * the statement.
+ * Merges the rows of `source`, which is what stands behind FROM, in the open transaction. Most
+ * sources have each key once. A key that comes twice is an error of the server, after which the
+ * statement runs again on reduced rows.
  */
 export async function mergeRows(
   connection: Connection,
@@ -198,18 +198,22 @@ export async function mergeRows(
   source: string,
   layout: Layout,
 ): Promise<void> {
-  const keys = mergeOf(layout)!.key.map(quoted).join(', ');
-  const [double] = await connection.rows(
-    `SELECT 1 FROM ${source} GROUP BY ${keys} HAVING count(*) > 1 LIMIT 1`,
-  );
-  await connection.run(mergeStatement(target, source, layout, double !== undefined));
+  await connection.run('SAVEPOINT sluice_merge');
+  try {
+    await connection.run(mergeStatement(target, source, layout, false));
+  } catch (error) {
+    if (!isKeyTwice(error)) throw error;
+    await connection.run('ROLLBACK TO SAVEPOINT sluice_merge');
+    await connection.run(mergeStatement(target, source, layout));
+  }
+  await connection.run('RELEASE SAVEPOINT sluice_merge');
 }
 
 /**
  * A row of the table gives way only to a greater one, and of several rows of one key the greatest
- * counts (`has_doubles`). UPDATE finds the rows that are there with one look into the index. It
- * neither locks nor writes rows that stay. INSERT adds the others, unless the table has them, and
- * ON CONFLICT judges once more the rows that other sessions wrote meanwhile.
+ * counts (`has_doubles`). One look into the index leaves out rows that would change nothing, so
+ * these are neither locked nor written. ON CONFLICT judges the others, and what other sessions
+ * wrote meanwhile.
  */
 export function mergeStatement(
   target: string,
@@ -225,25 +229,18 @@ export function mergeStatement(
   const { key, changed, order, newer } = mergeWords(layout, rivals('came'), quoted)!;
   const keys = key.map(quoted).join(', ');
   const list = columnList(layout.columns);
-  const same = (one: string) =>
-    key.map((name) => `${one}.${quoted(name)} = came.${quoted(name)}`).join(' AND ');
-  const set = (came: string) =>
-    changed.map((name) => `${quoted(name)} = ${came}.${quoted(name)}`).join(', ');
+  const same = key.map((name) => `t.${quoted(name)} = came.${quoted(name)}`).join(' AND ');
   const came = has_doubles
-    ? `WITH came AS (SELECT DISTINCT ON (${keys}) ${list} FROM ${source}
-        ORDER BY ${keys}, ${order})`
-    : `WITH came AS (SELECT ${list} FROM ${source} ORDER BY ${keys})`;
-  const insert = `INSERT INTO ${target} AS t (${list}) SELECT ${list} FROM`;
-  if (changed.length === 0)
-    return `${came} ${insert} came WHERE NOT EXISTS (SELECT 1 FROM ${target} AS t
-      WHERE ${same('t')}) ON CONFLICT (${keys}) DO NOTHING`;
-  const of_t = key.map((name) => `t.${quoted(name)}`).join(', ');
-  // OFFSET keeps the planner to one look into the index for each row, of those that are left.
-  return `${came}, changed AS (UPDATE ${target} AS t SET ${set('came')} FROM came
-    WHERE ${same('t')} AND (${newer}) RETURNING ${of_t})
-    ${insert} (SELECT * FROM came WHERE NOT EXISTS (SELECT 1 FROM changed
-      WHERE ${same('changed')}) OFFSET 0) AS came WHERE NOT EXISTS (SELECT 1 FROM ${target} AS t
-      WHERE ${same('t')} AND (${newer}) IS NOT TRUE OFFSET 0)
-    ON CONFLICT (${keys}) DO UPDATE SET ${set('EXCLUDED')}
-      WHERE ${mergeWords(layout, rivals('EXCLUDED'), quoted)!.newer}`;
+    ? `SELECT DISTINCT ON (${keys}) ${list} FROM ${source} ORDER BY ${keys}, ${order}`
+    : `SELECT ${list} FROM ${source} ORDER BY ${keys}`;
+  const stays = changed.length === 0 ? '' : ` AND (${newer}) IS NOT TRUE`;
+  const set = changed.map((name) => `${quoted(name)} = EXCLUDED.${quoted(name)}`).join(', ');
+  const action =
+    changed.length === 0
+      ? 'NOTHING'
+      : `UPDATE SET ${set} WHERE ${mergeWords(layout, rivals('EXCLUDED'), quoted)!.newer}`;
+  // OFFSET has the planner look into the index for each row, instead of reading the whole table.
+  return `INSERT INTO ${target} AS t (${list}) SELECT ${list} FROM (${came}) AS came
+    WHERE NOT EXISTS (SELECT 1 FROM ${target} AS t WHERE ${same}${stays} OFFSET 0)
+    ON CONFLICT (${keys}) DO ${action}`;
 }

@@ -1,5 +1,11 @@
 import type { DestinationDefinition } from '../../model/destination/destination.ts';
-import { only_with_ssh, ssh_secrets, ssh_ways, ssh_where } from '../sql_tables/ssh/ssh_config.ts';
+import {
+  database_connection,
+  database_secrets,
+  database_where,
+  only_with_ssh,
+  ssh_ways,
+} from '../sql_tables/ssh/ssh_config.ts';
 import { tableReaders } from '../sql_tables/delivered_table.ts';
 import { rejectedNameFault } from '../sql_tables/target.ts';
 import { checkRedshift } from './check.ts';
@@ -14,14 +20,9 @@ export const redshift: DestinationDefinition<typeof redshift_config> = {
   type: 'Redshift',
   label: 'Amazon Redshift',
   config: redshift_config,
-  secrets: ['password', ...ssh_secrets, 'aws_access_key_id', 'aws_secret_access_key'],
+  secrets: [...database_secrets, 'aws_access_key_id', 'aws_secret_access_key'],
   where: [
-    'host',
-    'port',
-    'user',
-    'has_self_signed_cert',
-    'require_tls',
-    ...ssh_where,
+    ...database_where,
     'mode',
     'bucket_name',
     'region',
@@ -31,21 +32,13 @@ export const redshift: DestinationDefinition<typeof redshift_config> = {
     'aws_external_id',
   ],
   connection: [
-    'host',
-    'port',
-    'database',
-    'user',
-    'password',
+    ...database_connection,
     'aws_access_key_id',
     'aws_secret_access_key',
     'aws_role_arn',
     'aws_external_id',
     'iam_role',
     'endpoint_url',
-    'has_self_signed_cert',
-    'require_tls',
-    ...ssh_where,
-    ...ssh_secrets,
   ],
   only_with: [
     {

@@ -46,6 +46,28 @@ export function keyColumns(layout: Layout): readonly string[] {
   return layout.merge?.key ?? (name === undefined ? [] : [name]);
 }
 
+/** The column by which erased rows leave the table. */
+export function erasedColumn(layout: Layout & { erased?: { column?: string } }): string {
+  return layout.erased?.column ?? keyColumn(layout)!;
+}
+
+/**
+ * The column that says whose the rows are, if they are merged by it: the table then distinguishes
+ * all of its values, and has an index.
+ */
+export function personColumn(layout: Layout): string | undefined {
+  const { model, columns, merge } = layout;
+  const isKey = model === 'events' && merge?.key.includes('distinct_id') === true;
+  return isKey && saysWhose(columns) ? 'distinct_id' : undefined;
+}
+
+/** Do the rows have the distinct id of a person? */
+export function saysWhose(columns: Layout['columns']): boolean {
+  return (
+    hasOwn(columns, 'distinct_id') || columns.some(({ is_distinct_id }) => is_distinct_id === true)
+  );
+}
+
 /** Have the rows this column, and none that a query has made under its name? */
 export function hasOwn(columns: Layout['columns'], name: string): boolean {
   return columns.some((column) => column.name === name && column.is_calculated !== true);

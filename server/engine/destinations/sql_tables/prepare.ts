@@ -1,7 +1,7 @@
 import type { Delivery, DestinationDeps } from '../../model/destination/destination.ts';
 import type { Dialect } from './dialect.ts';
 import type { FoundColumn } from './fitting.ts';
-import { hasOwn, isMergedByTeam, keyColumn } from './layout.ts';
+import { erasedColumn, hasOwn, isMergedByTeam } from './layout.ts';
 import type { Layout } from './layout.ts';
 import { receiptsOf, receipts_table } from './receipts.ts';
 import { requireRejectedTable } from './rejected/rejected_table.ts';
@@ -60,8 +60,8 @@ async function refuseLostRows(
 }
 
 /**
- * Deletes rows of the table by the key of their model, of the project where rows say it, in the
- * open transaction.
+ * Deletes rows of the table by the column of the erased keys, of the project where rows say it, in
+ * the open transaction.
  */
 export async function eraseRows(
   { target, quoted, slot, rows }: Dialect,
@@ -70,7 +70,7 @@ export async function eraseRows(
 ): Promise<void> {
   const list = keys.map((_, index) => slot(index + 1)).join(', ');
   // The server takes the column's own type for the values, and so its index.
-  const key = quoted(keyColumn(delivery)!);
+  const key = quoted(erasedColumn(delivery));
   const statement = `DELETE FROM ${target.quoted} WHERE ${key} IN (${list})`;
   await (hasOwn(delivery.columns, 'team_id')
     ? rows(`${statement} AND ${quoted('team_id')} = ${slot(keys.length + 1)}`, [

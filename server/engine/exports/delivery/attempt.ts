@@ -5,9 +5,10 @@ import { noteInRunLog } from '../../model/run_log.ts';
 import type { LogLevel } from '../../model/run_log.ts';
 import type { ClaimedRun } from '../../model/run.ts';
 import type { StallWatch } from './stall.ts';
-import type { Delivery } from '../../model/destination/destination.ts';
+import type { Delivery, ErasedRows } from '../../model/destination/destination.ts';
+import { keyColumn, personColumn } from '../../destinations/sql_tables/layout.ts';
 import type { StepClock } from './step_clock.ts';
-import { erasedKeys } from '../source/erased_keys.ts';
+import { erasedKeys, erasedPersons } from '../source/erased_keys.ts';
 import { openSourceQuery } from '../source/source_query.ts';
 import type { SourceQuery } from '../source/source_query.ts';
 import { sorted } from '../source/sorted.ts';
@@ -52,9 +53,21 @@ export function openAttempt(
       ? { ...order.delivery, redelivers: true }
       : {
           ...order.delivery,
-          erased: { keys: () => erasedKeys(engine, { ...run, ...replaces }, signal) },
+          erased: erasedOf(order.delivery, {
+            rows: () => erasedKeys(engine, { ...run, ...replaces }, signal),
+            persons: () => erasedPersons(engine, replaces, signal),
+          }),
         };
   return { engine, run, ...order, delivery, signal, clock };
+}
+
+/** Rows without the key of their model leave by the person whose they are. */
+function erasedOf(
+  delivery: Delivery,
+  { rows, persons }: Record<'rows' | 'persons', ErasedRows['keys']>,
+): ErasedRows {
+  const column = keyColumn(delivery) === undefined ? personColumn(delivery) : undefined;
+  return column === undefined ? { keys: rows } : { column, keys: persons };
 }
 
 /** The reading of the source of the attempt: opened once. */

@@ -1,47 +1,164 @@
-import type { Logger } from '../../../platform/log.ts';
+import { randomUUID } from 'node:crypto';
+import sql from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import { isoInstant } from '../../../platform/clock.ts';
+import type { Transaction } from '../../../platform/postgres/database.ts';
 import type { Engine } from '../engine.ts';
-import type { MaintenanceResult } from './maintain.ts';
+import type { Round } from './maintain.ts';
+import { dropOtherJobs } from './rewrite_rows.ts';
 
 /** A process that has said nothing for this long was killed. */
-export const claim_seconds = 60;
+const claim_seconds = 60;
 /** Seconds until the next round at a table. */
-export const pause_seconds = 1_800;
+const pause_seconds = 1_800;
 /** Seconds until the next round after one that failed. */
-export const failed_pause_seconds = 3_600;
+const failed_pause_seconds = 3_600;
 /** Seconds between two rounds that also remove files. */
-export const day_seconds = 24 * 3_600;
-/** The detail of a round that failed. */
-export const failed_detail =
+const day_seconds = 24 * 3_600;
+const failed_detail =
   'The latest maintenance failed; the log of the server says why. It is tried again in an hour.';
 
 const renew_ms = 15_000;
 
-/** Maintains what `claim` gives, one table after the other, until nothing is due; their number. */
-export async function maintainDue<Claimed>(
+/** A table in the hands of one process; `claim_id` is also the name of its work. */
+export type Claim = { id: string; team_id: number; claim_id: string };
+
+/** One kind of tables that are maintained. */
+export type MaintainedKind<Table> = {
+  /** The table of the control store that has their leases, and its key. */
+  leases: Sql;
+  key: Sql;
+  /** The table that `key` refers to, and which of its rows, called `own`, may be maintained. */
+  records: Sql;
+  fits: Sql;
+  /** The export of a row `own`. */
+  export_id: Sql;
+  /** Opens a table; undefined if its files cannot be reached. */
+  open(engine: Engine, claim: Claim, signal: AbortSignal): Promise<Table | undefined>;
+  /** Does what a table needs; undefined if it is not to be maintained. */
+  maintain(table: Table, is_daily: boolean): Promise<Round | undefined>;
+  /** Tells people about a round, in the transaction that ends it. */
+  tell?(tx: Transaction, engine: Engine, id: string, round: Round): Promise<void>;
+};
+
+/**
+ * Maintains the tables that are due, one after the other, and gives their number. Guarantee: one
+ * process is at a table, whose lease it renews; after a kill another one continues. A table that
+ * fails waits an hour and says why.
+ */
+export async function maintainDue<Table>(
+  engine: Engine,
+  kind: MaintainedKind<Table>,
   signal: AbortSignal,
-  claim: () => Promise<Claimed | undefined>,
-  maintain: (claimed: Claimed) => Promise<void>,
 ): Promise<number> {
   for (let done = 0; ; done += 1) {
-    const claimed = signal.aborted ? undefined : await claim();
+    const claimed = signal.aborted ? undefined : await claimTable(engine, kind);
     if (claimed === undefined) return done;
-    await maintain(claimed);
+    await maintainClaimed(engine, kind, claimed, signal);
   }
 }
 
 /**
- * Works while `renew` renews the lease, and gives what the work gives. Its signal ends when `renew`
- * returns 0, since another process has the table then.
+ * Takes the table that is due longest. Tables of exports that wait to be reconciled are left alone:
+ * after a restore the catalog may be older than the files.
  */
-export async function whileRenewed<Result>(
-  log: Logger,
+async function claimTable<Table>(
+  { db, clock }: Engine,
+  { leases, key, records, fits, export_id }: MaintainedKind<Table>,
+): Promise<(Claim & { is_daily: boolean }) | undefined> {
+  const now = sql`${isoInstant(clock.now())}::timestamptz`;
+  await db.run(sql`INSERT INTO ${leases} (${key}, due_at)
+    SELECT own.id, ${now} FROM ${records} own WHERE ${fits}
+      AND NOT EXISTS (SELECT 1 FROM ${leases} m WHERE m.${key} = own.id)
+    ON CONFLICT DO NOTHING`);
+  return db.row(sql`
+    UPDATE ${leases} m SET claim_id = ${randomUUID()}::uuid, claimed_at = ${now}
+    FROM ${records} t
+    WHERE t.id = m.${key} AND m.${key} = (SELECT m.${key} FROM ${leases} m
+      JOIN ${records} own ON own.id = m.${key}
+      WHERE m.due_at <= ${now} AND ${fits} AND ${isFree(now)}
+        AND NOT EXISTS (SELECT 1 FROM reconciliations waiting
+          WHERE waiting.batch_export_id = ${export_id})
+      ORDER BY m.due_at LIMIT 1 FOR UPDATE OF m SKIP LOCKED)
+    RETURNING m.${key} AS id, t.team_id, m.claim_id, m.cleaned_at IS NULL
+      OR m.cleaned_at <= ${now} - make_interval(secs => ${day_seconds}) AS is_daily`);
+}
+
+const isFree = (now: Sql) => sql`(m.claimed_at IS NULL
+  OR m.claimed_at < ${now} - make_interval(secs => ${claim_seconds}))`;
+
+async function maintainClaimed<Table>(
+  engine: Engine,
+  kind: MaintainedKind<Table>,
+  claimed: Claim & { is_daily: boolean },
   signal: AbortSignal,
-  renew: () => Promise<number>,
+): Promise<void> {
+  try {
+    const round = await whileHeld(engine, kind, claimed, signal, async (held) => {
+      await dropOtherJobs(engine);
+      const table = await kind.open(engine, claimed, held);
+      return table === undefined ? undefined : kind.maintain(table, claimed.is_daily);
+    });
+    const details = [round?.unreadable, round?.detail].filter((text) => typeof text === 'string');
+    const detail = details.length === 0 ? null : details.join(' ');
+    await giveBack(engine, kind, claimed, { round, detail, wait_seconds: pause_seconds });
+  } catch (error) {
+    if (signal.aborted)
+      return await giveBack(engine, kind, claimed, { detail: null, wait_seconds: 0 });
+    engine.log.error({ err: error, table: claimed.id }, 'maintenance of a table failed');
+    const failed = { detail: failed_detail, wait_seconds: failed_pause_seconds };
+    await giveBack(engine, kind, claimed, failed);
+  }
+}
+
+/**
+ * Does other work at a table for which no maintenance may run beside it. Undefined where another
+ * process is at it.
+ */
+export async function whileUnmaintained<Table, Result>(
+  engine: Engine,
+  kind: MaintainedKind<Table>,
+  table: { id: string; team_id: number },
+  signal: AbortSignal,
+  work: (table: Table | undefined) => Promise<Result>,
+): Promise<Result | undefined> {
+  const { leases, key } = kind;
+  const claim = { ...table, claim_id: randomUUID() };
+  const now = sql`${isoInstant(engine.clock.now())}::timestamptz`;
+  const held = await engine.db.run(sql`
+    INSERT INTO ${leases} AS m (${key}, claim_id, claimed_at)
+    VALUES (${claim.id}::uuid, ${claim.claim_id}::uuid, ${now})
+    ON CONFLICT (${key}) DO UPDATE SET claim_id = ${claim.claim_id}::uuid, claimed_at = ${now}
+    WHERE ${isFree(now)}`);
+  if (held === 0) return undefined;
+  try {
+    return await whileHeld(engine, kind, claim, signal, async (own) =>
+      work(await kind.open(engine, claim, own)),
+    );
+  } finally {
+    await engine.db.run(sql`UPDATE ${leases} SET claim_id = NULL, claimed_at = NULL
+      WHERE ${isOf(kind, claim)}`);
+  }
+}
+
+const isOf = <Table>({ key }: MaintainedKind<Table>, { id, claim_id }: Claim) =>
+  sql`${key} = ${id}::uuid AND claim_id = ${claim_id}::uuid`;
+
+/**
+ * Works at a table while its lease is renewed, and gives what the work gives. Its signal ends when
+ * another process has the table.
+ */
+async function whileHeld<Table, Result>(
+  { db, clock, log }: Engine,
+  kind: MaintainedKind<Table>,
+  claim: Claim,
+  signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const lost = new AbortController();
   const timer = setInterval(() => {
-    renew().then(
+    const at = isoInstant(clock.now());
+    db.run(sql`UPDATE ${kind.leases} SET claimed_at = ${at} WHERE ${isOf(kind, claim)}`).then(
       (held) => (held === 0 ? lost.abort() : undefined),
       (error: unknown) => log.warn({ err: error }, 'a lease could not be renewed'),
     );
@@ -53,12 +170,34 @@ export async function whileRenewed<Result>(
   }
 }
 
+type Ended = { round?: Round | undefined; detail: string | null; wait_seconds: number };
+
+async function giveBack<Table>(
+  engine: Engine,
+  kind: MaintainedKind<Table>,
+  claim: Claim,
+  { round, detail, wait_seconds }: Ended,
+): Promise<void> {
+  const { db, clock } = engine;
+  const now = sql`${isoInstant(clock.now())}::timestamptz`;
+  const has_changed = countChanges(engine, round);
+  await db.transaction(async (tx) => {
+    if (round !== undefined) await kind.tell?.(tx, engine, claim.id, round);
+    await tx.run(sql`UPDATE ${kind.leases} SET claim_id = NULL, claimed_at = NULL,
+      due_at = ${now} + make_interval(secs => ${wait_seconds}),
+      finished_at = CASE WHEN ${round !== undefined} THEN ${now} ELSE finished_at END,
+      changed_at = CASE WHEN ${has_changed} THEN ${now} ELSE changed_at END,
+      result = CASE WHEN ${has_changed} THEN ${JSON.stringify(round?.result ?? {})}::jsonb
+        ELSE result END,
+      cleaned_at = CASE WHEN ${round?.has_cleaned === true} THEN ${now} ELSE cleaned_at END,
+      detail = ${detail}
+    WHERE ${isOf(kind, claim)}`);
+  });
+}
+
 /** Counts what a round changed in the metric; true if it changed anything. */
-export function countChanges(
-  { metrics }: Pick<Engine, 'metrics'>,
-  result: MaintenanceResult | undefined,
-): boolean {
-  const changes = Object.entries(result ?? {}).filter(([, count]) => count > 0);
+function countChanges({ metrics }: Engine, round: Round | undefined): boolean {
+  const changes = Object.entries(round?.result ?? {}).filter(([, count]) => count > 0);
   for (const [change, count] of changes) metrics.lake_maintenance.inc({ change }, count);
   return changes.length > 0;
 }

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { buffer } from 'node:stream/consumers';
+import sql from 'sql-template-tag';
 import { counted } from '../../../platform/counted.ts';
 import { caughtUp } from '../../../platform/clickhouse/topology/caught_up.ts';
 import { streamAnswer } from '../../../platform/clickhouse/answer.ts';
@@ -147,16 +148,17 @@ async function dropJob({ clickhouse }: Engine, job: string): Promise<void> {
 }
 
 /** Drops the rows of work that is no more: a process that was killed leaves some. */
-export async function dropOtherJobs(
-  engine: Engine,
-  listJobs: (engine: Engine) => Promise<string[]>,
-): Promise<void> {
+export async function dropOtherJobs(engine: Engine): Promise<void> {
   const rows = await engine.clickhouse.rows<{ job: string }>({
     query: 'SELECT DISTINCT job FROM lake_rows',
   });
   if (rows.length === 0) return;
   // Afterwards: work claims its name before it has rows.
-  const jobs = new Set(await listJobs(engine));
+  const claims = await engine.db.rows<{ claim_id: string }>(
+    sql`SELECT claim_id FROM lake_maintenance WHERE claim_id IS NOT NULL
+      UNION ALL SELECT claim_id FROM delta_maintenance WHERE claim_id IS NOT NULL`,
+  );
+  const jobs = new Set(claims.map(({ claim_id }) => claim_id));
   for (const { job } of rows) if (!jobs.has(job)) await dropJob(engine, job);
 }
 

@@ -1,10 +1,9 @@
-import { createHash, createHmac } from 'node:crypto';
 import type { S3Place } from '../../destinations/object_store/s3_place.ts';
+import { amzDate, authorizationOf, sha256 } from '../../destinations/object_store/sign_v4.ts';
 import { LakeRefused, badRequest } from '../../model/lake_catalog/refusal.ts';
 import { deletedKeys } from './deleted_keys.ts';
 import type { Rights, Signable } from './lake_place.ts';
 
-const algorithm = 'AWS4-HMAC-SHA256';
 const reading = new Set(['GET', 'HEAD']);
 const writing = new Set([...reading, 'PUT', 'POST', 'DELETE']);
 /** Headers of S3 that are signed: a copy reads another object, a grant shows this one to others. */
@@ -108,55 +107,43 @@ function sign(
   url: URL,
   now: Date,
 ): Record<string, string[]> {
-  const at = now.toISOString().replaceAll(/[-:]|\.\d{3}/g, '');
   const given = Object.entries(headers)
     .map(([name, values]): [string, string[]] => [name.toLowerCase(), values])
     .filter(([name]) => !unsigned.has(name));
   const sent = new Map(given);
   const body_hash = sent.get('x-amz-content-sha256')?.[0] ?? 'UNSIGNED-PAYLOAD';
   sent.set('host', [url.host]);
-  sent.set('x-amz-date', [at]);
+  sent.set('x-amz-date', [amzDate(now)]);
   sent.set('x-amz-content-sha256', [body_hash]);
-  const names = [...sent.keys()].toSorted();
-  const canonical = [
-    method,
-    url.pathname
-      .split('/')
-      .map((part) => encoded(decodeURIComponent(part)))
-      .join('/'),
-    [...url.searchParams.entries()]
-      .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
-      .toSorted()
-      .join('&'),
-    ...names.map(
-      (name) =>
-        `${name}:${sent
-          .get(name)!
-          .map((one) => one.trim())
-          .join(',')}`,
-    ),
-    '',
-    names.join(';'),
-    body_hash,
-  ].join('\n');
-  const scope = [at.slice(0, 8), region || place.region, 's3', 'aws4_request'];
-  const text = [algorithm, at, scope.join('/'), sha256(canonical)].join('\n');
-  const secret: string | Buffer = `AWS4${place.aws_secret_access_key}`;
-  const signing_key = scope.reduce<string | Buffer>((by, part) => hmac(by, part), secret);
-  const signature = hmac(signing_key, text).toString('hex');
+  const path = url.pathname.split('/').map((part) => encoded(decodeURIComponent(part)));
+  const query = [...url.searchParams.entries()].map(
+    ([name, value]) => `${encoded(name)}=${encoded(value)}`,
+  );
+  const signed = [...sent].map(([name, values]): [string, string] => [
+    name,
+    values.map((one) => one.trim()).join(','),
+  ]);
+  const authorization = authorizationOf(
+    {
+      method,
+      path: path.join('/'),
+      query: query.toSorted().join('&'),
+      headers: Object.fromEntries(signed),
+      body_hash,
+    },
+    {
+      accessKeyId: place.aws_access_key_id!,
+      secretAccessKey: place.aws_secret_access_key!,
+    },
+    { region: region || place.region, service: 's3' },
+  );
   // Clients name the host themselves.
   if (!given.some(([name]) => name === 'host')) sent.delete('host');
   return {
     ...Object.fromEntries(sent),
-    authorization: [
-      `${algorithm} Credential=${place.aws_access_key_id}/${scope.join('/')}, ` +
-        `SignedHeaders=${names.join(';')}, Signature=${signature}`,
-    ],
+    authorization: [authorization],
   };
 }
-
-const hmac = (by: string | Buffer, text: string) => createHmac('sha256', by).update(text).digest();
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 /** RFC 3986, as AWS wants it: everything but unreserved characters. */
 function encoded(text: string): string {

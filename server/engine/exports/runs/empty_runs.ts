@@ -24,7 +24,13 @@ const empty_runs_lock_class = 7_301_022;
  * The exports are parted by a hash into lanes, a power of two of them: so many processes complete
  * runs at the same time, and the runs of one export stay in one lane.
  */
-const lanes = [0, 1, 2, 3];
+const lane_count = 4;
+const lane = sql`uuid_hash(run.batch_export_id) & ${lane_count - 1}`;
+
+// The index batch_export_runs_unseen has these runs, of all lanes. A run that continues the commit
+// of another run is for a worker, because the destination may show that run's rows.
+const is_unseen = sql`run.status = 'Starting' AND run.attempt = 0 AND run.worker_id IS NULL
+  AND run.backfill_id IS NULL AND NOT run.needs_worker AND run.committing_at IS NULL`;
 
 /**
  * Completes planned runs whose selection has no rows, many in one transaction and without the
@@ -41,23 +47,23 @@ export async function completeEmptyRuns(
   look: Look = (runs) => probe(engine.clickhouse, runs),
 ): Promise<number> {
   // In any order, so that processes seldom begin at the same one.
-  const order = lanes
-    .map((lane) => ({ lane, rank: Math.random() }))
-    .toSorted((one, other) => one.rank - other.rank);
-  for (const { lane } of order) {
-    const done = await completeLane(engine, look, lane);
+  const waiting = await engine.db.rows<{ lane: number }>(sql`
+    SELECT ${lane} AS lane FROM batch_export_runs run WHERE ${is_unseen}
+    GROUP BY 1 ORDER BY random()`);
+  for (const next of waiting) {
+    const done = await completeLane(engine, look, next.lane);
     if (done > 0) return done;
   }
   return 0;
 }
 
-async function completeLane(engine: Engine, look: Look, lane: number): Promise<number> {
+async function completeLane(engine: Engine, look: Look, number: number): Promise<number> {
   const { ended, left } = await engine.db.transaction(async (tx) => {
     const turn = await tx.row<{ is_ours: boolean }>(
       sql`SELECT pg_try_advisory_xact_lock(${empty_runs_lock_class}::integer,
-        ${lane}::integer) AS is_ours`,
+        ${number}::integer) AS is_ours`,
     );
-    const unseen = turn?.is_ours === true ? await listUnseen(tx, lane) : [];
+    const unseen = turn?.is_ours === true ? await listUnseen(tx, number) : [];
     if (unseen.length === 0) return { ended: [], left: 0 };
     const { empty, small, busy } = await look(onePerExport(unseen));
     const { endings, unreadable } = signAll(engine, empty);
@@ -71,10 +77,7 @@ async function completeLane(engine: Engine, look: Look, lane: number): Promise<n
   return ended.length + left;
 }
 
-async function listUnseen(tx: Transaction, lane: number): Promise<ClaimedRun[]> {
-  // The index batch_export_runs_unseen has these runs, in this order, of all lanes. A run that
-  // continues the commit of another run is for a worker, because the destination may show that
-  // run's rows.
+async function listUnseen(tx: Transaction, number: number): Promise<ClaimedRun[]> {
   return tx.rows<ClaimedRun>(sql`
     SELECT run.id, run.batch_export_id, run.delivery_id, run.revision, run.attempt, run.failures,
       run.data_interval_start, run.data_interval_end,
@@ -86,9 +89,7 @@ async function listUnseen(tx: Transaction, lane: number): Promise<ClaimedRun[]> 
       export.revision AS export_revision, export.deleted_at IS NOT NULL AS is_deleted,
       run.steps, run.replaces, NULL AS rejection
     FROM batch_export_runs run JOIN batch_exports export ON export.id = run.batch_export_id
-    WHERE run.status = 'Starting' AND run.attempt = 0 AND run.worker_id IS NULL
-      AND run.backfill_id IS NULL AND NOT run.needs_worker AND run.committing_at IS NULL
-      AND (uuid_hash(run.batch_export_id) & ${lanes.length - 1}) = ${lane}
+    WHERE ${is_unseen} AND (${lane}) = ${number}
     ORDER BY run.created_at LIMIT ${runs_per_turn_max}`);
 }
 

@@ -13,7 +13,7 @@ import { LostRunError } from '../../model/run.ts';
 import { rowSeconds } from './row_ages.ts';
 import { markGenerations } from './generations.ts';
 import type { ClaimedRun, RowAges, RunEnd } from '../../model/run.ts';
-import { writeRunLogs } from '../../model/run_log.ts';
+import { step_rest_ms, writeRunLogs } from '../../model/run_log.ts';
 import type { LogLevel } from '../../model/run_log.ts';
 
 /** The end of a run. `receipt`: of a run without rows that no worker has had. */
@@ -66,6 +66,7 @@ const completeRun = batchCalls<Engine, ClaimedRun, EndedRun>({
     return runs.map((run) => done.get(run.id));
   },
   alone: (engine, run) => endAlone(engine, { run, end: completed }),
+  rest_ms: step_rest_ms,
 });
 
 async function endAlone(

@@ -7,7 +7,7 @@ import type { SliceOutcome } from '../../model/destination/destination.ts';
 import type { Engine } from '../engine.ts';
 import { LostRunError, attempts_max } from '../../model/run.ts';
 import type { ClaimedRun, StoredSlice } from '../../model/run.ts';
-import { writeRunLog } from '../../model/run_log.ts';
+import { step_rest_ms, writeRunLog } from '../../model/run_log.ts';
 import { insertionsOf } from './row_ages.ts';
 
 /** The slices of a run in order; none when they have not been cut. */
@@ -42,6 +42,7 @@ function step<Item extends { run: ClaimedRun }>(
     },
     // Without a lock of its own: the UPDATE waits, and looks at the row again as it is then.
     alone: async (db, item) => (await take(db, [item], sql``)).length > 0,
+    rest_ms: step_rest_ms,
   });
 }
 

@@ -29,15 +29,35 @@ export function erasedCondition({ model, selection }: Omit<Erased, 'erasure_id'>
 }
 
 /** The keys of the rows of an erasure that a selection had, each once, some at a time. */
-export async function* erasedKeys(
-  { clickhouse }: Pick<Engine, 'clickhouse'>,
+export function erasedKeys(
+  engine: Pick<Engine, 'clickhouse'>,
   erased: Erased,
   signal: AbortSignal,
 ): AsyncGenerator<string[]> {
+  const query = `SELECT DISTINCT key FROM erasing_rows
+    WHERE erasure_id = {erasure_id:UUID} AND ${erasedCondition(erased)}`;
+  return keysOf(engine, { query, ...erased }, signal);
+}
+
+/** The distinct ids of the persons of an erasure, each once, some at a time. */
+export function erasedPersons(
+  engine: Pick<Engine, 'clickhouse'>,
+  { erasure_id }: Pick<Erased, 'erasure_id'>,
+  signal: AbortSignal,
+): AsyncGenerator<string[]> {
+  const query = `SELECT DISTINCT distinct_id AS key FROM erasing_ids
+    WHERE erasure_id = {erasure_id:UUID}`;
+  return keysOf(engine, { query, erasure_id }, signal);
+}
+
+async function* keysOf(
+  { clickhouse }: Pick<Engine, 'clickhouse'>,
+  { query, erasure_id }: { query: string; erasure_id: string },
+  signal: AbortSignal,
+): AsyncGenerator<string[]> {
   const result = await clickhouse.query({
-    query: `SELECT DISTINCT key FROM erasing_rows
-      WHERE erasure_id = {erasure_id:UUID} AND ${erasedCondition(erased)}`,
-    query_params: { erasure_id: erased.erasure_id },
+    query,
+    query_params: { erasure_id },
     clickhouse_settings: { max_query_size: '16000000' },
     format: 'JSONEachRow',
     abort_signal: signal,

@@ -1,6 +1,14 @@
 /** Recent answers by their question. The memory of a store disappears with it. */
 export type Memo<Value> = {
-  find(store: object, question: string): Value | undefined;
+  /**
+   * Gives what is known, or asks. Who has the same question meanwhile waits for the answer, and
+   * asks only where there was none (undefined, or a failure).
+   */
+  once(
+    store: object,
+    question: string,
+    ask: () => Promise<Value | undefined>,
+  ): Promise<Value | undefined>;
   /** Keeps the answer; the oldest ones make room for it. */
   keep(store: object, question: string, value: Value, weight?: number): void;
 };
@@ -13,11 +21,26 @@ type Kept<Value> = { value: Value; weight: number; kept_at: number };
 /** Opens a memo that keeps answers for ten seconds, and of each store up to this weight. */
 export function openMemo<Value>(weight_max: number): Memo<Value> {
   const stores = new WeakMap<object, { answers: Map<string, Kept<Value>>; weight: number }>();
+  const asked = new WeakMap<object, Map<string, Promise<Value | undefined>>>();
   const isOld = ({ kept_at }: Kept<Value>) => performance.now() - kept_at >= lifetime_ms;
+  const find = (store: object, question: string): Value | undefined => {
+    const known = stores.get(store)?.answers.get(question);
+    return known === undefined || isOld(known) ? undefined : known.value;
+  };
   return {
-    find: (store, question) => {
-      const known = stores.get(store)?.answers.get(question);
-      return known === undefined || isOld(known) ? undefined : known.value;
+    once: async (store, question, ask) => {
+      const waits = asked.get(store)?.get(question);
+      // Nothing may come between the look and the question.
+      const known = find(store, question) ?? (waits && (await waits));
+      if (known !== undefined) return known;
+      const answer = ask();
+      const waited = asked.get(store) ?? new Map<string, Promise<Value | undefined>>();
+      asked.set(store, waited);
+      const told = answer
+        .catch(() => undefined)
+        .finally(() => waited.get(question) === told && waited.delete(question));
+      waited.set(question, told);
+      return answer;
     },
     keep: (store, question, value, weight = 1) => {
       const kept = stores.get(store) ?? { answers: new Map<string, Kept<Value>>(), weight: 0 };

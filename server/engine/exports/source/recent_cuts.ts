@@ -22,9 +22,10 @@ export async function cutSlicesOnce(
   if (reading.query !== undefined || reading.key !== 'uuid')
     return cutSlices(store, reading, bound, signal);
   const question = JSON.stringify([reading.text, reading.parameters, bound ?? null]);
-  const known = remembered.find(store.clickhouse, question);
-  if (known !== undefined) return known;
-  const slices = await cutSlices(store, reading, bound, signal);
-  if (slices.length <= 1) remembered.keep(store.clickhouse, question, slices);
-  return slices;
+  const cut = await remembered.once(store.clickhouse, question, async () => {
+    const slices = await cutSlices(store, reading, bound, signal);
+    if (slices.length <= 1) remembered.keep(store.clickhouse, question, slices);
+    return slices;
+  });
+  return cut!;
 }

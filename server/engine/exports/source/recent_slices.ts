@@ -47,29 +47,49 @@ export async function streamSliceOnce(
     encoding,
     columns,
   ]);
-  const known = remembered.find(store.clickhouse, question);
-  if (known !== undefined) return Readable.from([known], { objectMode: false });
-  const source = await streamSlice(store, reading, slice, columns, encoding, signal);
-  const passed = Readable.from(
-    passing(source, (bytes) =>
-      remembered.keep(store.clickhouse, question, bytes, bytes.length + question.length),
-    ),
-    { objectMode: false },
-  );
-  // A generator that nobody has begun to read ends without its body, and the source would keep its
-  // connection to the store for ever.
-  passed.once('close', () => source.destroy());
-  return passed;
+  let own: Readable | undefined;
+  const read = await remembered.once(store.clickhouse, question, async () => {
+    const source = await streamSlice(store, reading, slice, columns, encoding, signal);
+    const { head, is_whole } = await readHead(source);
+    if (!is_whole) {
+      own = continued(head, source);
+      return undefined;
+    }
+    const bytes = Buffer.concat(head);
+    remembered.keep(store.clickhouse, question, bytes, bytes.length + question.length);
+    return bytes;
+  });
+  if (read !== undefined) return Readable.from([read], { objectMode: false });
+  return own ?? streamSlice(store, reading, slice, columns, encoding, signal);
 }
 
-/** Passes the source on, and hands its bytes to `onRead` at the end if they are few. */
-async function* passing(source: Readable, onRead: (bytes: Buffer) => void): AsyncGenerator<Buffer> {
-  const chunks: Buffer[] = [];
+/**
+ * Reads the source to its end, or to more than is remembered. So who waits for the bytes does not
+ * wait for the destination of another run.
+ */
+async function readHead(source: Readable): Promise<{ head: Buffer[]; is_whole: boolean }> {
+  const head: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of source as AsyncIterable<Buffer>) {
+  for await (const chunk of source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    head.push(chunk);
     bytes += chunk.length;
-    if (bytes <= slice_bytes_max) chunks.push(chunk);
-    yield chunk;
+    if (bytes > slice_bytes_max) return { head, is_whole: false };
   }
-  if (bytes <= slice_bytes_max) onRead(Buffer.concat(chunks));
+  return { head, is_whole: true };
+}
+
+/** The source from its beginning, of which the head was read. */
+function continued(head: Buffer[], source: Readable): Readable {
+  const whole = Readable.from(
+    (async function* () {
+      yield* head;
+      yield* source as AsyncIterable<Buffer>;
+    })(),
+    { objectMode: false },
+  );
+  source.once('error', (error) => whole.destroy(error));
+  // A generator that nobody has begun to read ends without its body, and the source would keep its
+  // connection to the store for ever.
+  whole.once('close', () => source.destroy());
+  return whole;
 }

@@ -55,8 +55,11 @@ export type Delivery = Written & {
   redelivers?: true;
 };
 
-/** Keys of rows that were erased, some at a time. */
-export type ErasedRows = { keys(): AsyncIterable<string[]> };
+/**
+ * Keys of rows that were erased, some at a time. They are values of `column`, if left out of the
+ * key of the model.
+ */
+export type ErasedRows = { column?: string; keys(): AsyncIterable<string[]> };
 
 /**
  * One part of a delivery, in the order of `number` from 0, with the records that the source

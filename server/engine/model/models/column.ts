@@ -38,6 +38,8 @@ export type Column = {
    * where it is that of the model's key.
    */
   is_calculated?: boolean;
+  /** True where such a value is a distinct id as it is stored, as in a query that groups by it. */
+  is_distinct_id?: boolean;
   /**
    * There for a column of a project's schema, which a table must hold whole. A `new` one is added
    * to a table that lacks it; no delivery has filled it yet.

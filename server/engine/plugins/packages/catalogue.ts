@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { plugin_collections } from '../plugin.ts';
 import type { PluginCollection } from '../plugin.ts';
 import { listTools, toolUrl } from '../tools/catalogue.ts';
-import { categoryOf } from '../tools/categories.ts';
+import type { ToolEntry } from '../tools/catalogue.ts';
+import { byUse, categoryOf } from '../tools/categories.ts';
 import type { ToolCategory } from '../tools/categories.ts';
 import { http_entry, http_url } from '../tools/http_request/definition.ts';
 import { isFields } from '../../../platform/fields.ts';
@@ -24,19 +25,20 @@ export type CatalogueEntry = {
 
 const maintainers: CatalogueEntry['maintainer'][] = ['official', 'community'];
 /**
- * The list as the API shows it: the tool that needs no package, the packages, the tools of the
- * library.
+ * The list as the API shows it: the tool that needs no package, the tools that people use most, the
+ * packages, the other tools by name.
  */
 export function withTools(entries: CatalogueEntry[]): CatalogueEntry[] {
   const names = new Set(entries.map(({ name }) => name));
-  const tools = listTools().map(({ directory, name, description }): CatalogueEntry => ({
+  const entryOf = ({ directory, name, description }: ToolEntry): CatalogueEntry => ({
     name: names.has(name) ? `${name} (tool)` : name,
     description,
     url: toolUrl(directory),
     collection: 'pipeline_destinations',
     maintainer: 'community',
     category: categoryOf(directory),
-  }));
+  });
+  const { first, others } = byUse(listTools());
   const { name, description } = http_entry;
   const own: CatalogueEntry = {
     name,
@@ -46,7 +48,7 @@ export function withTools(entries: CatalogueEntry[]): CatalogueEntry[] {
     maintainer: 'official',
     category: 'data',
   };
-  return [own, ...entries, ...tools];
+  return [own, ...first.map(entryOf), ...entries, ...others.map(entryOf)];
 }
 
 const own_catalogue = join(import.meta.dirname, 'catalogue.json');

@@ -4,7 +4,6 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Database, Queryable } from '../../../platform/postgres/database.ts';
 import { has_deletions } from '../erasing/erasure_tools.ts';
 import { run_changed_at, run_version_id } from '../run_version.ts';
-import type { PluginEvent } from './read_events.ts';
 
 /**
  * A config that a worker has taken on. `id` is new with each claim: who writes with an older one
@@ -28,7 +27,11 @@ export const position_json = sql`json_build_object('inserted_at', wire_instant(i
   'event_timestamp', wire_instant(event_timestamp), 'event_uuid', event_uuid)`;
 
 /** The place behind an event. */
-export function placeOf({ inserted_at, timestamp, uuid }: PluginEvent): Position {
+export function placeOf({
+  inserted_at,
+  timestamp,
+  uuid,
+}: Record<'inserted_at' | 'timestamp' | 'uuid', string>): Position {
   return { inserted_at, event_timestamp: timestamp, event_uuid: uuid };
 }
 

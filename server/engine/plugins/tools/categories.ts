@@ -45,10 +45,31 @@ const directories: Record<ToolCategory, string> = {
     aampe acoustic acoustic-s3tc actions-pardot airship ambee attentive batch braze clevertap
     cordial courier customerio dotdigital drip emarsys encharge insider iterable klaviyo listrak
     loops moengage ortto pushwoosh responsys salesforce-marketing-cloud sendgrid slack taguchi
-    twilio twilio-messaging twilio-messaging-omnichannel twilio-studio voyage xtremepush yonoma`,
+    twilio twilio-messaging twilio-studio voyage xtremepush yonoma`,
   support: `
     canny-functions devrev gleap intercom qualtrics spiffy sprig surveysparrow survicate`,
 };
+
+/** The tools that people use most, in the order in which the catalogue begins with them. */
+const most_used = [
+  'slack',
+  'webhook',
+  'google-analytics-4',
+  'facebook-conversions-api',
+  'hubspot',
+  'salesforce',
+  'mixpanel',
+  'amplitude',
+  'customerio',
+  'braze',
+  'klaviyo',
+  'iterable',
+  'intercom',
+  'tiktok-conversions',
+  'linkedin-conversions',
+  'snap-conversions-api',
+  'attentive',
+];
 
 const categories = new Map(
   Object.entries(directories).flatMap(([category, names]) =>
@@ -62,4 +83,16 @@ const categories = new Map(
 /** Returns the category of a tool by its directory; null for a tool that has none yet. */
 export function categoryOf(directory: string): ToolCategory | null {
   return categories.get(directory) ?? null;
+}
+
+/** Parts the tools in those that people use most, and the others in their order. */
+export function byUse<Tool extends { directory: string }>(
+  tools: Tool[],
+): { first: Tool[]; others: Tool[] } {
+  const placeOf = ({ directory }: Tool) => most_used.indexOf(directory);
+  const first = tools.filter((tool) => placeOf(tool) >= 0);
+  return {
+    first: first.toSorted((one, other) => placeOf(one) - placeOf(other)),
+    others: tools.filter((tool) => placeOf(tool) < 0),
+  };
 }

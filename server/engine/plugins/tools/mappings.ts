@@ -11,8 +11,8 @@ const sync_mode_key = '__segment_internal_sync_mode';
 const key_names = /^(insert|event)_?id$/i;
 
 /**
- * The mapping with the sync mode that its action has by default, and with the event's own id where
- * a tool takes a key of repeats and the library gives it none.
+ * The mapping with the sync mode that its action has by default, with the event's own id where a
+ * tool takes a key of repeats and the library gives it none, and with a text where one is wanted.
  */
 function completed(
   { sync_mode, fields }: ToolDescription['actions'][string],
@@ -23,8 +23,11 @@ function completed(
       ? [[name, { '@path': '$.messageId' }] as const]
       : [],
   );
+  const { text } = fields;
+  const wantsText = text?.required === true && (mapping['text'] ?? null) === null;
+  const message = wantsText ? { text: { '@template': '{{event}}: {{userId}}' } } : {};
   const mode = sync_mode === undefined ? {} : { [sync_mode_key]: sync_mode };
-  return { ...mode, ...mapping, ...Object.fromEntries(keys) };
+  return { ...mode, ...mapping, ...message, ...Object.fromEntries(keys) };
 }
 
 /**
@@ -117,18 +120,23 @@ export function mappingFault(one: unknown, actions: ToolDefinition['actions']): 
     return 'needs a number above 0 and up to 100 as sample_percent.';
   if (typeof consent !== 'string' || consent.trim() === '')
     return 'needs the name of a category as consent.';
-  const missing = missingFields(actions[partnerAction]!, mapping);
-  return missing.length === 0 ? undefined : `has no value for ${missing.join(', ')}.`;
+  const action = actions[partnerAction]!;
+  const missing = missingFields(action, mapping).map((key) => shownField(key, action));
+  return missing.length === 0 ? undefined : `lacks ${missing.join(', ')}.`;
 }
 
-/** The required fields that have no value: each as people and as mappings name it. */
+/** A field of an action as people and mappings name it. */
+export function shownField(key: string, { fields }: ToolDefinition['actions'][string]): string {
+  const { label = key } = fields[key]!;
+  return label === key ? key : `${label} (${key})`;
+}
+
+/** The names of required fields that have no value. */
 export function missingFields(
   { fields }: ToolDefinition['actions'][string],
   values: Record<string, unknown>,
 ): string[] {
   return Object.entries(fields)
     .filter(([key, { required }]) => required === true && (values[key] ?? null) === null)
-    .map(([key, { label = key }]) =>
-      label.toLowerCase() === key.toLowerCase() ? label : `${label} (${key})`,
-    );
+    .map(([key]) => key);
 }

@@ -7,7 +7,8 @@ const their_name = /segment/gi;
 /**
  * Signs with our name what a destination would send under its makers' name: defaults of fields and
  * settings, and the values of presets. Their addresses go without one of ours. A value that is a
- * choice stays, since the receiver knows no other.
+ * choice stays, since the receiver knows no other. A description that says what they do says it of
+ * us.
  */
 export function underOurName(description: ToolDescription): ToolDescription {
   const { settings, actions, presets } = description;
@@ -39,7 +40,14 @@ function signedFields(fields: Record<string, ToolField>): Record<string, ToolFie
   );
 }
 
-function signedField(field: ToolField): ToolField {
+/** Their name as the one who acts; as a word before others, such as in "Segment ID", it stays. */
+const acting = /\bSegment(?= (?:will|can|should|must|sends|uses|does)\b)/g;
+
+function signedField(told: ToolField): ToolField {
+  const field =
+    told.description === undefined
+      ? told
+      : { ...told, description: told.description.replaceAll(acting, 'Sluice') };
   const { default: given, ...rest } = field;
   if (given === undefined || isChoice(field, given)) return field;
   const own = signed(given);

@@ -2,6 +2,7 @@ import { findVendor } from '../oauth/vendors.ts';
 import { manifest_file } from '../packages/manifest.ts';
 import type { PluginFiles } from '../plugin.ts';
 import type { ToolEntry } from './catalogue.ts';
+import { isHttpRequest } from './http_request/definition.ts';
 import { presetsOf, templatesOf } from './mappings.ts';
 import { underOurName } from './own_name.ts';
 import { configFields } from './settings.ts';
@@ -10,7 +11,7 @@ import type { ToolDefinition, ToolDescription } from './tool.ts';
 
 /** The destination as the files of a plugin: what people see of it, and what a worker needs. */
 export function toolFiles(entry: ToolEntry, given: ToolDescription, version: string): PluginFiles {
-  const description = underOurName(given);
+  const description = isHttpRequest(entry) ? given : underOurName(given);
   const { actions } = description;
   const settings = withoutGiven(entry.directory, description.settings);
   const definition: ToolDefinition = {

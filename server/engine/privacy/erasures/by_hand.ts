@@ -2,7 +2,8 @@ import type { DestinationDefinition } from '../../model/destination/destination.
 import { fromStored, isHistory } from '../../model/ledger/rectangles.ts';
 import { kinds } from '../../exports/source/erased_keys.ts';
 import { columnsOf } from '../../exports/source/source_query.ts';
-import { hasOwn, keyColumn } from '../../destinations/sql_tables/layout.ts';
+import { keyColumn, personColumn, saysWhose } from '../../destinations/sql_tables/layout.ts';
+import { writtenBy } from '../../model/destination/write_mode.ts';
 import type { Erasure } from './erasure.ts';
 import type { ShownDelivery } from './shown_delivery.ts';
 
@@ -12,6 +13,10 @@ export type ErasedBy = { column: string; kind: string };
 /** Why rows without such a column stay. */
 export const why_no_key = 'The rows have no key that identifies them in the table.';
 
+type QueriedRows = Pick<ShownDelivery, 'model' | 'custom_query'> & {
+  write_rule?: ShownDelivery['write_rule'];
+};
+
 /**
  * The column by which rows of an erasure are found: the key of their model. A table whose rows only
  * say whose they are is searched by that: an erasure of persons takes all of their rows. Undefined
@@ -19,13 +24,17 @@ export const why_no_key = 'The rows have no key that identifies them in the tabl
  */
 export function erasedBy(
   { column_set, erases }: Pick<DestinationDefinition, 'column_set' | 'erases'>,
-  { model, custom_query }: Pick<ShownDelivery, 'model' | 'custom_query'>,
+  { model, custom_query, write_rule }: QueriedRows,
   { kind }: Pick<Erasure, 'kind'>,
 ): ErasedBy | undefined {
   const columns = columnsOf({ model, custom_query }, column_set);
   const column = keyColumn({ model, columns });
   if (column !== undefined) return { column, kind: kinds[model] };
-  const isByPerson = erases === 'in_table' && kind === 'persons' && hasOwn(columns, 'distinct_id');
+  const isFound =
+    erases === 'in_table'
+      ? saysWhose(columns)
+      : personColumn({ model, columns, ...writtenBy(write_rule) }) !== undefined;
+  const isByPerson = kind === 'persons' && isFound;
   return isByPerson ? { column: 'distinct_id', kind: 'distinct_id' } : undefined;
 }
 

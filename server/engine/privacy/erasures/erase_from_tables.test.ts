@@ -8,6 +8,10 @@ import { newLakeTable } from '../../../../test/factories/batch_exports/lake_tabl
 import type { TestTable } from '../../../../test/factories/batch_exports/lake_tables.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 import { erasing } from '../../../../test/factories/events/erasures.ts';
+import { tracedRows } from '../../../../test/factories/lineage.ts';
+import { destinationDeps } from '../../exports/engine.ts';
+import { file_place } from '../../destinations/file/file.ts';
+import { openWorld } from '../../destinations/iceberg/open_world.ts';
 import { readAvro } from '../../destinations/lake/avro_file.ts';
 import { maintainTable } from '../../exports/lake_maintenance/maintain.ts';
 import { commitHeld } from '../../exports/lake_maintenance/maintained_table.ts';
@@ -29,11 +33,29 @@ async function pin(table: TestTable, name: string, type: 'tag' | 'branch'): Prom
 const distinctIds = async (table: TestTable, ref: string) =>
   new Set((await table.rows(['distinct_id'], ref)).map(([id]) => id));
 
-test('a person leaves every branch, tag, snapshot and manifest of a table', async () => {
-  const table = await newLakeTable(exporting, { hours: 4, events: 3, distinct_id: person });
+for (const format_version of [2, 3])
+  test(`a person leaves every ref, snapshot and manifest, version ${format_version}`, () =>
+    eraseEverywhere(format_version));
+
+async function eraseEverywhere(format_version: number): Promise<void> {
+  const table = await newLakeTable(exporting, {
+    hours: 4,
+    events: 3,
+    distinct_id: person,
+    config: { format_version },
+  });
+  const traced = async () => {
+    const { engine } = exporting.harness.deps;
+    const deps = destinationDeps(engine, new AbortController().signal);
+    const config = { storage: 'File', table: 'events' };
+    const world = await openWorld(file_place, config, table.team_id, deps);
+    return tracedRows(world, ['distinct_id', 'uuid']);
+  };
   await pin(table, 'month', 'tag');
   await maintainTable(await table.open(), { is_daily: true, cleans: true });
   await pin(table, 'audit', 'branch');
+  const ids = await traced();
+  assert.ok(ids.every(({ id }) => (id === null) === (format_version === 2)));
   const before = await table.stored();
   const uuids = new Set(
     (await table.rows(['distinct_id', 'uuid']))
@@ -66,6 +88,10 @@ test('a person leaves every branch, tag, snapshot and manifest of a table', asyn
     for (const { status } of records as { status: number }[]) assert.notEqual(status, 2, name);
   }
   await table.checkWhole();
+  // Everybody else's rows keep their ids, and the numbers of the commits that brought them.
+  const others = ids.filter(({ key }) => key !== 'ada@example.com');
+  assert.equal(others.length, 8);
+  if (format_version === 3) assert.deepEqual(await traced(), others);
   // The certificate counts it, and the receipts are still compared.
   const { counts, copies_rewritten, copies_for_you } = JSON.parse(done.certificate as string);
   assert.equal(counts.lake_files, 5);
@@ -80,7 +106,7 @@ test('a person leaves every branch, tag, snapshot and manifest of a table', asyn
   assert.deepEqual(copies_for_you, []);
   const [verified] = await verifyExports(engine, table.export_id);
   assert.deepEqual(verified!.differences, []);
-});
+}
 
 test('where it cannot reach a ref it stops, changes nothing and names it', async () => {
   const table = await newLakeTable(exporting, { hours: 2, events: 3, distinct_id: person });

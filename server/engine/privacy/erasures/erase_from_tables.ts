@@ -2,10 +2,11 @@ import sql from 'sql-template-tag';
 import { findDestination } from '../../destinations/index.ts';
 import type { Engine } from '../../exports/engine.ts';
 import { eraseRows } from '../../exports/lake_maintenance/erase_rows.ts';
-import { whileDeltaUnmaintained } from '../../exports/lake_maintenance/delta/delta_work.ts';
+import { delta_tables } from '../../exports/lake_maintenance/delta/delta_work.ts';
 import { eraseDeltaRows } from '../../exports/lake_maintenance/delta/erase_delta.ts';
+import { whileUnmaintained } from '../../exports/lake_maintenance/lease.ts';
 import { erasureKeys } from '../../exports/lake_maintenance/rewrite_rows.ts';
-import { whileUnmaintained } from '../../exports/lake_maintenance/work.ts';
+import { lake_tables } from '../../exports/lake_maintenance/work.ts';
 import type { ModelName } from '../../model/models/model.ts';
 import { erasedBy, why_no_key } from './by_hand.ts';
 import type { ErasedBy } from './by_hand.ts';
@@ -69,7 +70,7 @@ async function eraseFromTable(
   const left_out = { erasure_id, ...by };
   const keys = () => keysOf(engine, left_out, signal);
   if (destination_type === 'Delta')
-    return whileDeltaUnmaintained(engine, id, signal, async (opened) =>
+    return whileUnmaintained(engine, delta_tables, { id, team_id }, signal, async (opened) =>
       opened === undefined
         ? 'The table is gone, so nothing was changed. Remove what is left of its files yourself.'
         : eraseDeltaRows(opened, left_out, await keys()),
@@ -84,7 +85,7 @@ async function eraseFromTable(
       AND coalesce(export.destination_config ->> 'catalog', 'sluice') = 'sluice'`);
   if (table === undefined)
     return 'This server has no such table in its catalog: remove the rows where it is.';
-  return whileUnmaintained(engine, { ...table, team_id }, signal, async (opened) =>
+  return whileUnmaintained(engine, lake_tables, { ...table, team_id }, signal, async (opened) =>
     opened === undefined
       ? 'The files of the table lie where the export does not reach.'
       : eraseRows(opened, left_out, await keys()),

@@ -100,7 +100,7 @@ function readShown({ db }: Engine, shown: Shown[]): Promise<ShownDelivery[]> {
   return db.rows<ShownDelivery>(sql`
     SELECT run.id AS run_id, run.delivery_id, run.batch_export_id,
       export.name, run.team_id, coalesce(run.receipt::jsonb ->> 'model', export.model) AS model,
-      export.custom_query, export.destination_type, export.destination_config,
+      export.custom_query, export.write_rule, export.destination_type, export.destination_config,
       run.revision = export.revision AND export.deleted_at IS NULL AS is_current,
       run.status = 'Completed' AS is_completed, run.selection, run.data_interval_start,
       run.data_interval_end, CASE WHEN run.receipt IS NOT NULL THEN jsonb_build_object(

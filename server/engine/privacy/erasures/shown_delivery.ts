@@ -1,5 +1,6 @@
 import type { StoredRectangle } from '../../model/ledger/rectangles.ts';
 import type { EventFilter } from '../../model/models/event_filter.ts';
+import type { WriteRule } from '../../model/destination/write_mode.ts';
 import type { ModelName } from '../../model/models/model.ts';
 
 /** A delivery as its newest run that may have shown it has left it, and its export now. */
@@ -11,6 +12,7 @@ export type ShownDelivery = {
   team_id: number;
   model: ModelName;
   custom_query: string | null;
+  write_rule: WriteRule | null;
   destination_type: string;
   destination_config: Record<string, unknown> | null;
   is_current: boolean;

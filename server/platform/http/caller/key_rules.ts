@@ -1,9 +1,14 @@
+import type { FastifyRequest } from 'fastify';
+import type { Static, TObject } from 'typebox';
 import { isInstant } from '../../instant.ts';
+import { beginBody } from '../bodies/body.ts';
 import { conflict } from '../errors.ts';
 import type { Violation } from '../errors.ts';
+import { rangeFaults } from '../guards/ip_ranges.ts';
 
 /** Entries that a list of limits of a key can have. */
 export const entries_max = 100;
+const team_id_max = 2_147_483_647;
 
 /** The end of a key, of a person or of an organization. */
 type Key = { expires_at: string | null };
@@ -40,7 +45,7 @@ export function entriesOf(given: Record<string, unknown>, name: string): unknown
 }
 
 /** Names each entry that stands in the list before. */
-export function repeatedEntries(name: string, entries: unknown[]): Violation[] {
+function repeatedEntries(name: string, entries: unknown[]): Violation[] {
   const plain = entries.map((entry) => (typeof entry === 'string' ? entry.toLowerCase() : entry));
   return plain.flatMap((entry, index) =>
     plain.indexOf(entry) === index
@@ -50,7 +55,7 @@ export function repeatedEntries(name: string, entries: unknown[]): Violation[] {
 }
 
 /** Names an expiry that is not in the future. */
-export function pastExpiry(value: unknown, now_ms: number): Violation[] {
+function pastExpiry(value: unknown, now_ms: number): Violation[] {
   if (typeof value !== 'string' || !isInstant(value) || Date.parse(value) > now_ms) return [];
   return [
     {
@@ -59,4 +64,54 @@ export function pastExpiry(value: unknown, now_ms: number): Violation[] {
       detail: 'Must be in the future; to end a key now, delete it.',
     },
   ];
+}
+
+const lists = ['scopes', 'scoped_organizations', 'scoped_teams', 'allowed_ip_ranges'];
+
+/**
+ * The checked body of a key. Throws one 400 with every violation, of the schema and of the rules: a
+ * scope or a limit stands once, ranges are addresses or networks, and the expiry lies in the
+ * future; `foreignIn` names limits that are not of the owner.
+ */
+export async function keyBodyOf<Schema extends TObject>(
+  request: FastifyRequest,
+  schema: Schema,
+  now_ms: number,
+  foreignIn: (sent: Record<string, unknown>) => Promise<Violation[]>,
+): Promise<Static<Schema>> {
+  const { sent, endWith } = beginBody(request, schema);
+  return endWith([
+    ...lists.flatMap((name) => repeatedEntries(name, entriesOf(sent, name))),
+    ...rangeFaults('allowed_ip_ranges', entriesOf(sent, 'allowed_ip_ranges')),
+    ...pastExpiry(sent['expires_at'], now_ms),
+    ...(await foreignIn(sent)),
+  ]);
+}
+
+/** The projects that are named, in their places; undefined for what has not the form of one. */
+export function teamsIn(sent: Record<string, unknown>): (number | undefined)[] {
+  return entriesOf(sent, 'scoped_teams').map((entry) =>
+    Number.isInteger(entry) && (entry as number) >= 1 && (entry as number) <= team_id_max
+      ? (entry as number)
+      : undefined,
+  );
+}
+
+/**
+ * Names each entry that `find` does not give as one of the owner; what has not even the form is
+ * named by the schema.
+ */
+export async function foreignEntries<Id>(
+  name: string,
+  ids: (Id | undefined)[],
+  find: (ids: Id[]) => Promise<Set<Id>>,
+  detail: string,
+): Promise<Violation[]> {
+  const formed = ids.filter((id) => id !== undefined);
+  const own = formed.length === 0 ? new Set() : await find(formed);
+  return ids.flatMap((id, index) =>
+    id === undefined || own.has(id)
+      ? []
+      : [{ attr: `${name}__${index}`, code: 'invalid_choice', detail }],
+  );
 }

@@ -1,12 +1,8 @@
-import { open } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
-import type { AsyncBuffer, Compressors, FileMetaData } from 'hyparquet';
+import { parquetMetadataAsync } from 'hyparquet';
+import type { AsyncBuffer, FileMetaData } from 'hyparquet';
 import type { ValueRow } from '../../../model/destination/content_source.ts';
-import { dayText, decimalText, floorDivision, instantText } from '../logical_text.ts';
-import { lz4Decompress } from '../lz4.ts';
+import { decimalText } from '../logical_text.ts';
 import {
   FileBoundError,
   boundFooter,
@@ -14,6 +10,7 @@ import {
   boundPages,
   nested_values_max,
 } from './parquet_bounds.ts';
+import { openParquetFile, readRows } from './parquet_file.ts';
 
 /** A file, and the names of the columns that are wanted of it; null: a column that it lacks. */
 export type ParquetFile = { path: string; names: (string | null)[] };
@@ -26,36 +23,6 @@ export type ParquetReply =
   | { damage: string };
 
 const reply_rows_max = 500;
-
-/** Instants have microseconds, as those of tables: other readers cut a finer part too. */
-const parsers = {
-  timestampFromMilliseconds: (milliseconds: bigint) => instantText(milliseconds * 1_000n),
-  timestampFromMicroseconds: instantText,
-  timestampFromNanoseconds: (nanoseconds: bigint) =>
-    instantText(floorDivision(nanoseconds, 1_000n)),
-  dateFromDays: dayText,
-};
-
-// A page says how long it is unpacked, and no more is unpacked than that.
-const within = (length: number) => ({ maxOutputLength: Math.max(length, 1) });
-const compressors: Compressors = {
-  ZSTD: (bytes, length) => zstdDecompressSync(bytes, within(length)),
-  GZIP: (bytes, length) => gunzipSync(bytes, within(length)),
-  BROTLI: (bytes, length) => brotliDecompressSync(bytes, within(length)),
-  LZ4_RAW: lz4Decompress,
-};
-
-async function openFile(path: string): Promise<{ file: AsyncBuffer; handle: FileHandle }> {
-  const handle = await open(path);
-  const byteLength = (await handle.stat()).size;
-  const slice = async (start: number, end = byteLength) => {
-    if (!(start >= 0 && start <= end && end <= byteLength))
-      throw new Error('The file refers to a part beyond its end.');
-    const { buffer } = await handle.read(new Uint8Array(end - start), 0, end - start, start);
-    return buffer.buffer;
-  };
-  return { file: { byteLength, slice }, handle };
-}
 
 /** The reader of decimal numbers makes floats of them: without their type it gives their bytes. */
 function withRawDecimals(metadata: FileMetaData): FileMetaData {
@@ -77,7 +44,7 @@ async function* repliesOf(
   { path, names }: ParquetFile,
   index: number,
 ): AsyncGenerator<ParquetReply> {
-  const { file, handle } = await openFile(path);
+  const { file, handle } = await openParquetFile(path);
   try {
     const end = new DataView(await file.slice(Math.max(0, file.byteLength - 8)));
     boundFooter(end.getUint32(0, true));
@@ -114,14 +81,7 @@ async function rowsOf(
     const isNested = meta_data.path_in_schema.length > 1;
     boundPages(new Uint8Array(bytes), isNested ? nested_values_max : Number(group.num_rows));
   }
-  return parquetReadObjects({
-    file,
-    metadata,
-    rowStart: from,
-    rowEnd: from + Number(group.num_rows),
-    compressors,
-    parsers,
-  });
+  return readRows(file, metadata, from, from + Number(group.num_rows));
 }
 
 function valuesOf(row: Record<string, unknown>, names: (string | null)[]): ValueRow {

@@ -31,8 +31,8 @@ export type CatalogConfig = {
 export const catalog_keys = {
   catalog: defaultChoice(
     ['sluice', 'rest', 'glue'],
-    '`sluice` is this server. `rest` is a catalog with the Iceberg REST interface, such as ' +
-      'Polaris, Nessie or Lakekeeper. `glue` is the AWS Glue Data Catalog.',
+    '`sluice` is this server. `rest` is a catalog with the Iceberg REST interface. Nessie 0.99.0 ' +
+      'was tried. `glue` is the AWS Glue Data Catalog, which was tried against moto alone.',
   ),
   catalog_uri: optionalText(
     2048,

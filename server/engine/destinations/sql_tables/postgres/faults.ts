@@ -229,6 +229,11 @@ export function isThereAlready(error: unknown): boolean {
   return code === '42P07' || code === '23505';
 }
 
+/** True where a row would be merged into one that the same statement has written. */
+export function isKeyTwice(error: unknown): boolean {
+  return (error as { code?: unknown }).code === '21000';
+}
+
 /**
  * COPY names the column of a value that does not fit only beside its message. The value itself
  * stays out.

@@ -4,7 +4,7 @@ import type { ValueRow } from '../../../model/destination/content_source.ts';
 import type { Delivery, Slice } from '../../../model/destination/destination.ts';
 import type { RejectedRow } from '../../../model/destination/rejected_rows.ts';
 import { valuesOfRecord } from '../../../model/destination/rejected_rows.ts';
-import { keyColumn } from '../layout.ts';
+import { erasedColumn } from '../layout.ts';
 import { insertPiece, piecesOf, rejectedRow, valuesOf } from './set_aside.ts';
 import type { HeldRejection, Parting } from './set_aside.ts';
 
@@ -29,7 +29,7 @@ export async function openHeldRejections(parting: Parting): Promise<HeldRejectio
   const held = await table.list();
   if (held.length === 0) return undefined;
   const left = byDigest(held, columns);
-  const key = columns.findIndex(({ name }) => name === keyColumn(delivery));
+  const key = columns.findIndex(({ name }) => name === erasedColumn(delivery));
   const deliverAgain = async (number: number, found: Found[]): Promise<RejectedRow[]> => {
     const refused = new Map<Buffer, RejectedRow>();
     const lines = found.map(({ line }) => line);

@@ -44,7 +44,23 @@ export const ssh_secrets = [
 ] as const;
 
 /** Those that say where secrets go, or as whom. */
-export const ssh_where = ['ssh_host', 'ssh_port', 'ssh_user', 'ssh_host_key'] as const;
+const ssh_where = ['ssh_host', 'ssh_port', 'ssh_user', 'ssh_host_key'] as const;
+
+/** Keys of a database behind TLS or a tunnel that say where its password goes, or as whom. */
+export const database_where = [
+  'host',
+  'port',
+  'user',
+  'has_self_signed_cert',
+  'require_tls',
+  ...ssh_where,
+] as const;
+
+/** Secrets of such a database. */
+export const database_secrets = ['password', ...ssh_secrets] as const;
+
+/** Keys that exports to such a database may share as a connection. */
+export const database_connection = ['database', ...database_where, ...database_secrets] as const;
 
 /** Those that say by which way only: another `ssh_host` may mean another database. */
 export const ssh_ways = ['ssh_port', 'ssh_user', 'ssh_host_key'] as const;

@@ -147,7 +147,7 @@ test('Another worker takes the account of one that died, with its learnt pace', 
 test('Two workers deliver to one account through one of them, and lose no event', async () => {
   const { db } = harness.deps;
   const collection = `/api/organizations/${home.organization.id}/pipeline_destinations/`;
-  const wanted = { plugin_type: 'repository', name: 'Ripe Cloud Mode' };
+  const wanted = { plugin_type: 'repository', name: 'Ripe' };
   const installed = await home.ask('POST', collection, wanted);
   assert.equal(installed.status, 201, installed.text);
   const mapping = {

@@ -174,7 +174,7 @@ test('A mapping that lacks what its action requires is refused at its field', as
   });
   assert.deepEqual(
     [refused.status, refused.body.attr, refused.body.detail],
-    [400, 'config__mappings', 'Mapping 1 has no value for URL, Method.'],
+    [400, 'config__mappings', 'Mapping 1 lacks URL (url), Method (method).'],
   );
 });
 

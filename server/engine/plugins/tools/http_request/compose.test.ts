@@ -7,6 +7,9 @@ import {
 } from '../../../../platform/outbound/standard_webhooks.ts';
 import { MappingFault } from '../resolve.ts';
 import { composeRequest } from './compose.ts';
+import { http_description, http_entry, http_version } from './definition.ts';
+import { toolFiles } from '../tool_files.ts';
+import { toolOf } from '../tool.ts';
 
 const event = {
   type: 'track',
@@ -112,3 +115,12 @@ for (const [mapping, fault] of faults)
       () => compose(mapping),
       (error) => error instanceof MappingFault && fault.test(error.message),
     ));
+
+test('The mapping for Segment sends the call with the write key to the address of its type', () => {
+  const files = toolFiles(http_entry, http_description, http_version);
+  const { mapping } = toolOf(files)!.templates.find(({ name = '' }) => /Segment/.test(name))!;
+  const call = { type: 'track', event: 'Signed up', messageId: 'm1', userId: 'ada' };
+  const { url, method, body } = composeRequest(call, mapping, {}, 0);
+  assert.deepEqual([method, url], ['POST', 'https://api.segment.io/v1/track']);
+  assert.deepEqual(JSON.parse(body!), { ...call, writeKey: 'WRITE_KEY' });
+});

@@ -5,8 +5,8 @@ import type { ToolDefinition, ToolDescription, ToolMapping } from '../tool.ts';
 const http_directory = 'sluice-http-request';
 /** The address of the tool in the catalogue; no package is behind it. */
 export const http_url = 'sluice:http-request';
-/** The version of its form: a change of settings or fields raises it. */
-export const http_version = '1.0.0';
+/** The version of its form: a change of settings, fields or mappings to begin with raises it. */
+export const http_version = '1.1.0';
 
 /** True for the tool that runs without the library. */
 export function isHttpRequest({ directory }: Pick<ToolDefinition, 'directory'>): boolean {
@@ -20,8 +20,8 @@ export const http_entry: ToolEntry = {
   slug: http_directory,
   name: 'HTTP request',
   description:
-    'Sends each event to an address of yours, such as a webhook: you choose headers, body and ' +
-    'signature. Needs no package.',
+    'Sends each event to an address: a webhook of yours, Slack, Segment. You choose headers, ' +
+    'body and signature. Needs no package.',
   hosts: [],
 };
 
@@ -132,6 +132,20 @@ export const http_description: ToolDescription = {
         method: 'POST',
         format: 'json',
         body: { text: { '@template': '{{event}}: {{userId}}' } },
+      },
+    },
+    {
+      type: 'template',
+      name: 'Every event to Segment (replace WRITE_KEY)',
+      partnerAction: 'send',
+      subscribe: every_type,
+      mapping: {
+        url: { '@template': 'https://api.segment.io/v1/{{type}}' },
+        method: 'POST',
+        format: 'json',
+        body: {
+          '@merge': { objects: [{ '@path': '$.' }, { writeKey: 'WRITE_KEY' }], direction: 'right' },
+        },
       },
     },
   ],

@@ -65,8 +65,13 @@ async function create(opened: Opened, table: AskedTable): Promise<Loaded> {
     method: 'POST',
     url: tables(name.levels),
     headers: delegation(opened),
-    // The catalog chooses the location: some take none.
-    body: { name: name.name, schema: table.schema, properties: table.properties },
+    // The catalog chooses the location: some take none. Nessie wants `stage-create`.
+    body: {
+      name: name.name,
+      schema: table.schema,
+      'stage-create': false,
+      properties: table.properties,
+    },
   });
   if (answer.status === 409)
     throw new RetryableError('conflict', 'Another writer created the table at this moment.');

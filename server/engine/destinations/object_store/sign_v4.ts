@@ -1,0 +1,43 @@
+import { createHash, createHmac } from 'node:crypto';
+
+const algorithm = 'AWS4-HMAC-SHA256';
+
+/** The parts of a request that its signature covers. `path` and `query` are encoded as AWS asks. */
+type SignedParts = {
+  method: string;
+  path: string;
+  query: string;
+  /** By names in lower case; `x-amz-date` and `host` are among them. */
+  headers: Record<string, string>;
+  body_hash: string;
+};
+
+type AwsKeys = { accessKeyId: string; secretAccessKey: string };
+
+/** Signs a request to AWS (SigV4), and gives the header `authorization`. */
+export function authorizationOf(
+  { method, path, query, headers, body_hash }: SignedParts,
+  { accessKeyId, secretAccessKey }: AwsKeys,
+  { region, service }: { region: string; service: string },
+): string {
+  const names = Object.keys(headers).toSorted();
+  const signed = names.join(';');
+  const lines = names.map((name) => `${name}:${headers[name]}`);
+  const canonical = [method, path, query, ...lines, '', signed, body_hash].join('\n');
+  const at = headers['x-amz-date']!;
+  const scope = [at.slice(0, 8), region, service, 'aws4_request'];
+  const text = [algorithm, at, scope.join('/'), sha256(canonical)].join('\n');
+  const secret: string | Buffer = `AWS4${secretAccessKey}`;
+  const key = scope.reduce<string | Buffer>((by, part) => hmac(by, part), secret);
+  return (
+    `${algorithm} Credential=${accessKeyId}/${scope.join('/')}, ` +
+    `SignedHeaders=${signed}, Signature=${hmac(key, text).toString('hex')}`
+  );
+}
+
+/** An instant as AWS writes it. */
+export const amzDate = (at: Date) => at.toISOString().replaceAll(/[:-]|\.\d{3}/g, '');
+
+/** The hash of a text as AWS writes it: SHA-256 in hexadecimal digits. */
+export const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const hmac = (by: string | Buffer, text: string) => createHmac('sha256', by).update(text).digest();
