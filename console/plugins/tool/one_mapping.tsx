@@ -6,7 +6,6 @@ import { Linked } from '../../page/linked.tsx';
 import { Panel } from '../../page/panel.tsx';
 import { counted } from '../../page/text/quantities.ts';
 import { Seldom } from '../../page/section.tsx';
-import { counted } from '../../page/text/quantities.ts';
 import { isAsked } from './field_rules.ts';
 import { FilterInput } from './filter_input.tsx';
 import { previewState, previewText } from './use_preview.ts';
