@@ -47,7 +47,7 @@ export function DownloadsPage() {
           query={query}
           page={page}
           go={(to) => void go(to)}
-          columns={['Rows of', 'Range', 'State', 'Files', '']}
+          columns={['Rows of', 'Range', 'State', 'Files', 'Action']}
           empty={
             <Empty title="No downloads">
               A download shows its files here for 24 hours. For files every hour or day, create an
