@@ -8,7 +8,7 @@ import { readFilter } from './filter/read_filter.ts';
 import { composeRequest } from './http_request/compose.ts';
 import type { ComposedRequest } from './http_request/compose.ts';
 import { isHttpRequest } from './http_request/definition.ts';
-import { mappingFault, missingFields } from './mappings.ts';
+import { mappingFault, missingFields, shownField } from './mappings.ts';
 import { MappingFault, resolveMapping } from './resolve.ts';
 import type { ToolDefinition, ToolMapping } from './tool.ts';
 import { unwantedReason } from './wanted.ts';
@@ -80,7 +80,8 @@ function mapEvent(
         ([key, value]) => value !== '' && !key.startsWith('__'),
       ),
     );
-    const missing = missingFields(definition.actions[partnerAction]!, fields);
+    const action = definition.actions[partnerAction]!;
+    const missing = missingFields(action, fields).map((key) => shownField(key, action));
     return missing.length === 0
       ? { ...none, fields }
       : invalid(`The event has no value for ${missing.join(', ')}.`, fields);
