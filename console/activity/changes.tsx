@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { LoggedRow } from '../../server/api/activity/schema.ts';
+import { CommandLine } from '../page/around/command_line.tsx';
 import { Empty } from '../page/empty.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
@@ -86,7 +87,7 @@ function ChainState({
       <LastCheck organization_id={organization_id} />
       <p className="muted">
         Entry {newest.number} seals all before it: <code>{newest.hash}</code>. The key of the seal
-        is the server’s: <code>npm run sluice -- doctor</code> checks every entry.
+        is the server’s: <CommandLine words="doctor" /> checks every entry.
       </p>
     </div>
   );

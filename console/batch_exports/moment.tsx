@@ -11,24 +11,27 @@ export function Moment({
   label,
   at,
   set,
-  fault,
+  faultOf = () => undefined,
 }: {
   label: string;
   /** In milliseconds; undefined or NaN: none. */
   at: number | undefined;
   /** Told in milliseconds; undefined: none. */
   set: (at: number | undefined) => void;
-  fault?: string | undefined;
+  /** Says why an instant is not told; undefined: it is. */
+  faultOf?: (at: number | undefined) => string | undefined;
 }) {
   const zone = useContext(ZoneContext);
   const shown = at === undefined || Number.isNaN(at) ? '' : fieldOf(at, zone);
   const [typed, setTyped] = useState({ over: shown, text: shown });
   // Another instant from outside replaces what is typed.
   const text = typed.over === shown ? typed.text : shown;
+  const instant = typedAt(text, zone);
+  const fault = text === shown ? undefined : faultOf(instant);
   const tell = () => {
-    const instant = typedAt(text, zone);
     // A text that is no instant stays, and its field says so.
-    if (text !== shown && (text === '' || instant !== undefined)) set(instant);
+    if (text !== shown && fault === undefined && (text === '' || instant !== undefined))
+      set(instant);
   };
   return (
     <MomentInput

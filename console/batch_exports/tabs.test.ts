@@ -158,12 +158,20 @@ test('a backfill is asked for by typing its dates', { skip }, async () => {
   await repair.waitFor();
   assert.match(await focused(page), /^From \(UTC\)/);
   await page.getByLabel('From (UTC)').fill('2099-01-01T01:00');
-  await page.getByLabel('Until (UTC)').fill('2099-01-01T00:30');
-  await page.keyboard.press('Enter');
-  await repair.getByText('This time must be after the start.').waitFor();
-  await page.getByLabel('Until (UTC)').fill('2099-01-01T02:00');
-  await page.keyboard.press('Enter');
-  await repair.getByText('This range is in the future').waitFor();
+  const until = page.getByLabel('Until (UTC)');
+  const early = repair.getByText('This time must be after the start.');
+  const plan = repair.getByText('This range is in the future');
+  await until.fill('2099-01-01T00:30');
+  await repair.getByRole('button', { name: 'Count rows' }).click();
+  await early.waitFor();
+  await until.fill('2099-01-01T02:00');
+  await until.press('Enter');
+  await plan.waitFor();
+  // A text that cannot be read leaves no earlier fault, and no earlier range to be delivered.
+  await until.fill('soon');
+  await until.press('Enter');
+  await repair.getByText('Type a day and a time').waitFor();
+  assert.equal((await early.count()) + (await plan.count()), 0);
   assert.match(await focused(page), /^Until/);
   await page.waitForURL('**selected_from=2099-01-01T01*selected_to=2099-01-01T02*');
   assert.doesNotMatch(page.url(), /backfill/);

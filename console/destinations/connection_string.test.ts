@@ -148,6 +148,13 @@ test('a text that is no connection string is refused with a sentence', () => {
     ['postgres://u:100%@h/d', /%25/],
     ['postgres://u@one,two/d', /several servers/],
     ['clickhouse://h:9000/d', /8123 or 8443/],
+    [
+      'postgres://me:p%40ss@db.example.com:70000/wh',
+      /^The port in it is no number from 1 to 65535/,
+    ],
+    ['mysql://db.example.com:abc/wh', /^The port in it/],
+    ['postgres://u:p@a:5432,b:5432/d', /^It names several servers/],
+    ['postgres://u:p@a b/d', /^Sluice cannot read the host in it/],
     ['{"type": "authorized_user"}', /no key file of a service account/],
     ['{"type": ', /is not whole/],
   ];

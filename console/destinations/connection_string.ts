@@ -50,6 +50,8 @@ const readers: Record<string, (reading: Reading) => ConnectionString | Refusal> 
   http: web,
 };
 
+const port_max = 65_535;
+
 /** Hosts of the services that give an address without a scheme. */
 const bare_hosts = /^[\w.-]+\.(snowflakecomputing\.com|redshift(-serverless)?\.amazonaws\.com)\b/i;
 
@@ -58,10 +60,19 @@ function urlOf(given: string): URL | undefined {
   return URL.parse(bare_hosts.test(given) ? `${scheme}://${given}` : given) ?? undefined;
 }
 
+const many_servers = 'It names several servers. Leave the one in it that takes writes.';
+
 function unreadable(given: string): string {
-  return /^\w+:\/\/[^@]*[/?#][^@]*@/.test(given)
-    ? 'Write “/”, “?” and “#” in the password as %2F, %3F and %23, then paste it again.'
-    : 'This is no connection string. It begins with its kind, such as postgres:// or s3://.';
+  if (/^\w+:\/\/[^@]*[/?#][^@]*@/.test(given))
+    return 'Write “/”, “?” and “#” in the password as %2F, %3F and %23, then paste it again.';
+  const [, places] = /^\w+:\/\/(?:[^@]*@)?([^/?#]*)/.exec(given) ?? [];
+  if (places === undefined)
+    return 'This is no connection string. It begins with its kind, such as postgres:// or s3://.';
+  if (places.includes(',')) return many_servers;
+  const [, port = ''] = /:([^:\]]*)$/.exec(places) ?? [];
+  return /^\d*$/.test(port) && Number(port) <= port_max
+    ? 'Sluice cannot read the host in it. Correct it, then paste it again.'
+    : `The port in it is no number from 1 to ${port_max}. Correct it, then paste it again.`;
 }
 
 function found(type: string, values: Typed, unused: string[] = []): ConnectionString {
@@ -104,8 +115,7 @@ function database(
   schema_names: string[] = [],
 ): ConnectionString | Refusal {
   const host = hostOf(url);
-  if (host.includes(','))
-    return { refusal: 'It names several servers. Leave the one in it that takes writes.' };
+  if (host.includes(',')) return { refusal: many_servers };
   const { searchParams: given } = url;
   const first = (names: string[]) => names.map((name) => given.get(name)).find(Boolean) ?? '';
   const typed = {

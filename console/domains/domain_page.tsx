@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
+import { toUnicode } from 'punycode.js';
 import type { DomainRow } from '../../server/api/domains/schema.ts';
 import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
@@ -37,7 +38,7 @@ export function DomainPage() {
     </NoSuch>
   );
   return (
-    <Page title={query.data?.domain ?? 'Domain'} request={pathOf(read)}>
+    <Page title={toUnicode(query.data?.domain ?? 'Domain')} request={pathOf(read)}>
       <Shown query={query} missing={missing}>
         {(domain) => {
           const given = { domain, organization_id };

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
+import { toUnicode } from 'punycode.js';
 import type { DomainRow } from '../../server/api/domains/schema.ts';
 import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { TextField } from '../form/fields.tsx';
@@ -12,6 +13,7 @@ import { Page } from '../page/page.tsx';
 import { Section } from '../page/section.tsx';
 import { Table } from '../page/table.tsx';
 import { Instant } from '../time/instant.tsx';
+import { anchor_labels, enforcementWords } from './anchor_words.ts';
 import { domains, proof_states } from './domains.ts';
 import { pathTo } from '../http/path.ts';
 
@@ -30,7 +32,7 @@ export function DomainsPage() {
         query={query}
         page={page}
         go={(wanted) => void navigate({ search: { page: wanted } })}
-        columns={['Domain', 'Proof', 'Last looked up', 'Sign-in']}
+        columns={['Domain', 'Proof', 'Last looked up', anchor_labels.sso_enforcement]}
         empty={
           <Empty title="No domains yet">
             Claim your domain and prove it, so that its people sign in through your provider.
@@ -49,9 +51,9 @@ export function DomainsPage() {
 }
 
 function Row({ domain, organization_id }: { domain: DomainRow; organization_id: string }) {
-  const { id, verification, sso_enforcement, has_saml, managed_by, pending_changes } = domain;
+  const { id, verification, sso_enforcement, managed_by, pending_changes } = domain;
   const { word, tone } = proof_states[verification.state];
-  const provider = sso_enforcement === 'saml' ? 'your provider' : sso_enforcement;
+  const spelling = toUnicode(domain.domain);
   return (
     <Table.Tr>
       <Table.Th scope="row">
@@ -60,8 +62,10 @@ function Row({ domain, organization_id }: { domain: DomainRow; organization_id: 
           to="/organizations/$organization_id/domains/$domain_id"
           params={{ organization_id, domain_id: id }}
         >
-          {domain.domain}
+          {spelling}
         </Link>
+        {/* Letters of other scripts look alike: what counts is the name in the DNS. */}
+        {spelling !== domain.domain && <span className="muted"> {domain.domain}</span>}
       </Table.Th>
       <Table.Td data-label="Proof" className={tone}>
         {word}
@@ -74,11 +78,7 @@ function Row({ domain, organization_id }: { domain: DomainRow; organization_id: 
         )}
       </Table.Td>
       <Table.Td data-label="Sign-in">
-        {provider !== ''
-          ? `Through ${provider} alone`
-          : has_saml
-            ? 'Free, or through your provider'
-            : 'Free'}
+        {enforcementWords(sso_enforcement)}
         {pending_changes !== null && <p className="warn">Waiting for an owner</p>}
       </Table.Td>
     </Table.Tr>

@@ -127,6 +127,8 @@ test('an owner confirms at once what they save themselves', { skip }, async () =
   await provider().getByText('Saved. It has no effect until you confirm it above.').waitFor();
   assert.deepEqual([(await read()).saml_entity_id, await waiting().count()], [null, 1]);
   await press('Discard changes');
+  const asked = page.getByRole('dialog', { name: 'Discard the waiting changes' });
+  await asked.getByRole('button', { name: 'Discard changes' }).click();
   await waiting().getByText('The changes were discarded.').waitFor();
   assert.equal(await provider().getByLabel('Entity ID').inputValue(), '');
 

@@ -98,6 +98,12 @@ function Decide({ domain, organization_id }: Given) {
           done={() => settled('The changes were discarded.')}
           button="Discard changes"
           tone="danger"
+          asks={() => ({
+            title: `Discard the waiting changes of ${domain.domain}?`,
+            text: 'The rules in effect stay. Whoever wants the changes has to make them again.',
+            button: 'Discard changes',
+            keep: 'Cancel',
+          })}
         />
       </OnlyFor>
     </div>

@@ -121,6 +121,12 @@ function Row({ link, ...given }: Given & { link: SetupLinkRow }) {
           button="Revoke"
           about={`the link for ${name}`}
           tone="danger"
+          asks={() => ({
+            title: `Revoke the link for “${name}”?`,
+            text: 'It stops working at once. You cannot restore it.',
+            button: 'Revoke the link',
+            keep: 'Cancel',
+          })}
         />
       </Table.Td>
     </Table.Tr>

@@ -68,15 +68,6 @@ function exactly(value: number, written: string): Value | undefined {
   return digits.length <= 15 && Number.isFinite(value) ? value : json.rawJSON?.(written);
 }
 
-/**
- * Returns true if it has conditions and each one is complete: otherwise the API says what is
- * missing.
- */
-export function isWhole({ properties = [], ...others }: Filter): boolean {
-  const lacks = properties.some(({ key, value }) => key === '' || value === undefined);
-  return !lacks && properties.length + Object.keys(others).length > 0;
-}
-
 /** Says the filled-in filter without the names, as the beginning of a sentence. */
 export function filterInWords(values: Values, zone: string): string {
   const { after, before, properties = [] } = filterOf(values, zone);

@@ -1,14 +1,16 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useContext } from 'react';
+import { useContext, useState } from 'react';
 import type { ReactNode } from 'react';
 import { counted } from '../page/text/quantities.ts';
 import { ChoiceField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { LongField } from '../form/long_field.tsx';
+import type { Values } from '../form/values.ts';
+import { Problem } from '../http/problem.ts';
 import type { Question } from '../form/question.tsx';
 import { ZoneContext } from '../time/instant.tsx';
-import { filterInWords, filterOf, isWhole, linesOf } from './conditions.ts';
+import { filterInWords, filterOf, linesOf } from './conditions.ts';
 import { erasuresPath, sizeOf } from './erasures.ts';
 import type { ErasureRow } from './erasures.ts';
 import type { ErasureAsked } from '../../server/api/erasures/schema.ts';
@@ -46,8 +48,12 @@ function Size({ project_id, body }: { project_id: string; body: ErasureAsked }) 
 /** Asks for the erasure of persons, each by any of their distinct ids. */
 export function ErasePersons({ project_id }: { project_id: string }) {
   const done = useErased(project_id);
+  const checked = useChecked(project_id, (values) => ({
+    distinct_ids: linesOf(values['distinct_ids']),
+  }));
   return (
     <Form
+      {...checked}
       path={erasuresPath(project_id)}
       part="persons"
       body={({ distinct_ids, late_events }) => ({
@@ -56,8 +62,6 @@ export function ErasePersons({ project_id }: { project_id: string }) {
       })}
       asks={(values) => {
         const distinct_ids = linesOf(values['distinct_ids']);
-        // The API says what is missing.
-        if (distinct_ids.length === 0) return undefined;
         return asked(
           `Erase the persons of ${counted(distinct_ids.length, 'distinct id')}?`,
           'They, and all their events under every distinct id that they have,',
@@ -90,14 +94,15 @@ export function ErasePersons({ project_id }: { project_id: string }) {
 export function EraseEvents({ project_id }: { project_id: string }) {
   const zone = useContext(ZoneContext);
   const done = useErased(project_id);
+  const checked = useChecked(project_id, (values) => ({ filter: filterOf(values, zone) }));
   return (
     <Form
+      {...checked}
       path={erasuresPath(project_id)}
       part="events"
       body={(values) => ({ filter: filterOf(values, zone) })}
       asks={(values) => {
         const filter = filterOf(values, zone);
-        if (!isWhole(filter)) return undefined;
         const names = filter.events?.length ?? 0;
         const what = names === 0 ? 'events of every name' : `events of ${counted(names, 'name')}`;
         return asked(
@@ -136,6 +141,24 @@ export function EraseEvents({ project_id }: { project_id: string }) {
       />
     </Form>
   );
+}
+
+/** Counts what a form asks for before its question: a refusal stands at its field instead. */
+function useChecked(project_id: string, bodyOf: (values: Values) => ErasureAsked) {
+  const queries = useQueryClient();
+  const [later, setLater] = useState<Problem>();
+  const confirm = async (values: Values) => {
+    try {
+      await queries.fetchQuery(sizeOf(project_id, bodyOf(values)));
+    } catch (error) {
+      const refusal = error instanceof Problem && error.status === 400 ? error : undefined;
+      setLater(refusal);
+      return refusal === undefined;
+    }
+    setLater(undefined);
+    return true;
+  };
+  return { confirm, later };
 }
 
 /** Leads to the erasure that was asked for. */

@@ -46,7 +46,8 @@ export function sizeOf(project_id: string, body: ErasureAsked) {
       if (!outcome.ok) throw outcome.problem;
       return outcome.body;
     },
-    gcTime: 0,
+    // Between the check of a form and its question.
+    gcTime: 10_000,
   });
 }
 

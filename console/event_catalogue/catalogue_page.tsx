@@ -3,6 +3,7 @@ import { Link, getRouteApi } from '@tanstack/react-router';
 import type { CatalogueEvent } from '../../server/api/event_catalogue/schema.ts';
 import { ways } from '../events/ways.ts';
 import { pathOf } from '../http/reading.ts';
+import { useCommandLine } from '../page/around/command_line.tsx';
 import { Command } from '../page/command.tsx';
 import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
@@ -114,6 +115,7 @@ function Beyond({ other_events, other_values }: { other_events: number; other_va
 }
 
 function NoEvents({ project_id, is_counting }: { project_id: string; is_counting: boolean }) {
+  const commandLine = useCommandLine();
   if (is_counting)
     return (
       <Empty title="Sluice is counting your events">
@@ -137,7 +139,7 @@ function NoEvents({ project_id, is_counting }: { project_id: string; is_counting
       <Section title="Send one event">
         <p>Replace $KEY with an API key that may send events, and run this in a terminal.</p>
         <Command
-          text={way.command({ project_id, key: '$KEY', write_key: '' })}
+          text={way.command({ project_id, key: '$KEY', write_key: '', commandLine })}
           what="One event with curl"
         />
       </Section>

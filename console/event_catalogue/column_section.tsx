@@ -77,7 +77,7 @@ function ColumnRow({ project_id, page, column: one }: Given) {
 function Actions({ project_id, page, column: one }: Given) {
   const { id, property, column, source, is_filled, other_types } = one;
   const done = useDone();
-  const changed = [schemaColumns(project_id, page), schemaProposals(project_id)];
+  const changed = [schemaColumns(project_id, page), schemaProposals(project_id)] as const;
   const add = (type: SchemaColumn['type'], label: string) => (
     <ActButton
       path={createPath(project_id)}

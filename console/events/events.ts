@@ -45,3 +45,12 @@ export function liveEvents(project_id: string, search: LiveSearch) {
 export function isLively({ results: [newest] }: Newest): boolean {
   return newest === undefined || now() - Date.parse(newest.inserted_at) < lively_ms;
 }
+
+/** The number of newest events among which examples are looked for. */
+const examples_max = 100;
+
+/** The newest events of a project, to choose an example from. */
+export function exampleEvents(project_id: string) {
+  const path = pathTo('/api/projects/:project_id/events/', { project_id }, { limit: examples_max });
+  return reading(path, { is_busy: isLively });
+}

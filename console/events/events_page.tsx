@@ -5,6 +5,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { addressOf } from '../http/address.ts';
 import { pathOf } from '../http/reading.ts';
+import { useCommandLine } from '../page/around/command_line.tsx';
 import { Command } from '../page/command.tsx';
 import { Page } from '../page/page.tsx';
 import { Section } from '../page/section.tsx';
@@ -56,7 +57,9 @@ function Ways({
 }) {
   const [key, setKey] = useState<string>();
   const project = useQuery(projectOf(project_id));
-  const keys = { project_id, key: key ?? '$KEY', write_key: project.data?.api_token ?? '' };
+  const commandLine = useCommandLine();
+  const write_key = project.data?.api_token ?? '';
+  const keys = { project_id, key: key ?? '$KEY', write_key, commandLine };
   const has_arrived = first !== undefined;
   const Icon = has_arrived ? IconCircleCheck : IconCircleDashed;
   return (

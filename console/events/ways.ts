@@ -10,8 +10,13 @@ export type Way = {
   command: (keys: Keys) => string;
 };
 
-/** The keys in a command: a key that sends events, and the project's public write key. */
-type Keys = { project_id: string; key: string; write_key: string };
+/** A key that sends events, the project's public write key, and how operators type a command. */
+type Keys = {
+  project_id: string;
+  key: string;
+  write_key: string;
+  commandLine: (words: string) => string;
+};
 
 /** The ways to get events into a project, one entry each. */
 export const ways: Way[] = [
@@ -45,7 +50,7 @@ export const ways: Way[] = [
       'JSON lines, plain or gzip. Run it in the folder of the server. You can choose the ' +
       'fields for event, person and time. The import names bad lines, and continues where it ' +
       'stopped.',
-    command: ({ project_id, key }) => `npm run sluice -- import events.ndjson.gz \\
+    command: ({ project_id, key, commandLine }) => `${commandLine('import events.ndjson.gz')} \\
   --project ${project_id} --key "${key}" \\
   --url '${server_address}'`,
   },

@@ -23,6 +23,12 @@ test('whole days are asked for by the clocks of the project, the present one unt
   });
   const { end_at } = askedFor({ ...typed, end_at: '2026-11-29' }, zone, now);
   assert.equal(end_at, '2026-11-29T10:00:00.000Z');
+  // The API refuses the future; a range that ends where it begins would be another fault.
+  const future = askedFor({ ...typed, start_at: '2026-11-30', end_at: '2026-11-30' }, zone, now);
+  assert.deepEqual(
+    [future.start_at, future.end_at],
+    ['2026-11-29T23:00:00.000Z', '2026-11-30T23:00:00.000Z'],
+  );
 });
 
 test('an export is asked for by its id, and a wrong day is left to the API', () => {
@@ -30,7 +36,7 @@ test('an export is asked for by its id, and a wrong day is left to the API', () 
   const wrong = { start_at: '', end_at: 'soon', batch_export, compression: 'none' };
   assert.deepEqual(askedFor({ ...typed, ...wrong }, zone, now), {
     start_at: '',
-    end_at: '',
+    end_at: 'soon',
     file_format: 'CSV',
     compression: null,
     batch_export,

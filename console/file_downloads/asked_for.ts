@@ -12,22 +12,25 @@ type Typed = Partial<
 /** The download that a form asks for: whole days by the clocks of the zone. */
 export function askedFor(typed: Typed, zone: string, now: number): NewFileDownload {
   const { start_at = '', end_at = '', model, batch_export = nothing, compression } = typed;
-  const day_after = new Date(Date.parse(`${end_at}T00:00:00Z`) + 86_400_000);
-  const end = Number.isNaN(day_after.getTime()) ? '' : day_after.toISOString().slice(0, 10);
   const asked = {
-    start_at: instantOf(start_at, zone),
-    // The present day has no end yet.
-    end_at: instantOf(end, zone, now),
+    start_at: isoOf(typedAt(start_at, zone)) ?? start_at,
+    end_at: isoOf(endOf(end_at, zone, now)) ?? end_at,
     file_format: typed.file_format,
     compression: compression === nothing ? null : compression,
     ...(batch_export === nothing ? { model } : { batch_export }),
   };
-  // The API checks the choices.
+  // The API checks the choices, and a text that is no day.
   return asked as NewFileDownload;
 }
 
-/** A text that is no day is sent as typed: the API reports the fault. */
-function instantOf(day: string, zone: string, latest = Infinity): string {
-  const at = typedAt(day, zone);
-  return at === undefined ? day : new Date(Math.min(at, latest)).toISOString();
+/** The end of a day; the present day, which has none yet, ends now. */
+function endOf(day: string, zone: string, now: number): number | undefined {
+  const start = typedAt(day, zone);
+  if (start === undefined) return undefined;
+  const next = new Date(Date.parse(`${day}T00:00:00Z`) + 86_400_000).toISOString().slice(0, 10);
+  const end = typedAt(next, zone)!;
+  return start <= now ? Math.min(end, now) : end;
 }
+
+const isoOf = (at: number | undefined) =>
+  at === undefined ? undefined : new Date(at).toISOString();

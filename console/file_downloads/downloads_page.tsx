@@ -17,6 +17,7 @@ import { Instant, ZoneContext } from '../time/instant.tsx';
 import { now } from '../time/now.ts';
 import { askedFor, nothing } from './asked_for.ts';
 import {
+  compression_choices,
   downloadsOf,
   downloadsPath,
   exportsOf,
@@ -35,17 +36,18 @@ export function DownloadsPage() {
   const navigate = route.useNavigate();
   const list = downloadsOf(project_id, page);
   const query = useQuery(list);
+  const go = (to: number) => navigate({ search: to === 1 ? {} : { page: to } });
   return (
     <Page title="Downloads" request={pathOf(list)}>
       <Section title="Download rows once">
-        <NewDownload project_id={project_id} />
+        <NewDownload project_id={project_id} created={() => go(1)} />
       </Section>
       <Section title="Files" is_wide>
         <PagedRows
           query={query}
           page={page}
-          go={(to) => void navigate({ search: to === 1 ? {} : { page: to } })}
-          columns={['Rows of', 'Range', 'State', 'Files', '']}
+          go={(to) => void go(to)}
+          columns={['Rows of', 'Range', 'State', 'Files', 'Action']}
           empty={
             <Empty title="No downloads">
               A download shows its files here for 24 hours. For files every hour or day, create an
@@ -53,14 +55,20 @@ export function DownloadsPage() {
             </Empty>
           }
         >
-          {(one) => <Row key={one.id} download={one} />}
+          {(one) => <Row key={one.id} download={one} list={list} />}
         </PagedRows>
       </Section>
     </Page>
   );
 }
 
-function NewDownload({ project_id }: { project_id: string }) {
+function NewDownload({
+  project_id,
+  created,
+}: {
+  project_id: string;
+  created: () => Promise<void>;
+}) {
   const zone = useContext(ZoneContext);
   const done = useDone();
   const known = useQuery(exportsOf(project_id)).data?.results ?? [];
@@ -69,7 +77,11 @@ function NewDownload({ project_id }: { project_id: string }) {
     <Form
       path={downloadsPath(project_id)}
       body={(values) => askedFor(values, zone, now())}
-      done={() => done('The download is being counted.')}
+      done={async () => {
+        // The newest stands on the first page.
+        await created();
+        await done('The download was created. Its files appear below.', downloadsOf(project_id, 1));
+      }}
       button="Create download"
     >
       <ChoiceField name="model" label="Model" value="events" options={model_choices} />
@@ -103,18 +115,15 @@ function NewDownload({ project_id }: { project_id: string }) {
         name="compression"
         label="Compression"
         value={nothing}
-        options={[
-          { value: nothing, label: 'None' },
-          { value: 'gzip', label: 'gzip' },
-          { value: 'zstd', label: 'zstd' },
-        ]}
+        options={compression_choices}
       />
     </Form>
   );
 }
 
-function Row({ download }: { download: FileDownload }) {
+function Row({ download, list }: { download: FileDownload; list: ReturnType<typeof downloadsOf> }) {
   const { id, project, model, batch_export, start_at, end_at, status, detail, parts } = download;
+  const rows = batch_export === null ? model : `an export of ${model}`;
   const done = useDone();
   const path = pathTo('/api/projects/:project_id/file_downloads/:id/', {
     project_id: String(project),
@@ -123,7 +132,7 @@ function Row({ download }: { download: FileDownload }) {
   const tones = { Starting: undefined, Completed: 'good', Failed: 'bad' } as const;
   return (
     <Table.Tr>
-      <Table.Th scope="row">{batch_export === null ? model : `an export of ${model}`}</Table.Th>
+      <Table.Th scope="row">{rows}</Table.Th>
       <Table.Td data-label="Range">
         <Instant at={start_at} is_exact /> until <Instant at={end_at} is_exact />
       </Table.Td>
@@ -150,9 +159,16 @@ function Row({ download }: { download: FileDownload }) {
           method="DELETE"
           path={path}
           part={id}
-          done={() => done('The download is deleted.')}
+          done={() => done('The download was deleted.', list)}
+          asks={() => ({
+            title: `Delete the download of ${rows}?`,
+            text: 'Its files are deleted at once, and their links stop working.',
+            button: 'Delete the download',
+            keep: 'Cancel',
+          })}
           tone="danger"
           button="Delete"
+          about={`the download of ${rows}`}
         />
       </Table.Td>
     </Table.Tr>

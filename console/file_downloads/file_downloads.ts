@@ -2,6 +2,7 @@ import type { FileDownload } from '../../server/api/file_downloads/schema.ts';
 import { pageQuery } from '../http/page_number.ts';
 import { pathTo } from '../http/path.ts';
 import { reading } from '../http/reading.ts';
+import { nothing } from './asked_for.ts';
 
 /** The formats of files. */
 export const format_choices = [
@@ -9,6 +10,13 @@ export const format_choices = [
   { value: 'JSONLines', label: 'JSON lines' },
   { value: 'Parquet', label: 'Parquet' },
   { value: 'Avro', label: 'Avro' },
+];
+
+/** The compressions of files. */
+export const compression_choices = [
+  { value: nothing, label: 'None' },
+  { value: 'gzip', label: 'gzip' },
+  { value: 'zstd', label: 'zstd' },
 ];
 
 /** One page of the downloads of a project, newest first. */

@@ -30,11 +30,15 @@ export const LookOnlyContext = createContext(false);
  * Makes the field the place for faults of `name`, and returns the fault: a sentence, or false. Asks
  * again for values that a reload has lost, in the words of `lost_words`.
  */
-export function useFault(name: string, lost_words = not_kept): string | false {
+export function useFault(
+  name: string,
+  lost_words = not_kept,
+  wordsOf?: (violation: Violation) => string,
+): string | false {
   const { violations, fields, lost } = useContext(FormContext);
   useEffect(() => {
     fields.add(name);
     return () => void fields.delete(name);
   }, [fields, name]);
-  return faultOf(violations, fields, name) || (lost.includes(name) && lost_words);
+  return faultOf(violations, fields, name, wordsOf) || (lost.includes(name) && lost_words);
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { faultOf, unchangedOf } from './faults.ts';
+import { entryWords, faultOf, unchangedOf } from './faults.ts';
 
 const wrong = (attr: string | null, detail: string) =>
   ({ attr, code: 'invalid_input', detail }) as const;
@@ -28,4 +28,14 @@ test('a fault stands at its field, at the nearest one around it, or at the form'
     left.map(({ detail }) => detail),
     ['B.', 'E.', 'F.', 'E.'],
   );
+});
+
+test('a fault of a field with one entry a line says which one', () => {
+  const violations = [
+    wrong('ranges__1', 'A.'),
+    wrong('ranges__2__value', 'A.'),
+    wrong('ranges', 'B.'),
+  ];
+  const told = faultOf(violations, ['ranges'], 'ranges', entryWords('ranges'));
+  assert.equal(told, 'Entry 2: A. Entry 3: A. B.');
 });

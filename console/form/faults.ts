@@ -35,10 +35,17 @@ export function faultOf(
   violations: readonly Violation[],
   fields: Iterable<string>,
   field: string | undefined,
+  wordsOf = ({ detail }: Violation) => detail,
 ): string {
   const names = [...fields];
-  const told = violations
-    .filter((violation) => fieldOf(violation, names) === field)
-    .map(({ detail }) => detail);
+  const told = violations.filter((violation) => fieldOf(violation, names) === field).map(wordsOf);
   return [...new Set(told)].join(' ');
+}
+
+/** The words of a fault in a field with one entry a line: which entry it is about. */
+export function entryWords(field: string): (violation: Violation) => string {
+  return ({ attr, detail }) => {
+    const number = /^__(\d+)(?:__|$)/.exec(attr?.slice(field.length) ?? '')?.[1];
+    return number === undefined ? detail : `Entry ${Number(number) + 1}: ${detail}`;
+  };
 }

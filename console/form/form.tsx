@@ -4,6 +4,7 @@ import { useContext, useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { ReactNode, SyntheticEvent } from 'react';
 import type { Problem } from '../http/problem.ts';
 import { hasNoFocus } from '../page/around/focus.ts';
+import { begun } from '../page/section.tsx';
 import { Sentence } from '../page/text/sentence.tsx';
 import { FormContext, LookOnlyContext } from './context.ts';
 import { faultOf, unchangedOf } from './faults.ts';
@@ -15,7 +16,7 @@ import type { Question } from './question.tsx';
 import { useSending } from './sending.ts';
 import type { AnySending, Sending } from './sending.ts';
 import type { Body, Change, Route } from '../http/path.ts';
-import { readValues } from './values.ts';
+import { halfTyped, readValues } from './values.ts';
 import type { Values } from './values.ts';
 
 type Common = {
@@ -182,17 +183,6 @@ function Typed({
   );
 }
 
-/**
- * The first field with half a day or instant, which the browser gives as empty: sent so, it would
- * be no condition, or the end of nothing.
- */
-function halfTyped(form: HTMLFormElement): HTMLInputElement | undefined {
-  return [...form.elements].find(
-    (field): field is HTMLInputElement =>
-      field instanceof HTMLInputElement && field.validity.badInput,
-  );
-}
-
 /** Sends the form once everything that is asked before was answered with yes. */
 function useConfirmed(
   { confirm, asks }: Given,
@@ -215,6 +205,7 @@ function useConfirmed(
       half.reportValidity();
       return;
     }
+    begun();
     const values = readValues(form.current);
     if (confirm !== undefined) {
       setConfirming(true);
@@ -279,6 +270,7 @@ function useShownFaults(
   // Not as it goes down: a drawing before the field's own handler would undo what was typed.
   const typed = (event: SyntheticEvent) => {
     keepTyped(event);
+    begun();
     const { target } = event;
     const { name = '' } = target as Partial<HTMLInputElement>;
     const around = (target as HTMLElement).closest<HTMLElement>('[data-field]');

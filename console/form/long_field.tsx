@@ -1,6 +1,7 @@
 import { Textarea } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useFault } from './context.ts';
+import { not_kept, useFault } from './context.ts';
+import { entryWords } from './faults.ts';
 
 /** Several lines of text; with `onChange` its text is held by whoever shows it. */
 export function LongField({
@@ -21,7 +22,7 @@ export function LongField({
   /** Left out of what is sent while it is empty. */
   is_optional?: boolean;
 } & ({ value: string; onChange: (text: string) => void } | { defaultValue?: string })) {
-  const error = useFault(name);
+  const error = useFault(name, not_kept, entryWords(name));
   const held =
     'onChange' in text
       ? {

@@ -7,7 +7,7 @@ import { typedAt } from '../time/zone.ts';
 import './moment_input.css';
 
 /** Said of a text that is neither a day nor a day and a time. */
-const form_told = 'Type a day and a time, such as 2026-11-28 22:00.';
+export const form_told = 'Type a day and a time, such as 2026-11-28 22:00.';
 
 /**
  * An instant by the clocks of the project's zone: typed as `2026-11-28 22:00`, or chosen in the
@@ -41,7 +41,15 @@ export function MomentInput({
         setTyping(false);
         given.onBlur?.(event);
       }}
-      onChange={({ currentTarget }) => set(currentTarget.value)}
+      onKeyDown={(event) => {
+        // Pressed, Enter asks for an answer.
+        if (event.key === 'Enter') setTyping(false);
+        given.onKeyDown?.(event);
+      }}
+      onChange={({ currentTarget }) => {
+        setTyping(true);
+        set(currentTarget.value);
+      }}
       rightSectionPointerEvents="auto"
       rightSection={
         <span className="calendar">

@@ -5,7 +5,6 @@ import { openIdempotencyKeys } from '../http/idempotency.ts';
 import type { Answer, Body, Change, Path, Route } from '../http/path.ts';
 import type { Problem } from '../http/problem.ts';
 import { noteEtag } from '../http/reading.ts';
-import { useBegun } from '../page/section.tsx';
 import type { Values } from './values.ts';
 
 /** The sending of a form: the types of `path` and `method` determine its body and answer. */
@@ -60,7 +59,6 @@ export function useSending({
   etag: () => string | undefined;
 }) {
   const queries = useQueryClient();
-  const begun = useBegun();
   const [keys] = useState(openIdempotencyKeys);
   const [is_handled, setHandled] = useState(false);
   const { mutate, reset, isPending, error } = useMutation<unknown, Problem, Values>({
@@ -81,10 +79,7 @@ export function useSending({
       await queries.invalidateQueries({ refetchType: 'none' });
       await done(outcome.body, values);
     },
-    onMutate: () => {
-      begun();
-      setHandled(false);
-    },
+    onMutate: () => setHandled(false),
     onError: (problem) => setHandled(refused?.(problem) === true),
   });
   return {

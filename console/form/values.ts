@@ -135,3 +135,14 @@ function write(field: Field, value: string): void {
   const kind = field instanceof HTMLSelectElement ? 'change' : 'input';
   field.dispatchEvent(new Event(kind, { bubbles: true }));
 }
+
+/**
+ * The first field with half a day or instant, which the browser gives as empty: sent so, it would
+ * be no condition, or the end of nothing.
+ */
+export function halfTyped(form: HTMLFormElement): HTMLInputElement | undefined {
+  return [...form.elements].find(
+    (field): field is HTMLInputElement =>
+      field instanceof HTMLInputElement && field.validity.badInput,
+  );
+}

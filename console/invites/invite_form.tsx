@@ -8,6 +8,7 @@ import { Form } from '../form/form.tsx';
 import { LongField } from '../form/long_field.tsx';
 import { levelChoices, levelOf } from '../signed_in/member_words.ts';
 import { Panel } from '../page/panel.tsx';
+import { counted } from '../page/text/quantities.ts';
 import { useDone } from '../page/section.tsx';
 import { addressesIn, refusedAmong } from './addresses.ts';
 import type { Refused } from './addresses.ts';
@@ -58,10 +59,7 @@ export function InviteForm({
         done={async ({ count, results }) => {
           setText('');
           setRefused([]);
-          await done(
-            count === 1 ? 'One was invited.' : `${count} were invited.`,
-            invites(id, page),
-          );
+          await done(`${counted(count, 'invite')} created.`, invites(id, page));
           created(results);
         }}
         refused={({ violations }) => {

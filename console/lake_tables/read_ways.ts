@@ -20,8 +20,7 @@ const ways: (Omit<ReadWay, 'text'> & { textOf: (table: ReadTable) => string })[]
   {
     reader: 'DuckDB',
     tried: 'Run with DuckDB 1.5.5.',
-    textOf: (table) =>
-      [...attached(table), `SELECT * FROM lake.${named(table, '"')} LIMIT 10;`].join('\n'),
+    textOf: duckdbText,
   },
   {
     reader: 'Spark',
@@ -114,12 +113,15 @@ const ways: (Omit<ReadWay, 'text'> & { textOf: (table: ReadTable) => string })[]
   },
 ];
 
-function attached({ uri, project_id }: ReadTable): string[] {
+/** The statements by which DuckDB shows the first ten rows. */
+export function duckdbText(table: Omit<ReadTable, 'metadata_location'>): string {
+  const { uri, project_id } = table;
   return [
     'INSTALL iceberg; LOAD iceberg;',
     "CREATE SECRET sluice (TYPE iceberg, TOKEN 'API_KEY');",
     `ATTACH '${project_id}' AS lake (TYPE iceberg, ENDPOINT ${quoted(uri, "'")}, SECRET sluice);`,
-  ];
+    `SELECT * FROM lake.${named(table, '"')} LIMIT 10;`,
+  ].join('\n');
 }
 
 function loaded(table: ReadTable): string {
@@ -133,7 +135,7 @@ function loaded(table: ReadTable): string {
 }
 
 /** The table behind its namespace, each name in quotes if SQL asks for them. */
-function named({ namespace, name }: ReadTable, quote: string): string {
+function named({ namespace, name }: Pick<ReadTable, 'namespace' | 'name'>, quote: string): string {
   return [...namespace.split('.'), name]
     .map((one) => (/^[a-z_][a-z0-9_]*$/.test(one) ? one : quoted(one, quote)))
     .join('.');
@@ -141,19 +143,4 @@ function named({ namespace, name }: ReadTable, quote: string): string {
 
 function quoted(text: string, quote: string): string {
   return `${quote}${text.replaceAll(quote, quote + quote)}${quote}`;
-}
-
-/**
- * Returns the command of a terminal that shows the first ten rows with DuckDB, whose `$KEY` the
- * terminal fills in; undefined for a name that a terminal could take for more than a name.
- */
-export function duckdbCommand(table: Omit<ReadTable, 'metadata_location'>): string | undefined {
-  const { namespace, name, project_id, uri } = table;
-  if (!/^[\w.]+$/.test(`${namespace}.${name}`)) return undefined;
-  return [
-    'duckdb -c "INSTALL iceberg; LOAD iceberg;',
-    "  CREATE SECRET (TYPE iceberg, TOKEN '$KEY');",
-    `  ATTACH '${project_id}' AS lake (TYPE iceberg, ENDPOINT '${uri}');`,
-    `  SELECT * FROM lake.${namespace}.${name} LIMIT 10"`,
-  ].join('\n');
 }

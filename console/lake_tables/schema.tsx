@@ -7,16 +7,16 @@ export function Schema({ table }: { table: LakeTableDetails }) {
   const { columns, partitions, sort_order } = table;
   return (
     <>
-      <Rows columns={['Id', 'Column', 'Type', 'Null']} numbers={['Id']}>
+      <Rows columns={['Column', 'Id', 'Type', 'Null']} numbers={['Id']}>
         {columns.map(({ id, name, type, required, doc }) => (
           <Table.Tr key={id}>
-            <Table.Td data-label="Id" className="number">
-              {id}
-            </Table.Td>
-            <Table.Th scope="row" data-label="Column">
+            <Table.Th scope="row">
               <bdi>{name}</bdi>
               {doc !== null && <span className="muted"> {doc}</span>}
             </Table.Th>
+            <Table.Td data-label="Id" className="number">
+              {id}
+            </Table.Td>
             <Table.Td data-label="Type" className="long">
               <code>{type}</code>
             </Table.Td>

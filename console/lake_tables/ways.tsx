@@ -2,6 +2,7 @@ import { Tabs } from '@mantine/core';
 import type { LakeTableDetails } from '../../server/api/lake_tables/schema.ts';
 import { server_address } from '../http/address.ts';
 import { Command } from '../page/command.tsx';
+import { KeyNote } from './key_note.tsx';
 import { readWays } from './read_ways.ts';
 
 /** Shows how each reader opens the table, and with which version that was tried. */
@@ -11,7 +12,7 @@ export function Ways({ table, project_id }: { table: LakeTableDetails; project_i
   return (
     <>
       <p>
-        Replace <code>API_KEY</code> with a key that has the scope <code>lake:read</code>.
+        <KeyNote />
         {table.location.startsWith('file:') &&
           ' The files are in the export folder of this server: the reader must find them at the ' +
             'same path.'}

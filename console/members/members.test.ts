@@ -96,7 +96,7 @@ test('a bulk invite names each refused address, and its link leads in', { skip }
   await page.getByRole('button', { name: 'Leave it out' }).click();
   assert.equal(await addresses.inputValue(), 'ada@example.com');
   await page.getByRole('button', { name: 'Invite', exact: true }).click();
-  await page.getByText('One was invited.').waitFor();
+  await page.getByText('1 invite created.').waitFor();
   await page.getByRole('button', { name: 'Withdraw' }).waitFor();
   await checkScale(page);
   await checkEverywhere(page, 'invites');

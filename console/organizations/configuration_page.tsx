@@ -3,6 +3,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import type { ActivityRow } from '../../server/api/activity/schema.ts';
 import type { ManagedObject } from '../../server/api/configuration/schema.ts';
 import { pathOf } from '../http/reading.ts';
+import { useCommandLine } from '../page/around/command_line.tsx';
 import { Empty } from '../page/empty.tsx';
 import { Command } from '../page/command.tsx';
 import { Page } from '../page/page.tsx';
@@ -35,6 +36,7 @@ export function ConfigurationPage() {
 
 /** Says how code begins to manage the organization. */
 function Start() {
+  const commandLine = useCommandLine();
   return (
     <div className="sheet">
       <Empty title="No configuration manages this organization">
@@ -43,7 +45,7 @@ function Start() {
       </Empty>
       <Command
         text={['pull', 'plan', 'apply']
-          .map((step) => `sluice config ${step} sluice.yaml`)
+          .map((step) => commandLine(`config ${step} sluice.yaml`))
           .join('\n')}
         what="the commands"
       />

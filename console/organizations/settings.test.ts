@@ -47,6 +47,33 @@ test('agents are forbidden to change anything, and allowed again', { skip }, asy
   }
 });
 
+test(
+  'a question stands in the middle of the window, without an old message',
+  { skip },
+  async () => {
+    const { page } = visitor;
+    await goTo(page, `/organizations/${home.organization.id}/settings`);
+    const save = page.getByRole('button', { name: 'Save the organization' });
+    await save.click();
+    const told = page.getByText('The organization was saved.');
+    await told.waitFor();
+    await page.getByLabel('Members must use a second factor').check();
+    await told.waitFor({ state: 'detached' });
+    await save.click();
+    for (const title of ['You have no second factor yet', 'Delete the organization?']) {
+      const dialog = page.getByRole('dialog', { name: title });
+      const { y, height } = (await dialog.boundingBox())!;
+      const below = page.viewportSize()!.height - y - height;
+      assert.ok(Math.abs(y - below) < 2, `${title}: ${y} above, ${below} below`);
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+      await page.getByLabel('Members must use a second factor').uncheck();
+      if (title.startsWith('You'))
+        await page.getByRole('button', { name: 'Delete the organization' }).click();
+    }
+  },
+);
+
 test('a project is created, gets its zone, and is deleted by its name', { skip }, async () => {
   const { page } = visitor;
   await goTo(page, `/organizations/${home.organization.id}/settings`);

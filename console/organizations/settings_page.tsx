@@ -158,12 +158,13 @@ function Projects({ organization }: { organization: OrganizationRow }) {
 function DeleteOrganization({ organization }: { organization: OrganizationRow }) {
   const queries = useQueryClient();
   const navigate = useNavigate();
+  const members = Number(organization.member_count);
   return (
     <TypedForm
       name={organization.name}
       text={
         `Sluice deletes its ${countOf(organization.teams.length, 'project')} with everything ` +
-        `in them. ${countOf(Number(organization.member_count), 'member')} lose access. ` +
+        `in them. ${countOf(members, 'member')} ${members === 1 ? 'loses' : 'lose'} access. ` +
         'Delivered rows stay at their destinations.'
       }
       path={organizationPath(organization.id)}

@@ -1,10 +1,33 @@
-import { createContext, useContext, useEffect, useId, useRef, useState } from 'react';
+import {
+  createContext,
+  useContext,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react';
 import type { ReactNode } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 import { hasNoFocus } from './around/focus.ts';
 
-/** Says in the section what was done, and leads readers to its heading. */
-const TellContext = createContext<(told: string) => void>(() => undefined);
+/** The section around a form, as the place to say what was done. */
+const SectionContext = createContext<string | undefined>(undefined);
+
+/** The last message, and its section: the next thing that a person does ends it. */
+let latest: { told: string; section?: string | undefined } = { told: '' };
+const listeners = new Set<() => void>();
+
+function tell(told: string, section?: string): void {
+  if (told === '' && latest.told === '') return;
+  latest = { told, section };
+  for (const listener of listeners) listener();
+}
+
+function listen(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
 
 /** A part of a page under a heading; what was done in it is said under that. */
 export function Section({
@@ -18,8 +41,8 @@ export function Section({
   children: ReactNode;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
-  const [told, setTold] = useState('');
   const id = useId();
+  const told = useSyncExternalStore(listen, () => (latest.section === id ? latest.told : ''));
   useEffect(() => {
     // The button that was pressed may be gone. Whoever is elsewhere by now stays there.
     if (told !== '' && hasNoFocus()) heading.current?.focus();
@@ -32,7 +55,7 @@ export function Section({
       <p role="status" className="good">
         {told}
       </p>
-      <TellContext value={setTold}>{children}</TellContext>
+      <SectionContext value={id}>{children}</SectionContext>
     </section>
   );
 }
@@ -66,24 +89,25 @@ export function Seldom({
   );
 }
 
-/** For the beginning of a change: what was said of the one before is no word on this one. */
-export function useBegun(): () => void {
-  const tell = useContext(TellContext);
-  return () => tell('');
+/** For the beginning of a change: nothing that was said before is about this one. */
+export function begun(): void {
+  tell('');
 }
 
+type Changed = { queryKey: string[] };
+
 /**
- * For the end of a change: reads anew what it may have changed, and then says in the section what
- * was done.
+ * For the end of a change: reads again what it has changed, and then says in the section what was
+ * done.
  */
-export function useDone(): (told: string, ...changed: { queryKey: string[] }[]) => Promise<void> {
+export function useDone(): (told: string, ...changed: [Changed, ...Changed[]]) => Promise<void> {
   const queries = useQueryClient();
-  const tell = useContext(TellContext);
+  const section = useContext(SectionContext);
   return async (told, ...changed) => {
-    tell('');
+    begun();
     await Promise.all(
       changed.map(({ queryKey }) => queries.invalidateQueries({ queryKey, exact: true })),
     );
-    tell(told);
+    if (section !== undefined) tell(told, section);
   };
 }

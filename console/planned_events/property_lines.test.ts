@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Problem } from '../http/problem.ts';
 import { linesOf, propertiesOf } from './property_lines.ts';
 
 test('properties are typed one a line, and shown so', () => {
@@ -16,4 +17,26 @@ test('properties are typed one a line, and shown so', () => {
     { name: 'seats [4]', type: 'number', required: false },
   ]);
   assert.deepEqual(propertiesOf(linesOf(properties)), properties);
+});
+
+test('a fault names its line and what is wrong there', () => {
+  const told = (text: string) => {
+    try {
+      return propertiesOf(text).length;
+    } catch (error) {
+      return (error as Problem).violations.map(({ attr, detail }) => `${attr} ${detail}`);
+    }
+  };
+  const list = 'Write the allowed values as a JSON list, such as ["free", "pro"].';
+  assert.deepEqual(told('plan text required [free]'), [`properties Line 1: ${list}`]);
+  assert.deepEqual(told('plan text []\nseats list [[1]]\nkind text ["a"'), [
+    `properties Line 1: ${list}`,
+    `properties Line 2: ${list}`,
+    `properties Line 3: ${list}`,
+  ]);
+  assert.deepEqual(told('a text\n\nb text\nc bogus\na number'), [
+    'properties Line 4: “bogus” is no type. Types are any, text, number, integer, boolean, list, ' +
+      'object.',
+    'properties Line 5: “a” is there twice.',
+  ]);
 });

@@ -1,24 +1,62 @@
 import type { PlannedEventRow } from '../../server/api/planned_events/schema.ts';
+import { Problem } from '../http/problem.ts';
 
 type Property = PlannedEventRow['properties'][number];
 
+const types: readonly string[] = [
+  'any',
+  'text',
+  'number',
+  'integer',
+  'boolean',
+  'list',
+  'object',
+] satisfies Property['type'][];
+const name_length_max = 200;
+
 /**
  * The properties that were typed, one a line: name, type, `required`, and the values that it may
- * have as a list of JSON. A line without a type is any value; of a wrong type the API says what it
- * may be.
+ * have as a list of JSON. A line without a type is any value. Throws a problem that names the lines
+ * with faults.
  */
 export function propertiesOf(text: string): Property[] {
-  return text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
-    .map(propertyOf);
+  const names = new Set<string>();
+  const faults: string[] = [];
+  const properties = text.split('\n').flatMap((line, at) => {
+    if (line.trim() === '') return [];
+    const property = propertyOf(line.trim());
+    const fault = property === undefined ? no_list : faultOf(property, names);
+    if (fault !== undefined) faults.push(`Line ${at + 1}: ${fault}`);
+    if (property === undefined) return [];
+    names.add(property.name);
+    return [property];
+  });
+  if (faults.length > 0)
+    throw new Problem(
+      400,
+      faults.map((detail) => ({ attr: 'properties', code: 'invalid_input', detail })),
+    );
+  return properties;
 }
 
-function propertyOf(line: string): Property {
-  const at = line.indexOf(' [');
-  const values = at < 0 ? undefined : listIn(line.slice(at));
-  const words = (values === undefined ? line : line.slice(0, at)).split(/\s+/);
+const no_list = 'Write the allowed values as a JSON list, such as ["free", "pro"].';
+
+function faultOf({ name, type, values }: Property, names: Set<string>): string | undefined {
+  if (name.length > name_length_max) return `A name has at most ${name_length_max} characters.`;
+  if (names.has(name)) return `“${name}” is there twice.`;
+  if (values?.every(isPlain) === false || values?.length === 0) return no_list;
+  return types.includes(type) ? undefined : `“${type}” is no type. Types are ${types.join(', ')}.`;
+}
+
+const isPlain = (value: unknown) => ['string', 'number', 'boolean'].includes(typeof value);
+
+/** The property of a line; undefined if it ends with a list that is no JSON. */
+function propertyOf(line: string): Property | undefined {
+  const begins = [...line.matchAll(/ \[/g)].map(({ index }) => index);
+  const at = begins.find((begin) => listIn(line.slice(begin)) !== undefined);
+  if (at === undefined && / \[[^\]]*\]?$/.test(line)) return undefined;
+  const values = at === undefined ? undefined : listIn(line.slice(at));
+  const words = line.slice(0, at).split(/\s+/);
   const required = words.length > 1 && words.at(-1) === 'required';
   if (required) words.pop();
   const type = words.length > 1 ? words.pop()! : 'any';

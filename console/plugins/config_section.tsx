@@ -11,7 +11,7 @@ import type { Values } from '../form/values.ts';
 import { etagOf } from '../http/reading.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
 import { OnlyFor, useIsAdministrator } from '../signed_in/only_for.tsx';
-import { Section, Seldom, useBegun, useDone } from '../page/section.tsx';
+import { Section, Seldom, begun, useDone } from '../page/section.tsx';
 import { AttachmentInput } from './attachment_input.tsx';
 import { settingFields, settingsOf } from './config_fields.ts';
 import type { Attachment, SettingField } from './config_fields.ts';
@@ -47,12 +47,10 @@ export function ConfigSection({
 
 function Stored({ config, ...given }: Given & { config: PluginConfigRow }) {
   const may_change = useIsAdministrator(given.place.organization_id);
-  const begun = useBegun();
   const failed_at = config.error?.at;
   useEffect(() => {
     // The message of the last change is no word on later events.
     if (failed_at !== undefined) begun();
-    // oxlint-disable-next-line react/exhaustive-deps -- `begun` is new with each drawing.
   }, [failed_at]);
   return (
     <>

@@ -136,12 +136,14 @@ export function pluginLogs(project_id: string, id: number, level: LogLevel | und
   });
 }
 
+type Read = { queryKey: string[] };
+
 /** All that shows something of the plugin: what is read anew once its code has changed. */
 export function readsOfPlugin(
   { project_id, organization_id, collection }: Place,
   plugin_id: number,
   config_id: number | undefined,
-): { queryKey: string[] }[] {
+): [Read, ...Read[]] {
   const id = String(plugin_id);
   return [
     pluginOf(organization_id, collection, id),

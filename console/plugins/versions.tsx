@@ -60,7 +60,7 @@ function Versions({ plugin, place, config_id, goes_back }: Given & { goes_back: 
           />
         </Panel>
       )}
-      {isPackage && <Latest plugin={plugin} place={place} read={changed[0]!} />}
+      {isPackage && <Latest plugin={plugin} place={place} read={changed[0]} />}
       {isPackage && (
         <Look {...common} way="upgrade" button="Show what an upgrade changes">
           <TextField

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { SecurityEventRow } from '../../server/api/security_events/schema.ts';
 import { browserOf } from '../sessions/browser_name.ts';
 import { Instant } from '../time/instant.tsx';
-import { eventWords, reasonWords } from './event_words.ts';
+import { sentenceOf } from './event_words.ts';
 
 /** Security events as a list; `about` draws whom one is about, where that is not plain. */
 export function EventList({
@@ -18,7 +18,7 @@ export function EventList({
         <li key={event.id}>
           <div>
             <p>
-              {eventWords(event.event)}: {reasonWords(event.reason)}
+              {sentenceOf(event)}
               {event.count > 1 && <strong> {event.count} times</strong>} {about?.(event)}
             </p>
             <p className="muted">

@@ -18,11 +18,23 @@ export const event_words: Record<
 };
 
 /** The words for it; those of the API where there are no others. */
-export function eventWords(event: string): string {
+function eventWords(event: string): string {
   return (event_words as Record<string, string | undefined>)[event] ?? event;
 }
 
-/** Why, as words: `wrong_password` is "wrong password". */
-export function reasonWords(reason: string): string {
-  return reason.replaceAll('_', ' ');
+/** The words of reasons that name a rule. */
+const reason_words: Record<string, string> = {
+  ip_range: 'the key does not work from this address',
+  needs_session: 'no key may do this',
+  old_session: 'too long after the sign-in',
+  second_factor_required: 'the organization requires a second factor',
+  sso_enforced: 'the organization requires single sign-on',
+};
+
+/** Says what happened and why: `wrong_password` is "wrong password". */
+export function sentenceOf({ event, reason }: Pick<SecurityEventRow, 'event' | 'reason'>): string {
+  // Ordinary before a grave change, so it must not read like an attack.
+  if (event === 'right_refused' && reason === 'own_factor_required')
+    return 'Asked for a confirmation before a change';
+  return `${eventWords(event)}: ${reason_words[reason] ?? reason.replaceAll('_', ' ')}`;
 }

@@ -56,7 +56,7 @@ test('a session that is lost while saving gives back what was typed', { skip }, 
   const button = page.getByRole('button', { name: 'Invite 2 people' });
   assert.equal(await page.getByLabel('Message').inputValue(), 'Come <b>in</b>');
   await button.click();
-  await page.getByText('2 were invited.').waitFor();
+  await page.getByText('2 invites created.').waitFor();
   const { body } = await home.ask('GET', `/api/organizations/${home.organization.id}/invites/`);
   assert.deepEqual(
     body.results.map((one: { target_email: string; level: number }) => [

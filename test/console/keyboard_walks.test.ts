@@ -75,7 +75,7 @@ test('people are invited, and an invite is withdrawn, by keyboard alone', { skip
   await tabTo(page, 'Level');
   await page.keyboard.press('ArrowDown');
   await pressByKey(page, 'Invite');
-  await page.getByText('One was invited.').waitFor();
+  await page.getByText('1 invite created.').waitFor();
   await pressByKey(page, 'Withdraw the invite of ada@example.com');
   await page.getByRole('dialog').waitFor();
   // The focus is where nothing happens by accident.

@@ -20,7 +20,7 @@ export const members: Journey = {
     await shot('members_refused');
     await press('Leave it out');
     await press('Invite');
-    await see('One was invited.');
+    await see('1 invite created.');
     await shot('members_invited');
     const { content } = await eventually('No mail came.', () =>
       world.mail.mails.find(({ to }) => to.includes(guest)),

@@ -7,7 +7,6 @@ import { exportPath, useExport } from '../export_context.ts';
 import { BusyButton } from '../../page/busy_button.tsx';
 import { Form } from '../../form/form.tsx';
 import { Shown } from '../../page/shown.tsx';
-import { Moment } from '../moment.tsx';
 import { useReadAnew } from '../read_anew.ts';
 import { counted, inBytes } from '../../page/text/quantities.ts';
 import { ZoneContext } from '../../time/instant.tsx';
@@ -21,6 +20,7 @@ import { by_dates } from './by_dates.ts';
 import { backfillPath, planOf } from './backfills.ts';
 import type { Repaired } from './backfills.ts';
 import { bytesOf } from './estimate.ts';
+import { RangeForm } from './range_form.tsx';
 import { RepairProgress } from './repair_progress.tsx';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/');
@@ -66,19 +66,10 @@ function Asked({
   const section = useRef<HTMLElement>(null);
   const [choice, setChoice] = useState<Choice>({ mode: 'missing', by });
   const of = keyOf(selection);
-  const [typed, setTyped] = useState<{ of: string; span: Partial<Span> }>();
-  // Typed text that is no span yet; a new selection replaces it.
-  const open = typed?.of === of ? typed.span : undefined;
-  const { from, to } = open ?? selection ?? {};
-  const set = (span: Partial<Span>) => {
-    const is_span = span.from !== undefined && span.to !== undefined && span.from < span.to;
-    setTyped(is_span ? undefined : { of, span });
-    if (is_span) setSelection({ from: span.from!, to: span.to!, by });
-  };
+  const [typed_over, setTypedOver] = useState<string>();
   useEffect(() => {
     if (is_by_dates) section.current!.querySelector('input')?.focus();
   }, [is_by_dates]);
-  const is_empty = from !== undefined && to !== undefined && from >= to;
   return (
     <section className="panel repair" aria-label="Backfill" ref={section}>
       <div className="part_head">
@@ -87,22 +78,18 @@ function Asked({
           Close
         </Button>
       </div>
-      <div className="filters">
-        <Moment label="From" at={from} set={(at) => set({ from: at, to })} />
-        <Moment
-          label="Until"
-          at={to}
-          set={(at) => set({ from, to: at })}
-          fault={is_empty ? 'This time must be after the start.' : undefined}
-        />
-      </div>
+      <RangeForm
+        of={of}
+        selection={selection}
+        typed={() => setTypedOver(of)}
+        choose={(span) => {
+          setTypedOver(undefined);
+          setSelection({ ...span, by });
+        }}
+      />
       <Chosen choice={choice} setChoice={setChoice} />
-      {open === undefined && selection !== undefined ? (
+      {typed_over !== of && selection !== undefined && (
         <Planned key={of} selection={selection} choice={choice} />
-      ) : (
-        <p className="muted small">
-          Enter both times, then press Enter. Sluice then counts the rows to deliver.
-        </p>
       )}
     </section>
   );

@@ -8,6 +8,7 @@ import { server_address } from '../../http/address.ts';
 import { reading } from '../../http/reading.ts';
 import { pathTo } from '../../http/path.ts';
 import { Command } from '../../page/command.tsx';
+import { KeyNote } from '../../lake_tables/key_note.tsx';
 import { counted } from '../../page/text/quantities.ts';
 import { now } from '../../time/now.ts';
 import { useExport } from '../export_context.ts';
@@ -69,7 +70,9 @@ function Place({ run, rows, close }: { run: BatchExportRun; rows: number; close:
         {others > 0
           ? `${counted(run.records_completed ?? 0, 'row')} of them are in `
           : 'They are in '}
-        <code>{placeOf(delivered)}</code>.{command !== undefined && ' Read them:'}
+        <code>{placeOf(delivered)}</code>.
+        {command !== undefined && (type === 'Iceberg' ? ' Read them in DuckDB. ' : ' Read them:')}
+        {command !== undefined && type === 'Iceberg' && <KeyNote />}
       </p>
       {command !== undefined && <Command text={command} what="Read the first rows" />}
     </section>

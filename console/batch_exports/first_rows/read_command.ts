@@ -1,4 +1,4 @@
-import { duckdbCommand } from '../../lake_tables/read_ways.ts';
+import { duckdbText } from '../../lake_tables/read_ways.ts';
 
 /** A place in which rows were delivered: the type and config of the destination, and their name. */
 export type Delivered = {
@@ -23,8 +23,8 @@ export function placeOf({ type, config, name, folder }: Delivered): string {
 }
 
 /**
- * Returns the command of a terminal that shows the first ten rows; undefined where none can. Names
- * in it are quoted for a shell.
+ * Returns the command of a terminal that shows the first ten rows, or for a table of the lake what
+ * DuckDB runs; undefined where none can. Names in it are quoted.
  */
 export function readCommand(delivered: Delivered): string | undefined {
   return commands[delivered.type]?.(delivered);
@@ -64,7 +64,7 @@ const commands: Partial<Record<string, (delivered: Delivered) => string | undefi
   Iceberg: ({ config, catalog }) =>
     // Another catalog has its own address and keys.
     ['', 'sluice'].includes(text(config, 'catalog'))
-      ? duckdbCommand({ ...catalog, namespace: namespaceOf(config), name: text(config, 'table') })
+      ? duckdbText({ ...catalog, namespace: namespaceOf(config), name: text(config, 'table') })
       : undefined,
   Delta: (delivered) => {
     if (text(delivered.config, 'storage') !== 'File') return undefined;

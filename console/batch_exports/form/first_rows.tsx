@@ -37,13 +37,32 @@ export function FirstRows({
         <p className="muted">Reading the oldest rows…</p>
       )}
       {problem !== undefined && type !== undefined && (
-        <p className="muted">
-          No rows yet: {problem.violations.map(({ detail }) => inLabels(type, detail)).join(' ')}
-        </p>
+        <div className="muted">
+          <p>No rows yet:</p>
+          <ul>
+            {problem.violations.map(({ attr, detail }) => (
+              <li key={`${attr} ${detail}`}>
+                {[...labelOf(attr), inLabels(type, detail)].join(': ')}
+              </li>
+            ))}
+          </ul>
+        </div>
       )}
       {live?.preview !== undefined && problem === undefined && <Preview preview={live.preview} />}
     </section>
   );
+}
+
+/** The label of the field that a fault is about; none where it has no field. */
+function labelOf(attr: string | null): string[] {
+  // The two parts of a time have one field.
+  const parts = attr?.replace(/^offset_(hour|minute)$/, 'offset_time').split('__') ?? [];
+  return parts
+    .map((_, at) => parts.slice(0, parts.length - at).join('__'))
+    .flatMap((name) => [...document.getElementsByName(name)])
+    .flatMap((field) => [...((field as HTMLInputElement).labels ?? [])])
+    .slice(0, 1)
+    .map(({ textContent }) => textContent.replace(/ *\*$/, ''));
 }
 
 function Preview({ preview }: { preview: ExportPreview }) {

@@ -7,6 +7,7 @@ import { useInLabels } from '../../destinations/destinations.ts';
 import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
 import { Form } from '../../form/form.tsx';
+import { CommandLine } from '../../page/around/command_line.tsx';
 import { Empty } from '../../page/empty.tsx';
 import { LinkButton } from '../../page/link_button.tsx';
 import { counted } from '../../page/text/quantities.ts';
@@ -157,7 +158,7 @@ function Over({ incident }: { incident: Incident }) {
       )}
       <p className="muted small">
         Sluice counts the rows at the source before it writes, and each run signs a receipt of what
-        it wrote. <code>sluice verify</code> compares both with the destination.
+        it wrote. <CommandLine words="verify" /> compares both with the destination.
       </p>
     </section>
   );

@@ -112,10 +112,7 @@ function Range({
   choose: (span: Span, by?: Clock) => void;
 }) {
   const { row } = useExport();
-  const set = (change: Partial<Record<keyof Span, number | undefined>>) => {
-    const { from = span.from, to = span.to } = change;
-    if (from < to) choose({ from, to });
-  };
+  const set = ({ from = span.from, to = span.to }: Partial<Span>) => choose({ from, to });
   return (
     <div className="toolbar proof_range" role="group" aria-label="Range">
       <Lengths
@@ -126,8 +123,18 @@ function Range({
           choose({ from: to - length_ms, to });
         }}
       />
-      <Moment label="From" at={span.from} set={(from) => set({ from })} />
-      <Moment label="Until" at={span.to} set={(to) => set({ to })} />
+      <Moment
+        label="From"
+        at={span.from}
+        set={(from) => set({ from })}
+        faultOf={(from = span.from) => (from < span.to ? undefined : 'Must be before the end.')}
+      />
+      <Moment
+        label="Until"
+        at={span.to}
+        set={(to) => set({ to })}
+        faultOf={(to = span.to) => (span.from < to ? undefined : 'Must be after the start.')}
+      />
       {row.model === 'events' && (
         <NativeSelect
           size="xs"

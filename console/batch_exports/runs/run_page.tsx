@@ -5,6 +5,7 @@ import { useContext } from 'react';
 import type { Static } from 'typebox';
 import type { BatchExportRun, Receipt } from '../../../server/api/batch_exports/runs/schema.ts';
 import { addressOf } from '../../http/address.ts';
+import { CommandLine } from '../../page/around/command_line.tsx';
 import { CopyButton } from '../../page/copy_button.tsx';
 import { NoSuch, Shown } from '../../page/shown.tsx';
 import { useDrawnDate } from '../../time/dates.ts';
@@ -207,7 +208,7 @@ function Files({ run }: { run: BatchExportRun }) {
               {receipt.rejected_records !== undefined &&
                 `${counted(receipt.rejected_records, 'row')} refused, `}
               {inBytes(receipt.bytes)} in {counted(receipt.slices.length, 'slice')}.{' '}
-              <code>sluice verify</code> checks the signature ({receipt.signature.algorithm}).
+              <CommandLine words="verify" /> checks the signature ({receipt.signature.algorithm}).
             </p>
             {receipt.slices.length > 0 && <Slices slices={receipt.slices} />}
             {receipt.slices.length > slices_max && (

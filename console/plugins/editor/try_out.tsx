@@ -4,7 +4,8 @@ import { useContext, useState } from 'react';
 import type { PluginConfigRow } from '../../../server/api/plugin_configs/schema.ts';
 import type { PluginTryOutResult } from '../../../server/api/plugin_configs/try_out/schema.ts';
 import type { PluginRow } from '../../../server/api/plugins/schema.ts';
-import { newestEvents } from '../../events/events.ts';
+import { exampleEvents } from '../../events/events.ts';
+import { examplesOf } from '../../events/examples.ts';
 import { BoxField, isTicked } from '../../form/box_field.tsx';
 import { useFault } from '../../form/context.ts';
 import { Form } from '../../form/form.tsx';
@@ -188,7 +189,7 @@ function EventField({
   event: string;
   setEvent: (text: string) => void;
 }) {
-  const newest = useQuery(newestEvents(project_id));
+  const newest = examplesOf(useQuery(exampleEvents(project_id)).data?.results ?? []);
   const zone = useContext(ZoneContext);
   const fault = useFault('event_uuid');
   return (
@@ -200,7 +201,7 @@ function EventField({
         onChange={({ currentTarget: { value } }) => choose(value === '' ? undefined : value)}
         data={[
           { value: '', label: 'A sample event' },
-          ...(newest.data?.results ?? []).map(({ uuid, event: name, distinct_id, timestamp }) => ({
+          ...newest.map(({ uuid, event: name, distinct_id, timestamp }) => ({
             value: uuid,
             label: `${name}, ${distinct_id}, ${dated(timestamp, zone)}`,
           })),

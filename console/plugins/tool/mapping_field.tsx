@@ -2,7 +2,8 @@ import { NativeSelect } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useContext, useId, useState } from 'react';
 import type { ToolFile, ToolMapping } from '../../../server/api/plugins/schema.ts';
-import { newestEvents } from '../../events/events.ts';
+import { exampleEvents } from '../../events/events.ts';
+import { examplesOf } from '../../events/examples.ts';
 import { LongField } from '../../form/long_field.tsx';
 import { Seldom } from '../../page/section.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
@@ -92,7 +93,7 @@ export function usePreviewed(
   sends_dollar: boolean,
 ) {
   const [chosen, choose] = useState<string>();
-  const newest = useQuery(newestEvents(place.project_id)).data?.results ?? [];
+  const newest = examplesOf(useQuery(exampleEvents(place.project_id)).data?.results ?? []);
   const event_uuid = chosen ?? newest[0]?.uuid;
   const { previewed, fault } = usePreview(
     place,

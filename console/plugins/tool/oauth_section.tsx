@@ -69,7 +69,7 @@ function Connection(given: Known) {
 
 function Buttons({ place: { project_id }, config_id, oauth: { connection } }: Known) {
   const done = useDone();
-  const reads = [oauthOf(project_id, config_id), pluginConfigOf(project_id, config_id)];
+  const reads = [oauthOf(project_id, config_id), pluginConfigOf(project_id, config_id)] as const;
   return (
     <>
       <Form

@@ -4,8 +4,8 @@ import type { MappingPreviews } from '../../../server/api/plugin_configs/preview
 import type { ToolFile, ToolMapping } from '../../../server/api/plugins/schema.ts';
 import { Linked } from '../../page/linked.tsx';
 import { Panel } from '../../page/panel.tsx';
-import { Seldom } from '../../page/section.tsx';
 import { counted } from '../../page/text/quantities.ts';
+import { Seldom } from '../../page/section.tsx';
 import { isAsked } from './field_rules.ts';
 import { FilterInput } from './filter_input.tsx';
 import { previewState, previewText } from './use_preview.ts';

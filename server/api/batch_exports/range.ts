@@ -3,6 +3,6 @@ import { invalid } from '../../platform/http/errors.ts';
 /** Throws 400 for a range without anything in it, whose end is now unless it is said. */
 export function refuseEmptyRange(after_ms: number, before_ms: number): void {
   if (after_ms < before_ms) return;
-  const detail = 'Must be before `before`, which is now when it is not sent.';
+  const detail = 'The start must be before the end, which is now if you name none.';
   throw invalid('after', 'invalid_input', detail);
 }

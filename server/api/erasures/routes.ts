@@ -161,7 +161,7 @@ function criteriaOf({ distinct_ids, person_ids, filter }: Static<typeof NewErasu
     throw invalid('filter', 'required', 'Send one condition at least.');
   const { after, before } = filter;
   if (after !== undefined && before !== undefined && Date.parse(after) >= Date.parse(before))
-    throw invalid('filter__before', 'invalid_input', 'Must be after `after`.');
+    throw invalid('filter__before', 'invalid_input', 'The end must be after the start.');
   return { kind: 'events', filter };
 }
 

@@ -56,7 +56,7 @@ function countsWanted(request: FastifyRequest, now: number) {
     throw invalid(
       'after',
       'invalid_input',
-      'Must be before `before`, which is now when it is not sent.',
+      'The start must be before the end, which is now if you name none.',
     );
   if ((end - start) / lengths_ms[interval] > points_max)
     throw invalid(

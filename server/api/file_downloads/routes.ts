@@ -244,7 +244,8 @@ function exportViolations(sent: NewFileDownload, is_found: boolean): Violation[]
 
 function rangeViolations({ start_at, end_at }: NewFileDownload, now: number): Violation[] {
   const [from, to] = [Date.parse(start_at), Date.parse(end_at)];
-  if (from >= to) return [fault('end_at', 'Must be after start_at.')];
+  if (from > now) return [fault('start_at', 'Must not be in the future.')];
+  if (from >= to) return [fault('end_at', 'The end must be after the start.')];
   if (to - from > range_days_max * day_ms)
     return [
       fault('start_at', `The range has more than ${range_days_max} days: ask for two downloads.`),

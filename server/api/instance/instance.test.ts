@@ -12,8 +12,9 @@ const named = aroundTests(() =>
 );
 
 test('anybody reads the name and colour of the server, and whether it sends mails', async () => {
-  const unnamed = { name: null, colour: 'blue', sends_mail: false };
+  const command = 'npm run sluice --';
+  const unnamed = { name: null, colour: 'blue', sends_mail: false, command };
   assert.deepEqual((await bare.request('GET', '/api/instance/')).body, unnamed);
   const { status, body } = await named.request('GET', '/api/instance/');
-  assert.deepEqual([status, body], [200, { name: 'Staging', colour: 'orange', sends_mail: false }]);
+  assert.deepEqual([status, body], [200, { ...unnamed, name: 'Staging', colour: 'orange' }]);
 });

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
+import { commandLine } from '../../platform/command_line.ts';
 import { Instance } from './schema.ts';
 
 /** Registers the route that says which server this is. */
@@ -8,6 +9,7 @@ export function instanceRoutes(app: FastifyInstance, { config, mail }: Deps): vo
     name: config.instance_name ?? null,
     colour: config.instance_colour,
     sends_mail: mail.is_configured,
+    command: commandLine('').trim(),
   };
   app.get(
     '/api/instance/',

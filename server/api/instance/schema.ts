@@ -13,6 +13,10 @@ export const Instance = Type.Object(
       description: 'The colour of the name in the console.',
     }),
     sends_mail: Type.Boolean({ description: 'Whether the server has a mail relay.' }),
+    command: Type.String({
+      description:
+        'What operators type before a command: `sluice`, or `npm run sluice --` in a checkout.',
+    }),
   },
   { title: 'Instance' },
 );

@@ -136,7 +136,7 @@ function violationsOf(
       {
         attr: 'end_at',
         code: 'invalid_input',
-        detail: 'Must be at least a millisecond after start_at.',
+        detail: 'The end must be at least a millisecond after the start.',
       },
     ];
   const runs = intervalCount(row, range.from, range.to);

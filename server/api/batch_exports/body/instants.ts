@@ -53,7 +53,7 @@ export function rangeViolations(
     Date.parse(start_at) < Date.parse(end_at)
   )
     return [];
-  return [{ attr: 'end_at', code: 'invalid_input', detail: 'Must be after start_at.' }];
+  return [{ attr: 'end_at', code: 'invalid_input', detail: 'The end must be after the start.' }];
 }
 
 /** The instant in milliseconds; null stays null. */

@@ -180,7 +180,7 @@ function requireRange(
   now: string,
 ): void {
   if (start_at !== null && Date.parse(start_at) >= Date.parse(end_at))
-    throw invalid('start_at', 'invalid_input', 'Must be before `end_at`.');
+    throw invalid('start_at', 'invalid_input', 'The start must be before the end.');
   if (Date.parse(end_at) > Date.parse(now))
     throw invalid('end_at', 'invalid_input', 'Must not be in the future.');
 }

@@ -87,7 +87,7 @@ function pointsWanted(request: FastifyRequest, now: number) {
     throw invalid(
       'after',
       'invalid_input',
-      'Must be before `before`, which is now when it is not sent.',
+      'The start must be before the end, which is now if you name none.',
     );
   const { interval = 'point' as const } = asked;
   return { after: isoInstant(after), before: isoInstant(before), interval };

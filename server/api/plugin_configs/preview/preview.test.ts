@@ -84,7 +84,7 @@ test('The fields of a catalogue tool are mapped, and a missing one is named', as
   const [sent, missing] = body.results;
   assert.equal(JSON.parse(sent.fields ?? '{}').text, 'Hi Order completed', body.text);
   assert.equal(missing.outcome, 'invalid');
-  assert.match(missing.reason, /no value for text/);
+  assert.match(missing.reason, /no value for Message \(text\)/);
   assert.equal(missing.request, null);
 });
 

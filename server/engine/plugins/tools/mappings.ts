@@ -125,7 +125,8 @@ export function mappingFault(one: unknown, actions: ToolDefinition['actions']): 
   return missing.length === 0 ? undefined : `lacks ${missing.join(', ')}.`;
 }
 
-function shownField(key: string, { fields }: ToolDefinition['actions'][string]): string {
+/** A field of an action as people and mappings name it. */
+export function shownField(key: string, { fields }: ToolDefinition['actions'][string]): string {
   const { label = key } = fields[key]!;
   return label === key ? key : `${label} (${key})`;
 }

@@ -9,7 +9,7 @@ import { composeRequest } from './http_request/compose.ts';
 import type { ComposedRequest } from './http_request/compose.ts';
 import { isHttpRequest } from './http_request/definition.ts';
 import { address_fields, judgeAddress, shown_secret } from './judge_address.ts';
-import { mappingFault, missingFields } from './mappings.ts';
+import { mappingFault, missingFields, shownField } from './mappings.ts';
 import { MappingFault, resolveMapping } from './resolve.ts';
 import type { ToolDefinition, ToolMapping } from './tool.ts';
 import { unwantedReason } from './wanted.ts';
@@ -93,7 +93,8 @@ function mapEvent(
         ([key, value]) => value !== '' && !key.startsWith('__'),
       ),
     );
-    const missing = missingFields(definition.actions[partnerAction]!, fields);
+    const action = definition.actions[partnerAction]!;
+    const missing = missingFields(action, fields).map((key) => shownField(key, action));
     if (missing.length > 0)
       return invalid(`The event has no value for ${missing.join(', ')}.`, fields);
     const address = fields[address_fields[definition.directory] ?? ''];

@@ -1,0 +1,4 @@
+/** A package without types. */
+declare module 'punycode.js' {
+  export function toUnicode(domain: string): string;
+}
