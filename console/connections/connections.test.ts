@@ -19,7 +19,7 @@ test('a connection is created, used by an export, tested, rotated and kept', { s
   await chooseDestination(page, 'HTTP endpoint');
   await page.getByRole('button', { name: 'Create connection' }).click();
   await page.getByText('required').first().waitFor();
-  await page.locator('[name=config__url]').fill('http://127.0.0.1:9/rows');
+  await page.locator('[name=config__url]').fill('http://127.0.0.1:2/rows');
   await page.locator('[name=config__token]').fill('pl4nted-word');
   await page.getByRole('button', { name: 'Create connection' }).click();
   await page.locator('[name=config__url][aria-invalid=true]').waitFor();

@@ -21,11 +21,11 @@ test('a target is created, tried out, changed and deleted', { skip }, async () =
   await page.getByText('This is the first target').filter({ visible: true }).waitFor();
   if (is_deep) await checkEverywhere(page, 'notices_none');
   const webhook = page.locator('form', { hasText: 'Create target' });
-  await webhook.getByLabel('Address').fill('http://127.0.0.1:9/hook');
+  await webhook.getByLabel('Address').fill('http://127.0.0.1:2/hook');
   await webhook.getByLabel('Secret').fill('short');
   await webhook.getByRole('button', { name: 'Create target' }).click();
   await page.getByText('Must be whsec_').waitFor();
-  assert.equal(await webhook.getByLabel('Address').inputValue(), 'http://127.0.0.1:9/hook');
+  assert.equal(await webhook.getByLabel('Address').inputValue(), 'http://127.0.0.1:2/hook');
   await webhook.getByLabel('Secret').fill('');
   await webhook.getByLabel('An export is late').uncheck();
   await webhook.getByRole('button', { name: 'Create target' }).click();
@@ -69,14 +69,14 @@ test('a Slack target has its name, and lists what it was sent', { skip }, async 
   await page.goto(`/projects/${home.project.id}/notices`);
   await page
     .getByLabel('Webhook URL')
-    .fill('http://127.0.0.1:9/services/T0/B0/secret-of-slack-1234');
+    .fill('http://127.0.0.1:2/services/T0/B0/secret-of-slack-1234');
   await page.getByLabel('Name (optional)').fill('#alerts');
   await page.getByRole('button', { name: 'Create target' }).click();
   await page.getByText('#alerts gets notices now.').waitFor();
   await endedRun(world.harness, exported.id, failed);
   await sendDueNotices({ ...world.harness.deps, public_url: 'http://127.0.0.1:8000' });
   await page.getByRole('link', { name: '#alerts' }).click();
-  await page.getByText('http://127.0.0.1:9/********1234').waitFor();
+  await page.getByText('http://127.0.0.1:2/********1234').waitFor();
   await page
     .getByRole('row', { name: /Failing/ })
     .getByText('The receiver could not be')

@@ -84,13 +84,13 @@ function Fields({
   const { config_schema } = runIn(plugin, config);
   const fields = settingFields(config_schema);
   const { asked, typed, valueOf } = useAsked(fields, config);
-  const [reached, reaches] = useState<string[]>([]);
+  const { hosts, setHosts, reaches } = useHosts(config?.allowed_hosts ?? tool?.hosts ?? []);
   const [files, setFiles] = useState<Record<string, Attachment | null | undefined>>({});
   const [saves, setSaves] = useState(0);
   const choice = useEventChoice(plugin, place, config);
   const of_tool = tool && {
     tool,
-    place: { project_id, plugin_id: plugin.id },
+    place: { project_id, plugin_id: plugin.id, allowed_hosts: wordsOf(hosts) },
     sends_dollar: valueOf('dollar_properties') === 'send',
     reaches,
   };
@@ -125,13 +125,16 @@ function Fields({
         />
       </div>
       {choice.input}
-      <CommonFields
-        config={config}
-        is_tool={tool !== undefined}
-        hosts={[...new Set([...(config?.allowed_hosts ?? tool?.hosts ?? []), ...reached])]}
-      />
+      <CommonFields {...{ config, hosts, setHosts }} is_tool={tool !== undefined} />
     </Form>
   );
+}
+
+/** The hosts as a person types them; until then `known`, and those that the mappings name. */
+function useHosts(known: string[]) {
+  const [reached, reaches] = useState<string[]>([]);
+  const [typed, setHosts] = useState<string>();
+  return { hosts: typed ?? [...new Set([...known, ...reached])].join('\n'), setHosts, reaches };
 }
 
 /** The path to which the settings go. */
@@ -195,13 +198,14 @@ function CommonFields({
   config,
   is_tool,
   hosts,
+  setHosts,
 }: {
   config: PluginConfigRow | undefined;
   is_tool: boolean;
   /** The stored ones, or those proposed for a new config, and those that the mappings name. */
-  hosts: string[];
+  hosts: string;
+  setHosts: (typed: string) => void;
 }) {
-  const [typed, setTyped] = useState<string>();
   return (
     <>
       <LongField
@@ -209,8 +213,8 @@ function CommonFields({
         label="Hosts that it may reach"
         hint="One per line. The plugin reaches only these hosts."
         rows={2}
-        value={typed ?? hosts.join('\n')}
-        onChange={setTyped}
+        value={hosts}
+        onChange={setHosts}
       />
       {!is_tool && (
         <TextField

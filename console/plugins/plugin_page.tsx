@@ -112,7 +112,7 @@ function InProject({
     <>
       <MayBeOld problem={query.error} />
       <ConfigSection plugin={plugin} place={place} config={config} />
-      {of !== undefined && isTool(plugin) && (
+      {of !== undefined && config?.uses_oauth === true && (
         <OauthSection place={place} config_id={of.config_id} may_change={may_change} />
       )}
       {may_change && is_destination && <TestSection plugin={plugin} place={place} />}

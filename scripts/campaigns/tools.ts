@@ -1,16 +1,18 @@
 /**
  * Loads every tool of the catalogue, and sends an event by each of its mappings to a receiver that
  * answers 200 (`npm run tools`). A request to a host that the form of the tool does not propose is
- * a fault. `--write` writes the table of docs/tools.md, `--only slack,braze`
- * tries the tools of these directories.
+ * a fault, also with each choice of each setting. `--write` writes the table of docs/tools.md,
+ * `--only slack,braze` tries the tools of these directories.
  */
 import '../require_node.mjs';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { listTools } from '../../server/engine/plugins/tools/catalogue.ts';
 import type { ToolEntry } from '../../server/engine/plugins/tools/catalogue.ts';
+import type { ToolDescription } from '../../server/engine/plugins/tools/tool.ts';
 import { readVendors } from '../../test/vendors/vendors.ts';
 import { mappingsOf, openToolTrials } from '../../test/factories/plugins/tool_trials.ts';
+import type { RecordedRequest } from '../../test/factories/plugins/tool_trials.ts';
 import { Response } from 'undici';
 import { readOptions } from '../options.ts';
 import { answerAt, sampleOf } from './tools/samples.ts';
@@ -55,9 +57,10 @@ for (const entry of chosen) {
     const { subscribe = mapping.subscribe, ...values } = sampleOf(directory, mapping.partnerAction);
     const sample = { ...mapping, subscribe };
     const { outcome, requests } = await trials.send(tool, description, sample, values);
-    for (const { url } of requests) {
-      const { hostname } = new URL(url);
-      if (!isProposed(entry, hostname)) faults.push(`${directory} does not propose ${hostname}.`);
+    noteHosts(entry, requests);
+    for (const choice of delivered === 0 ? choicesOf(description) : []) {
+      const chosen_values = { ...values, settings: { ...values.settings, ...choice } };
+      noteHosts(entry, (await trials.send(tool, description, sample, chosen_values)).requests);
     }
     if (outcome.kind === 'sent' && requests.length > 0) delivered += 1;
     else {
@@ -112,6 +115,21 @@ if (write && only === '') {
     page,
     `${prose}\n${heading}\n\n${sum}\n\n${head}\n${rows.join('\n')}\n\n${missing}\n`,
   );
+}
+
+/** Each value of each setting that has choices, such as a region. */
+function choicesOf({ settings }: ToolDescription): Record<string, unknown>[] {
+  return Object.entries(settings).flatMap(([key, { choices = [] }]) =>
+    choices.map((one) => ({ [key]: typeof one === 'string' ? one : one.value })),
+  );
+}
+
+function noteHosts(entry: ToolEntry, requests: RecordedRequest[]): void {
+  for (const { url } of requests) {
+    const { hostname } = new URL(url);
+    if (!isProposed(entry, hostname))
+      faults.push(`${entry.directory} does not propose ${hostname}.`);
+  }
 }
 
 /** True for a host of the settings, or one that the form proposes. */

@@ -63,6 +63,12 @@ export const site_config: UserConfig<DefaultTheme.Config> = {
       items: items.map((item) => ({ text: item.text, link: linkOf(item.link) })),
     })),
     outline: { level: [2, 3] },
+    notFound: {
+      title: 'Page not found',
+      quote: 'The address is wrong, or the page has moved. Search the docs, or choose your task.',
+      linkText: 'All tasks',
+      linkLabel: 'All tasks',
+    },
     search: {
       provider: 'local',
       options: { _render: renderSearched },
@@ -109,7 +115,15 @@ function keepBraces({ renderer }: MarkdownRenderer): void {
 function moveScripts(html: string, file: string): string {
   return html.replaceAll(
     /<script(?![^>]*\ssrc=)[^>]*>([\s\S]*?)<\/script>/g,
-    (_, code: string) => `<script src="${writeAsset(file, code, 'js')}"></script>`,
+    (_, code: string) => `<script src="${writeAsset(file, withRoot(code), 'js')}"></script>`,
+  );
+}
+
+/** Finds the root of the site from the script, as one page answers wrong paths of any depth. */
+function withRoot(code: string): string {
+  return code.replace(
+    /new URL\("[./]+",\s*location\)/,
+    'new URL("../",document.currentScript.src)',
   );
 }
 

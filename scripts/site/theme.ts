@@ -1,6 +1,12 @@
-import type { Theme } from 'vitepress';
+import type { Route, Theme } from 'vitepress';
 import default_theme from 'vitepress/theme-without-fonts';
 import { search_options } from './search_options.ts';
+
+/** Shows the list of tasks also beside a page that is not found; the generator hides it there. */
+function showTasks(route: Route): void {
+  if (route.data.isNotFound === true)
+    route.data = { ...route.data, title: 'Page not found', frontmatter: {} };
+}
 
 /**
  * The look of the site, with the options of its search. Settings reach the page as JSON, which has
@@ -8,7 +14,8 @@ import { search_options } from './search_options.ts';
  */
 export const theme: Theme = {
   extends: default_theme,
-  enhanceApp: ({ siteData }) => {
+  enhanceApp: ({ router, siteData }) => {
+    router.onAfterRouteChange = () => showTasks(router.route);
     const { themeConfig } = siteData.value;
     const { search } = themeConfig;
     const options = { ...search.options, miniSearch: { searchOptions: search_options } };

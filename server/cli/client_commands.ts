@@ -252,7 +252,8 @@ function addLake(program: Command, wrap: Wrap<Output>): void {
     .exitOverride();
   asking(
     group
-      .command('tables')
+      .command('list')
+      .alias('tables')
       .description('list the tables of a project by name')
       .option('--limit <n>', 'most tables that are listed', '100')
       .action(wrap(async () => (await lake()).listTables)),

@@ -72,11 +72,21 @@ test('files of a page are kept for ever, and come packed to those who take it', 
 });
 
 test('a path without a file is a page for people, and an error for programs', async () => {
-  const { status, headers, text } = await get('/docs/nothing');
-  assert.deepEqual(
-    [status, headers['content-type'], text],
-    [404, 'text/html; charset=utf-8', builtText('404.html')],
-  );
+  for (const [path, up] of [
+    ['/docs/nothing', ''],
+    ['/docs/errors/nothing?a=/', '../'],
+    ['/docs/no/such/', '../../'],
+  ] as const) {
+    const { status, headers, text } = await get(path);
+    assert.deepEqual([status, headers['content-type']], [404, 'text/html; charset=utf-8'], path);
+    assert.equal(text.replaceAll(`="${up}`, '="'), builtText('404.html').replaceAll('="./', '="'));
+    const files = [...text.matchAll(/ (?:src|href)="([^"]+)"/g)].map(([, file]) => file!);
+    assert.ok(files.length > 3);
+    for (const file of new Set(files)) {
+      const { pathname } = new URL(file, `http://a.test${path}`);
+      assert.equal((await get(pathname)).status, 200, `${path} ${file}`);
+    }
+  }
   for (const path of [
     'nothing',
     '..%2f..%2fpackage.json',
@@ -85,6 +95,22 @@ test('a path without a file is a page for people, and an error for programs', as
     'a//b',
   ])
     assert.equal((await get(`/docs/${path}`, {})).status, 404, path);
+});
+
+test('a wrong path shows the tasks and the search, at any depth', { skip }, async () => {
+  const page = await browser.newPage();
+  const faults: string[] = [];
+  page.on('pageerror', (error) => faults.push(error.message));
+  for (const path of ['nothing', 'errors/nothing']) {
+    await page.goto(`${address}/docs/${path}`, { waitUntil: 'networkidle' });
+    await page.getByText('Page not found').waitFor();
+    await page.getByRole('button', { name: 'Search' }).first().waitFor();
+    await page.getByRole('navigation').getByText('Destinations', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'All tasks' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Documentation' }).waitFor();
+  }
+  assert.deepEqual(faults, []);
+  await page.close();
 });
 
 test('without a build there is a page that says what to do', async () => {

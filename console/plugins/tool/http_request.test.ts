@@ -48,7 +48,13 @@ test(
     await here.getByLabel('Address (required)').fill(`${target.url}/services/T/B/X`);
     await here.getByText('Would be sent').waitFor();
     await here.getByText('"text": "Signed up: ada"').waitFor();
-    assert.equal(await here.getByLabel('Hosts that it may reach').inputValue(), '127.0.0.1');
+    const hosts = here.getByLabel('Hosts that it may reach');
+    assert.equal(await hosts.inputValue(), '127.0.0.1');
+    await hosts.fill('acme.com');
+    await here.getByText('Would wait for an allowed host').waitFor();
+    await here.getByText(/The plugin may not reach 127\.0\.0\.1:\d+: add it/).waitFor();
+    await hosts.fill('127.0.0.1');
+    await here.getByText('Would be sent').waitFor();
     await checkEverywhere(page, 'http_request_form');
 
     await here.getByRole('button', { name: 'Add a condition' }).click();

@@ -22,13 +22,9 @@ function oauthOf(project_id: string, config_id: number) {
   return reading(pathTo(of, { project_id, id: config_id }));
 }
 
-/** Shows the account that a tool is connected with; nothing for a plugin without OAuth. */
+/** Shows the account that a tool with OAuth is connected with. */
 export function OauthSection(given: Given) {
-  const query = useQuery({
-    ...oauthOf(given.place.project_id, given.config_id),
-    // A plugin that does not use OAuth has none.
-    retry: false,
-  });
+  const query = useQuery(oauthOf(given.place.project_id, given.config_id));
   if (query.data === undefined || query.data.way === 'settings') return null;
   return (
     <Section title="Connection">

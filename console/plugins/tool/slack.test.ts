@@ -49,6 +49,8 @@ test('from an empty project to a message in the form of Slack', { skip }, async 
     keys += 1;
     await page.getByLabel(label).fill(text);
   };
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
   await goTo(page, `/projects/${home.project.id}/plugins`);
   await press('Install Slack');
   await page.getByRole('heading', { name: 'Slack', level: 1 }).waitFor();
@@ -66,6 +68,13 @@ test('from an empty project to a message in the form of Slack', { skip }, async 
   const seconds = (performance.now() - began) / 1_000;
   t.diagnostic(`${clicks} clicks, ${keys} groups of keys, ${seconds.toFixed(1)} s`);
   const [message, ...more] = receiver.taken(slack).map(({ event }) => event);
+  await page.getByRole('link', { name: "Slack's formatting syntax." }).waitFor();
+  assert.ok(asked.some((path) => path.endsWith('/plugin_configs/preview/')));
+  assert.deepEqual(
+    asked.filter((path) => path.endsWith('/oauth/')),
+    [],
+    'Slack has no OAuth here',
+  );
   assert.deepEqual(more, []);
   assert.deepEqual(message, {
     text: 'Order completed: ada',

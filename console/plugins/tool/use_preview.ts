@@ -5,8 +5,11 @@ import { ask } from '../../http/ask.ts';
 import { pathTo } from '../../http/path.ts';
 import { sample_event } from '../editor/templates.ts';
 
-/** The tool that mappings are for, in the project whose events it gets. */
-export type ToolPlace = { project_id: string; plugin_id: number };
+/**
+ * The tool that mappings are for, in the project whose events it gets, and the hosts that it may
+ * reach; a destination of code has none here.
+ */
+export type ToolPlace = { project_id: string; plugin_id: number; allowed_hosts?: string[] };
 
 /** The server's answer on mappings: the filter of each, and what becomes of the event. */
 export type Previewed = MappingPreviews & { of: readonly ToolMapping[] };
@@ -19,18 +22,21 @@ const pause_ms = 400;
  * last answer; undefined before the first one. Why there is none is `fault`.
  */
 export function usePreview(
-  { project_id, plugin_id }: ToolPlace,
+  { project_id, plugin_id, allowed_hosts }: ToolPlace,
   mappings: readonly ToolMapping[],
   sends_dollar: boolean,
   event_uuid: string | undefined,
 ): { previewed: Previewed | undefined; fault: string | undefined } {
   const [previewed, setPreviewed] = useState<Previewed>();
   const [fault, setFault] = useState<string>();
-  const text = JSON.stringify(mappings);
+  const text = JSON.stringify({ mappings, allowed_hosts });
   useEffect(() => {
     const ending = new AbortController();
     const preview = async () => {
-      const of = JSON.parse(text) as ToolMapping[];
+      const { mappings: of, ...reach } = JSON.parse(text) as {
+        mappings: ToolMapping[];
+        allowed_hosts?: string[];
+      };
       const outcome = await ask(
         'POST',
         pathTo('/api/projects/:project_id/plugin_configs/preview/', { project_id }),
@@ -39,6 +45,7 @@ export function usePreview(
             plugin: plugin_id,
             mappings: of,
             sends_dollar,
+            ...reach,
             ...(event_uuid === undefined ? { event: sample_event } : { event_uuid }),
           },
           signal: ending.signal,
@@ -62,6 +69,8 @@ type Result = MappingPreviews['results'][number];
 /** The outcome of a mapping for an event, as a state is shown. */
 export function previewState({ outcome }: Pick<Result, 'outcome'>) {
   if (outcome === 'sent') return { shape: '●', word: 'Would be sent', tone: 'good' } as const;
+  if (outcome === 'waits')
+    return { shape: '◐', word: 'Would wait for an allowed host', tone: 'warn' } as const;
   return outcome === 'filtered'
     ? ({ shape: '○', word: 'Not sent', tone: 'muted' } as const)
     : ({ shape: '▲', word: 'Incomplete', tone: 'warn' } as const);

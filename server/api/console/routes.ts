@@ -100,7 +100,7 @@ async function sendSite(
   const path = request.params['*'];
   const encodings = request.headers['accept-encoding'];
   const found = await readSiteFile(path, encodings);
-  const asset = found ?? (await readSiteFile('404.html', encodings));
+  const asset = found ?? (await missingPage(request.url));
   if (found === undefined && !takesPage(request)) throw notFound();
   if (asset === undefined) {
     return reply.code(503).type('text/html; charset=utf-8').headers(site_headers).send(not_built);
@@ -109,6 +109,16 @@ async function sendSite(
   if (path.startsWith('assets/') && found !== undefined)
     void reply.header('cache-control', kept_for_ever);
   return sendAsset(reply, asset);
+}
+
+/** The page for a wrong path, which leads to its files from there. */
+async function missingPage(url: string): Promise<Asset | undefined> {
+  const page = await readSiteFile('404.html');
+  if (page === undefined) return undefined;
+  const [, path = ''] = /\/docs\/([^?#]*)/.exec(url) ?? [];
+  const up = '../'.repeat(path.split('/').length - 1);
+  const html = page.bytes.toString().replaceAll(/(?<= (?:src|href)=")(?:\.\/)?/g, up);
+  return { ...page, bytes: Buffer.from(html) };
 }
 
 function sendAsset(reply: FastifyReply, asset: Asset): FastifyReply {

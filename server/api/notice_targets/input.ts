@@ -2,7 +2,7 @@ import { hidden_part } from '../../engine/notices/webhook_url.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { OutboundRefused } from '../../platform/outbound/outbound_faults.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
-import { isPlainAddress } from '../../platform/outbound/plain_address.ts';
+import { addressFault } from '../../platform/outbound/plain_address.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { readWebhookSecret } from '../../platform/outbound/standard_webhooks.ts';
 import type { NoticeTargetChanges, NoticeTargetRow } from './schema.ts';
@@ -74,12 +74,8 @@ function typeViolations({ type, is_new }: Subject, fields: NoticeTargetChanges):
 
 function urlViolations(outbound: Outbound, { url }: NoticeTargetChanges): Violation[] {
   const found: Violation[] = [];
-  if (typeof url === 'string' && !isPlainAddress(url))
-    found.push({
-      attr: 'url',
-      code: 'invalid_input',
-      detail: 'Must be an http or https address without user, password or fragment.',
-    });
+  const fault = typeof url === 'string' ? addressFault(url) : undefined;
+  if (fault !== undefined) found.push({ attr: 'url', code: 'invalid_input', detail: fault });
   else if (url?.includes(hidden_part) === true)
     found.push({
       attr: 'url',

@@ -15,6 +15,7 @@ export function configEntry(
       'id',
       'plugin_info',
       'secret_keys',
+      'uses_oauth',
       'waiting_version',
       'created_at',
       'updated_at',

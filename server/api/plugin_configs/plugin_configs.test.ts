@@ -60,6 +60,7 @@ test('a config has the sent values, the defaults, and its plugin', async () => {
     error: null,
     accepted_version: null,
     waiting_version: null,
+    uses_oauth: false,
     managed_by: null,
   };
   assert.deepEqual(rest, defaults);

@@ -94,6 +94,9 @@ export const PluginConfig = Type.Object(
     secret_keys: Type.Array(Type.String(), {
       description: 'Keys of `config` that have a secret value.',
     }),
+    uses_oauth: Type.Boolean({
+      description: 'The plugin is a tool that uses OAuth: `oauth/` has its state.',
+    }),
     error: nullable(
       Type.Object(
         { message: Type.String(), at: instant() },

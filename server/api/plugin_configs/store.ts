@@ -1,7 +1,9 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { run_changed_at } from '../../engine/plugins/run_version.ts';
+import { listOauthTools } from '../../engine/plugins/oauth/vendors.ts';
 import type { StoredPluginConfig } from '../../engine/plugins/stored_config.ts';
+import { toolUrl } from '../../engine/plugins/tools/catalogue.ts';
 import type { EventChoice } from '../../engine/plugins/tools/wanted.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
@@ -25,10 +27,13 @@ const isWaiting = sql`c.accepted_version_id IS NOT NULL
   AND (p.version_id IS DISTINCT FROM c.accepted_version_id
     OR p.config_schema::text IS DISTINCT FROM c.accepted_config_schema::text)`;
 
+const oauth_urls = listOauthTools().map(toolUrl);
+
 /** The wire fields of config `c`. Columns are named: nothing secret can slip in. */
 const selectConfigs = sql`
   SELECT c.id, c.plugin_id AS plugin, ${configuredPluginJson} AS plugin_info, c.team_id,
     c.enabled, c."order", c.config, c.allowed_hosts, c.event_choice, c.secret_keys,
+    coalesce(p.url = ANY (${oauth_urls}), false) AS uses_oauth,
     CASE WHEN c.error IS NOT NULL THEN json_build_object('message', c.error, 'at',
       wire_instant(c.error_at))
       WHEN ${isHeld} THEN json_build_object('message', k.held_reason, 'at',

@@ -24,7 +24,7 @@ const harness = aroundTests(
 
 test('an export that waits since a restore says so, and what to do', async () => {
   const { engine } = harness.deps;
-  const destination = { type: 'HTTP', config: { url: 'http://127.0.0.1:9/rows' } };
+  const destination = { type: 'HTTP', config: { url: 'http://127.0.0.1:2/rows' } };
   const created = await newExport(home, { name: 'Orders', destination });
   const byPerson = await newExport(home, { name: 'By a person', paused: true });
   const url = `${projectBase(home)}${created.id}/`;
@@ -80,7 +80,7 @@ test('an export that waits since a restore says so, and what to do', async () =>
 
 test('an export whose verification stands still is named', async () => {
   const { db } = harness.deps;
-  const destination = { type: 'HTTP', config: { url: 'http://127.0.0.1:9/rows' } };
+  const destination = { type: 'HTTP', config: { url: 'http://127.0.0.1:2/rows' } };
   const { id } = await newExport(home, { name: 'Unseen', destination });
   await db.run(sql`INSERT INTO batch_export_watches (batch_export_id, revision, balance_ms)
     SELECT id, revision, 1 FROM batch_exports WHERE id = ${id}`);

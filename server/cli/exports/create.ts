@@ -41,11 +41,14 @@ export const weekdays = [
   'friday',
   'saturday',
 ];
-/** Short forms of intervals that people type. */
-const short_intervals: Partial<Record<string, string>> = {
+/** Intervals of the API by the forms in which people type them. */
+const typed_intervals: Record<string, BatchExport['interval']> = {
   '1m': 'every minute',
   '5m': 'every 5 minutes',
   '15m': 'every 15 minutes',
+  hour: 'hour',
+  day: 'day',
+  week: 'week',
   '1h': 'hour',
   '1d': 'day',
   '1w': 'week',
@@ -68,9 +71,14 @@ export async function createExport(
     throw new WrongUsageError(
       `--to takes one of ${results.map(({ type }) => type).join(', ')}, not "${flags.to}".`,
     );
+  const interval = readInterval(flags.every);
+  if (flags.on !== undefined && interval !== 'week')
+    throw new WrongUsageError('--on needs --every week.');
+  if (flags.at !== undefined && interval !== 'week' && interval !== 'day')
+    throw new WrongUsageError('--at needs --every day or --every week.');
   const body = {
     name,
-    interval: short_intervals[flags.every] ?? flags.every,
+    interval,
     ...(flags.timezone === undefined ? {} : { timezone: flags.timezone }),
     ...(flags.on === undefined ? {} : { offset_day: readWeekday(flags.on) }),
     ...(flags.at === undefined ? {} : readTime(flags.at)),
@@ -106,6 +114,12 @@ export async function createExport(
   return 0;
 }
 
+function readInterval(text: string): BatchExport['interval'] {
+  const interval = Object.entries(typed_intervals).find((pair) => pair.includes(text))?.[1];
+  if (interval !== undefined) return interval;
+  throw new WrongUsageError(`--every takes 1m, 5m, 15m, hour, day or week, not "${text}".`);
+}
+
 /** Says that a start in the past delivers nothing of the past; empty for a later one. */
 export function olderText(
   { id, created_at, next_run }: Pick<BatchExport, 'id' | 'created_at' | 'next_run'>,
@@ -128,7 +142,7 @@ function readWeekday(text: string): number {
 }
 
 function readTime(text: string): { offset_hour: number; offset_minute: number } {
-  const [, hour, minute] = /^(\d?\d):(\d\d)$/.exec(text) ?? [];
+  const [, hour, minute] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
   if (hour === undefined)
     throw new WrongUsageError(`--at takes a time, such as 06:00, not "${text}".`);
   return { offset_hour: Number(hour), offset_minute: Number(minute) };

@@ -115,7 +115,8 @@ test('a day and a week of an export turn when the options say', async () => {
   }
   for (const [words, said] of [
     [['--at', 'six'], /--at takes a time, such as 06:00, not "six"/],
-    [['--on', 'someday'], /--on takes a day of the week, such as sunday/],
+    [['--at', '24:00'], /--at takes a time, such as 06:00, not "24:00"/],
+    [['--every', 'week', '--on', 'someday'], /--on takes a day of the week, such as sunday/],
     [['--timezone', 'Nowhere'], /timezone: Must be a name of the IANA time zone database/],
   ] as const) {
     const [, told] = await refused('exports', 'create', 'x', ...place, '--every', 'day', ...words);
@@ -148,7 +149,7 @@ test('the way of rows into a table is an option', async () => {
 });
 
 test('a destination that fails its test creates nothing', async () => {
-  const words = ['-c', 'url=http://127.0.0.1:9/', '--every', 'hour'];
+  const words = ['-c', 'url=http://127.0.0.1:2/', '--every', 'hour'];
   const [code, said] = await refused('exports', 'create', 'x', '--to', 'http', ...words, '--test');
   assert.deepEqual([code, /failed its test, and nothing was created/.test(said)], [1, true], said);
   assert.equal(await run('exports', 'list', '--search', 'x'), '');
@@ -216,7 +217,11 @@ test('a wrong argument is answered with the possible ones', async () => {
     [['show', 'firs'], 1, /no export "firs" in this project\. Similar:\n {2}\S+ {2}first/],
     [['show', 'twice'], 1, /Several exports have the name "twice": give the id of one\.\n {2}\S/],
     [['create', 'a', '--to', 'nowhere', '--every', '5m'], 2, /--to takes one of S3, .*"nowhere"/],
-    [['create', 'a', '--to', 'file', '--every', 'often', '-c', 'prefix=a'], 1, /^interval: Must/],
+    [
+      ['create', 'a', '--to', 'file', '--every', '3m', '-c', 'prefix=a'],
+      2,
+      /^--every takes 1m, 5m, 15m, hour, day or week, not "3m"\.$/,
+    ],
     [['create', 'a', '--to', 'file', '--every', '5m', '-c', 'no=1'], 2, /no key no\. It has/],
     [['create', 'a', '--to', 'file', '--every', '5m', '-c', 'prefix'], 2, /takes name=value/],
     [['create', 'a', '--to', 's3', '--every', '5m', '-c', 'part=1', 'a=b'], 2, /has no key part/],
@@ -231,6 +236,12 @@ test('a wrong argument is answered with the possible ones', async () => {
       /--config password: \/dev\/null is empty/,
     ],
     [['create', 'a', '--to', 'postgres', '--every', 'day'], 1, /destination\.config\.host: /],
+    [['create', 'a', '--to', 'file', '--every', '1h', '--at', '6:00'], 2, /--at needs --every day/],
+    [
+      ['create', 'a', '--to', 'file', '--every', 'day', '--on', 'sun'],
+      2,
+      /--on needs --every week/,
+    ],
     [['create', 'a'], 2, /required option '--to/],
     [['backfill', 'first', '--from', 'monday'], 2, /takes an instant with its zone.*"monday"/],
     [['backfill', 'first', '--from', '2026-01-02T10:00'], 2, /takes an instant with its zone/],

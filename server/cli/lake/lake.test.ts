@@ -30,8 +30,9 @@ const run = async (...words: string[]) => {
 };
 
 test('tables are listed, shown by name, and maintained when somebody asks', async () => {
-  const [name, rows, files] = (await run('tables')).split('\t');
+  const [name, rows, files] = (await run('list')).split('\t');
   assert.deepEqual([name, rows, files], ['sluice.events', '6', '3']);
+  assert.equal(await run('tables'), await run('list'), 'the name in earlier releases');
   const before = JSON.parse(await run('show', 'sluice.events', '--json'));
   assert.deepEqual([before.id, before.maintenance.finished_at], [table.id, null]);
   assert.match(await run('maintain', 'sluice.events'), /^Maintenance of sluice.events begins/);
@@ -42,6 +43,6 @@ test('tables are listed, shown by name, and maintained when somebody asks', asyn
   const { code, err } = await sluice.run(['lake', 'show', 'sluice.none'], environment);
   assert.deepEqual(
     [code, err.trim()],
-    [1, 'There is no table "sluice.none". `sluice lake tables` lists all.'],
+    [1, 'There is no table "sluice.none". `sluice lake list` lists all.'],
   );
 });

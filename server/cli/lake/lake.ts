@@ -12,7 +12,7 @@ import { UserError } from '../user_error.ts';
 
 const tables_max = 1_000;
 
-/** `sluice lake tables`: the tables of the project's Iceberg catalog, by name. */
+/** `sluice lake list`: the tables of the project's Iceberg catalog, by name. */
 export async function listTables(
   output: Output,
   flags: ReadFlags & { limit: string },
@@ -103,6 +103,6 @@ async function tablePath(api: Api, text: string): Promise<string> {
   if (isUuid(text)) return `${tables}${text}/`;
   const found = (await api.list<LakeTable>(tables, tables_max)).find((one) => nameOf(one) === text);
   if (found === undefined)
-    throw new UserError(`There is no table "${text}". \`sluice lake tables\` lists all.`);
+    throw new UserError(`There is no table "${text}". \`sluice lake list\` lists all.`);
   return `${tables}${found.id}/`;
 }

@@ -5,6 +5,7 @@ import { newExport } from '../../../test/factories/batch_exports/batch_exports.t
 import { openQueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
 import { storeConfig } from '../../engine/model/destination/stored_config.ts';
 import { verifyExports } from '../../engine/exports/verification/verify_exports.ts';
+import { openLog } from '../../platform/log.ts';
 import { verify } from './verify.ts';
 import { aroundTests } from '../../../test/around_tests.ts';
 
@@ -73,7 +74,15 @@ test('a fault of one export does not stop the comparison of others', async () =>
       config: { user: 'u', password: 'p', host: 'db.example.com', database: 'd' },
     },
   });
-  const found = await verifyExports(harness.deps.engine, undefined);
+  const lines: string[] = [];
+  const log = openLog('debug', 'json', { write: (line) => void lines.push(line) });
+  const found = await verifyExports({ ...harness.deps.engine, log }, undefined);
+  const logged = lines.map((line) => JSON.parse(line)).filter(({ err }) => err !== undefined);
+  assert.deepEqual(
+    logged.map(({ level, batch_export_id }) => [level, batch_export_id]),
+    [gone, unknown, sealed, store].map((id) => [20, id]),
+    'the sentence says a known fault, and its stack is for who asks',
+  );
   assert.deepEqual(
     found.map(({ name, records, differences, fault }) => [
       name,

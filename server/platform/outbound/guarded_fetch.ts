@@ -1,5 +1,6 @@
 import { Headers, fetch as undiciFetch } from 'undici';
 import type { Dispatcher, RequestInit, Response } from 'undici';
+import { portFault } from './blocked_ports.ts';
 import { OutboundRefused, ProxyFault } from './outbound_faults.ts';
 
 const redirects_max = 5;
@@ -21,6 +22,8 @@ export async function fetchGuarded(
       throw new OutboundRefused(
         `Only http and https addresses can be fetched, not ${url.protocol}//.`,
       );
+    const blocked = portFault(url);
+    if (blocked !== undefined) throw new OutboundRefused(blocked);
     const response = await send(url, request);
     if (!isRedirect(response) || init.redirect === 'manual') return response;
     await response.body?.cancel();

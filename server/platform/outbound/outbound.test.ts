@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
+import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
+import { portFault } from './blocked_ports.ts';
 import { openOutbound } from './outbound.ts';
 import { OutboundRefused } from './outbound_faults.ts';
+import { addressFault } from './plain_address.ts';
 import { listen, urlOf } from '../../../test/servers/loopback.ts';
 
 const hostile = [
@@ -163,6 +166,22 @@ test('refuses local sockets and other protocols', async () => {
   )) as [Error];
   assert.ok(refused instanceof OutboundRefused);
   await assert.rejects(guard.fetch('file:///etc/passwd'), OutboundRefused);
+});
+
+test('a port that clients of HTTP block is refused in words, and no other', async () => {
+  const { badPorts } = createRequire(import.meta.url)('undici/lib/web/fetch/constants.js') as {
+    badPorts: string[];
+  };
+  const ports = Array.from({ length: 65_536 }, (_, port) => String(port));
+  assert.deepEqual(
+    ports.filter((port) => portFault({ port }) !== undefined),
+    badPorts,
+  );
+  const message =
+    'Port 9 is reserved for another protocol, so Sluice sends no requests to it. Use another port.';
+  await assert.rejects(open.fetch('http://127.0.0.1:9/'), { name: 'OutboundRefused', message });
+  assert.equal(addressFault('https://example.com:9/x'), message);
+  assert.equal(addressFault('https://example.com:443/x'), undefined);
 });
 
 test('a connection to a name is refused by its address', async () => {

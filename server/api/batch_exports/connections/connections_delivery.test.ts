@@ -124,7 +124,7 @@ test('a connection is tested before it is created, and a change before it is sav
     home.ask('POST', `${base}test/`, { type, connection });
   receiver.onRequest(() => receiver.plan('take'));
   assert.deepEqual(new Set(statuses(await draft(right))), new Set(['passed']));
-  const closed = { ...right, url: 'http://127.0.0.1:9/rows' };
+  const closed = { ...right, url: 'http://127.0.0.1:2/rows' };
   assert.ok(statuses(await draft(closed)).includes('failed'));
   assert.deepEqual(attrsOf(await draft({ url: 'nowhere', bucket: 'x' })), [
     'connection__bucket invalid_input',

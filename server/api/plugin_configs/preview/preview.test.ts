@@ -7,6 +7,7 @@ import { setPluginsLevel } from '../../../../test/factories/plugins/plugins.ts';
 
 let home: TestOrganization;
 let http: number;
+let slack: number;
 const install = async (own: TestOrganization, name: string): Promise<number> => {
   const path = `/api/organizations/${own.organization.id}/pipeline_destinations/`;
   const { status, body, text } = await own.ask('POST', path, { plugin_type: 'repository', name });
@@ -17,6 +18,7 @@ const harness = shareHarness({
   opened: async () => {
     home = await harness.newOrganization();
     http = await install(home, 'HTTP request');
+    slack = await install(home, 'Slack');
   },
 });
 
@@ -67,17 +69,16 @@ test('A request is shown for each mapping, or why there is none', async () => {
 });
 
 test('The fields of a catalogue tool are mapped, and a missing one is named', async () => {
-  const plugin = await install(home, 'Slack');
-  const slack = (given: object) => ({
+  const message = (given: object) => ({
     partnerAction: 'postToChannel',
     subscribe: 'type = "track"',
     mapping: { url: 'https://hooks.slack.com/services/T/B/X', ...given },
   });
   const { body } = await preview({
-    plugin,
+    plugin: slack,
     mappings: [
-      slack({ text: { '@template': 'Hi {{event}}' }, username: '', channel: 'x' }),
-      slack({ text: { '@path': '$.properties.absent' }, username: 'u', channel: 'x' }),
+      message({ text: { '@template': 'Hi {{event}}' }, username: '', channel: 'x' }),
+      message({ text: { '@path': '$.properties.absent' }, username: 'u', channel: 'x' }),
     ],
   });
   const [sent, missing] = body.results;
@@ -85,6 +86,40 @@ test('The fields of a catalogue tool are mapped, and a missing one is named', as
   assert.equal(missing.outcome, 'invalid');
   assert.match(missing.reason, /no value for Message \(text\)/);
   assert.equal(missing.request, null);
+});
+
+test('An address is judged as when it is sent to', async () => {
+  const judged = async (plugin: number, given: unknown, allowed_hosts?: string[]) => {
+    const own = plugin === http ? { ...mapping, format: 'json' } : { text: 'a', username: 'u' };
+    const partnerAction = plugin === http ? 'send' : 'postToChannel';
+    const { body } = await preview({
+      plugin,
+      mappings: [{ ...one, partnerAction, mapping: { ...own, url: given } }],
+      ...(allowed_hosts === undefined ? {} : { allowed_hosts }),
+    });
+    return [body.results[0].outcome, body.results[0].reason];
+  };
+  const said = (host: string) =>
+    `The plugin may not reach ${host}: add it to the allowed hosts of the plugin.`;
+  for (const plugin of [http, slack]) {
+    const unread = ['invalid', 'The URL cannot be read.'];
+    assert.deepEqual(await judged(plugin, 'not a url', ['acme.com']), unread);
+    assert.deepEqual(await judged(plugin, 'not a url'), unread);
+    assert.deepEqual(await judged(plugin, 'http://127.0.0.1:8080/', []), [
+      'waits',
+      said('127.0.0.1:8080'),
+    ]);
+    assert.deepEqual(await judged(plugin, 'https://acme.com/', ['*.acme.com']), [
+      'waits',
+      said('acme.com'),
+    ]);
+    assert.deepEqual(await judged(plugin, 'https://a.acme.com/', ['*.acme.com']), ['sent', null]);
+    assert.deepEqual(await judged(plugin, 'https://acme.com/'), ['sent', null]);
+    const [outcome, reason] = await judged(plugin, 'https://acme.com:25/', ['acme.com']);
+    assert.deepEqual([outcome, /Port 25 is reserved/.test(reason)], ['invalid', true]);
+  }
+  const hidden = { '@template': 'https://{{secret}}/x' };
+  assert.deepEqual(await judged(http, hidden, []), ['sent', null], 'the host is a secret');
 });
 
 test('Only tools of the organization are previewed, by those who may configure them', async () => {

@@ -34,6 +34,7 @@ export function previewRoute(app: FastifyInstance, deps: Deps): void {
         plugin,
         mappings,
         sends_dollar = false,
+        allowed_hosts,
         ...wanted
       } = body(request, MappingPreviewBody);
       const definition = await readTool(deps, request, plugin);
@@ -41,6 +42,7 @@ export function previewRoute(app: FastifyInstance, deps: Deps): void {
       const now_ms = deps.clock.now();
       const { event: called, results } = previewMappings(definition, mappings, event, {
         sends_dollar,
+        allowed_hosts,
         now_ms,
       });
       const text = (fields: object | null) => fields && JSON.stringify(fields);

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type * as filters from '../../../engine/plugins/tools/filter/filter.ts';
+import { lineOfText } from '../../../platform/line_of_text.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { PluginTryOut, anything } from '../try_out/schema.ts';
 
@@ -22,17 +23,32 @@ export const MappingPreviewBody = Type.Object({
   sends_dollar: Type.Optional(
     Type.Boolean({ description: 'True: names that begin with `$` are sent, too.' }),
   ),
+  allowed_hosts: Type.Optional(
+    Type.Array(lineOfText({ minLength: 1, maxLength: 253 }), {
+      maxItems: 100,
+      description: 'The hosts that the tool may reach. Without them no host is judged.',
+    }),
+  ),
   event_uuid,
   event,
 });
 export type MappingPreviewBody = Static<typeof MappingPreviewBody>;
 
+/** A tuple of the library is none in OpenAPI 3.1. */
+const pair = Type.Unsafe<[string, string]>({
+  type: 'array',
+  items: { type: 'string' },
+  minItems: 2,
+  maxItems: 2,
+});
+
 const MappingPreview = Type.Object(
   {
-    outcome: Type.Enum(['sent', 'filtered', 'invalid'], {
+    outcome: Type.Enum(['sent', 'waits', 'filtered', 'invalid'], {
       description:
-        '`filtered`: filter, consent or sample keep the event out. `invalid`: the mapping is ' +
-        'wrong, or has no value for what the tool requires.',
+        '`waits`: the host of its address is not allowed. `filtered`: filter, consent or sample ' +
+        'keep the event out. `invalid`: the mapping is wrong, or has no value for what the tool ' +
+        'requires.',
     }),
     reason: nullable(Type.String({ description: 'Why it would not be sent.' })),
     filter: nullable(
@@ -53,7 +69,7 @@ const MappingPreview = Type.Object(
         {
           method: Type.String(),
           url: Type.String(),
-          headers: Type.Array(Type.Tuple([Type.String(), Type.String()])),
+          headers: Type.Array(pair),
           body: nullable(Type.String()),
         },
         {

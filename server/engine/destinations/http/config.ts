@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
-import { isPlainAddress } from '../../../platform/outbound/plain_address.ts';
+import { addressFault } from '../../../platform/outbound/plain_address.ts';
 import { readWebhookSecret } from '../../../platform/outbound/standard_webhooks.ts';
 import type { ConfigViolation } from '../../model/destination/destination.ts';
 import { requiredText } from '../../model/destination/config_keys.ts';
@@ -118,13 +118,8 @@ const own_headers = new Set([
 /** Violations of rules that the schema cannot say. */
 export function httpViolations(config: HttpConfig): ConfigViolation[] {
   const found: ConfigViolation[] = [];
-  if (!isPlainAddress(config.url))
-    found.push(
-      violation(
-        'url',
-        'The url must be an http or https address without user, password or fragment.',
-      ),
-    );
+  const fault = addressFault(config.url);
+  if (fault !== undefined) found.push(violation('url', fault));
   if (config.token !== undefined && !/^[\x21-\x7e]*$/.test(config.token))
     found.push(violation('token', 'The token must be of visible ASCII characters without blanks.'));
   for (const [name, value] of Object.entries(config.headers ?? {})) {

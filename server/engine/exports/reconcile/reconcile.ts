@@ -1,5 +1,4 @@
 import sql from 'sql-template-tag';
-import { KnownError } from '../../model/destination/errors.ts';
 import { commandLine } from '../../../platform/command_line.ts';
 import type { DestinationDefinition } from '../../model/destination/destination.ts';
 import { findDestination } from '../../destinations/index.ts';
@@ -7,6 +6,7 @@ import type { Engine } from '../engine.ts';
 import { writeRunLog } from '../../model/run_log.ts';
 import { all_columns } from '../../model/schema/run_columns.ts';
 import { waitingSentence } from '../runs/hold_until_reconciled.ts';
+import { loggedReason } from '../verification/verify_exports.ts';
 import { assume } from './assume.ts';
 import type { Assumption } from './assume.ts';
 import { enterReceipts } from './enter_receipts.ts';
@@ -93,8 +93,8 @@ async function reconcileExport(
     result.lost = (await findLost(engine, row)) ?? null;
     return result;
   } catch (error) {
-    engine.log.warn({ err: error, batch_export_id: row.id }, 'an export could not be reconciled');
-    return stayWaiting(engine, row, result, reasonOf(error));
+    const reason = loggedReason(engine, row, error, 'an export could not be reconciled');
+    return stayWaiting(engine, row, result, reason);
   }
 }
 
@@ -214,11 +214,4 @@ async function stayWaiting(
     });
   });
   return { ...result, is_waiting: true, goes_on: false, detail };
-}
-
-function reasonOf(error: unknown): string {
-  const isKnown = error instanceof KnownError;
-  return isKnown
-    ? `${error.message} (${error.code})`
-    : 'Its destination could not be asked; the log says more.';
 }

@@ -146,11 +146,25 @@ function rowCounter(tell: (rows: number) => void): () => void {
 
 /** Why an export could not be compared, in a sentence without secrets. */
 function faultOf(engine: Engine, row: LookedAtExport, error: unknown): string {
-  engine.log.info({ err: error, batch_export_id: row.id }, 'an export could not be verified');
+  const reason = loggedReason(engine, row, error, 'an export could not be verified');
   return (
-    `It could not be compared with its receipts: ${reasonOf(error)} Mend this, then verify it ` +
-    `again with --export ${row.id}.`
+    `It could not be compared with its receipts: ${reason} Mend this, then verify it again ` +
+    `with --export ${row.id}.`
   );
+}
+
+/**
+ * The same as `reasonOf`, for a command. A known fault is in the log only at the level `debug`: the
+ * command says its sentence, which stacks would bury.
+ */
+export function loggedReason(
+  { log }: Pick<Engine, 'log'>,
+  { id }: { id: string },
+  error: unknown,
+  message: string,
+): string {
+  log[error instanceof KnownError ? 'debug' : 'warn']({ err: error, batch_export_id: id }, message);
+  return reasonOf(error);
 }
 
 /** The reason of a fault, in a sentence without secrets. */

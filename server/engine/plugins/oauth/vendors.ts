@@ -25,11 +25,21 @@ export type OauthVendor = {
 
 let vendors: Record<string, OauthVendor> | undefined;
 
-/** Returns what is known of the tool's vendor; undefined: the tool does not use OAuth. */
-export function findVendor(directory: string): OauthVendor | undefined {
+function readVendors(): Record<string, OauthVendor> {
   vendors ??= JSON.parse(readFileSync(join(import.meta.dirname, 'vendors.json'), 'utf8')) as Record<
     string,
     OauthVendor
   >;
-  return Object.hasOwn(vendors, directory) ? vendors[directory] : undefined;
+  return vendors;
+}
+
+/** Returns what is known of the tool's vendor; undefined: the tool does not use OAuth. */
+export function findVendor(directory: string): OauthVendor | undefined {
+  const known = readVendors();
+  return Object.hasOwn(known, directory) ? known[directory] : undefined;
+}
+
+/** Lists the directories of the tools that use OAuth. */
+export function listOauthTools(): string[] {
+  return Object.keys(readVendors());
 }

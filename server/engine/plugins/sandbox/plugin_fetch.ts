@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { portFault } from '../../../platform/outbound/blocked_ports.ts';
 import { isRedirect, redirectTarget } from '../../../platform/outbound/guarded_fetch.ts';
 import { OutboundRefused } from '../../../platform/outbound/outbound_faults.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
@@ -108,6 +109,8 @@ export function requireAllowed(text: string, allowed_hosts: string[]): URL {
     throw new OutboundRefused(
       'Put user and password into an authorization header, not into the URL.',
     );
+  const blocked = portFault(url);
+  if (blocked !== undefined) throw new OutboundRefused(blocked);
   if (!allowed_hosts.some((allowed) => isAllowed(url, allowed.toLowerCase())))
     throw new HostNotAllowed(url);
   return url;

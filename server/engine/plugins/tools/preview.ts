@@ -8,6 +8,7 @@ import { readFilter } from './filter/read_filter.ts';
 import { composeRequest } from './http_request/compose.ts';
 import type { ComposedRequest } from './http_request/compose.ts';
 import { isHttpRequest } from './http_request/definition.ts';
+import { address_fields, judgeAddress, shown_secret } from './judge_address.ts';
 import { mappingFault, missingFields, shownField } from './mappings.ts';
 import { MappingFault, resolveMapping } from './resolve.ts';
 import type { ToolDefinition, ToolMapping } from './tool.ts';
@@ -15,8 +16,11 @@ import { unwantedReason } from './wanted.ts';
 
 /** The result of one mapping for one event, as far as it is known without a request. */
 export type MappingPreview = {
-  /** `invalid`: the mapping is wrong, or gives the event no request. */
-  outcome: 'sent' | 'filtered' | 'invalid';
+  /**
+   * `waits`: for a host that is not allowed. `invalid`: the mapping is wrong, or gives the event no
+   * request.
+   */
+  outcome: 'sent' | 'waits' | 'filtered' | 'invalid';
   /** Why it is not sent. */
   reason: string | null;
   /** The filter as a form shows it; null for one that cannot be read. */
@@ -29,16 +33,23 @@ export type MappingPreview = {
 };
 
 /** Secrets of a config stay where they are. */
-const shown_secrets = { secret: 'SECRET', signing_secret: '' };
+const shown_secrets = { secret: shown_secret, signing_secret: '' };
+
+type PreviewOptions = {
+  sends_dollar: boolean;
+  /** Hosts that the tool may reach; undefined: they are not judged. */
+  allowed_hosts: string[] | undefined;
+  now_ms: number;
+};
 
 /** Maps the event by each mapping, whatever is wrong with the others. Sends nothing. */
 export function previewMappings(
   definition: ToolDefinition,
   mappings: unknown[],
   event: PluginEvent,
-  { sends_dollar, now_ms }: { sends_dollar: boolean; now_ms: number },
+  options: PreviewOptions,
 ): { event: ToolEvent; results: MappingPreview[] } {
-  const called = toolEvent(event, sends_dollar);
+  const called = toolEvent(event, options.sends_dollar);
   const results = mappings.map((mapping): MappingPreview => {
     const text = (mapping as Partial<ToolMapping> | null)?.subscribe;
     const filter = typeof text === 'string' ? readFilter(text) : '';
@@ -55,7 +66,7 @@ export function previewMappings(
     if (filter_fault !== undefined) return { ...common, outcome: 'invalid', reason: filter_fault };
     const one = mapping as ToolMapping;
     const unwanted = unwantedReason(one, event);
-    const mapped = mapEvent(definition, one, called, now_ms);
+    const mapped = mapEvent(definition, one, called, options);
     if (unwanted === undefined) return { ...common, ...mapped };
     return { ...common, ...mapped, outcome: 'filtered', reason: unwanted };
   });
@@ -66,14 +77,16 @@ function mapEvent(
   definition: ToolDefinition,
   { partnerAction, mapping }: ToolMapping,
   event: ToolEvent,
-  now_ms: number,
+  { allowed_hosts, now_ms }: PreviewOptions,
 ): Pick<MappingPreview, 'outcome' | 'reason' | 'fields' | 'request'> {
   const invalid = (reason: string, fields: Fields | null = null) =>
     ({ outcome: 'invalid', reason, fields, request: null }) as const;
   const none = { outcome: 'sent', reason: null, fields: null, request: null } as const;
   try {
-    if (isHttpRequest(definition))
-      return { ...none, request: composeRequest(event, mapping, shown_secrets, now_ms) };
+    if (isHttpRequest(definition)) {
+      const request = composeRequest(event, mapping, shown_secrets, now_ms);
+      return { ...none, request, ...judgeAddress(request.url, allowed_hosts) };
+    }
     // The library leaves texts without a character out.
     const fields = Object.fromEntries(
       Object.entries(resolveMapping(mapping, event)).filter(
@@ -82,9 +95,10 @@ function mapEvent(
     );
     const action = definition.actions[partnerAction]!;
     const missing = missingFields(action, fields).map((key) => shownField(key, action));
-    return missing.length === 0
-      ? { ...none, fields }
-      : invalid(`The event has no value for ${missing.join(', ')}.`, fields);
+    if (missing.length > 0)
+      return invalid(`The event has no value for ${missing.join(', ')}.`, fields);
+    const address = fields[address_fields[definition.directory] ?? ''];
+    return { ...none, fields, ...judgeAddress(address, allowed_hosts) };
   } catch (error) {
     if (error instanceof MappingFault) return invalid(error.message);
     throw error;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { destinations } from '../../../engine/destinations/index.ts';
 import { shareHarness } from '../../../../test/harness.ts';
 import { resolved } from '../../../../test/watchers/document.ts';
@@ -45,6 +46,28 @@ test('the document is OpenAPI 3.1, public, with key and session as its security'
   assert.deepEqual(document.servers[0]!.url, harness.deps.config.public_url);
   for (const head of ['Authentication', 'Errors', 'Pagination', 'Idempotency', 'ETags'])
     assert.match(document.info.description, new RegExp(`^## ${head}$`, 'm'));
+});
+
+test('each schema of the documents is one of JSON Schema 2020-12, as OpenAPI 3.1 wants', () => {
+  const ajv = new Ajv2020({ strict: false });
+  let seen = 0;
+  const check = (schema: object, place: string) => {
+    seen += 1;
+    assert.ok(ajv.validateSchema(schema), `${place}: ${ajv.errorsText()}`);
+  };
+  const walk = (part: unknown, place: string) => {
+    if (typeof part !== 'object' || part === null) return;
+    for (const [name, value] of Object.entries(part))
+      if (name === 'schema') check(value as object, place);
+      else if (!/^(?:schemas|examples?)$/.test(name)) walk(value, `${place}/${name}`);
+  };
+  for (const published of [document, protocols]) {
+    walk(published.paths, 'paths');
+    walk(published.components, 'components');
+    for (const [name, schema] of Object.entries(published.components['schemas']!))
+      check(schema as object, name);
+  }
+  assert.ok(seen > 500, String(seen));
 });
 
 const tagOf = (operations: Record<string, Operation>) => Object.values(operations)[0]!.tags[0];

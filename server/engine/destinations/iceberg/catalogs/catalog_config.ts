@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { isPlainAddress, isPlainBase } from '../../../../platform/outbound/plain_address.ts';
+import { addressFault, isPlainBase } from '../../../../platform/outbound/plain_address.ts';
 import {
   defaultChoice,
   defaultText,
@@ -97,13 +97,8 @@ export function catalogViolations(config: CatalogConfig, levels: number): Config
   if (!isForeign(config)) return [];
   const { catalog, catalog_uri: uri, storage } = config;
   const found: ConfigViolation[] = [];
-  if (isFilled(uri) && !isPlainBase(uri))
-    found.push(
-      violation(
-        'catalog_uri',
-        'The address must be an http or https address without user, password, query or fragment.',
-      ),
-    );
+  const fault = isFilled(uri) ? baseFault(uri) : undefined;
+  if (fault !== undefined) found.push(violation('catalog_uri', fault));
   if (catalog === 'glue') {
     if (storage !== 'S3')
       found.push(violation('storage', 'Tables of Glue have their files in S3.'));
@@ -138,13 +133,8 @@ function signInViolations(config: CatalogConfig): ConfigViolation[] {
         'required',
       ),
     );
-  if (isFilled(token_uri) && !isPlainAddress(token_uri))
-    found.push(
-      violation(
-        'catalog_token_uri',
-        'The address must be an http or https address without user, password or fragment.',
-      ),
-    );
+  const fault = isFilled(token_uri) ? addressFault(token_uri) : undefined;
+  if (fault !== undefined) found.push(violation('catalog_token_uri', fault));
   const isUsable = ([name, value]: [string, string]) =>
     /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(name) && /^[\t\x20-\x7e]{0,8192}$/.test(value);
   if (!Object.entries(config.catalog_headers ?? {}).every(isUsable))
@@ -152,6 +142,12 @@ function signInViolations(config: CatalogConfig): ConfigViolation[] {
       violation('catalog_headers', 'A header has a name or a value that HTTP does not allow.'),
     );
   return found;
+}
+
+function baseFault(uri: string): string | undefined {
+  return isPlainBase(uri)
+    ? addressFault(uri)
+    : 'Must be an http or https address without user, password, query or fragment.';
 }
 
 function isFilled(text: string | null | undefined): text is string {
