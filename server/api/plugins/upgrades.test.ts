@@ -182,7 +182,7 @@ test('a faulty upgrade leaves the old version unchanged', async () => {
 
 test('an origin that does not answer is 400 `unavailable`, on every way to it', async () => {
   const { url } = await installed('sleeps');
-  const port = 9;
+  const port = 4;
   const silent = `http://127.0.0.1:${port}`;
   const { config } = harness.deps;
   const kept = config.npm_registry_url;

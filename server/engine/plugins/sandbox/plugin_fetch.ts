@@ -72,7 +72,7 @@ export async function fetchForPlugin(
   signal: AbortSignal,
 ): Promise<PluginResponse> {
   const ending = AbortSignal.any([signal, AbortSignal.timeout(fetch_milliseconds_max)]);
-  let url = requireAllowed(request.url, allowed_hosts);
+  let url = requireFetchable(request.url, allowed_hosts);
   let headers = checkHeaders(request.headers);
   const body =
     request.body === null || request.method === 'GET' || request.method === 'HEAD'
@@ -88,7 +88,7 @@ export async function fetchForPlugin(
     if (!isRedirect(response) || body !== null || !['GET', 'HEAD'].includes(request.method))
       return readResponse(url, response);
     await response.body?.cancel();
-    const next = requireAllowed(redirectTarget(url, response).href, allowed_hosts);
+    const next = requireFetchable(redirectTarget(url, response).href, allowed_hosts);
     if (next.origin !== url.origin)
       headers = headers.filter(([name]) => !/^(authorization|cookie)$/i.test(name));
     url = next;
@@ -97,7 +97,7 @@ export async function fetchForPlugin(
 }
 
 /**
- * The URL when it may be asked for by a plugin with these hosts; throws an OutboundRefused
+ * The URL when a plugin with these hosts may connect to its host; throws an OutboundRefused
  * otherwise.
  */
 export function requireAllowed(text: string, allowed_hosts: string[]): URL {
@@ -109,10 +109,16 @@ export function requireAllowed(text: string, allowed_hosts: string[]): URL {
     throw new OutboundRefused(
       'Put user and password into an authorization header, not into the URL.',
     );
-  const blocked = portFault(url);
-  if (blocked !== undefined) throw new OutboundRefused(blocked);
   if (!allowed_hosts.some((allowed) => isAllowed(url, allowed.toLowerCase())))
     throw new HostNotAllowed(url);
+  return url;
+}
+
+/** The same for a request, which some ports do not get. */
+export function requireFetchable(text: string, allowed_hosts: string[]): URL {
+  const url = requireAllowed(text, allowed_hosts);
+  const blocked = portFault(url);
+  if (blocked !== undefined) throw new OutboundRefused(blocked);
   return url;
 }
 

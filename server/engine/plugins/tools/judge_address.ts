@@ -1,5 +1,5 @@
 import { OutboundRefused } from '../../../platform/outbound/outbound_faults.ts';
-import { HostNotAllowed, requireAllowed } from '../sandbox/plugin_fetch.ts';
+import { HostNotAllowed, requireFetchable } from '../sandbox/plugin_fetch.ts';
 
 /** Fields that say where a tool sends, by its directory; the code of other tools knows it. */
 export const address_fields: Record<string, string> = {
@@ -25,7 +25,7 @@ export function judgeAddress(
   const [before_path = ''] = address.split(/(?<![:/])[/?#]/);
   if (before_path.includes(shown_secret)) return undefined;
   try {
-    requireAllowed(address, allowed_hosts ?? [URL.parse(address)?.hostname ?? '']);
+    requireFetchable(address, allowed_hosts ?? [URL.parse(address)?.hostname ?? '']);
     return undefined;
   } catch (error) {
     if (!(error instanceof OutboundRefused)) throw error;
