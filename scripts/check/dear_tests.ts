@@ -6,19 +6,18 @@ import { partOfTurn } from './turn.ts';
 
 /** A run of all has one of this many parts of the dear test files, another one in the next run. */
 export const turns = 5;
-// These open browsers, processes or stores of their own, deliver to every destination, or hash
-// passwords at their full price. The user's path, the simulation and the routes of the console run
+// These open browsers, processes or stores of their own, deliver, read or fill the analytics store,
+// or hash passwords at their full price. The user's path, the simulation and the routes of the console run
 // each time.
 const dear = [
   /^test\/(?!console)/,
   /^(test\/)?console\/|_browser\.test\.ts$/,
   /^server\/engine\/destinations\//,
-  /^server\/engine\/exports\/(lake_maintenance|reconcile|verification)\//,
-  /^server\/engine\/(plugins\/running|privacy)\//,
+  /^server\/engine\/(exports|ingest|plugins|privacy|query)\//,
   /^server\/cli\//,
   /^server\/platform\/(embedded|saml)\//,
-  /^server\/api\/(capture|plugin_configs|plugins)\//,
-  /^server\/api\/(account|sessions)\//,
+  /^server\/api\/(batch_exports|capture|plugin_configs|plugins)\//,
+  /^server\/api\/(account|domains|invites|sessions|single_sign_on)\//,
 ];
 /** These run each time, whatever they import. */
 const always = /^test\/(house|main_job|simulation|watchers|console\/routes)\b/;
