@@ -7,8 +7,8 @@ import { partOfTurn } from './turn.ts';
 /** A run of all has one of this many parts of the dear test files, another one in the next run. */
 export const turns = 5;
 // These open browsers, processes or stores of their own, deliver, read or fill the analytics store,
-// or hash passwords at their full price. The user's path, the simulation and the routes of the console run
-// each time.
+// or hash passwords at their full price. The user's path, the simulation and the routes of the
+// console run each time.
 const dear = [
   /^test\/(?!console)/,
   /^(test\/)?console\/|_browser\.test\.ts$/,
