@@ -1,5 +1,9 @@
 -- Tools get the events of one request in the order of their timestamps: they share the instant of
--- insertion. A place without a timestamp is of an older release, by whose order it ends its
--- instant.
-ALTER TABLE plugin_cursors ADD COLUMN event_timestamp timestamptz;
-ALTER TABLE plugin_replays ADD COLUMN event_timestamp timestamptz;
+-- insertion. A worker of release 1.0.0 beside this one finds no `event_uuid` then, and sends the
+-- events of such an instant again.
+ALTER TABLE plugin_cursors
+  -- {inserted_at, timestamp, uuid} of the last event that is done; only of that instant
+  ADD COLUMN within_instant json;
+ALTER TABLE plugin_replays
+  -- the same of a replay
+  ADD COLUMN within_instant json;

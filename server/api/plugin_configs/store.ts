@@ -202,8 +202,7 @@ export async function startCursor(tx: Transaction, id: number): Promise<void> {
     ON CONFLICT (plugin_config_id) DO UPDATE SET
       started_at = CASE WHEN k.stopped_at IS NULL THEN excluded.started_at ELSE k.started_at END,
       inserted_at = CASE WHEN k.stopped_at IS NULL THEN excluded.inserted_at
-        ELSE k.inserted_at END, event_timestamp = CASE WHEN k.stopped_at IS NULL THEN NULL
-        ELSE k.event_timestamp END, event_uuid = CASE WHEN k.stopped_at IS NULL THEN NULL
+        ELSE k.inserted_at END, event_uuid = CASE WHEN k.stopped_at IS NULL THEN NULL
         ELSE k.event_uuid END,
       begun_inserted_at = CASE WHEN k.stopped_at IS NULL THEN NULL
         ELSE k.begun_inserted_at END, begun_event_uuid = CASE WHEN k.stopped_at IS NULL THEN NULL

@@ -12,19 +12,28 @@ import { run_changed_at, run_version_id } from '../run_version.ts';
 export type Lease = { id: string; config_id: number; team_id: number };
 
 /**
- * A place in the order of a project's events, which is that of insertion, of timestamp and of uuid:
- * everything up to this event is done (times as ISO 8601); without a uuid, everything inserted
- * before. A place with a uuid alone is of a release whose order had no timestamp.
+ * A place in the order of a project's events, which is that of insertion, of timestamp and of uuid.
+ * Everything inserted before is done, and of this instant everything up to the event `within`
+ * (times as ISO 8601). `event_uuid` is of release 1.0.0, whose order had no timestamp: we never
+ * write it, so such a worker beside us begins the instant from its start, and loses nothing.
  */
 export type Position = {
   inserted_at: string;
-  event_timestamp: string | null;
   event_uuid: string | null;
+  within: { timestamp: string; uuid: string } | null;
 };
 
-/** The columns of a place, as JSON. */
+/** The columns of a place, as JSON. What another release has moved makes `within` void. */
 export const position_json = sql`json_build_object('inserted_at', wire_instant(inserted_at),
-  'event_timestamp', wire_instant(event_timestamp), 'event_uuid', event_uuid)`;
+  'event_uuid', event_uuid, 'within', CASE WHEN event_uuid IS NULL
+    AND (within_instant->>'inserted_at')::timestamptz = inserted_at THEN within_instant END)`;
+
+/** The assignments of a place to its columns. */
+export function movedTo({ inserted_at, event_uuid, within }: Position): Sql {
+  const within_instant = within === null ? null : JSON.stringify({ inserted_at, ...within });
+  return sql`inserted_at = ${inserted_at}, event_uuid = ${event_uuid},
+    within_instant = ${within_instant}::json`;
+}
 
 /** The place behind an event. */
 export function placeOf({
@@ -32,12 +41,12 @@ export function placeOf({
   timestamp,
   uuid,
 }: Record<'inserted_at' | 'timestamp' | 'uuid', string>): Position {
-  return { inserted_at, event_timestamp: timestamp, event_uuid: uuid };
+  return { inserted_at, event_uuid: null, within: { timestamp, uuid } };
 }
 
 /** The place before everything that is inserted from an instant on. */
 export function placeBefore(inserted_at: string): Position {
-  return { inserted_at, event_timestamp: null, event_uuid: null };
+  return { inserted_at, event_uuid: null, within: null };
 }
 
 /** The next work of a claimed config, as of now. */
@@ -208,9 +217,7 @@ export async function saveProgress(
   { position, failures, has_worked = false, retry_seconds, held }: Progress,
 ): Promise<void> {
   const saved = await db.run(sql`
-    UPDATE plugin_cursors SET inserted_at = ${position.inserted_at},
-      event_timestamp = ${position.event_timestamp}, event_uuid = ${position.event_uuid},
-      failures = ${failures},
+    UPDATE plugin_cursors SET ${movedTo(position)}, failures = ${failures},
       work_failures = CASE WHEN ${has_worked}::boolean THEN 0 ELSE work_failures END,
       retry_at = now() + make_interval(secs => ${retry_seconds ?? null}::float8),
       work_retry_at = NULL, updated_at = now(), ${heldAs(held)}

@@ -1,5 +1,5 @@
 import type { Capabilities } from '../plugin.ts';
-import type { NotedFetches } from '../sandbox/noted_fetches.ts';
+import type { NotedFetches } from '../sandbox/network/noted_fetches.ts';
 import type { LoadedTool } from './loaded_tool.ts';
 import type { PluginEvent } from './read_events.ts';
 

@@ -120,8 +120,8 @@ export async function readEvents(
     query_params: {
       team_id,
       from: plain(after.inserted_at),
-      timestamp: after.event_timestamp === null ? undefined : plain(after.event_timestamp),
-      uuid: after.event_uuid ?? undefined,
+      timestamp: after.within === null ? undefined : plain(after.within.timestamp),
+      uuid: after.within?.uuid ?? after.event_uuid ?? undefined,
       until: plain(until),
       names: names ?? undefined,
       rows: rows_max,
@@ -145,10 +145,10 @@ export async function readEvents(
 }
 
 /** The condition that an event comes after a place. */
-function isAfter({ event_timestamp, event_uuid }: Position): string {
-  if (event_uuid === null) return 'true';
+function isAfter({ event_uuid, within }: Position): string {
+  if (event_uuid === null && within === null) return 'true';
   const isLater =
-    event_timestamp === null
+    within === null
       ? 'uuid > {uuid:UUID}'
       : "(timestamp, uuid) > ({timestamp:DateTime64(6, 'UTC')}, {uuid:UUID})";
   return `(inserted_at > {from:DateTime64(6, 'UTC')} OR ${isLater})`;

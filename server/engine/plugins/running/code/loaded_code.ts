@@ -1,5 +1,5 @@
-import type { NotedFetches } from '../../sandbox/noted_fetches.ts';
-import { openNotedFetches } from '../../sandbox/noted_fetches.ts';
+import type { NotedFetches } from '../../sandbox/network/noted_fetches.ts';
+import { openNotedFetches } from '../../sandbox/network/noted_fetches.ts';
 import { PluginError } from '../../plugin.ts';
 import { text_length_max } from '../../sandbox/limits.ts';
 import type { ToolOutcome } from '../../sandbox/tool_outcome.ts';

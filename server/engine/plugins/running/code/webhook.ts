@@ -2,10 +2,14 @@ import { Type } from 'typebox';
 import { OutboundRefused, ProxyFault } from '../../../../platform/outbound/outbound_faults.ts';
 import { shapeOf } from '../../../../platform/shape.ts';
 import { PluginCallError } from '../../sandbox/fault.ts';
-import { answerOf, openNotedFetches } from '../../sandbox/noted_fetches.ts';
-import type { NotedFetches } from '../../sandbox/noted_fetches.ts';
-import { HostNotAllowed, HostNotFound, fetchForPlugin } from '../../sandbox/plugin_fetch.ts';
-import type { PluginResponse } from '../../sandbox/plugin_fetch.ts';
+import { answerOf, openNotedFetches } from '../../sandbox/network/noted_fetches.ts';
+import type { NotedFetches } from '../../sandbox/network/noted_fetches.ts';
+import {
+  HostNotAllowed,
+  HostNotFound,
+  fetchForPlugin,
+} from '../../sandbox/network/plugin_fetch.ts';
+import type { PluginResponse } from '../../sandbox/network/plugin_fetch.ts';
 import { outcomeOfResponse } from '../../sandbox/response_outcome.ts';
 import type { ToolOutcome } from '../../sandbox/tool_outcome.ts';
 import type { LoadedConfig } from '../loaded_plugin.ts';

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Database, Queryable } from '../../../../platform/postgres/database.ts';
 import type { Lease, Position } from '../leases.ts';
-import { LeaseLostError, position_json } from '../leases.ts';
+import { LeaseLostError, movedTo, position_json } from '../leases.ts';
 import type { SetAsideFilter } from '../sending/set_aside.ts';
 
 /** Events to send again: of a range of the store, or those that were set aside. */
@@ -51,8 +51,7 @@ export async function saveReplay(
   const saved = await tx.row<{ is_held: boolean }>(sql`
     WITH held AS (SELECT 1 FROM plugin_cursors WHERE plugin_config_id = ${lease.config_id}
         AND leased_by = ${lease.id} FOR SHARE),
-      saved AS (UPDATE plugin_replays SET inserted_at = ${position.inserted_at},
-        event_timestamp = ${position.event_timestamp}, event_uuid = ${position.event_uuid},
+      saved AS (UPDATE plugin_replays SET ${movedTo(position)},
         after_id = ${progress.after_id}::bigint,
         failures = ${progress.failures}, done = done + ${progress.handed},
         detail = ${progress.detail}::text,

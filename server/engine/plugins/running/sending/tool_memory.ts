@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Database, Queryable } from '../../../../platform/postgres/database.ts';
-import { LeaseLostError, isHeld } from '../leases.ts';
+import { LeaseLostError, isHeld, movedTo } from '../leases.ts';
 import type { Lease, Position } from '../leases.ts';
 import { milliseconds, onOurClock, secondsFromNow } from './waiting.ts';
 import type { Begun } from './sent.ts';
@@ -55,9 +55,7 @@ async function saveChanges(
 ): Promise<void> {
   const store = async (tx: Queryable): Promise<void> => {
     const saved = await tx.run(sql`
-      UPDATE plugin_cursors SET inserted_at = ${position.inserted_at},
-        event_timestamp = ${position.event_timestamp}, event_uuid = ${position.event_uuid},
-        pace = ${pace}::real,
+      UPDATE plugin_cursors SET ${movedTo(position)}, pace = ${pace}::real,
         begun_inserted_at = ${begun?.inserted_at ?? null},
         begun_event_uuid = ${begun?.event_uuid ?? null},
         taken_at = now() + make_interval(secs => ${secondsFromNow(taken_at)}::float8)
