@@ -32,6 +32,8 @@ export async function lookAtExports(db: Database, settle_seconds: number): Promi
       JOIN batch_export_watches watch ON watch.batch_export_id = export.id
         AND watch.revision = export.revision
     WHERE export.deleted_at IS NULL AND watch.is_verifiable AND watch.balance_ms >= 0
+      AND watch.reason IS NULL AND NOT EXISTS (SELECT 1 FROM batch_export_verifications look
+        WHERE look.batch_export_id = export.id AND look.finished_at IS NULL)
       AND NOT EXISTS (SELECT 1 FROM reconciliations held WHERE held.batch_export_id = export.id)
       AND EXISTS (SELECT 1 FROM batch_export_runs run WHERE run.batch_export_id = export.id
         AND run.revision = export.revision AND run.status = 'Completed'
