@@ -38,8 +38,8 @@ export type VendorFront = {
 };
 
 /**
- * Opens them; processes of the server that start later find them. What they take is noted by the
- * name of the vendor; `numbers` has the number of each event by its uuid.
+ * Opens the vendors; processes of the server that start later find them. `notes` get each arrival
+ * under the name of the vendor; `numbers` has the number of each event by its uuid.
  */
 export async function openVendorFront(
   folder: string,

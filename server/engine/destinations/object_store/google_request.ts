@@ -29,8 +29,8 @@ export type GoogleRequest = {
 export type GoogleAnswer<Data> = { status: number; data: Data; headers: Headers };
 
 /**
- * Sends a request as an account. What fails after the last try is thrown as the library's own
- * error. The time of a `stream` is bounded only while nothing comes.
+ * Sends a request as an account. After the last try it throws the library's own error. The time of
+ * a `stream` is bounded only while nothing comes.
  */
 export type GoogleSender = <Data>(
   request: GoogleRequest,

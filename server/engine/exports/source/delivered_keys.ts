@@ -1,10 +1,11 @@
 import type { Engine } from '../engine.ts';
+import { keysOf } from './keys.ts';
 import { openSourceQuery } from './source_query.ts';
 import type { Source } from './source_query.ts';
 
 const keys_per_batch = 20_000;
 
-/** The keys of all rows that a run reads, some at a time. */
+/** The keys of all rows that a run reads, some at a time. Throws if its rows have no key. */
 export async function* deliveredKeys(
   engine: Engine,
   source: Source,
@@ -12,21 +13,7 @@ export async function* deliveredKeys(
 ): AsyncGenerator<string[]> {
   const { text, parameters, key, settings } = await openSourceQuery(engine, source);
   if (key === undefined) throw new Error('The rows of this delivery have no key.');
-  const result = await engine.clickhouse.query({
-    query: `SELECT toString(${key}) AS key FROM ${text}`,
-    query_params: parameters,
-    clickhouse_settings: settings,
-    format: 'JSONEachRow',
-    abort_signal: signal,
-  });
-  let keys: string[] = [];
-  for await (const rows of result.stream<{ key: string }>()) {
-    for (const row of rows) {
-      keys.push(row.json().key);
-      if (keys.length < keys_per_batch) continue;
-      yield keys;
-      keys = [];
-    }
-  }
-  if (keys.length > 0) yield keys;
+  const query = `SELECT toString(${key}) AS key FROM ${text}`;
+  const asked = { query, query_params: parameters, clickhouse_settings: settings };
+  yield* keysOf(engine, { ...asked, count: keys_per_batch }, signal);
 }

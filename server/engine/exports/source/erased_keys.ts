@@ -3,6 +3,7 @@ import type { StoredRectangle } from '../../model/ledger/rectangles.ts';
 import type { ModelName } from '../../model/models/model.ts';
 import { selectionCondition } from '../../model/models/selection.ts';
 import type { Engine } from '../engine.ts';
+import { keysOf } from './keys.ts';
 
 /** The rows of one erasure. */
 type Erased = { erasure_id: string; model: ModelName; selection: StoredRectangle[] };
@@ -36,7 +37,7 @@ export function erasedKeys(
 ): AsyncGenerator<string[]> {
   const query = `SELECT DISTINCT key FROM erasing_rows
     WHERE erasure_id = {erasure_id:UUID} AND ${erasedCondition(erased)}`;
-  return keysOf(engine, { query, ...erased }, signal);
+  return keysOf(engine, { query, ...asked(erased), count: keys_per_batch }, signal);
 }
 
 /** The distinct ids of the persons of an erasure, each once, some at a time. */
@@ -47,29 +48,11 @@ export function erasedPersons(
 ): AsyncGenerator<string[]> {
   const query = `SELECT DISTINCT distinct_id AS key FROM erasing_ids
     WHERE erasure_id = {erasure_id:UUID}`;
-  return keysOf(engine, { query, erasure_id }, signal);
+  return keysOf(engine, { query, ...asked({ erasure_id }), count: keys_per_batch }, signal);
 }
 
-async function* keysOf(
-  { clickhouse }: Pick<Engine, 'clickhouse'>,
-  { query, erasure_id }: { query: string; erasure_id: string },
-  signal: AbortSignal,
-): AsyncGenerator<string[]> {
-  const result = await clickhouse.query({
-    query,
-    query_params: { erasure_id },
-    clickhouse_settings: { max_query_size: '16000000' },
-    format: 'JSONEachRow',
-    abort_signal: signal,
-  });
-  let keys: string[] = [];
-  for await (const rows of result.stream<{ key: string }>()) {
-    for (const row of rows) {
-      keys.push(row.json().key);
-      if (keys.length < keys_per_batch) continue;
-      yield keys;
-      keys = [];
-    }
-  }
-  if (keys.length > 0) yield keys;
-}
+/** Parameters of a question about an erasure, whose condition may be long. */
+const asked = ({ erasure_id }: Pick<Erased, 'erasure_id'>) => ({
+  query_params: { erasure_id },
+  clickhouse_settings: { max_query_size: '16000000' },
+});

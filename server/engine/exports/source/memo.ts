@@ -1,8 +1,8 @@
 /** Recent answers by their question. The memory of a store disappears with it. */
 export type Memo<Value> = {
   /**
-   * Gives what is known, or asks. Who has the same question meanwhile waits for the answer, and
-   * asks only where there was none (undefined, or a failure).
+   * Gives what is known, or asks. A caller with the same question meanwhile waits for the answer,
+   * and asks only if there was none (undefined, or a failure).
    */
   once(
     store: object,
