@@ -5,12 +5,12 @@ import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { destinationTypes } from '../destinations/destinations.ts';
 import { pathOf } from '../http/reading.ts';
 import { OnlyFor } from '../signed_in/only_for.tsx';
-import { PagedRows } from '../page/paged_rows.tsx';
+import { PagedRows } from '../page/tables/paged_rows.tsx';
 import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/table.tsx';
+import { Table } from '../page/tables/table.tsx';
 import { ConnectionForm } from './connection_form.tsx';
 import { connections } from './connections.ts';
 

@@ -6,9 +6,9 @@ import { Form } from '../form/form.tsx';
 import { levelChoices, levelWord } from '../signed_in/member_words.ts';
 import { useIsOwner } from '../signed_in/only_for.tsx';
 import { Panel } from '../page/panel.tsx';
-import { Rows } from '../page/rows.tsx';
+import { Rows } from '../page/tables/rows.tsx';
 import { useDone } from '../page/section.tsx';
-import { Table } from '../page/table.tsx';
+import { Table } from '../page/tables/table.tsx';
 import { directoryOf } from './directory.ts';
 import { pathTo } from '../http/path.ts';
 

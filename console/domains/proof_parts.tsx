@@ -1,7 +1,7 @@
 import type { DomainRow } from '../../server/api/domains/schema.ts';
 import { Command } from '../page/command.tsx';
-import { Rows } from '../page/rows.tsx';
-import { Table } from '../page/table.tsx';
+import { Rows } from '../page/tables/rows.tsx';
+import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { useNow } from '../time/now.ts';
 import { dueIn } from '../time/words.ts';

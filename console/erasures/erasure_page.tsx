@@ -2,13 +2,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { useDestinationLabel } from '../destinations/destinations.ts';
 import { pathOf } from '../http/reading.ts';
-import { PagedRows } from '../page/paged_rows.tsx';
+import { PagedRows } from '../page/tables/paged_rows.tsx';
 import { Command } from '../page/command.tsx';
 import { Page } from '../page/page.tsx';
-import { Rows } from '../page/rows.tsx';
+import { Rows } from '../page/tables/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { NoSuch, Shown } from '../page/shown.tsx';
-import { Table } from '../page/table.tsx';
+import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import {
   askedInWords,

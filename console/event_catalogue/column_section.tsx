@@ -4,10 +4,10 @@ import { ActButton } from '../batch_exports/act_button.tsx';
 import { StateMark } from '../batch_exports/state_mark.tsx';
 import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { Form } from '../form/form.tsx';
-import { PagedRows } from '../page/paged_rows.tsx';
+import { PagedRows } from '../page/tables/paged_rows.tsx';
 import { Empty } from '../page/empty.tsx';
 import { useDone } from '../page/section.tsx';
-import { Table } from '../page/table.tsx';
+import { Table } from '../page/tables/table.tsx';
 import { Fit } from './fit.tsx';
 import {
   columnPath,

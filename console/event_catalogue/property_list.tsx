@@ -5,11 +5,11 @@ import type {
   CatalogueProperty,
 } from '../../server/api/event_catalogue/schema.ts';
 import { Empty } from '../page/empty.tsx';
-import { Pages } from '../page/pages.tsx';
-import { Rows } from '../page/rows.tsx';
+import { Pages } from '../page/tables/pages.tsx';
+import { Rows } from '../page/tables/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/table.tsx';
+import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { property_orders } from './catalogue.ts';
 import type { CatalogueSearch } from './catalogue.ts';

@@ -6,10 +6,10 @@ import type { IngestionWarningRow } from '../../server/api/ingestion_warnings/sc
 import type { Chart as DrawnChart } from '../batch_exports/metrics/chart.tsx';
 import { Empty } from '../page/empty.tsx';
 import { loadedLater } from '../page/load_page.tsx';
-import { Rows } from '../page/rows.tsx';
+import { Rows } from '../page/tables/rows.tsx';
 import { Section, Seldom } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/table.tsx';
+import { Table } from '../page/tables/table.tsx';
 import { Instant, ZoneContext } from '../time/instant.tsx';
 import { Lengths } from '../time/lengths.tsx';
 import { useNow } from '../time/now.ts';

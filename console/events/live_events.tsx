@@ -4,7 +4,7 @@ import { Link, getRouteApi } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/table.tsx';
+import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { liveEvents } from './events.ts';
 import type { LiveSearch, Newest } from './events.ts';

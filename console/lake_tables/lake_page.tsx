@@ -2,12 +2,12 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import type { LakeTable } from '../../server/api/lake_tables/schema.ts';
 import { pathOf } from '../http/reading.ts';
-import { PagedRows } from '../page/paged_rows.tsx';
+import { PagedRows } from '../page/tables/paged_rows.tsx';
 import { Empty } from '../page/empty.tsx';
 import { LinkButton } from '../page/link_button.tsx';
 import { Page } from '../page/page.tsx';
 import { inBytes } from '../page/text/quantities.ts';
-import { Table } from '../page/table.tsx';
+import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { lakeTables, nameOf, told } from './lake_tables.ts';
 

@@ -1,6 +1,6 @@
 import type { LakeTableDetails } from '../../server/api/lake_tables/schema.ts';
-import { Rows } from '../page/rows.tsx';
-import { Table } from '../page/table.tsx';
+import { Rows } from '../page/tables/rows.tsx';
+import { Table } from '../page/tables/table.tsx';
 
 /** Lists the columns of a table with their field ids, its partitions and its sort order. */
 export function Schema({ table }: { table: LakeTableDetails }) {

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { LakeSnapshot, LakeTableDetails } from '../../server/api/lake_tables/schema.ts';
-import { PagedRows } from '../page/paged_rows.tsx';
+import { PagedRows } from '../page/tables/paged_rows.tsx';
 import { Empty } from '../page/empty.tsx';
-import { Table } from '../page/table.tsx';
+import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { snapshotsOf, told } from './lake_tables.ts';
 

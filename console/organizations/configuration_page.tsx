@@ -7,10 +7,10 @@ import { useCommandLine } from '../page/around/command_line.tsx';
 import { Empty } from '../page/empty.tsx';
 import { Command } from '../page/command.tsx';
 import { Page } from '../page/page.tsx';
-import { Rows } from '../page/rows.tsx';
+import { Rows } from '../page/tables/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/table.tsx';
+import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { applies, managedObjects } from '../configuration/configuration.ts';
 

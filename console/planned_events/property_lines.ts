@@ -3,15 +3,15 @@ import { Problem } from '../http/problem.ts';
 
 type Property = PlannedEventRow['properties'][number];
 
-const types: readonly string[] = [
-  'any',
-  'text',
-  'number',
-  'integer',
-  'boolean',
-  'list',
-  'object',
-] satisfies Property['type'][];
+const types = Object.keys({
+  any: true,
+  text: true,
+  number: true,
+  integer: true,
+  boolean: true,
+  list: true,
+  object: true,
+} satisfies Record<Property['type'], true>);
 const name_length_max = 200;
 
 /**

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import { Rows } from '../page/rows.tsx';
+import { Rows } from '../page/tables/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/table.tsx';
+import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { pluginMetrics } from './plugins.ts';
 

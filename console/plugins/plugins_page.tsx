@@ -5,10 +5,10 @@ import type { PluginConfigRow } from '../../server/api/plugin_configs/schema.ts'
 import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { pathOf } from '../http/reading.ts';
-import { PagedRows } from '../page/paged_rows.tsx';
+import { PagedRows } from '../page/tables/paged_rows.tsx';
 import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
-import { Table } from '../page/table.tsx';
+import { Table } from '../page/tables/table.tsx';
 import { InOrganization } from './in_organization.tsx';
 import { Install } from './install.tsx';
 import { activityScope, collectionOf, collections, pluginConfigs, plugins } from './plugins.ts';

@@ -5,7 +5,7 @@ import { ChoiceField, SecretField, TextField } from '../form/fields.tsx';
 import { LongField } from '../form/long_field.tsx';
 import { readValues } from '../form/values.ts';
 import type { Values } from '../form/values.ts';
-import { Linked } from '../page/linked.tsx';
+import { Linked } from '../page/text/linked.tsx';
 import { askedFields, shownSetting } from './config_fields.ts';
 import type { SettingField } from './config_fields.ts';
 import { MappingField } from './tool/mapping_field.tsx';

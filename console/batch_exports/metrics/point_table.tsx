@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import { Rows } from '../../page/rows.tsx';
-import { Table } from '../../page/table.tsx';
+import { Rows } from '../../page/tables/rows.tsx';
+import { Table } from '../../page/tables/table.tsx';
 import { inTime } from '../../page/text/quantities.ts';
 import { Instant } from '../../time/instant.tsx';
 

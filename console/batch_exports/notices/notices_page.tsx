@@ -5,7 +5,7 @@ import type { NoticeDelivery } from '../../../server/api/notice_deliveries/schem
 import { ActButton } from '../act_button.tsx';
 import { useExport } from '../export_context.ts';
 import { Empty } from '../../page/empty.tsx';
-import { Pages } from '../../page/pages.tsx';
+import { Pages } from '../../page/tables/pages.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { Sentence } from '../../page/text/sentence.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';

@@ -9,7 +9,7 @@ import { Empty } from '../../page/empty.tsx';
 import { counted } from '../../page/text/quantities.ts';
 import { Seldom } from '../../page/section.tsx';
 import { Shown } from '../../page/shown.tsx';
-import { Table } from '../../page/table.tsx';
+import { Table } from '../../page/tables/table.tsx';
 import { Lengths, lengths_of_time } from '../../time/lengths.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { now } from '../../time/now.ts';

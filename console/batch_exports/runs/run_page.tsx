@@ -15,7 +15,7 @@ import { useInLabels } from '../../destinations/destinations.ts';
 import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
 import { counted, inBytes } from '../../page/text/quantities.ts';
-import { Table } from '../../page/table.tsx';
+import { Table } from '../../page/tables/table.tsx';
 import { runsOfSlot } from '../slots/slots.ts';
 import { stateOfRun } from '../state.ts';
 import { Mark, StateMark } from '../state_mark.tsx';

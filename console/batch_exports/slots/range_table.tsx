@@ -1,7 +1,7 @@
 import { Button, NativeSelect, Pagination } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
 import { memo, useContext, useState } from 'react';
-import { Table } from '../../page/table.tsx';
+import { Table } from '../../page/tables/table.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
 import type { Part } from './drawn.ts';

@@ -2,7 +2,7 @@ import { Button, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { MappingPreviews } from '../../../server/api/plugin_configs/preview/schema.ts';
 import type { ToolFile, ToolMapping } from '../../../server/api/plugins/schema.ts';
-import { Linked } from '../../page/linked.tsx';
+import { Linked } from '../../page/text/linked.tsx';
 import { Panel } from '../../page/panel.tsx';
 import { counted } from '../../page/text/quantities.ts';
 import { Seldom } from '../../page/section.tsx';

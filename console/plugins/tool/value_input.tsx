@@ -1,6 +1,6 @@
 import { NativeSelect, TextInput, Textarea } from '@mantine/core';
 import { useState } from 'react';
-import { Linked } from '../../page/linked.tsx';
+import { Linked } from '../../page/text/linked.tsx';
 import { choicesOf } from './field_rules.ts';
 import type { ActionField } from './field_rules.ts';
 import { readValue, shownValue } from './mapping_text.ts';

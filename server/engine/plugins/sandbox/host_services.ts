@@ -4,11 +4,16 @@ import { OutboundRefused, ProxyFault } from '../../../platform/outbound/outbound
 import { shapeOf } from '../../../platform/shape.ts';
 import type { Shape } from '../../../platform/shape.ts';
 import { PluginError } from '../plugin.ts';
-import { HostNotAllowed, HostNotFound, PluginRequest, fetchForPlugin } from './plugin_fetch.ts';
-import { SocketPlace } from './plugin_sockets.ts';
-import type { PluginOutbound, PluginSockets } from './plugin_sockets.ts';
+import {
+  HostNotAllowed,
+  HostNotFound,
+  PluginRequest,
+  fetchForPlugin,
+} from './network/plugin_fetch.ts';
+import { SocketPlace } from './network/plugin_sockets.ts';
+import type { PluginOutbound, PluginSockets } from './network/plugin_sockets.ts';
 import { parseJson } from '../../../platform/json/parse_json.ts';
-import { answerOf } from './noted_fetches.ts';
+import { answerOf } from './network/noted_fetches.ts';
 import type { ToolExchange } from './tool_outcome.ts';
 
 /**

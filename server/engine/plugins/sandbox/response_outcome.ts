@@ -1,4 +1,4 @@
-import type { PluginResponse } from './plugin_fetch.ts';
+import type { PluginResponse } from './network/plugin_fetch.ts';
 import { outcomeOfStatus, said } from './tool_child/outcome.ts';
 import type { ToolOutcome } from './tool_outcome.ts';
 

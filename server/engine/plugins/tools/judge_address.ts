@@ -1,5 +1,5 @@
 import { OutboundRefused } from '../../../platform/outbound/outbound_faults.ts';
-import { HostNotAllowed, requireFetchable } from '../sandbox/plugin_fetch.ts';
+import { HostNotAllowed, requireFetchable } from '../sandbox/network/plugin_fetch.ts';
 
 /** Fields that say where a tool sends, by its directory; the code of other tools knows it. */
 export const address_fields: Record<string, string> = {

@@ -6,7 +6,7 @@ import { settingsOf } from '../running/loaded_config.ts';
 import { HoldError } from '../running/hold.ts';
 import type { PluginEvent } from '../running/read_events.ts';
 import { sendWebhook } from '../running/code/webhook.ts';
-import type { PluginOutbound } from '../sandbox/plugin_sockets.ts';
+import type { PluginOutbound } from '../sandbox/network/plugin_sockets.ts';
 import type { LoadedPlugin, Sandbox } from '../sandbox/sandbox.ts';
 import { toolPlace } from '../running/loaded_tool.ts';
 import { toolOf } from '../tools/tool.ts';

@@ -2,7 +2,7 @@ import { Response } from 'undici';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { OutboundRefused } from '../../../platform/outbound/outbound_faults.ts';
 import { readBounded } from '../../../platform/read_bounded.ts';
-import type { PluginOutbound } from '../sandbox/plugin_sockets.ts';
+import type { PluginOutbound } from '../sandbox/network/plugin_sockets.ts';
 import { cutText, keepFew } from './kept.ts';
 
 /** A body as it is shown: null for one that is no text. */

@@ -4,7 +4,7 @@ import { fromText } from './bridge.ts';
 import { request } from './requests.ts';
 import type { URL } from './url.ts';
 import { URLSearchParams } from './url_search.ts';
-import type { PluginResponse } from '../plugin_fetch.ts';
+import type { PluginResponse } from '../network/plugin_fetch.ts';
 
 type HeaderSource = Headers | Iterable<[string, string]> | Record<string, unknown> | undefined;
 type Options = {

@@ -5,7 +5,7 @@ import { readAnswer } from './answers.ts';
 import type { KnownAnswers, ReadAnswers } from './answers.ts';
 import { bodyOf, headerFieldsOf, noteRequest } from './exchanges.ts';
 import { guardSockets } from './guarded_socket.ts';
-import type { PluginResponse } from '../plugin_fetch.ts';
+import type { PluginResponse } from '../network/plugin_fetch.ts';
 
 /** A reply of the server: what it gives, or why it gives nothing. */
 type Reply = { value: unknown } | { error: { name: string; message: string } };

@@ -1,8 +1,8 @@
 import { PluginCallError } from '../../sandbox/fault.ts';
 import { serveRequest } from '../../sandbox/host_services.ts';
 import type { HostApi } from '../../sandbox/host_services.ts';
-import { noteFetch } from '../../sandbox/noted_fetches.ts';
-import type { PluginRequest, PluginResponse } from '../../sandbox/plugin_fetch.ts';
+import { noteFetch } from '../../sandbox/network/noted_fetches.ts';
+import type { PluginRequest, PluginResponse } from '../../sandbox/network/plugin_fetch.ts';
 import { outcomeOfResponse } from '../../sandbox/response_outcome.ts';
 import type { LoadedPlugin } from '../../sandbox/sandbox.ts';
 import type { ToolExchange, ToolOutcome } from '../../sandbox/tool_outcome.ts';

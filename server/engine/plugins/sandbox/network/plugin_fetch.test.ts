@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
-import { never, openTestSandbox } from '../../../../test/factories/plugins/plugin_sandbox.ts';
-import type { TestSandbox } from '../../../../test/factories/plugins/plugin_sandbox.ts';
-import { openOutbound } from '../../../platform/outbound/outbound.ts';
+import { never, openTestSandbox } from '../../../../../test/factories/plugins/plugin_sandbox.ts';
+import type { TestSandbox } from '../../../../../test/factories/plugins/plugin_sandbox.ts';
+import { openOutbound } from '../../../../platform/outbound/outbound.ts';
 import { fetchForPlugin } from './plugin_fetch.ts';
 import type { PluginRequest } from './plugin_fetch.ts';
 

@@ -1,6 +1,6 @@
 import type { PluginRequest, PluginResponse } from './plugin_fetch.ts';
-import { bodyOf, headerFieldsOf, noteRequest } from './tool_child/exchanges.ts';
-import type { ToolExchange } from './tool_outcome.ts';
+import { bodyOf, headerFieldsOf, noteRequest } from '../tool_child/exchanges.ts';
+import type { ToolExchange } from '../tool_outcome.ts';
 
 /** Takes the requests that a call made, and the answers to them. */
 export type NotedFetches = {

@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { portFault } from '../../../platform/outbound/blocked_ports.ts';
-import { isRedirect, redirectTarget } from '../../../platform/outbound/guarded_fetch.ts';
-import { OutboundRefused } from '../../../platform/outbound/outbound_faults.ts';
-import type { Outbound } from '../../../platform/outbound/outbound.ts';
-import { readBounded } from '../../../platform/read_bounded.ts';
+import { portFault } from '../../../../platform/outbound/blocked_ports.ts';
+import { isRedirect, redirectTarget } from '../../../../platform/outbound/guarded_fetch.ts';
+import { OutboundRefused } from '../../../../platform/outbound/outbound_faults.ts';
+import type { Outbound } from '../../../../platform/outbound/outbound.ts';
+import { readBounded } from '../../../../platform/read_bounded.ts';
 
 /** A host that the plugin's settings do not allow. */
 export class HostNotAllowed extends OutboundRefused {

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { Pages } from './pages.tsx';
 import { Rows } from './rows.tsx';
-import { Shown } from './shown.tsx';
+import { Shown } from '../shown.tsx';
 
 type Listed<One> = { count: number; results: One[] };
 

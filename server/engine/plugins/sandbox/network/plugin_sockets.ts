@@ -4,8 +4,8 @@ import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { OutboundRefused } from '../../../platform/outbound/outbound_faults.ts';
-import type { Outbound } from '../../../platform/outbound/outbound.ts';
+import { OutboundRefused } from '../../../../platform/outbound/outbound_faults.ts';
+import type { Outbound } from '../../../../platform/outbound/outbound.ts';
 import { requireAllowed } from './plugin_fetch.ts';
 
 /** The way out of the server for plugins; without `connect`, for `fetch` alone. */

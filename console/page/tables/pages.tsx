@@ -1,5 +1,5 @@
 import { Button, Pagination } from '@mantine/core';
-import { page_size } from '../http/page_number.ts';
+import { page_size } from '../../http/page_number.ts';
 
 /**
  * The way to the other pages of a list; nothing where one page has it all. Behind the last page,
