@@ -144,7 +144,7 @@ test('a listener at the new address hears nothing before the secret was sent aga
   };
   // The stored config leads to a port without a listener.
   const nowhere = (change: object) =>
-    JSON.parse(JSON.stringify(change).replaceAll(String(listener.port), '1')) as object;
+    JSON.parse(JSON.stringify(change).replaceAll(String(listener.port), '2')) as object;
   try {
     for (const { type, config } of inTurn(places_cases, 3)) {
       const change = place[type];
