@@ -149,7 +149,7 @@ async function compareTable(
   const is_shared =
     by === 'areas'
       ? (await receipts.ofAnother(delivery.batch_export_id)) !== undefined
-      : await hasOthers(receipts, delivered);
+      : await hasOthers(receipts, delivered, source);
   const wanted =
     rejected === undefined
       ? { source, differences: [] }
@@ -214,8 +214,12 @@ async function compareReceipts(
 async function hasOthers(
   receipts: TableOfReceipts,
   delivered: DeliveredSlices[],
+  { brought_again }: ContentSource,
 ): Promise<boolean> {
-  const known = new Set(delivered.map(({ delivery }) => delivery.delivery_id));
-  const some = await receipts.ofAll(delivered.length + 1);
+  const known = new Set([
+    ...delivered.map(({ delivery }) => delivery.delivery_id),
+    ...brought_again,
+  ]);
+  const some = await receipts.ofAll(known.size + 1);
   return some.some(({ delivery_id }) => !known.has(delivery_id));
 }
