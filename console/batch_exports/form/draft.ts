@@ -97,7 +97,7 @@ export const new_columns_choices: Record<BatchExport['new_columns'], string> = {
 
 /** Can the properties of this model be columns? */
 export function isTypable({ model, is_query }: Pick<Draft, 'model' | 'is_query'>): boolean {
-  return !is_query && (model === 'events' || model === 'persons');
+  return !is_query && ['events', 'persons', 'groups'].includes(model);
 }
 
 /** An answer has the keys of the model too, which nobody has chosen. */

@@ -46,7 +46,9 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
       config: reading,
       schema: {
         summary: 'List the columns of the schema of a project, in the order they came in',
-        description: 'Those of events stand before those of persons. Removed ones are in it.',
+        description:
+          'Those of events come first, then those of groups, then those of persons. Removed ones ' +
+          'are in it.',
         querystring: SchemaColumnQuery,
         response: { 200: SchemaColumns },
       },
@@ -162,10 +164,11 @@ async function wantedIn(request: FastifyRequest, tx: Transaction): Promise<Typed
   const { properties } = body(request, SchemaFreeze);
   const proposed = await listProposals(tx, request.access.team_id!);
   if (properties === undefined) return proposed;
-  const typeOf = new Map(proposed.map(({ property, type }) => [property, type]));
   const wrong: Violation[] = [];
-  const wanted = properties.flatMap(({ property, type = typeOf.get(property) }, index) => {
-    if (type !== undefined) return { source: 'event' as const, property, type };
+  const wanted = properties.flatMap(({ source = 'event', property, type: chosen }, index) => {
+    const isMeant = (one: TypedProperty) => one.source === source && one.property === property;
+    const type = chosen ?? proposed.find(isMeant)?.type;
+    if (type !== undefined) return { source, property, type };
     wrong.push({
       attr: `properties__${index}__type`,
       code: 'required',

@@ -13,7 +13,7 @@ const type = Type.Enum([...property_types], {
     '`timestamp`: texts with date, time and zone. `json`: every value.',
 });
 const source = Type.Enum([...property_sources], {
-  description: 'Whose property it is: of events or of persons.',
+  description: 'Whose property it is: of events, of persons or of groups.',
 });
 const property = Type.String({
   minLength: 1,
@@ -33,6 +33,11 @@ const counts = {
     description:
       'Types that take more of these values, and `timestamp` if all of them are dates with time ' +
       'and zone.',
+  }),
+  group_types: Type.Array(Type.String(), {
+    description:
+      'With `source` `group`: the types of the groups that have the property, such as `company`. ' +
+      'The most frequent 20 come first.',
   }),
 };
 
@@ -116,7 +121,7 @@ export const SchemaFreeze = Type.Object({
   properties: Type.Optional(
     Type.Array(
       Type.Object({
-        property,
+        ...NewSchemaColumn.properties,
         type: Type.Optional(
           Type.Enum([...property_types], { description: 'Default: the one that is proposed.' }),
         ),
@@ -124,7 +129,7 @@ export const SchemaFreeze = Type.Object({
       {
         minItems: 1,
         maxItems: frozen_at_once_max,
-        description: 'Properties of events; default all that are proposed.',
+        description: 'Default all that are proposed.',
       },
     ),
   ),

@@ -10,8 +10,11 @@ const pairs_max = 1_000;
 const groups_max = 50_000;
 const question_seconds_max = 60;
 
-/** Insertions of a project: instants in milliseconds, half open. */
-export type Window = { team_id: number; from: number; to: number };
+/**
+ * Insertions of a project: instants in milliseconds, half open. The calls that describe groups are
+ * counted before `groups_from`, which is earlier than `from` if an earlier release has counted.
+ */
+export type Window = { team_id: number; from: number; to: number; groups_from: number };
 
 /** Events of a name and a day; instants in milliseconds. An event is seen when it happened, and not
  * after it came in. */
@@ -35,22 +38,28 @@ export type PropertyCount = {
 
 /** The counts of a window. */
 export type WindowCounts = {
-  window: Window;
+  window: Window & { groups_to: number };
   /** All events, also those that `events` has no row for. */
   total: number;
   events: EventCount[];
   properties: PropertyCount[];
+  /** The properties that calls set on groups; `event` is the type of the group. */
+  groups: PropertyCount[];
 };
+
+type Stretch = Pick<Window, 'team_id' | 'from' | 'to'>;
 
 const within = `team_id = {team_id:Int64}
   AND inserted_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
   AND inserted_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC')`;
 const seen = 'toUnixTimestamp64Milli(least(timestamp, inserted_at))';
+const is_call = "group_id != ''";
 
 /**
  * Counts the events of the window, or of a first part of it if it is long: whole batches, at least
- * one. It takes one thread of the store. Rows below `to` must be final, and the replica must have
- * them.
+ * one. Calls that describe groups come first where they are behind, and then nothing else is
+ * counted. It takes one thread of the store. Rows below `to` must be final, and the replica must
+ * have them.
  */
 export async function countWindow(
   clickhouse: ClickHouse,
@@ -58,10 +67,10 @@ export async function countWindow(
   signal: AbortSignal,
   most = window_max,
 ): Promise<WindowCounts> {
-  const rows = <Row>(query: string, window: Window) =>
+  const rows = <Row>(query: string, stretch: Stretch) =>
     clickhouse.rows<Row>({
       query,
-      query_params: window,
+      query_params: stretch,
       clickhouse_settings: {
         max_threads: 1,
         max_execution_time: question_seconds_max,
@@ -73,21 +82,33 @@ export async function countWindow(
         AbortSignal.timeout((question_seconds_max + 1) * 1_000),
       ]),
     });
-  const [bound] = await rows<{ to: number; total: number }>(boundedBy(most), asked);
-  const { to, total } = bound!;
-  const window = { ...asked, to: total === 0 ? asked.to : Math.min(asked.to, to) };
-  if (total === 0) return { window, total, events: [], properties: [] };
-  return {
-    window,
-    total,
-    events: await rows<EventCount>(events, window),
-    properties: await rows<PropertyCount>(properties, window),
+  const { team_id, from, groups_from } = asked;
+  const is_behind = groups_from < from;
+  const wanted = {
+    team_id,
+    ...(is_behind ? { from: groups_from, to: from } : { from, to: asked.to }),
   };
+  const [bound] = await rows<{ to: number; total: number }>(boundedBy(most, is_behind), wanted);
+  const stretch = {
+    ...wanted,
+    to: bound!.total === 0 ? wanted.to : Math.min(wanted.to, bound!.to),
+  };
+  const window = { ...asked, to: is_behind ? from : stretch.to, groups_to: stretch.to };
+  const counts: WindowCounts = { window, total: 0, events: [], properties: [], groups: [] };
+  if (bound!.total === 0) return counts;
+  if (!is_behind) {
+    counts.total = bound!.total;
+    counts.events = await rows<EventCount>(events, stretch);
+    counts.properties = await rows<PropertyCount>(properties, stretch);
+  }
+  if (is_behind || counts.events.some(({ event }) => event === '$groupidentify'))
+    counts.groups = await rows<PropertyCount>(groups, stretch);
+  return counts;
 }
 
 // The batches that fit, else the first one. The last batch of the limit may be cut off, and then it
 // is beyond the bound.
-const boundedBy = (most: typeof window_max) => `
+const boundedBy = (most: typeof window_max, are_calls: boolean) => `
   SELECT toUInt32(countIf(fits) AS fitting) AS fitting_batches,
     toUnixTimestamp64Milli(if(fitting = 0, min(inserted_at), maxIf(inserted_at, fits))) + 1 AS to,
     toUInt32(if(fitting = 0, argMin(events, inserted_at), sumIf(events, fits))) AS total
@@ -96,7 +117,8 @@ const boundedBy = (most: typeof window_max) => `
       AND sum(bytes) OVER upwards <= ${most.bytes} AS fits
     FROM (
       SELECT inserted_at, count() AS events, sum(length(properties)) AS bytes
-      FROM (SELECT inserted_at, properties FROM events WHERE ${within}
+      FROM (SELECT inserted_at, properties FROM events
+        WHERE ${within}${are_calls ? ` AND ${is_call}` : ''}
         ORDER BY team_id, inserted_at LIMIT ${most.events + 1})
       GROUP BY inserted_at)
     WINDOW upwards AS (ORDER BY inserted_at))`;
@@ -113,4 +135,14 @@ const properties = `
     SELECT event, seen, pair.1 AS property, ${kindOf('pair.2')} AS kind
     FROM (SELECT event, ${seen} AS seen, arrayJoin(${pairsOf('properties', pairs_max)}) AS pair
       FROM events WHERE ${within}))
+  GROUP BY event, property, kind`;
+
+const groups = `
+  SELECT event, property, kind, toUInt32(count()) AS events, min(seen) AS first, max(seen) AS last
+  FROM (
+    SELECT substring(group_id, 1, position(group_id, ':') - 1) AS event, seen,
+      pair.1 AS property, ${kindOf('pair.2')} AS kind
+    FROM (SELECT group_id, ${seen} AS seen,
+        arrayJoin(arraySlice(group_set, 1, ${pairs_max})) AS pair
+      FROM events WHERE ${within} AND ${is_call}))
   GROUP BY event, property, kind`;

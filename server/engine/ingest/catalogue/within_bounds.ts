@@ -27,7 +27,10 @@ export type BoundedCounts = {
  * place, and new ones come in while there is room, the most frequent first. Properties of events
  * that have no place are counted together under `other_event`. Pure.
  */
-export function withinBounds(known: KnownNames, counts: WindowCounts): BoundedCounts {
+export function withinBounds(
+  known: KnownNames,
+  counts: Pick<WindowCounts, 'total' | 'events' | 'properties'>,
+): BoundedCounts {
   const named = counts.events.map((one) => ({ ...one, event: storable(one.event) }));
   const events = admitted(known.events, sumBy(named, 'event'), events_max);
   const kept = named.filter(({ event }) => events.has(event));

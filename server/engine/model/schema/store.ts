@@ -3,8 +3,8 @@ import type { Queryable, Transaction } from '../../../platform/postgres/database
 import { columnName, namesakesOf } from './column_name.ts';
 import type { PropertyType } from './property_type.ts';
 
-/** The rows whose properties are meant: those of events, or those of persons. */
-export const property_sources = ['event', 'person'] as const;
+/** The rows whose properties are meant: those of events, of persons, or of groups. */
+export const property_sources = ['event', 'person', 'group'] as const;
 
 /** One of them. */
 export type PropertySource = (typeof property_sources)[number];
@@ -37,7 +37,7 @@ export type Schema = { schema_number: number; columns: SchemaColumn[] };
 
 /**
  * Returns the schema of a project, with all columns that it ever had, in the order in which they
- * came in: those of events before those of persons.
+ * came in: those of events, then of groups, then of persons.
  */
 export async function listSchema(db: Queryable, team_id: number): Promise<Schema> {
   // One statement: the number is that of these columns.
