@@ -30,11 +30,7 @@ export function AddColumn({ project_id, page }: { project_id: string; page: numb
     <Seldom summary="Add a column that is not proposed">
       <Form
         path={createPath(project_id)}
-        body={({ property, source, type }) => ({
-          property,
-          source: source as SchemaColumn['source'],
-          type: type as SchemaColumn['type'],
-        })}
+        body={({ property, source, type }) => ({ property, source, type })}
         done={({ column }) => done(`${column} is frozen.`, ...changed)}
         button="Add the column"
         clears

@@ -116,7 +116,7 @@ test('properties of groups are named with the types of their groups', { skip }, 
   await proposed.getByText('1 column frozen.').waitFor();
   const columns = page.getByRole('region', { name: 'Columns' });
   const frozen = columns.getByRole('row').filter({ hasText: 'p_group_key' });
-  await frozen.getByText(/of groups/).waitFor();
+  await frozen.getByText('Frozen').waitFor();
   await checkEverywhere(page, 'columns_of_groups');
   await proposed.getByRole('row').filter({ hasText: '$group_key' }).waitFor();
 
@@ -127,7 +127,7 @@ test('properties of groups are named with the types of their groups', { skip }, 
   await page.getByLabel('Type', { exact: true }).selectOption('integer');
   await pressByKey(page, 'Add the column');
   const added = columns.getByRole('row').filter({ hasText: 'p_age' });
-  await added.getByText('of persons').waitFor();
+  await added.getByText(' of persons', { exact: true }).waitFor();
   await checkEverywhere(page, 'column_added');
   await visitor.leave();
 });
