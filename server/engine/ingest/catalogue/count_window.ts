@@ -57,9 +57,8 @@ const is_call = "group_id != ''";
 
 /**
  * Counts the events of the window, or of a first part of it if it is long: whole batches, at least
- * one. Calls that describe groups come first where they are behind, and then nothing else is
- * counted. It takes one thread of the store. Rows below `to` must be final, and the replica must
- * have them.
+ * one. Calls that describe groups are counted with them, or alone and last where they are behind.
+ * It takes one thread of the store. Rows below `to` must be final, and the replica must have them.
  */
 export async function countWindow(
   clickhouse: ClickHouse,
@@ -82,26 +81,30 @@ export async function countWindow(
         AbortSignal.timeout((question_seconds_max + 1) * 1_000),
       ]),
     });
-  const { team_id, from, groups_from } = asked;
+  const { team_id, from, to, groups_from } = asked;
   const is_behind = groups_from < from;
-  const wanted = {
-    team_id,
-    ...(is_behind ? { from: groups_from, to: from } : { from, to: asked.to }),
-  };
-  const [bound] = await rows<{ to: number; total: number }>(boundedBy(most, is_behind), wanted);
+  const catches_up = is_behind && to <= from;
+  const asked_for = catches_up ? { from: groups_from, to: from } : { from, to };
+  const wanted = { team_id, ...asked_for };
+  const [bound] = await rows<{ to: number; total: number }>(boundedBy(most, catches_up), wanted);
   const stretch = {
     ...wanted,
     to: bound!.total === 0 ? wanted.to : Math.min(wanted.to, bound!.to),
   };
-  const window = { ...asked, to: is_behind ? from : stretch.to, groups_to: stretch.to };
+  const window = {
+    ...asked,
+    to: catches_up ? from : stretch.to,
+    groups_to: is_behind && !catches_up ? groups_from : stretch.to,
+  };
   const counts: WindowCounts = { window, total: 0, events: [], properties: [], groups: [] };
   if (bound!.total === 0) return counts;
-  if (!is_behind) {
+  if (!catches_up) {
     counts.total = bound!.total;
     counts.events = await rows<EventCount>(events, stretch);
     counts.properties = await rows<PropertyCount>(properties, stretch);
   }
-  if (is_behind || counts.events.some(({ event }) => event === '$groupidentify'))
+  const has_calls = counts.events.some(({ event }) => event === '$groupidentify');
+  if (catches_up || (has_calls && !is_behind))
     counts.groups = await rows<PropertyCount>(groups, stretch);
   return counts;
 }
