@@ -108,47 +108,6 @@ test('a repair in a table of MySQL does so too', { skip: mariaDbMissing }, async
   await damagedAndRepaired({ name: 'place.mine', destination: { type: 'MySQL', config }, run });
 });
 
-test('a merged table that was delivered again is compared row by row', async () => {
-  const { destination, name, run } = await inPostgres();
-  const home = await exporting.harness.newOrganization();
-  await exporting.insert(
-    home,
-    [],
-    [0, 1, 2, 3].map((n) => ({
-      distinct_id: `person ${n % 3}`,
-      at: `2026-01-01T0${Math.floor(n / 2)}:1${n}:00Z`,
-      version: n,
-      properties: { n },
-    })),
-  );
-  const made = await exporting.scheduled(
-    home,
-    { name: 'merged', model: 'persons', destination },
-    2,
-  );
-  await exporting.runAll(made.id);
-  const one = { home, ...made };
-  await run(`DELETE FROM ${name} WHERE distinct_id = 'person 1'`);
-  const { id, findings } = await verified(one);
-  assert.deepEqual(
-    findings.map(({ kind, repair }) => [kind, repair?.action]),
-    [['missing', 'deliver_again']],
-  );
-  const asked = { delivery: findings[0]!.delivery!.id };
-  const { body } = await one.send('POST', `verifications/${id}/repair/`, asked);
-  await exporting.advance(one.id, body.backfill);
-  // The receipt of the earlier delivery is still there, and its rows are those of the later one.
-  const [receipts] = await run(
-    `SELECT count(*) AS n FROM ${name.replace('.events', '.sluice_receipts')}`,
-  );
-  assert.equal(Number(receipts!['n']), 3);
-  const again = await verified(one);
-  const { body: told } = await one.get(`verifications/${again.id}/`);
-  assert.deepEqual([again.kinds, told.is_unproven, told.notes], [[], false, []]);
-  await run(`UPDATE ${name} SET properties = '{"n":7}' WHERE distinct_id = 'person 1'`);
-  assert.deepEqual((await verified(one)).kinds, ['changed']);
-});
-
 test('a repair also writes a delivery whose receipt is gone', async () => {
   const table = await inPostgres();
   const one = await exported(table);
