@@ -214,12 +214,13 @@ async function compareReceipts(
 async function hasOthers(
   receipts: TableOfReceipts,
   delivered: DeliveredSlices[],
-  { brought_again }: ContentSource,
+  source: ContentSource,
 ): Promise<boolean> {
-  const known = new Set([
-    ...delivered.map(({ delivery }) => delivery.delivery_id),
-    ...brought_again,
-  ]);
-  const some = await receipts.ofAll(known.size + 1);
-  return some.some(({ delivery_id }) => !known.has(delivery_id));
+  const known = new Set(delivered.map(({ delivery }) => delivery.delivery_id));
+  const hasMore = async () =>
+    (await receipts.ofAll(known.size + 1)).some(({ delivery_id }) => !known.has(delivery_id));
+  if (!(await hasMore())) return false;
+  const again = await source.findBroughtAgain();
+  for (const delivery_id of again) known.add(delivery_id);
+  return again.size === 0 || hasMore();
 }

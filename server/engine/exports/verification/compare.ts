@@ -141,7 +141,7 @@ async function readAgain(
   const timer = openStallTimer(stall_milliseconds, 'Nothing moved for an hour.');
   const ending = AbortSignal.any([timer.signal, signal]);
   const source = openContentSource(engine, row, known, {
-    brought_again: await listBroughtAgain(engine, row, known),
+    findBroughtAgain: () => findBroughtAgain(engine, row, known),
     columns: (typed_columns) => columnsIn(row, typed_columns, definition),
     removed,
     signal: ending,
@@ -175,7 +175,7 @@ async function readAgain(
 }
 
 /** The deliveries that left the ledger and lie within these. */
-async function listBroughtAgain(
+async function findBroughtAgain(
   { db }: Engine,
   row: LookedAtExport,
   known: Map<string, KnownDelivery>,

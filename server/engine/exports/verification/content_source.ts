@@ -22,7 +22,7 @@ export type KnownDelivery = {
   typed_columns: TypedColumn[] | null;
 };
 
-type Reader = Pick<ContentSource, 'brought_again' | 'note' | 'onRow'> & {
+type Reader = Pick<ContentSource, 'findBroughtAgain' | 'note' | 'onRow'> & {
   /** The columns to compare of a delivery with these typed columns. */
   columns(typed_columns: TypedColumn[] | null): Column[];
   /** The rows of the project that retention has removed. */

@@ -41,10 +41,10 @@ export type ContentSource = {
     slices: SliceContents[];
   };
   /**
-   * Deliveries that left the ledger, and whose rows the compared ones have brought again. Their
-   * receipts can still be there.
+   * Finds the deliveries that left the ledger, and whose rows the compared ones have brought again.
+   * Their receipts can still be there.
    */
-  brought_again: ReadonlySet<string>;
+  findBroughtAgain(): Promise<ReadonlySet<string>>;
   /**
    * Tells the reader a sentence that is no difference; `is_unproven` where it says that something
    * was not compared.
