@@ -113,7 +113,9 @@ export async function findLostFolder(
   if (!existsSync(join(data_dir, kept))) return undefined;
   return (
     `${data_dir} has the folder ${kept}, but no folder ${lost}. If it is the wrong one, set ` +
-    `SLUICE_DATA_DIR. If the store is lost, bring it back with \`${commandLine(`restore <place> --lost ${lost}`)}\`. If no event has been ingested yet, ` +
+    `SLUICE_DATA_DIR. If the store is lost, bring it back with \`${commandLine(
+      `restore <place> --lost ${lost}`,
+    )}\`. If no event has been ingested yet, ` +
     `\`${commandLine('start')}\` creates it.`
   );
 }

@@ -98,8 +98,8 @@ function attrOf(key: string): string {
 type KeySchema = { default?: unknown; type?: string | string[]; enum?: unknown };
 
 /**
- * Returns the violations of the destination's own rules, with the names that the schema uses. The rules
- * are written for a config that the schema accepts, so faulty keys get an acceptable value, and
+ * Returns the violations of the destination's own rules, with the schema's names. The rules are
+ * written for a config that the schema accepts, so faulty keys get an acceptable value, and
  * their violations are ignored. A faulty choice (such as a format) decides the valid values of
  * other keys, so the rules are skipped. A choice that may be null does not affect other keys, and
  * is passed as sent: the rules know its options.

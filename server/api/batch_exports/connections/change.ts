@@ -75,7 +75,7 @@ export async function changeConnection(
 
 function typeViolations(type: string, sent: string | undefined): Violation[] {
   if (sent === undefined || sent === type) return [];
-  const detail = `The type cannot change from ${type}: create another connection for the type ${sent}.`;
+  const detail = `The type cannot change from ${type}: create a connection of type ${sent}.`;
   return [{ attr: 'type', code: 'invalid_input', detail }];
 }
 

@@ -9,7 +9,7 @@ import type { Transaction } from '../../../platform/postgres/database.ts';
 import type { LockedExport } from '../store.ts';
 import type { LockedRun } from './store.ts';
 
-/** The newest run that has committed a delivery, and whether another run of the delivery is in progress. */
+/** The newest run that has committed a delivery, and whether another run is in progress. */
 type Shown = {
   id: string;
   receipt: string;
