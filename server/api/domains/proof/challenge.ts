@@ -85,14 +85,17 @@ function bare(record: string): string {
 
 function otherValue(name: string, records: string[], challenge: string): string {
   if (records.some((record) => record.includes(challenge)))
-    return `The TXT record at ${name} contains more than the challenge. Set it to the challenge alone.`;
+    return (
+      `The TXT record at ${name} contains more than the challenge. ` +
+      'Set it to the challenge alone.'
+    );
   const shown = records.map(excerpt).find((text) => text !== '');
   const begin =
     shown === undefined ? '' : `; ${records.length === 1 ? 'it' : 'one'} begins with “${shown}”`;
   if (records.length > 1)
     return (
-      `${counted(records.length, 'TXT record')} exist at ${name}, but none is the challenge${begin}. ` +
-      'Add a record whose value is the challenge.'
+      `${counted(records.length, 'TXT record')} exist at ${name}, but none is the challenge` +
+      `${begin}. Add a record whose value is the challenge.`
     );
   if (shown === undefined) return `The TXT record at ${name} is empty. Set it to the challenge.`;
   return (
@@ -140,6 +143,9 @@ function unanswered(name: string, reason: UnansweredReason): string {
         'answer.'
       );
     case 'unreachable':
-      return `This server cannot reach a DNS server, so ${name} could not be checked. Tell its operator.`;
+      return (
+        `This server cannot reach a DNS server, so ${name} could not be checked. ` +
+        'Tell its operator.'
+      );
   }
 }
