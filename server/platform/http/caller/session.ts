@@ -72,9 +72,9 @@ export function setSessionCookie(
 }
 
 /**
- * Signs the browser out: takes its cookie back and lets it forget what it has stored of this
- * server. The word "cookies" of that header would sign people out of all other hosts of the domain;
- * below a path other applications share the origin, and what they have stored stays.
+ * Signs the browser out: removes its cookie and clears its stored data of this server. The word
+ * "cookies" in that header would sign people out of all other hosts of the domain. Below a path,
+ * other applications share the origin, so their stored data stays.
  */
 export function clearSessionCookie(
   context: Pick<HttpContext, 'config'>,
@@ -89,10 +89,10 @@ export function clearSessionCookie(
     });
 }
 
-/** Time during which a person's own factor counts for actions that need it: 10 minutes. */
+/** How long a check of a person's own factor is valid for sensitive actions: 10 minutes. */
 const recent_factor_ms = 10 * 60_000;
 
-/** Did the person of the session show what is their own within the last ten minutes? */
+/** Returns true if the session's person showed their own factor within the last ten minutes. */
 export function isFactorRecent(
   { clock }: Pick<HttpContext, 'clock'>,
   { own_factor_at }: Pick<Found, 'own_factor_at'>,
@@ -103,9 +103,9 @@ export function isFactorRecent(
 const attributes = { path: '/', httpOnly: true, sameSite: 'lax' } as const;
 
 /**
- * True for a session that is no longer to be taken: unused for too long, older than an organization
- * of its person lets sessions be, or shown with a token that was replaced a while ago. The latter
- * means that two hold it, so the session ends for both.
+ * Returns true for a session that is no longer accepted: idle for too long, older than an
+ * organization of its person allows, or shown with a token that was replaced earlier. The latter
+ * means that two parties hold it, so the session ends for both.
  */
 export async function isStale(
   context: Pick<HttpContext, 'db' | 'clock'>,
@@ -134,8 +134,8 @@ function isOver(found: Found, now: number): boolean {
 }
 
 /**
- * Replaces a token that is a day old and gives the new one to the browser with this answer. Of
- * concurrent requests, one replaces it.
+ * Replaces a token that is a day old and sends the new one to the browser with this answer. Only
+ * one of concurrent requests replaces it.
  */
 export async function rotateToken(
   context: HttpContext,
