@@ -117,7 +117,7 @@ export function groupLevel(
 /** Builds the mail about an owner whom the directory removed or reactivated. */
 export function ownerByDirectory(domain: string, email: string, is_back: boolean): Said {
   return {
-    heading: `The directory of ${domain} ${is_back ? 'brought back' : 'took out'} an owner`,
+    heading: `The directory of ${domain} ${is_back ? 'reactivated' : 'removed'} an owner`,
     paragraphs: [
       is_back
         ? `${email} is an owner of your organization again.`

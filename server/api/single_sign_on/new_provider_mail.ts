@@ -14,7 +14,7 @@ export function newProviderMail(
   const name = oneLine(home?.organization.name ?? '');
   const by =
     method === 'saml' ? `the identity provider of ${home?.domain.domain} (${name})` : method;
-  const heading = 'Somebody signed in to your account in a new way';
+  const heading = 'A new way to sign in to your account was used';
   return {
     to,
     subject: heading,

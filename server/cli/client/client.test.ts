@@ -90,7 +90,10 @@ test('a refused or empty key, and a server that is away, leave the profile uncha
   assert.equal(readFileSync(profilesOf('kept'), 'utf8'), before);
   writeFileSync(profilesOf('kept'), '{"profiles": []}');
   const broken = await sluice.run(['exports', 'list'], at);
-  assert.deepEqual([broken.code, /is no file of profiles: remove it/.test(broken.err)], [1, true]);
+  assert.deepEqual(
+    [broken.code, /is not a valid file of profiles: remove it/.test(broken.err)],
+    [1, true],
+  );
 });
 
 test('a key of a profile goes to no other address', async (context) => {

@@ -259,5 +259,5 @@ test('a token of before works, is named so, and never manages owners', async () 
   assert.deepEqual([row, await works(own, old)], [{ token_hash: null }, false]);
   const done = await own.scim('DELETE', `/Users/${user.uuid}`, undefined, next.body.token);
   assert.equal(done.status, 204, done.text);
-  await world.mailed(`boss@${own.domain.domain}`, 'took out an owner', 1);
+  await world.mailed(`boss@${own.domain.domain}`, 'removed an owner', 1);
 });
