@@ -51,7 +51,7 @@ function Offer({
   return (
     <section className="note" aria-label="Delivered earlier">
       <p>
-        This export delivered {counted(rows, 'row')} before it started anew. They are not in{' '}
+        This export delivered {counted(rows, 'row')} before it restarted. They are not in{' '}
         <strong>{placeOf(row.destination)}</strong>.
       </p>
       <Form
