@@ -150,7 +150,7 @@ test('a text that is no connection string is refused with a sentence', () => {
     ['clickhouse://h:9000/d', /8123 or 8443/],
     [
       'postgres://me:p%40ss@db.example.com:70000/wh',
-      /^The port in it is no number from 1 to 65535/,
+      /^The port in it is not a number from 1 to 65535/,
     ],
     ['mysql://db.example.com:abc/wh', /^The port in it/],
     ['postgres://u:p@a:5432,b:5432/d', /^It names several servers/],
