@@ -67,9 +67,7 @@ function unreadable(given: string): string {
     return 'Write “/”, “?” and “#” in the password as %2F, %3F and %23, then paste it again.';
   const [, places] = /^\w+:\/\/(?:[^@]*@)?([^/?#]*)/.exec(given) ?? [];
   if (places === undefined)
-    return (
-      'This is not a connection string. It starts with its kind, such as postgres:// or ' + 's3://.'
-    );
+    return 'This is not a connection string. One starts with its kind, such as s3://.';
   if (places.includes(',')) return many_servers;
   const [, port = ''] = /:([^:\]]*)$/.exec(places) ?? [];
   return /^\d*$/.test(port) && Number(port) <= port_max
@@ -88,8 +86,7 @@ function keyFile(given: string, chosen: string): ConnectionString | Refusal {
     file = JSON.parse(given) as typeof file;
   } catch {
     return {
-      refusal:
-        'This JSON is incomplete. Paste the whole key file, from its first to its last ' + 'line.',
+      refusal: 'This JSON is incomplete. Paste the whole key file.',
     };
   }
   if (file['type'] !== 'service_account')
@@ -182,9 +179,7 @@ const tls_ports = ['443', '8443'];
 function clickhouse({ url }: Reading): ConnectionString | Refusal {
   if (native_ports.includes(url.port))
     return {
-      refusal:
-        `Port ${url.port} is for ClickHouse's native protocol. Use the port of HTTP: 8123 ` +
-        'or 8443.',
+      refusal: `Port ${url.port} is for ClickHouse's native protocol. Use 8123 or 8443 (HTTP).`,
     };
   const { searchParams: given } = url;
   const is_secure = ['secure', 'ssl', 'tls'].some((name) => given.get(name) === 'true');

@@ -171,14 +171,14 @@ function ChangeRules({ domain, organization_id }: Given) {
           jit_provisioning_enabled: isTicked(filled, 'jit_provisioning_enabled'),
         })
       }
-      done={(answer) => saved(answer, 'For everybody with an address in this domain.')}
+      done={(answer) => saved(answer, 'The rules were saved.')}
       button="Save the rules"
       part="rules"
     >
       <ChoiceField
         name="sso_enforcement"
         label={anchor_labels.sso_enforcement}
-        hint="For everybody whose address is in this domain."
+        hint="For everybody with an address in this domain."
         options={values.map((value) => ({ value, label: enforcementWords(value) }))}
         value={sso_enforcement}
       />

@@ -81,7 +81,7 @@ export function filterInWords(values: Values, zone: string): string {
   const had = properties.map(({ key, value }) => `${key} is ${valueInWords(value)}`);
   return (
     `All of them ${days.length === 0 ? 'of every day' : `${days.join(' and ')} (${zone})`}` +
-    `${had.length === 0 ? '' : ` whose ${had.join(' and whose ')}'}, and no persons,'
+    `${had.length === 0 ? '' : ` whose ${had.join(' and whose ')}`}, and no persons,`
   );
 }
 
