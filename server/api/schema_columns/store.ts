@@ -10,7 +10,7 @@ import { managedBy } from '../managed/store.ts';
 import type { ManagedRow } from '../managed/schema.ts';
 import type { SchemaColumn, SchemaProposal } from './schema.ts';
 
-/** Properties that change persons and groups: nobody wants them as columns. */
+/** Properties that change persons and groups, which make no useful columns. */
 const not_proposed = new Set(['$set', '$set_once', '$unset', '$group_set']);
 
 /** The values that came in, by property; properties of persons are not counted. */
@@ -20,7 +20,10 @@ type Counts = {
   group_types: Map<string, string[]>;
 };
 
-/** The columns of a project's schema with the counts of their values, and its number. */
+/**
+ * Lists the columns of a project's schema with the counts of their values, and the number of the
+ * schema.
+ */
 export async function listColumns(
   db: Queryable,
   team_id: number,
@@ -37,7 +40,7 @@ export async function listColumns(
   };
 }
 
-/** The column of a project's schema with this id. */
+/** Returns the column of a project's schema with this id. */
 export async function findColumn(
   db: Queryable,
   team_id: number,
@@ -47,9 +50,9 @@ export async function findColumn(
 }
 
 /**
- * Returns what the catalogue proposes: a type for each property of events, then of groups, that has
- * enough values, and no column yet, not even one that was removed. The properties that were sent
- * most often come first, as many as a schema has columns.
+ * Returns the catalogue's proposals: a type for each property of events, then of groups, with
+ * enough values and without a column, even a removed one. The most frequent properties come first,
+ * as many as a schema can have.
  */
 export async function listProposals(db: Queryable, team_id: number): Promise<SchemaProposal[]> {
   return proposals(await listSchema(db, team_id), await countsOf(db, team_id));
@@ -102,7 +105,7 @@ async function countsOf(db: Queryable, team_id: number): Promise<Counts> {
   };
 }
 
-/** The id of a column, which no other project has. */
+/** SQL for the id of a column, which is unique in all projects. */
 export function idOf(
   team_id: number,
   { source, column }: { source: PropertySource; column: string },
@@ -119,7 +122,7 @@ async function managersOf(db: Queryable, team_id: number): Promise<Map<string, M
   return new Map(rows.map(({ id, managed_by }) => [id, managed_by]));
 }
 
-/** A column that is filled, of any project of an organization. */
+/** An active column of any project of an organization. */
 export type FilledColumn = {
   id: string;
   team_id: number;
@@ -128,7 +131,7 @@ export type FilledColumn = {
   type: PropertyType;
 };
 
-/** The filled columns of all projects of an organization, in the order in which they came in. */
+/** Lists the active columns of all projects of an organization, in the order of their creation. */
 export function listFilledColumns(db: Queryable, organization_id: string): Promise<FilledColumn[]> {
   return db.rows(sql`
     SELECT ${id_sql} AS id, c.team_id, c.source, c.property, c.type
