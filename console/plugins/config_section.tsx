@@ -6,7 +6,7 @@ import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
 import { LongField } from '../form/long_field.tsx';
-import { numberOf } from '../form/values.ts';
+import { numberOf, readValues } from '../form/values.ts';
 import type { Values } from '../form/values.ts';
 import { etagOf } from '../http/reading.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
@@ -90,7 +90,13 @@ function Fields({
   const choice = useEventChoice(plugin, place, config);
   const of_tool = tool && {
     tool,
-    place: { project_id, plugin_id: plugin.id, allowed_hosts: wordsOf(hosts) },
+    place: {
+      project_id,
+      plugin_id: plugin.id,
+      config_id: config?.id,
+      allowed_hosts: wordsOf(hosts),
+      settings: (form: HTMLFormElement) => typedSettings(asked, form),
+    },
     sends_dollar: valueOf('dollar_properties') === 'send',
     reaches,
   };
@@ -135,6 +141,18 @@ function useHosts(known: string[]) {
   const [reached, reaches] = useState<string[]>([]);
   const [typed, setHosts] = useState<string>();
   return { hosts: typed ?? [...new Set([...known, ...reached])].join('\n'), setHosts, reaches };
+}
+
+/** The settings as they are typed, without the mappings. */
+function typedSettings(asked: SettingField[], form: HTMLFormElement) {
+  const values = readValues(form);
+  return {
+    config: settingsOf(
+      asked.filter(({ key }) => key !== 'mappings'),
+      values,
+    ),
+    allowed_hosts: wordsOf(values['allowed_hosts']),
+  };
 }
 
 /** The path to which the settings go. */

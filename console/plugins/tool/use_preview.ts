@@ -3,13 +3,20 @@ import type { MappingPreviews } from '../../../server/api/plugin_configs/preview
 import type { ToolMapping } from '../../../server/api/plugins/schema.ts';
 import { ask } from '../../http/ask.ts';
 import { pathTo } from '../../http/path.ts';
+import type { TypedSettings } from './fields/choices.ts';
 import { sample_event } from '../editor/templates.ts';
 
 /**
  * The tool that mappings are for, in the project whose events it gets, and the hosts that it may
- * reach; a destination of code has none here.
+ * reach; a destination of code has none here. `settings` reads what a form would save.
  */
-export type ToolPlace = { project_id: string; plugin_id: number; allowed_hosts?: string[] };
+export type ToolPlace = {
+  project_id: string;
+  plugin_id: number;
+  config_id?: number | undefined;
+  allowed_hosts?: string[];
+  settings?: (form: HTMLFormElement) => TypedSettings;
+};
 
 /** The server's answer on mappings: the filter of each, and what becomes of the event. */
 export type Previewed = MappingPreviews & { of: readonly ToolMapping[] };
@@ -73,7 +80,7 @@ export function previewState({ outcome }: Pick<Result, 'outcome'>) {
     return { shape: '◐', word: 'Would wait for an allowed host', tone: 'warn' } as const;
   return outcome === 'filtered'
     ? ({ shape: '○', word: 'Not sent', tone: 'muted' } as const)
-    : ({ shape: '▲', word: 'Incomplete', tone: 'warn' } as const);
+    : ({ shape: '▲', word: 'Cannot be sent', tone: 'warn' } as const);
 }
 
 /** The request, or the fields, as a text. */

@@ -47,8 +47,8 @@ const MappingPreview = Type.Object(
     outcome: Type.Enum(['sent', 'waits', 'filtered', 'invalid'], {
       description:
         '`waits`: the host of its address is not allowed. `filtered`: filter, consent or sample ' +
-        'keep the event out. `invalid`: the mapping is wrong, or has no value for what the tool ' +
-        'requires.',
+        'keep the event out. `invalid`: the mapping is wrong, has no value for what the tool ' +
+        'requires, or leads to an address that Sluice refuses.',
     }),
     reason: nullable(Type.String({ description: 'Why it would not be sent.' })),
     filter: nullable(

@@ -1,4 +1,4 @@
-import type { ToolFile } from '../../../server/api/plugins/schema.ts';
+import type { ToolFile } from '../../../../server/api/plugins/schema.ts';
 
 /** A field of an action. */
 export type ActionField = ToolFile['actions'][string]['fields'][string];

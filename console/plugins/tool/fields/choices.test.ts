@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { openSandbox } from '../../../../server/engine/plugins/sandbox/sandbox.ts';
+import { systemClock } from '../../../../server/platform/clock.ts';
+import { silentLog } from '../../../../server/platform/log.ts';
+import { openOutbound } from '../../../../server/platform/outbound/outbound.ts';
+import { goTo } from '../../../../test/console/go_to.ts';
+import { openConsole } from '../../../../test/console/open_console.ts';
+import { checkEverywhere } from '../../../../test/console/visitor.ts';
+import { openVendorReceiver } from '../../../../test/vendors/receiver.ts';
+import type { VendorReceiver } from '../../../../test/vendors/receiver.ts';
+import { readVendors } from '../../../../test/vendors/vendors.ts';
+import { matchingChoices } from './choices.ts';
+
+const vendors = readVendors().filter(({ name }) => ['Klaviyo'].includes(name));
+let receiver: VendorReceiver;
+const world = openConsole({
+  prepare: async () => {
+    receiver = await openVendorReceiver(vendors);
+    const outbound = { ...openOutbound({ allow: [] }), fetch: receiver.fetch };
+    const sandbox = await openSandbox({
+      outbound,
+      log: silentLog(),
+      clock: systemClock,
+      public_url: 'http://127.0.0.1',
+    });
+    return { clickhouse: true, deps: { outbound, sandbox } };
+  },
+});
+after(() => receiver?.close());
+
+test('choices are found by name and value, and a chosen one hides no other', () => {
+  const one = { value: 'Y6nRLr', label: 'Newsletter', description: null };
+  const two = { value: 'X1abcd', label: 'Early birds', description: null };
+  assert.deepEqual(matchingChoices([one, two], ' news'), [one]);
+  assert.deepEqual(matchingChoices([one, two], 'X1'), [two]);
+  assert.deepEqual(matchingChoices([one, two], 'Y6nRLr'), [one, two]);
+  assert.deepEqual(matchingChoices([one, two], 'none'), []);
+});
+
+test('a list of Klaviyo is chosen by its name', { skip: world.skip }, async () => {
+  const home = await world.harness.newOrganization();
+  const visitor = await world.visit(home.user);
+  const { page } = visitor;
+  await goTo(page, `/projects/${home.project.id}/plugins`);
+  await page.getByRole('button', { name: 'Install Klaviyo', exact: true }).click();
+  await page.getByRole('heading', { name: 'Klaviyo', level: 1 }).waitFor();
+  const here = page.getByRole('region', { name: 'In this project' });
+  await here.getByLabel('Add a mapping').selectOption({ label: 'Subscribe Profile' });
+  const list = here.getByLabel('List Id', { exact: true }).last();
+  const more = here.getByText(/more fields?$/).last();
+  if (!(await list.isVisible())) await more.click();
+  await list.click();
+  await here.getByText(/needs its settings first\. API Key is required/).waitFor();
+  await checkEverywhere(page, 'choices_missing');
+
+  await here.getByLabel('API Key').fill('wrong');
+  await list.press('Escape');
+  await list.click();
+  await here.getByText(/refuses the settings \(401\)\. Check the key/).waitFor();
+  await here.getByLabel('API Key').fill('right');
+  await list.press('Escape');
+  await list.click();
+  await page.getByRole('option', { name: /Newsletter/ }).waitFor();
+  await checkEverywhere(page, 'choices_open');
+  await list.press('ArrowDown');
+  await list.press('ArrowDown');
+  await list.press('Enter');
+  assert.equal(await list.inputValue(), 'X1abcd');
+  await here.getByText('Chosen: Early <b>birds</b>').waitFor();
+  await list.fill('T0typed');
+  assert.equal(await list.inputValue(), 'T0typed', 'free text stays');
+  await checkEverywhere(page, 'choices_typed');
+  await visitor.leave();
+});

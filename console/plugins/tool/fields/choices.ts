@@ -1,0 +1,62 @@
+import type { PluginChoices } from '../../../../server/api/plugin_configs/choices/schema.ts';
+import type { ToolMapping } from '../../../../server/api/plugins/schema.ts';
+import type { Attachment } from '../../config_fields.ts';
+import { ask } from '../../../http/ask.ts';
+import { pathTo } from '../../../http/path.ts';
+import type { ToolPlace } from '../use_preview.ts';
+
+/** The settings of the form, as they would be saved. */
+export type TypedSettings = {
+  config: Record<string, string | Attachment | null>;
+  allowed_hosts: string[];
+};
+
+/** Asks the tool for the values of a field; `form` has the settings as they are typed. */
+export type AskChoices = {
+  /** The same text for the same question. */
+  keyOf(form: HTMLFormElement, field: string): string;
+  offer(form: HTMLFormElement, field: string, page: string | undefined): Promise<Offer>;
+};
+
+/** The choices that a tool offered, or in words why there are none. */
+export type Offer = Pick<PluginChoices, 'choices' | 'next_page' | 'omitted'> & {
+  fault: string | undefined;
+};
+
+/** Returns what asks the tool for the fields of a mapping. */
+export function choicesFor(place: ToolPlace, { partnerAction, mapping }: ToolMapping): AskChoices {
+  const { project_id, plugin_id, config_id, settings } = place;
+  const questionOf = (form: HTMLFormElement, field: string) => {
+    // The value of the field itself decides nothing, but keys of an object may.
+    const { [field]: _own, ...others } = mapping;
+    return {
+      plugin: plugin_id,
+      ...(config_id === undefined ? {} : { plugin_config: config_id }),
+      ...settings?.(form),
+      action: partnerAction,
+      field,
+      mapping: others,
+    };
+  };
+  return {
+    keyOf: (form, field) => JSON.stringify(questionOf(form, field)),
+    offer: async (form, field, page) => {
+      const outcome = await ask(
+        'POST',
+        pathTo('/api/projects/:project_id/plugin_configs/choices/', { project_id }),
+        { body: { ...questionOf(form, field), ...(page === undefined ? {} : { page }) } },
+      );
+      if (!outcome.ok)
+        return { choices: [], next_page: null, omitted: 0, fault: outcome.problem.message };
+      const { error, ...offered } = outcome.body;
+      return { ...offered, fault: error?.detail };
+    },
+  };
+}
+
+/** Choices whose name or value has the text; all of them for a text that is one of the values. */
+export function matchingChoices(choices: Offer['choices'], text: string): Offer['choices'] {
+  const wanted = text.trim().toLowerCase();
+  if (choices.some(({ value }) => value === text)) return choices;
+  return choices.filter(({ value, label }) => `${label}\n${value}`.toLowerCase().includes(wanted));
+}
