@@ -2,8 +2,9 @@ import { Autocomplete, Button } from '@mantine/core';
 import { useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { counted } from '../../../page/text/quantities.ts';
-import { matchingChoices } from './choices.ts';
 import type { AskChoices, Offer } from './choices.ts';
+import { matchingChoices } from './field_rules.ts';
+import type { ToolChoice } from './field_rules.ts';
 import './choices.css';
 
 type Given = {
@@ -103,7 +104,7 @@ function useOffer(asking: AskChoices, field: string) {
   };
 }
 
-function Choice({ value, label, description }: Offer['choices'][number]) {
+function Choice({ value, label, description }: ToolChoice) {
   return (
     <span>
       <bdi>{label}</bdi>

@@ -10,7 +10,7 @@ import { checkEverywhere } from '../../../../test/console/visitor.ts';
 import { openVendorReceiver } from '../../../../test/vendors/receiver.ts';
 import type { VendorReceiver } from '../../../../test/vendors/receiver.ts';
 import { readVendors } from '../../../../test/vendors/vendors.ts';
-import { matchingChoices } from './choices.ts';
+import { matchingChoices } from './field_rules.ts';
 
 const vendors = readVendors().filter(({ name }) => ['Klaviyo'].includes(name));
 let receiver: VendorReceiver;

@@ -53,10 +53,3 @@ export function choicesFor(place: ToolPlace, { partnerAction, mapping }: ToolMap
     },
   };
 }
-
-/** Choices whose name or value has the text; all of them for a text that is one of the values. */
-export function matchingChoices(choices: Offer['choices'], text: string): Offer['choices'] {
-  const wanted = text.trim().toLowerCase();
-  if (choices.some(({ value }) => value === text)) return choices;
-  return choices.filter(({ value, label }) => `${label}\n${value}`.toLowerCase().includes(wanted));
-}

@@ -203,6 +203,8 @@ test('A wrong key, a limit and an outage are told apart, and name what to do', a
     assert.deepEqual([denied.error?.code, denied.choices], ['denied', []], directory);
     assert.match(denied.error!.detail, /refuses the settings \(401\)\. Check the key/);
     assert.doesNotMatch(denied.error!.detail, /wrong\b/);
+    receiver.next(vendor, 'limited', 1);
+    assert.equal((await ask(directory, { action, field })).error?.code, 'limited', directory);
     receiver.next(vendor, 'outage', 1);
     const out = await ask(directory, { action, field });
     assert.match(out.error?.detail ?? '', /does not answer now\. Try again later/, directory);
