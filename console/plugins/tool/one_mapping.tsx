@@ -8,7 +8,7 @@ import { counted } from '../../page/text/quantities.ts';
 import { Seldom } from '../../page/section.tsx';
 import { choicesFor } from './fields/choices.ts';
 import { FieldInput } from './fields/field_input.tsx';
-import { isAsked } from './fields/field_rules.ts';
+import { isAsked, labelOf } from './fields/field_rules.ts';
 import { FilterInput } from './filter_input.tsx';
 import { previewState, previewText } from './use_preview.ts';
 import type { ToolPlace } from './use_preview.ts';
@@ -61,7 +61,7 @@ export function OneMapping({
         />
         <Fields {...{ mapping, tool, place, change }} values_id={lists.values} />
         <PersonChoice mapping={mapping} change={change} />
-        {result !== undefined && <Preview result={result.is} />}
+        {result !== undefined && <Preview result={result.is} of={title} />}
       </div>
       <Button
         variant="default"
@@ -106,7 +106,7 @@ function Fields({
     <FieldInput
       key={key}
       path={key}
-      label={`${field.label ?? key}${field.required === true ? ' (required)' : ''}`}
+      label={labelOf(key, field)}
       field={field}
       value={values[key]}
       paths_id={values_id}
@@ -175,7 +175,7 @@ export function PersonChoice<Chosen extends EventChoice>({
 }
 
 /** The fate of the event, with what would be sent. */
-export function Preview({ result }: { result: Result }) {
+export function Preview({ result, of = '' }: { result: Result; of?: string }) {
   const { shape, word, tone } = previewState(result);
   const text = previewText(result);
   return (
@@ -187,7 +187,12 @@ export function Preview({ result }: { result: Result }) {
         {result.reason !== null && `: ${result.reason}`}
       </p>
       {text !== '' && (
-        <pre className="source" tabIndex={0} role="region" aria-label="What would be sent">
+        <pre
+          className="source"
+          tabIndex={0}
+          role="region"
+          aria-label={`What would be sent ${of}`.trim()}
+        >
           {text}
         </pre>
       )}

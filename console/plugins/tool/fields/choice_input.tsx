@@ -29,6 +29,8 @@ export function ChoiceInput({ field, asking, text, put, choose, paths_id, ...nam
   const { place, offer, waits, open, more } = useOffer(asking, field);
   const { choices = [], fault } = offer ?? {};
   const chosen = useRef<string>(undefined);
+  const [isOpen, setOpen] = useState(false);
+  const matching = matchingChoices(choices, text).slice(0, shown_max);
   const known = new Map(choices.map((one) => [one.value, one]));
   return (
     <div ref={place}>
@@ -46,15 +48,18 @@ export function ChoiceInput({ field, asking, text, put, choose, paths_id, ...nam
           choose(value);
         }}
         list={text.startsWith('$') ? paths_id : undefined}
-        onDropdownOpen={open}
+        // A list without choices is none: it is neither drawn nor told of.
+        dropdownOpened={isOpen && matching.length > 0}
+        onDropdownOpen={() => {
+          setOpen(true);
+          if (!isOpen) open();
+        }}
+        onDropdownClose={() => setOpen(false)}
+        onBlur={() => setOpen(false)}
+        onClick={open}
         openOnFocus={false}
-        data={[...known.keys()]}
-        filter={({ search, limit }) =>
-          matchingChoices(choices, search)
-            .slice(0, limit)
-            .map(({ value }) => ({ value, label: value }))
-        }
-        limit={shown_max}
+        data={matching.map(({ value }) => value)}
+        filter={({ options }) => options}
         renderOption={({ option: { value } }) => <Choice {...known.get(value)!} />}
         rightSection={<span aria-hidden="true">▾</span>}
         rightSectionPointerEvents="none"
@@ -80,16 +85,17 @@ function useOffer(asking: AskChoices, field: string) {
   const place = useRef<HTMLDivElement>(null);
   const [offered, setOffered] = useState<{ key: string; offer: Offer }>();
   const [waits, setWaits] = useState(false);
+  const asks = useRef(false);
   const load = async (key: string, form: HTMLFormElement, before?: Offer) => {
-    setWaits(true);
+    setWaits((asks.current = true));
     const offer = await asking.offer(form, field, before?.next_page ?? undefined);
-    setWaits(false);
+    setWaits((asks.current = false));
     const choices = [...(before?.choices ?? []), ...offer.choices];
     setOffered({ key, offer: { ...offer, choices } });
   };
   const withForm = (work: (form: HTMLFormElement, key: string) => void) => {
     const form = place.current?.closest('form');
-    if (form && !waits) work(form, asking.keyOf(form, field));
+    if (form && !asks.current) work(form, asking.keyOf(form, field));
   };
   const offer = offered?.offer;
   return {

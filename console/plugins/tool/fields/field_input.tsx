@@ -4,6 +4,7 @@ import { Linked } from '../../../page/text/linked.tsx';
 import { isObject } from '../../config_fields.ts';
 import { ChoiceInput } from './choice_input.tsx';
 import type { AskChoices } from './choices.ts';
+import { labelOf } from './field_rules.ts';
 import type { ActionField } from './field_rules.ts';
 import { readValue, shownValue } from '../mapping_text.ts';
 import { ValueInput } from './value_input.tsx';
@@ -82,7 +83,7 @@ function PartsInput({ label, field, values, parts, change, ...given }: Given & P
           key={key}
           {...given}
           path={`${given.path}.${key}`}
-          label={part.label ?? key}
+          label={labelOf(key, part)}
           field={part}
           value={values[key]}
           change={(value) => change(withPart(values, key, value))}
@@ -122,9 +123,7 @@ function ListInput({
           <Remove what={`${label} ${at + 1}`} remove={() => put(list.toSpliced(at, 1))} />
         </div>
       ))}
-      <Button variant="default" size="compact-sm" onClick={() => put([...list, {}])}>
-        Add to {label}
-      </Button>
+      <Add to={label} add={() => put([...list, {}])} />
     </Group>
   );
 }
@@ -159,9 +158,7 @@ function KeysInput({ label, field, values, change, ...given }: Given & Values) {
         put={setTyped}
         choose={add}
       />
-      <Button variant="default" size="compact-sm" onClick={() => add(typed.trim())}>
-        Add to {label}
-      </Button>
+      <Add to={label} add={() => add(typed.trim())} />
     </Group>
   );
 }
@@ -180,6 +177,16 @@ function Group({
       )}
       <div className="together">{children}</div>
     </Fieldset>
+  );
+}
+
+function Add({ to, add }: { to: string; add: () => void }) {
+  return (
+    <div>
+      <Button variant="default" size="compact-sm" aria-label={`Add to ${to}`} onClick={add}>
+        Add
+      </Button>
+    </div>
   );
 }
 

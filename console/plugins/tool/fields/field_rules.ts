@@ -4,6 +4,11 @@ import type { ToolFile } from '../../../../server/api/plugins/schema.ts';
 /** A field of an action. */
 export type ActionField = ToolFile['actions'][string]['fields'][string];
 
+/** The label of a field, as forms show it. */
+export function labelOf(key: string, { label = key, required }: ActionField): string {
+  return required === true ? `${label} (required)` : label;
+}
+
 /** A value that a tool offers for a field. */
 export type ToolChoice = PluginChoices['choices'][number];
 

@@ -2,9 +2,6 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { Response } from 'undici';
-import { findApplication } from '../../../engine/plugins/oauth/application.ts';
-import { storeConnection } from '../../../engine/plugins/oauth/connection.ts';
-import { findVendor } from '../../../engine/plugins/oauth/vendors.ts';
 import { openSandbox } from '../../../engine/plugins/sandbox/sandbox.ts';
 import { systemClock } from '../../../platform/clock.ts';
 import { silentLog } from '../../../platform/log.ts';
@@ -13,6 +10,7 @@ import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { openHarness } from '../../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../../test/harness.ts';
 import { attrsOf } from '../../../../test/factories/batch_exports/batch_exports.ts';
+import { connectHubspot } from '../../../../test/factories/plugins/connected_hubspot.ts';
 import { setPluginsLevel } from '../../../../test/factories/plugins/plugins.ts';
 import { openVendorReceiver } from '../../../../test/vendors/receiver.ts';
 import type { VendorReceiver } from '../../../../test/vendors/receiver.ts';
@@ -123,34 +121,16 @@ test('A connection gives its token, which is replaced if the tool refuses it', a
   const hosts = hubspot_vendor!.hosts;
   const unsaved = await ask({ ...question, allowed_hosts: hosts });
   assert.equal(unsaved.body.error.code, 'not_ready');
-  const list = `/api/organizations/${home.organization.id}/oauth_applications/`;
   const { body: config } = await home.ask('POST', configs(), { plugin, allowed_hosts: hosts });
   const named = { ...question, plugin_config: config.id };
   assert.match((await ask(named)).body.error.detail, /no OAuth application/);
-  const registered = await home.ask('POST', list, {
-    tool: 'hubspot',
-    client_id: 'acme',
-    client_secret: 'secret-of-acme',
-    authorize_url: 'https://app.hubspot.com/oauth/authorize',
-    token_url: 'https://api.hubapi.com/oauth/v1/token',
-    scopes: '',
-  });
-  assert.equal(registered.status, 201, registered.text);
-  const { db, secrets } = harness.deps;
-  const application = (await findApplication(db, secrets, config.id, 'hubspot'))!;
-  await storeConnection(db, secrets, {
-    config_id: config.id,
-    application,
-    vendor: findVendor('hubspot')!,
-    issued: { access_token: 'stale-token', refresh_token: 'first', fields: {} } as never,
-    connected_by: home.user.id,
-  });
+  await connectHubspot(harness, home, config.id, 'stale-token');
   const { body, text } = await ask(named);
   assert.equal(body.error, null, text);
   assert.deepEqual([body.choices[0].value, refreshes], ['p12345_cars', 1]);
   const moved = await ask({ ...named, allowed_hosts: [...hosts, 'b.acme.com'] });
   assert.equal(moved.body.error.code, 'not_ready');
-  const row = await db.row(sql`SELECT generation FROM plugin_oauth_connections
+  const row = await harness.deps.db.row(sql`SELECT generation FROM plugin_oauth_connections
     WHERE plugin_config_id = ${config.id} AND refused_reason IS NULL`);
   assert.deepEqual(row, { generation: 2 });
 });
