@@ -68,7 +68,7 @@ export function ChoiceInput({ field, asking, text, put, choose, paths_id, ...nam
         classNames={{ dropdown: 'choices' }}
         spellCheck={false}
       />
-      <p role="status" className="muted">
+      <p role="status" className="muted choices_state">
         {statusOf(offer, waits, known.get(text)?.label)}
       </p>
       {offer !== undefined && offer.next_page !== null && (

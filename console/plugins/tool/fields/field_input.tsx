@@ -139,7 +139,7 @@ function KeysInput({ label, field, values, change, ...given }: Given & Values) {
   return (
     <Group label={label} field={field}>
       {Object.entries(values).map(([key, value]) => (
-        <div key={key}>
+        <div key={key} className="key_row">
           <ValueInput
             label={key}
             field={{}}
@@ -192,7 +192,7 @@ function Add({ to, add }: { to: string; add: () => void }) {
 
 function Remove({ what, remove }: { what: string; remove: () => void }) {
   return (
-    <Button variant="default" size="compact-sm" aria-label={`Remove ${what}`} onClick={remove}>
+    <Button variant="default" aria-label={`Remove ${what}`} onClick={remove}>
       Remove
     </Button>
   );
