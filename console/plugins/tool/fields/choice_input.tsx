@@ -80,7 +80,7 @@ export function ChoiceInput({ field, asking, text, put, choose, paths_id, ...nam
   );
 }
 
-/** What the tool has offered, read again where the question is another one. */
+/** Keeps the offer of the tool, and asks again if the question is another one. */
 function useOffer(asking: AskChoices, field: string) {
   const place = useRef<HTMLDivElement>(null);
   const [offered, setOffered] = useState<{ key: string; offer: Offer }>();

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { lineOfText } from '../../../platform/line_of_text.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { PluginConfigPatch } from '../schema.ts';
 import { anything } from '../try_out/schema.ts';
@@ -18,7 +19,7 @@ export const PluginChoicesBody = Type.Object({
   ),
   config,
   allowed_hosts,
-  action: Type.String({
+  action: lineOfText({
     minLength: 1,
     maxLength: 200,
     description: 'The `partnerAction` of the mapping.',
@@ -36,7 +37,11 @@ export const PluginChoicesBody = Type.Object({
     anything('The fields of the mapping so far. Values that an event decides are left out.'),
   ),
   page: Type.Optional(
-    Type.String({ maxLength: 1_000, description: 'The `next_page` of the answer before.' }),
+    lineOfText({
+      minLength: 1,
+      maxLength: 1_000,
+      description: 'The `next_page` of the answer before.',
+    }),
   ),
 });
 export type PluginChoicesBody = Static<typeof PluginChoicesBody>;

@@ -5,6 +5,10 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Response } from 'undici';
+import {
+  offering_code,
+  offering_definition,
+} from '../../../../test/factories/plugins/offering_tool.ts';
 import { writeToolPackage } from '../../../../test/factories/plugins/tool_package.ts';
 import type { TrialFetch } from '../../../../test/factories/plugins/tool_trials.ts';
 import { openVendorReceiver } from '../../../../test/vendors/receiver.ts';
@@ -35,34 +39,6 @@ let own: Sandbox;
 const tools_dir = mkdtempSync(join(tmpdir(), 'sluice-choices-'));
 const definitions = new Map<string, ToolDefinition>();
 
-/** A destination whose functions do what a test wants of a tool. */
-const hostile = `
-  const text = 'x'.repeat(2000);
-  const give = {
-    many: () => ({ choices: Array.from({ length: 7000 }, (_, at) => ({ value: at, label: 'n' })) }),
-    strange: () => ({ choices: [null, 7, 'a', {}, { value: {} }, { value: '' }, { value: text },
-      { value: 'same', label: 'one' }, { value: 'same', label: 'two' },
-      { value: 1.5, label: { a: 1 }, description: text },
-      { value: '<b>', label: '\\u0000\\ud800' }], nextPage: { a: 1 } }),
-    list: () => 'no object',
-    nothing: () => undefined,
-    echo: (_, { settings }) =>
-      ({ choices: [{ value: 'k-' + settings.api_key, label: settings.api_key }] }),
-    told: (_, { settings }) => ({ choices: [], error: { message: 'Wrong ' + settings.api_key } }),
-    endless: async (request, { settings }) => { for (;;) await fetch(settings.endpoint); },
-    hidden: async (request, { settings }) => {
-      try { await fetch('https://elsewhere.acme.com/'); } catch { return { choices: [] }; }
-    },
-    busy: () => { for (;;); },
-    pages: (_, { page = '1' }) => ({ choices: [{ value: 'p' + page, label: page }],
-      nextPage: page === '1' ? '2' : null }),
-    unpaged: () => ({ choices: [{ value: 'p', label: 'p' }], nextPage: '2' }),
-    waits: () => new Promise(() => {}),
-  };
-  exports.default = { name: 'Hostile', actions: { run: {
-    fields: Object.fromEntries(Object.keys(give).map((key) => [key, { dynamic: true }])),
-    dynamicFields: give, perform: async () => {} } } };`;
-
 before(async () => {
   receiver = await openVendorReceiver(vendors);
   const open = (dir: object) =>
@@ -74,7 +50,7 @@ before(async () => {
       ...dir,
     });
   sandbox = await open({});
-  writeToolPackage(tools_dir, { version: '1.0.0', directories: ['hostile'], code: hostile });
+  writeToolPackage(tools_dir, { version: '1.0.0', directories: ['offering'], code: offering_code });
   own = await open({ tools_dir });
   for (const { directory } of vendors) definitions.set(directory, await definitionOf(directory));
 });
@@ -119,21 +95,11 @@ function ask(directory: string, asked: Asked, settings: Record<string, unknown> 
   );
 }
 
-const hostile_definition: ToolDefinition = {
-  directory: 'hostile',
-  version: '1.0.0',
-  hosts: [],
-  settings: { api_key: {}, endpoint: {} },
-  actions: {},
-  presets: [],
-  templates: [],
-};
-
 function askHostile(field: string, more: Asked | object = {}, answer?: TrialFetch, ms?: number) {
   return askToolChoices(
     { sandbox: own, outbound: { fetch: answer ?? receiver.fetch }, withTokens: (call) => call },
     {
-      definition: hostile_definition,
+      definition: offering_definition,
       config: { api_key: 'pl4nted-key', endpoint: 'https://tool.acme.com/' },
       secrets: ['pl4nted-key'],
       allowed_hosts: ['tool.acme.com'],
