@@ -22,6 +22,7 @@ import { SwitchLine } from './switch_line.tsx';
 import { EventChoiceField } from './tool/event_choice_field.tsx';
 import type { EventChoice } from './tool/one_mapping.tsx';
 import { isTool, useTool } from './tool/tool_source.ts';
+import type { ToolPlace } from './tool/use_preview.ts';
 import { WaitingVersion } from './waiting_version.tsx';
 import { pathTo } from '../http/path.ts';
 
@@ -90,13 +91,7 @@ function Fields({
   const choice = useEventChoice(plugin, place, config);
   const of_tool = tool && {
     tool,
-    place: {
-      project_id,
-      plugin_id: plugin.id,
-      config_id: config?.id,
-      allowed_hosts: wordsOf(hosts),
-      settings: (form: HTMLFormElement) => typedSettings(asked, form),
-    },
+    place: toolPlace({ plugin, place }, config, asked, wordsOf(hosts)),
     sends_dollar: valueOf('dollar_properties') === 'send',
     reaches,
   };
@@ -143,16 +138,22 @@ function useHosts(known: string[]) {
   return { hosts: typed ?? [...new Set([...known, ...reached])].join('\n'), setHosts, reaches };
 }
 
-/** The settings as they are typed, without the mappings. */
-function typedSettings(asked: SettingField[], form: HTMLFormElement) {
-  const values = readValues(form);
-  return {
-    config: settingsOf(
-      asked.filter(({ key }) => key !== 'mappings'),
-      values,
-    ),
-    allowed_hosts: wordsOf(values['allowed_hosts']),
+/** The tool for its mappings, and what reads its settings as they are typed, without these. */
+function toolPlace(
+  { plugin, place: { project_id } }: Given,
+  config: PluginConfigRow | undefined,
+  asked: SettingField[],
+  allowed_hosts: string[],
+): ToolPlace {
+  const fields = asked.filter(({ key }) => key !== 'mappings');
+  const settings = (form: HTMLFormElement) => {
+    const values = readValues(form);
+    return {
+      config: settingsOf(fields, values),
+      allowed_hosts: wordsOf(values['allowed_hosts']),
+    };
   };
+  return { project_id, plugin_id: plugin.id, config_id: config?.id, allowed_hosts, settings };
 }
 
 /** The path to which the settings go. */

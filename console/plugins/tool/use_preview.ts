@@ -3,8 +3,14 @@ import type { MappingPreviews } from '../../../server/api/plugin_configs/preview
 import type { ToolMapping } from '../../../server/api/plugins/schema.ts';
 import { ask } from '../../http/ask.ts';
 import { pathTo } from '../../http/path.ts';
-import type { TypedSettings } from './fields/choices.ts';
+import type { Attachment } from '../config_fields.ts';
 import { sample_event } from '../editor/templates.ts';
+
+/** The settings of the form, as they would be saved. */
+type TypedSettings = {
+  config: Record<string, string | Attachment | null>;
+  allowed_hosts: string[];
+};
 
 /**
  * The tool that mappings are for, in the project whose events it gets, and the hosts that it may

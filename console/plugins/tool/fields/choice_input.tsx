@@ -1,6 +1,6 @@
-import { Autocomplete, Button } from '@mantine/core';
-import { useRef, useState } from 'react';
-import type { ReactNode } from 'react';
+import { Button, TextInput } from '@mantine/core';
+import { useId, useRef, useState } from 'react';
+import type { KeyboardEvent, ReactNode } from 'react';
 import { counted } from '../../../page/text/quantities.ts';
 import type { AskChoices, Offer } from './choices.ts';
 import { matchingChoices } from './field_rules.ts';
@@ -28,54 +28,113 @@ const shown_max = 100;
 export function ChoiceInput({ field, asking, text, put, choose, paths_id, ...named }: Given) {
   const { place, offer, waits, open, more } = useOffer(asking, field);
   const { choices = [], fault } = offer ?? {};
-  const chosen = useRef<string>(undefined);
-  const [isOpen, setOpen] = useState(false);
   const matching = matchingChoices(choices, text).slice(0, shown_max);
-  const known = new Map(choices.map((one) => [one.value, one]));
+  const list = useList(matching, open, choose);
+  const { isShown, at, show, id } = list;
   return (
-    <div ref={place}>
-      <Autocomplete
+    <div ref={place} className="choice_input">
+      <TextInput
         {...named}
-        error={fault}
-        value={text}
-        onChange={(next) => {
-          // A choice is also told as a text.
-          if (chosen.current !== next) put(next);
-          chosen.current = undefined;
-        }}
-        onOptionSubmit={(value) => {
-          chosen.current = value;
-          choose(value);
-        }}
+        role="combobox"
+        aria-expanded={isShown}
+        aria-controls={isShown ? id : undefined}
+        aria-autocomplete="list"
+        aria-activedescendant={isShown && at >= 0 ? `${id}${at}` : undefined}
+        autoComplete="off"
+        spellCheck={false}
         list={text.startsWith('$') ? paths_id : undefined}
-        // A list without choices is none: it is neither drawn nor told of.
-        dropdownOpened={isOpen && matching.length > 0}
-        onDropdownOpen={() => {
-          setOpen(true);
-          if (!isOpen) open();
-        }}
-        onDropdownClose={() => setOpen(false)}
-        onBlur={() => setOpen(false)}
-        onClick={open}
-        openOnFocus={false}
-        data={matching.map(({ value }) => value)}
-        filter={({ options }) => options}
-        renderOption={({ option: { value } }) => <Choice {...known.get(value)!} />}
         rightSection={<span aria-hidden="true">▾</span>}
         rightSectionPointerEvents="none"
-        withScrollArea={false}
-        comboboxProps={{ withinPortal: false }}
-        classNames={{ dropdown: 'choices' }}
-        spellCheck={false}
+        error={fault}
+        value={text}
+        onChange={({ currentTarget }) => {
+          show();
+          put(currentTarget.value);
+        }}
+        onClick={() => {
+          show();
+          open();
+        }}
+        onBlur={list.hide}
+        onKeyDown={list.keys}
       />
+      {isShown && <Choices {...list} choices={matching} />}
       <p role="status" className="muted choices_state">
-        {statusOf(offer, waits, known.get(text)?.label)}
+        {statusOf(offer, waits, choices.find(({ value }) => value === text)?.label)}
       </p>
       {offer !== undefined && offer.next_page !== null && (
         <Button variant="default" size="compact-sm" onClick={more}>
           Load more choices
         </Button>
       )}
+    </div>
+  );
+}
+
+/** The list below a field, through which the keys of the field walk. */
+function useList(choices: ToolChoice[], open: () => void, choose: (value: string) => void) {
+  const id = useId();
+  const [isOpen, setOpen] = useState(false);
+  const [at, setAt] = useState(-1);
+  const count = choices.length;
+  const isShown = isOpen && count > 0;
+  const show = () => {
+    setOpen(true);
+    setAt(-1);
+  };
+  const take = (value: string) => {
+    setOpen(false);
+    choose(value);
+  };
+  const keys = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) {
+      event.preventDefault();
+      if (isShown) return setAt(at < 0 && step < 0 ? count - 1 : (at + step + count) % count);
+      show();
+      open();
+    } else if (event.key === 'Escape') setOpen(false);
+    else if (event.key === 'Enter' && isShown && at >= 0) {
+      event.preventDefault();
+      take(choices[at]!.value);
+    }
+  };
+  return { isShown, at, show, hide: () => setOpen(false), take, keys, id };
+}
+
+function Choices({
+  choices,
+  id,
+  at,
+  take,
+}: {
+  choices: ToolChoice[];
+  id: string;
+  at: number;
+  take: (value: string) => void;
+}) {
+  return (
+    <div role="listbox" id={id} className="choices" aria-label="Choices">
+      {choices.map(({ value, label, description }, index) => (
+        // The field has the focus all along; the keys are its.
+        <button
+          key={value}
+          type="button"
+          role="option"
+          tabIndex={-1}
+          id={`${id}${index}`}
+          aria-selected={index === at}
+          ref={(place) => {
+            if (index === at) place?.scrollIntoView({ block: 'nearest' });
+          }}
+          onMouseDown={(event) => event.preventDefault()}
+          onClick={() => take(value)}
+        >
+          <bdi>{label}</bdi>
+          {label !== value && <bdi className="muted">{value}</bdi>}
+          {description !== null && <bdi className="muted">{description}</bdi>}
+        </button>
+      ))}
     </div>
   );
 }
@@ -108,26 +167,6 @@ function useOffer(asking: AskChoices, field: string) {
       }),
     more: () => withForm((form, key) => void load(key, form, offer)),
   };
-}
-
-function Choice({ value, label, description }: ToolChoice) {
-  return (
-    <span>
-      <bdi>{label}</bdi>
-      {label !== value && (
-        <span className="muted">
-          {' '}
-          <bdi>{value}</bdi>
-        </span>
-      )}
-      {description !== null && (
-        <span className="muted">
-          <br />
-          <bdi>{description}</bdi>
-        </span>
-      )}
-    </span>
-  );
 }
 
 function statusOf(offer: Offer | undefined, waits: boolean, chosen: string | undefined) {

@@ -1,15 +1,8 @@
 import type { PluginChoices } from '../../../../server/api/plugin_configs/choices/schema.ts';
 import type { ToolMapping } from '../../../../server/api/plugins/schema.ts';
-import type { Attachment } from '../../config_fields.ts';
 import { ask } from '../../../http/ask.ts';
 import { pathTo } from '../../../http/path.ts';
 import type { ToolPlace } from '../use_preview.ts';
-
-/** The settings of the form, as they would be saved. */
-export type TypedSettings = {
-  config: Record<string, string | Attachment | null>;
-  allowed_hosts: string[];
-};
 
 /** Asks the tool for the values of a field; `form` has the settings as they are typed. */
 export type AskChoices = {

@@ -154,7 +154,7 @@ test('A field that another one decides says which', async () => {
     mapping: { object_details: { object_type: { '@path': '$.properties.type' } } },
   });
   assert.equal(error?.code, 'refused');
-  assert.match(error!.detail, /gives no choices: Select a value from the 'Object Type' field/);
+  assert.match(error.detail, /gives no choices: Select a value from the 'Object Type' field/);
 });
 
 test('A wrong key, a limit and an outage are told apart, and name what to do', async () => {
@@ -189,7 +189,7 @@ test('A host that is not allowed is named, and so is one that the guard refuses'
   };
   const guarded = await askHostile('endless', {}, guard);
   assert.equal(guarded.error?.code, 'refused');
-  assert.match(guarded.error!.detail, /not globally reachable/);
+  assert.match(guarded.error.detail, /not globally reachable/);
 });
 
 test('Hostile answers are read within bounds, and repeat no secret', async () => {
@@ -226,14 +226,14 @@ test('A next page is told only if the function reads which page is wanted', asyn
 
 test('A slow tool and a busy one end in time', async () => {
   const slow: TrialFetch = async (_url, init = {}) => {
-    await pause(60_000, undefined, { signal: init.signal! as AbortSignal });
+    await pause(60_000, undefined, { signal: init.signal! });
     return new Response('{}');
   };
   for (const field of ['endless', 'waits', 'busy']) {
     const began = performance.now();
     const { error } = await askHostile(field, {}, slow, 1_500);
     assert.equal(error?.code, 'timeout', JSON.stringify(error));
-    assert.match(error!.detail, /did not answer within 1\.5 s\. Try again/);
+    assert.match(error.detail, /did not answer within 1\.5 s\. Try again/);
     assert.ok(performance.now() - began < 20_000, field);
   }
 });
@@ -243,7 +243,7 @@ test('A tool without its package or its connection says what to do', async () =>
   const old = { ...definitions.get('klaviyo')!, version: '1.2.3' };
   const { error } = await ask('klaviyo', { ...field, definition: old });
   assert.deepEqual(error?.code, 'not_ready');
-  assert.match(error!.detail, /Upgrade this plugin/);
+  assert.match(error.detail, /Upgrade this plugin/);
   const held = await askToolChoices(
     {
       sandbox,

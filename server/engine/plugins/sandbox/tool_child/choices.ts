@@ -38,7 +38,7 @@ export async function askChoices(
   const list = Array.isArray(choices) ? choices : [];
   // Some functions tell of no failure.
   const refusal = list.length === 0 ? seen.refusal : undefined;
-  const told = error === undefined || error === null ? refusal : String(error.message ?? '');
+  const told = error === undefined || error === null ? refusal : saidBy(error);
   if (told !== undefined) throw new Error(told);
   return {
     kind: 'sent',
@@ -46,6 +46,10 @@ export async function askChoices(
     omitted: Math.max(list.length - choices_max, 0),
     next_page: nextPage ?? null,
   };
+}
+
+function saidBy({ message }: { message?: unknown }): string {
+  return typeof message === 'string' && message !== '' ? message : 'It does not say why.';
 }
 
 /**
