@@ -4,7 +4,7 @@ import { OutboundRefused } from '../../../platform/outbound/outbound_faults.ts';
 import { openSemaphore } from '../../../platform/pacing/semaphore.ts';
 import { HostNotAllowed, requireFetchable } from '../sandbox/network/plugin_fetch.ts';
 
-/** Fields that say where a tool sends, by its directory; the code of other tools knows it. */
+/** Fields with the address of a tool, by its directory; other tools have it in their code. */
 export const address_fields: Record<string, string> = {
   qualtrics: 'workflowUrl',
   slack: 'url',
@@ -13,7 +13,7 @@ export const address_fields: Record<string, string> = {
   zapier: 'zapSubscriptionUrl',
 };
 
-/** Stands for the secret of a config, which a preview does not read. */
+/** Placeholder for the secret of a config, which a preview does not read. */
 export const shown_secret = 'SECRET';
 
 /** Hosts that a tool may reach, undefined for any, and the guard before all connections. */
@@ -28,8 +28,9 @@ const look_ms_max = 1_000;
 const looks = openSemaphore(2);
 
 /**
- * Judges the address of a mapping as the sandbox and the guard do before it is sent to; undefined:
- * nothing is known against it. A host within the secret is not judged.
+ * Judges the address of a mapping like the sandbox and the guard before sending; undefined: nothing
+ * is known against it. Without `allowed_hosts`, every host is allowed. A host within the secret is
+ * not judged.
  */
 export async function judgeAddress(
   address: unknown,

@@ -31,7 +31,7 @@ export function actionsOf({ actions }: Definition): Record<string, Action> {
   );
 }
 
-/** The destination as data: functions fall away. */
+/** Returns the destination as data, without functions. */
 export function describe({ authentication, audienceConfig, ...definition }: Definition): unknown {
   const { scheme, fields } = (authentication ?? {}) as { scheme?: string; fields?: object };
   const actions = Object.entries(definition.actions);
