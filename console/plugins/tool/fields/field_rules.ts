@@ -12,7 +12,7 @@ export function labelOf(key: string, { label = key, required }: ActionField): st
 /** A value that a tool offers for a field. */
 export type ToolChoice = PluginChoices['choices'][number];
 
-/** True for a field whose conditions hold with the values of the mapping. */
+/** Returns true if a field's conditions are true for the mapping's values. */
 export function isAsked(
   { depends_on }: Pick<ActionField, 'depends_on'>,
   mapping: Record<string, unknown>,
@@ -27,7 +27,7 @@ export function isAsked(
     : depends_on.conditions.every(holds);
 }
 
-/** The choices of a field that has some. */
+/** Returns the choices of a field, if it has any. */
 export function choicesOf({ type, choices = [] }: ActionField): { value: string; label: string }[] {
   if (type === 'boolean') return ['true', 'false'].map((one) => ({ value: one, label: one }));
   return choices.map((one) => (typeof one === 'string' ? { value: one, label: one } : one));
