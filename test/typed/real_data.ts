@@ -58,7 +58,12 @@ export async function readRealData(folder: string): Promise<(Sent & { kind: stri
   return [...kinds]
     .toSorted(([, one], [, other]) => other.length - one.length)
     .slice(0, schemas_max)
-    .map(([kind, documents]) => ({ kind, documents, properties: learnt(documents) }));
+    .map(([kind, documents]) => ({
+      kind,
+      model: 'events',
+      documents,
+      properties: learnt(documents),
+    }));
 }
 
 const narrow: readonly PropertyType[] = ['boolean', 'integer', 'float', 'text', 'json'];

@@ -50,7 +50,8 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
       schema: {
         summary: "List the columns of a project's schema, in the order of their creation",
         description:
-          'Columns of events precede columns of persons. The list includes removed ' + 'columns.',
+          'Columns of events precede columns of groups, then of persons. The list includes ' +
+          'removed columns.',
         querystring: SchemaColumnQuery,
         response: { 200: SchemaColumns },
       },
@@ -168,10 +169,11 @@ async function wantedIn(request: FastifyRequest, tx: Transaction): Promise<Typed
   const { properties } = body(request, SchemaFreeze);
   const proposed = await listProposals(tx, request.access.team_id!);
   if (properties === undefined) return proposed;
-  const typeOf = new Map(proposed.map(({ property, type }) => [property, type]));
   const wrong: Violation[] = [];
-  const wanted = properties.flatMap(({ property, type = typeOf.get(property) }, index) => {
-    if (type !== undefined) return { source: 'event' as const, property, type };
+  const wanted = properties.flatMap(({ source = 'event', property, type: chosen }, index) => {
+    const isMeant = (one: TypedProperty) => one.source === source && one.property === property;
+    const type = chosen ?? proposed.find(isMeant)?.type;
+    if (type !== undefined) return { source, property, type };
     wrong.push({
       attr: `properties__${index}__type`,
       code: 'required',
