@@ -47,7 +47,12 @@ export function CountSections({ project_id, is_lively }: Given) {
           <Lengths
             lengths={ranges}
             shown_ms={range.length_ms}
-            choose={(one) => void navigate({ search: { range: one.label }, resetScroll: false })}
+            choose={(one) =>
+              void navigate({
+                search: (before) => ({ ...before, range: one.label }),
+                resetScroll: false,
+              })
+            }
           />
         </div>
         <Shown query={counts}>

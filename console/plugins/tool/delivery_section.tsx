@@ -4,6 +4,7 @@ import { StateMark } from '../../batch_exports/state_mark.tsx';
 import { Figures } from '../../page/figures.tsx';
 import { Section } from '../../page/section.tsx';
 import { Shown } from '../../page/shown.tsx';
+import { counted } from '../../page/text/quantities.ts';
 import { Instant } from '../../time/instant.tsx';
 import { pluginMetrics } from '../plugins.ts';
 import { deliveryOf, stateOfDelivery } from './deliveries.ts';
@@ -26,7 +27,7 @@ export function DeliverySection({
   const query = useQuery(deliveryOf(given));
   const metrics = useQuery(pluginMetrics(given.project_id, given.config_id));
   // Code counts what it exports, and its deliveries are in the charts alone.
-  const counted = (label: string, name: string): [string, string][] => {
+  const figure = (label: string, name: string): [string, string][] => {
     const found = metrics.data?.results.find((one) => one.name === name);
     return found === undefined ? [] : [[label, found.value.toLocaleString('en')]];
   };
@@ -48,15 +49,15 @@ export function DeliverySection({
                 <>
                   {' '}
                   <span className="warn">
-                    {failures} failures in a row. Next try at <Instant at={retry_at} is_exact />.
+                    {counted(failures ?? 0, 'failure')} in a row. Next try at <Instant at={retry_at} is_exact />.
                   </span>
                 </>
               )}
             </p>
             <Figures
               figures={[
-                ...counted('Delivered', 'delivered'),
-                ...counted('Retried', 'retried'),
+                ...figure('Delivered', 'delivered'),
+                ...figure('Retried', 'retried'),
                 ['Set aside now', set_aside.toLocaleString('en')],
               ]}
             />
