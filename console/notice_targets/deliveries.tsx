@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { NoticeDelivery } from '../../server/api/notice_deliveries/schema.ts';
 import { batchExports } from '../batch_exports/batch_exports.ts';
-import { delivery_states, event_words } from '../batch_exports/notices/notices.ts';
+import { delivery_states, event_words } from '../batch_exports/notices/notice_words.ts';
 import { Form } from '../form/form.tsx';
 import { pathTo } from '../http/path.ts';
 import { Empty } from '../page/empty.tsx';

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { NoticeTargetRow } from '../../server/api/notice_targets/schema.ts';
-import { event_words } from '../batch_exports/notices/notices.ts';
+import { event_words } from '../batch_exports/notices/notice_words.ts';
 import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { pathOf } from '../http/reading.ts';
 import { instance } from '../page/around/instance.ts';

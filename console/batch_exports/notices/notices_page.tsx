@@ -11,13 +11,8 @@ import { Sentence } from '../../page/text/sentence.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
 import { counted } from '../../page/text/quantities.ts';
-import {
-  delivery_states,
-  event_words,
-  noticeDeliveries,
-  oneDelivery,
-  page_size,
-} from './notices.ts';
+import { delivery_states, event_words } from './notice_words.ts';
+import { noticeDeliveries, oneDelivery, page_size } from './notices.ts';
 import { pathTo } from '../../http/path.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/notices');

@@ -1,7 +1,7 @@
 import type { TimelineEntry } from '../../../server/api/batch_exports/timeline/schema.ts';
 import { counted, inBytes } from '../../page/text/quantities.ts';
 import { written } from '../../time/words.ts';
-import { event_words } from '../notices/notices.ts';
+import { event_words } from '../notices/notice_words.ts';
 import { run_states } from '../state.ts';
 import type { State } from '../state.ts';
 
