@@ -2,7 +2,7 @@ import { Checkbox } from '@mantine/core';
 import { useQueries } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { useContext, useLayoutEffect, useRef, useState } from 'react';
+import { Fragment, useContext, useLayoutEffect, useRef, useState } from 'react';
 import type { ExportOverview } from '../../../server/api/batch_exports/overview/schema.ts';
 import { ManagedMark } from '../../configuration/managed_mark.tsx';
 import { useDestinationLabel, useInLabels } from '../../destinations/destinations.ts';
@@ -157,7 +157,17 @@ function Row({
       <span role="cell">
         {model} to {labelOf(destination_type)}
       </span>
-      <span role="cell">{scheduleWords(row, zone)}</span>
+      <span role="cell">
+        {/* A line may end within the name of a zone, but not within a word of the name. */}
+        {scheduleWords(row, zone)
+          .split(/(?<=[/_])/)
+          .map((part) => (
+            <Fragment key={part}>
+              {part}
+              <wbr />
+            </Fragment>
+          ))}
+      </span>
       {trouble !== undefined && (
         <span role="cell" className="export_trouble">
           <Sentence text={inLabels(trouble)} is_short />

@@ -91,7 +91,8 @@ test('failing since its first failure, with what waits, whatever fails later', a
   assert.equal(
     health.detail,
     `Failing since ${began}: 3 intervals, 685 rows waiting. The bucket may not be written to. ` +
-      'Next try at 2026-01-01T07:00:00.000000Z.',
+      'Retry them after you remove the cause. The next interval runs at ' +
+      '2026-01-01T07:00:00.000000Z.',
   );
   // A run without rows proves nothing; one with rows ends it, and what failed is still missing.
   await endedRun(harness, id, completed, { hour: 4, rows: 0 });

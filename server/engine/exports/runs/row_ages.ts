@@ -4,10 +4,12 @@ import type { StoredSlice } from '../../model/run.ts';
 
 /**
  * SQL for the seconds from an insertion of the run until its rows were visible, in milliseconds;
- * null for a run that shows no rows.
+ * null for a run that shows no rows, and for one that does not know when they were inserted.
  */
 export function rowSeconds(run: Sql, inserted_at: Sql): Sql {
+  // Of null and a number, "greatest" gives the number.
   return sql`CASE WHEN ${run}.status = 'Completed' AND ${run}.records_completed > 0
+      AND ${inserted_at} IS NOT NULL
     THEN round(greatest(extract(epoch FROM ${run}.finished_at - ${inserted_at}), 0), 3)::float8
     END`;
 }
