@@ -37,12 +37,13 @@ export function DeliverySection({
         {({ delivered_until, retry_at, failures, set_aside }) => (
           <>
             <p>
-              <StateMark state={stateOfDelivery({ ...given, error, failures, retry_at })} />{' '}
+              <StateMark state={stateOfDelivery({ ...given, error, failures, retry_at, set_aside })} />{' '}
               {delivered_until === null ? (
                 'Nothing is delivered before it is switched on.'
               ) : (
                 <>
-                  Delivered all events stored before <Instant at={delivered_until} is_exact />.
+                  {set_aside === 0 ? 'Delivered' : 'Delivered or set aside'} all events stored
+                  before <Instant at={delivered_until} is_exact />.
                 </>
               )}
               {retry_at !== null && (

@@ -181,7 +181,7 @@ function StartForm({
   const done = useDone();
   return (
     <>
-      <p role="status">
+      <p role="status" className="after_form">
         {counted(total, 'event')}, which takes at least {inTime(total / rate)}. The tool gets events
         a second time that it had before. Some tools refuse old events.
       </p>
