@@ -153,7 +153,7 @@ function Entry({
       <div>
         <p>
           <span className="muted">{number}</span> {narrow({ scope }, scopeWords(scope))}{' '}
-          {narrow({ scope, item_id }, item_name ?? item_id)} {narrow({ activity }, activity)}{' '}
+          {narrow({ scope, item_id }, item_name ?? item_id)} {narrow({ activity }, activity.replaceAll('_', ' '))}{' '}
           <span className="muted">by</span> {actorOf(entry)}
           {user !== null && key !== null && (
             <span className="muted">
