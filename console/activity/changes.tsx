@@ -153,8 +153,9 @@ function Entry({
       <div>
         <p>
           <span className="muted">{number}</span> {narrow({ scope }, scopeWords(scope))}{' '}
-          {narrow({ scope, item_id }, item_name ?? item_id)} {narrow({ activity }, activity.replaceAll('_', ' '))}{' '}
-          <span className="muted">by</span> {actorOf(entry)}
+          {narrow({ scope, item_id }, item_name ?? item_id)}{' '}
+          {narrow({ activity }, activity.replaceAll('_', ' '))} <span className="muted">by</span>{' '}
+          {actorOf(entry)}
           {user !== null && key !== null && (
             <span className="muted">
               {' '}

@@ -23,7 +23,8 @@ export function RefusedSection({ project_id }: Given) {
     <Section title="Refused events" is_wide>
       <p>
         Sluice keeps refused events of SDKs for some days. Correct one and send it again.
-        {count > results.length && ` The newest ${results.length} of ${count.toLocaleString('en')} are shown.`}
+        {count > results.length &&
+          ` The newest ${results.length} of ${count.toLocaleString('en')} are shown.`}
       </p>
       <SendAll project_id={project_id} />
       <Rows columns={['Event', 'Reason', 'Distinct id', 'Received', 'Content']}>

@@ -12,8 +12,7 @@ export function useRestedText(
   tell: (text: string) => void,
 ): [text: string, type: (text: string) => void] {
   const [{ text, told, seen }, setState] = useState({ text: value, told: value, seen: value });
-  if (value !== seen)
-    setState({ text: value === told ? text : value, told: value, seen: value });
+  if (value !== seen) setState({ text: value === told ? text : value, told: value, seen: value });
   const rested = useEffectEvent(() => {
     setState((before) => ({ ...before, told: text }));
     tell(text);

@@ -158,15 +158,7 @@ function Row({
         {model} to {labelOf(destination_type)}
       </span>
       <span role="cell">
-        {/* A line may end within the name of a zone, but not within a word of the name. */}
-        {scheduleWords(row, zone)
-          .split(/(?<=[/_])/)
-          .map((part) => (
-            <Fragment key={part}>
-              {part}
-              <wbr />
-            </Fragment>
-          ))}
+        <Schedule words={scheduleWords(row, zone)} />
       </span>
       {trouble !== undefined && (
         <span role="cell" className="export_trouble">
@@ -175,4 +167,14 @@ function Row({
       )}
     </>
   );
+}
+
+/** A line may end within the name of a zone, but not within a word of that name. */
+function Schedule({ words }: { words: string }) {
+  return words.split(/(?<=[/_])/).map((part) => (
+    <Fragment key={part}>
+      {part}
+      <wbr />
+    </Fragment>
+  ));
 }

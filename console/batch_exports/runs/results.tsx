@@ -116,7 +116,8 @@ function Listed({
                 '…'
               ) : (
                 <>
-                  {renderName(item)}: <span className={tones[item.outcome]}>{words[item.outcome]}</span>
+                  {renderName(item)}:{' '}
+                  <span className={tones[item.outcome]}>{words[item.outcome]}</span>
                   {item.detail !== null && `, ${item.detail}`}
                 </>
               )}

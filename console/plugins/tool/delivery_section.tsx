@@ -37,7 +37,9 @@ export function DeliverySection({
         {({ delivered_until, retry_at, failures, set_aside }) => (
           <>
             <p>
-              <StateMark state={stateOfDelivery({ ...given, error, failures, retry_at, set_aside })} />{' '}
+              <StateMark
+                state={stateOfDelivery({ ...given, error, failures, retry_at, set_aside })}
+              />{' '}
               {delivered_until === null ? (
                 'Nothing is delivered before it is switched on.'
               ) : (
@@ -50,7 +52,8 @@ export function DeliverySection({
                 <>
                   {' '}
                   <span className="warn">
-                    {counted(failures ?? 0, 'failure')} in a row. Next try at <Instant at={retry_at} is_exact />.
+                    {counted(failures ?? 0, 'failure')} in a row. Next try at{' '}
+                    <Instant at={retry_at} is_exact />.
                   </span>
                 </>
               )}

@@ -58,7 +58,14 @@ const cases: [facts: Partial<StateFacts>, sentence: string][] = [
   ],
   // Its missing intervals are counted already; what else is missing is not.
   [
-    { code: 'failing', ...outage, attempt: 3, failed_interval, records_rejected: 1, rows_waiting: null },
+    {
+      code: 'failing',
+      ...outage,
+      attempt: 3,
+      failed_interval,
+      records_rejected: 1,
+      rows_waiting: null,
+    },
     `Failing since ${since}: 6 intervals waiting. ${cause} Next try at ${next}. The destination ` +
       'refused 1 row of the newest run. They are set aside beside the table.',
   ],
