@@ -83,8 +83,8 @@ function PropertyFields({ draft, change }: Pick<Given, 'draft' | 'change'>) {
         label="Properties"
         hint={
           columns === 'typed'
-            ? 'Properties that you freeze in the event catalogue have columns. The others stay in ' +
-              'one column of JSON.'
+            ? 'Properties that you freeze in the event catalogue have columns. The others stay ' +
+              'in one column of JSON.'
             : undefined
         }
         value={columns}

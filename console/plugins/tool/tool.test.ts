@@ -96,7 +96,7 @@ test(
     await delivery.getByRole('button', { name: 'Count the events' }).click();
     const start = delivery.getByRole('button', { name: 'Send 1 event' });
     await start.waitFor();
-    // What was counted is no longer what is asked for.
+    // The number is that of another form.
     await delivery.getByLabel(/^Names of events/).fill('Order completed,');
     await start.waitFor({ state: 'detached' });
     await delivery.getByRole('button', { name: 'Count the events' }).click();

@@ -7,7 +7,7 @@ import type { StoredSlice } from '../../model/run.ts';
  * milliseconds; null for a run that shows no rows, or does not know when they were inserted.
  */
 export function rowSeconds(run: Sql, inserted_at: Sql): Sql {
-  // Of null and a number, "greatest" gives the number.
+  // The greatest of null and a number is the number.
   return sql`CASE WHEN ${run}.status = 'Completed' AND ${run}.records_completed > 0
       AND ${inserted_at} IS NOT NULL
     THEN round(greatest(extract(epoch FROM ${run}.finished_at - ${inserted_at}), 0), 3)::float8
