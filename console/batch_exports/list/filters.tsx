@@ -5,14 +5,14 @@ import { useRestedText } from '../../form/rested_text.ts';
 import { model_choices } from '../form/draft.ts';
 import type { ListSearch, OverviewPage } from './overview.ts';
 
-/** Filters and order of the list, in the address. */
+/** Filters and order of the list, stored in the address. */
 export function Filters({
   search,
   tags,
   change,
 }: {
   search: ListSearch;
-  /** The tags of the project, with how many exports have each. */
+  /** The tags of the project, each with its number of exports. */
   tags: OverviewPage['tags'];
   change: (changes: ListSearch) => void;
 }) {
@@ -67,7 +67,7 @@ function tagChoices(tags: OverviewPage['tags'], chosen: string | undefined) {
   return isKnown ? choices : [...choices, { value: chosen, label: `${chosen} (0)` }];
 }
 
-/** A search by name, asked for after a short rest of the keys. */
+/** A search by name, which starts after a short pause in typing. */
 export function SearchField({ value, set }: { value: string; set: (text: string) => void }) {
   const [text, type] = useRestedText(value, set);
   return (
