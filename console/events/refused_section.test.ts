@@ -32,7 +32,7 @@ test('a refused event is shown, corrected and sent again', { skip }, async () =>
   const content = JSON.parse(await field.inputValue());
   await checkEverywhere(page, 'refused_events');
   await row.getByRole('button', { name: /^Send again/ }).click();
-  await section.getByText('Refused again: The event names nobody').waitFor();
+  await section.getByText('Refused again: The event has no person').waitFor();
   content.batch[0].distinct_id = 'ada';
   await field.fill(JSON.stringify(content));
   await row.getByRole('button', { name: /^Send again/ }).click();
