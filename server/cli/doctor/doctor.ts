@@ -20,11 +20,13 @@ import { fault, findingLine, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
 import { lookAtNamedStores } from '../stores/named_stores.ts';
 import { lookAtPrimary } from './primary_findings.ts';
+import { lookAtOtherFiles } from '../process/named_files.ts';
 import { migrations_folder } from '../process/process.ts';
 import type { OpenProcess } from '../process/process.ts';
 import { lookAtSchema } from './schema_findings.ts';
 import { NoStoreError, findRunning } from '../stores/stores.ts';
 import { withProcess } from '../process/with_process.ts';
+import { UserError } from '../user_error.ts';
 
 const gibibyte = 2 ** 30;
 /** Faults of the activity log that are told one by one. */
@@ -42,6 +44,7 @@ export async function doctor(
   const findings = [
     ...machine(context.config),
     ...folders(context.config),
+    ...otherFiles(context.config),
     ...(await stores(context)),
   ];
   const count = (wanted: Finding['state']) => findings.filter((one) => one.state === wanted).length;
@@ -106,6 +109,18 @@ function folders(config: Config): Finding[] {
       ? warning(subject, `${detail} has ${free.toFixed(1)} GiB free.`)
       : ok(subject, `${detail}, ${free.toFixed(0)} GiB free`);
   });
+}
+
+/** The other files that settings name, with which a start would end or warn. */
+function otherFiles(config: Config): Finding[] {
+  const findings: Finding[] = [];
+  try {
+    lookAtOtherFiles(config, (text) => findings.push(warning('settings', text)), { api: true });
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    findings.push(fault('settings', error.message));
+  }
+  return findings;
 }
 
 async function stores({ config }: CommandContext): Promise<Finding[]> {

@@ -245,6 +245,7 @@ test('a wrong argument is answered with the possible ones', async () => {
     [['create', 'a'], 2, /required option '--to/],
     [['backfill', 'first', '--from', 'monday'], 2, /takes an instant with its zone.*"monday"/],
     [['backfill', 'first', '--from', '2026-01-02T10:00'], 2, /takes an instant with its zone/],
+    [['backfill', 'first', '--from', '2026-02-30'], 2, /takes an instant with its zone/],
     [['list', '--limit', '0'], 2, /--limit takes a whole number/],
     [['list', '--health', 'well'], 1, /^health/],
     [['list', '--project', '999999'], 1, /no such record/],

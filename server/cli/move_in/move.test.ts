@@ -94,6 +94,13 @@ test('a move from PostHog is planned, applied, brought and compared', async (con
   assert.match(planned.out, /2 dashboards: not moved/);
   assert.match(planned.out, /keys unheard_of: not moved/);
   assert.match(planned.out, /WEB_SHOP_TO_S3_AWS_SECRET_ACCESS_KEY/, 'the plan says what it needs');
+  for (const [days, said] of [
+    [['--since', '2026-03-04'], /--since 2026-03-04 is not before --until 2026-03-04/],
+    [['--since', '2026-02-30'], /--since takes a day/],
+  ] as const) {
+    const told = await sluice.run([...words, ...days], {});
+    assert.deepEqual([told.code, said.test(told.err)], [2, true], told.err);
+  }
   const file = join(importing.folder, 'posthog', 'posthog_acme.yaml');
   const { projects } = parse(readFileSync(file, 'utf8'));
   assert.equal(projects.web_shop.batch_exports.to_s3.paused, true);
