@@ -125,17 +125,13 @@ function otherFiles(config: Config): Finding[] {
 
 async function stores({ config }: CommandContext): Promise<Finding[]> {
   const holder = findFolderHolder(config.data_dir);
-  const findings = [
-    ok(
-      'server',
-      holder === undefined
-        ? 'none runs on this data folder'
-        : `process ${holder} runs on this data folder`,
-    ),
-  ];
+  const isUnseen = lookAtFolder(config.data_dir).problem !== undefined;
+  const findings: Finding[] = [];
+  if (holder !== undefined)
+    findings.push(ok('server', `process ${holder} runs on this data folder`));
+  else if (!isUnseen) findings.push(ok('server', 'none runs on this data folder'));
   const few = fewFiles(openFilesLimit(holder));
   if (few !== undefined) findings.push(warning('open files', few));
-  const isUnseen = lookAtFolder(config.data_dir).problem !== undefined;
   if (config.secret_key === undefined && !isUnseen && !existsSync(`${config.data_dir}/secret_key`))
     findings.push(ok('secret key', 'will be created at the first start'));
   const named = await lookAtNamedStores(config);

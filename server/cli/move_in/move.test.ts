@@ -219,6 +219,12 @@ test('a move from a second Sluice is killed, continues, and counts the same', as
     assert.match(compared.out, /24,000 events in the source, 24,000 here; 0 differences/);
     assert.doesNotMatch(first.out, /24,000 here/, 'the kill came too late');
     assert.ok(existsSync(join(folder, 'brought.jsonl')));
+    // Without days the range ends tomorrow, and no source has events of a time to come.
+    const timestamp = new Date(Date.now() - 60_000).toISOString();
+    await there.ask('POST', base, { events: [{ event: 'late', distinct_id: 'a', timestamp }] });
+    const recent = words.toSpliced(words.indexOf('--since'), 4);
+    const late = await sluice.run([...recent, '--apply', '--yes'], {});
+    assert.deepEqual([late.code, /: 1 event stored/.test(late.out)], [0, true], late.err);
   } finally {
     stopping.abort();
     await counting;
