@@ -3,6 +3,13 @@ import type { ApiError } from '../errors.ts';
 
 const wait_seconds = 60;
 
+/** 503 for a request that a store could not carry out because its disk is full. */
+export function noRoom(): ApiError {
+  const detail =
+    'The server has no room on its disk. Ask its operator to free some, then send the request again.';
+  return unavailable(detail, wait_seconds);
+}
+
 /** 503 for events while the disks of the stores are full; `taken` of them are stored. */
 export function diskFull(taken: number): ApiError {
   const detail =
