@@ -99,8 +99,8 @@ async function sendConsole(reply: FastifyReply, base_path: string): Promise<Fast
 }
 
 /**
- * The path of a page that is asked for as its file (`api.md`, as texts name it), or as a folder that
- * is none; undefined for every other path.
+ * Finds the page for the name of its file (`api.md`, as texts name it), and for a folder with or
+ * without its slash; undefined for every other path.
  */
 async function otherSpelling(path: string): Promise<string | undefined> {
   if (await hasSiteFile(path)) return undefined;

@@ -59,7 +59,7 @@ test('a changed byte of a manifest is damage, also in the sealed keys', async ()
   );
 });
 
-test('a backup is chosen by an instant with its zone, and by no day that there is not', async () => {
+test('a backup is chosen by an instant with its zone that exists', async () => {
   const place = openFolderPlace(join(root, 'chosen'));
   await writeManifest(place, manifest, { keys: ['k'], passphrase });
   for (const to of ['2026-01-01', '2026-01-01T02:00+02:00', '2026-01-01 00:00:00Z'])

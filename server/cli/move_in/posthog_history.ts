@@ -8,7 +8,7 @@ import type { DayCount, Days, FoundProject } from './inventory.ts';
 
 /** Most rows of one answer of PostHog's query API. */
 const page_rows = 10_000;
-/** How far the clock of a source may be behind. */
+/** The most by which the clock of a source may be behind. */
 const clocks_differ_ms = 10_000;
 
 type Results = { results: unknown[][] };

@@ -85,7 +85,8 @@ export async function outlookOf(
 
 /** Says what a backfill would deliver, and that it was not started. */
 function planSentence({ records, delivered, runs: filled }: Counted, runs: number): string {
-  const plan = `It would deliver ${counted(records, 'row')} in ${filled} of ${counted(runs, 'run')}.`;
+  const rows = counted(records, 'row');
+  const plan = `It would deliver ${rows} in ${filled} of ${counted(runs, 'run')}.`;
   const verb = delivered === 1 ? 'is' : 'are';
   const others =
     delivered === null

@@ -6,7 +6,8 @@ const wait_seconds = 60;
 /** 503 for a request that a store could not carry out because its disk is full. */
 export function noRoom(): ApiError {
   const detail =
-    'The server has no room on its disk. Ask its operator to free some, then send the request again.';
+    'The server has no room on its disk. Ask its operator to free some, then send the request ' +
+    'again.';
   return unavailable(detail, wait_seconds);
 }
 
