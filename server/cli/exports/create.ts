@@ -120,13 +120,16 @@ function readInterval(text: string): BatchExport['interval'] {
   throw new WrongUsageError(`--every takes 1m, 5m, 15m, hour, day or week, not "${text}".`);
 }
 
-/** Says that a start in the past delivers nothing of the past; empty for a later one. */
+/**
+ * Says that a start in the past delivers nothing of the past; empty for a later one, and for an
+ * export that replaces its table, whose first run delivers everything.
+ */
 export function olderText(
-  { id, created_at, next_run }: Pick<BatchExport, 'id' | 'created_at' | 'next_run'>,
+  { id, created_at, next_run, mode }: Pick<BatchExport, 'id' | 'created_at' | 'next_run' | 'mode'>,
   start_at: string,
 ): string {
   const first = next_run?.data_interval_start ?? created_at;
-  if (Date.parse(start_at) >= Date.parse(first)) return '';
+  if (mode === 'replace' || Date.parse(start_at) >= Date.parse(first)) return '';
   return (
     `The start is past: the schedule delivers rows that are ingested after ${first}. For older ` +
     `rows, start a backfill: sluice exports backfill ${id} --from ${start_at} --to now\n`
