@@ -18,9 +18,8 @@ export function sessionsEndedMail(
       heading,
       paragraphs: [
         `${by}, an owner of ${organization_name}, ended ` +
-          `${ended === 1 ? 'a session' : `${ended} sessions'} of your account. You are signed out of ' +
-              `${ended === 1 ? 'that browser' : 'those browsers'} on this whole server. ` +
-              "'that browser' : 'those browsers'} on this whole server.",
+          `${ended === 1 ? 'a session' : `${ended} sessions`} of your account. You are signed ` +
+          `out of ${ended === 1 ? 'that browser' : 'those browsers'} on this whole server.`,
         'Your API keys keep working. To continue, sign in again.',
       ],
       action: { label: 'Sign in', url: `${public_url}/login` },
