@@ -20,18 +20,18 @@ export const changing = { scope: 'project:write', within: 'project', level: 8 } 
 /** The words of an operation in the API's document. */
 type Words = { summary: string; description?: string };
 
-/** Records of a project that are listed, created, changed and deleted in one way. */
+/** Records of a project that share list, create, change and delete. */
 export type ProjectRecords<Row extends { id: string }, Wanted> = {
-  /** The path of the list; `:id/` behind it is a record. */
+  /** The path of the list; `:id/` after it is a record. */
   path: string;
   schemas: { answer: TSchema; create: TObject; patch: TObject };
   words: Record<'list' | 'create' | 'retrieve' | 'patch' | 'put' | 'delete', Words>;
-  /** Their name in the activity log, and that of one of them. */
+  /** Their name in the activity log, and that of one record. */
   scope: string;
   nameOf: (row: Row) => string;
   list: (team_id: number) => List;
   find: (db: Queryable, team_id: number, id: string, lock?: 'lock') => Promise<Row | undefined>;
-  /** Takes the lock under which the project's records change. */
+  /** Takes the lock that protects the project's records. */
   begin: (tx: Transaction, team_id: number) => Promise<void>;
   /** Returns a whole record for the sent fields of a new one. */
   complete: (tx: Transaction, team_id: number, sent: Fields) => Promise<Wanted>;
@@ -139,7 +139,7 @@ function remove<Row extends { id: string }, Wanted>(
   });
 }
 
-/** The record that the path names; throws 404 without one. */
+/** Finds the record in the path; throws 404 without one. */
 async function find<Row extends { id: string }>(
   records: Pick<ProjectRecords<Row, never>, 'find'>,
   db: Queryable,

@@ -1,15 +1,15 @@
 import { murmur3 } from './murmur3.ts';
 
-/** The value of a row that a partition is made of: text, an integer, or null. */
+/** The value of a row from which a partition is computed: text, an integer, or null. */
 type Source = string | bigint | boolean | null;
 
-/** A transform of format v2 that this server makes partitions with. */
+/** A transform of format v2 that this server uses for partitions. */
 export type Transform = 'identity' | 'month' | 'day' | 'hour' | `bucket[${number}]`;
 
 const [hour_micros, day_micros] = [3_600_000_000n, 86_400_000_000n];
 const bucket_pattern = /^bucket\[(\d+)\]$/;
 
-/** The number of buckets of a transform; undefined for another one. */
+/** Returns the number of buckets of a transform; undefined for another one. */
 export function bucketsOf(transform: string): number | undefined {
   const found = bucket_pattern.exec(transform);
   return found === null ? undefined : Number(found[1]);

@@ -3,7 +3,7 @@ import type { ApiError } from '../errors.ts';
 
 const wait_seconds = 60;
 
-/** 503 for a request that a store could not carry out because its disk is full. */
+/** Returns a 503 for a request that failed because the disk of a store is full. */
 export function noRoom(): ApiError {
   const detail =
     'The server has no room on its disk. Ask its operator to free some, then send the request ' +
@@ -11,7 +11,7 @@ export function noRoom(): ApiError {
   return unavailable(detail, wait_seconds);
 }
 
-/** 503 for events while the disks of the stores are full; `taken` of them are stored. */
+/** Returns a 503 for events while the stores' disks are full; `taken` of them are stored. */
 export function diskFull(taken: number): ApiError {
   const detail =
     `The server has no room on its disk; ${taken} of the events are stored. Send the request ` +
