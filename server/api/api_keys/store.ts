@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Person } from '../../platform/http/caller/access.ts';
 import { createApiKey, maskApiKey } from '../../platform/http/caller/api_key.ts';
+import { keysIn } from '../../platform/http/caller/keys_in.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
@@ -184,34 +185,8 @@ export async function updateApiKey(
   await tx.run(sql`UPDATE personal_api_keys SET ${assignments(values)} WHERE id = ${id}::uuid`);
 }
 
-/**
- * Was a successor created for the key? The caller holds the lock on the person, so the answer holds
- * until the transaction ends.
- */
-export async function isRolled(tx: Transaction, id: string): Promise<boolean> {
-  return (
-    (await tx.row(
-      sql`SELECT 1 FROM personal_api_keys WHERE id = ${id}::uuid AND rolled_at IS NOT NULL`,
-    )) !== undefined
-  );
-}
-
-/**
- * Notes that a successor is created, and lets the key expire at the end of the overlap, or when it
- * would have, whichever comes first. The caller holds the lock on the person.
- */
-export async function markRolled(
-  tx: Transaction,
-  id: string,
-  now_ms: number,
-  overlap_seconds: number,
-): Promise<void> {
-  // least() passes over a null.
-  await tx.run(sql`
-    UPDATE personal_api_keys SET rolled_at = ${isoInstant(now_ms)}::timestamptz,
-      expires_at = least(expires_at, ${isoInstant(now_ms + overlap_seconds * 1000)}::timestamptz)
-    WHERE id = ${id}::uuid`);
-}
+/** The successor of a key, and its end. The caller holds the lock on the person. */
+export const { isRolled, markRolled, remove: deleteApiKey } = keysIn(sql`personal_api_keys`);
 
 /** A key that expires soon, with its owner. */
 export type ExpiringKey = Pick<ApiKeyRow, 'id' | 'label' | 'mask_value' | 'last_used_at'> & {
@@ -244,13 +219,8 @@ export function takeExpiryWarning(tx: Transaction, now: number): Promise<Expirin
       u.email`);
 }
 
-/** Deletes the key: the next request with it is refused. */
-export async function deleteApiKey(tx: Transaction, id: string): Promise<void> {
-  await tx.run(sql`DELETE FROM personal_api_keys WHERE id = ${id}::uuid`);
-}
-
 /** A limit without entries would let nothing pass; on the wire it means that there is none. */
-function limitOf<Value>(values: Value[] | null | undefined): Value[] | null {
+export function limitOf<Value>(values: Value[] | null | undefined): Value[] | null {
   return values === undefined || values === null || values.length === 0 ? null : values;
 }
 

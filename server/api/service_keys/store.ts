@@ -3,11 +3,13 @@ import type { Static } from 'typebox';
 import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
 import { createApiKey, maskApiKey } from '../../platform/http/caller/api_key.ts';
+import { keysIn } from '../../platform/http/caller/keys_in.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
+import { limitOf } from '../api_keys/store.ts';
 import { user_json } from '../users/store.ts';
 import type {
   CurrentServiceKey,
@@ -120,35 +122,12 @@ export async function updateServiceKey(
   await tx.run(sql`UPDATE service_keys SET ${assignments(values)} WHERE id = ${id}::uuid`);
 }
 
-/** Was a successor created for the key? The caller holds the lock of the key. */
-export async function isServiceKeyRolled(tx: Transaction, id: string): Promise<boolean> {
-  const row = await tx.row(
-    sql`SELECT 1 FROM service_keys WHERE id = ${id}::uuid AND rolled_at IS NOT NULL`,
-  );
-  return row !== undefined;
-}
-
-/**
- * Notes that a successor is created, and lets the key expire at the end of the overlap, or when it
- * would have, whichever comes first. The caller holds the lock of the key.
- */
-export async function markServiceKeyRolled(
-  tx: Transaction,
-  id: string,
-  now_ms: number,
-  overlap_seconds: number,
-): Promise<void> {
-  // least() passes over a null.
-  await tx.run(sql`
-    UPDATE service_keys SET rolled_at = ${isoInstant(now_ms)}::timestamptz,
-      expires_at = least(expires_at, ${isoInstant(now_ms + overlap_seconds * 1000)}::timestamptz)
-    WHERE id = ${id}::uuid`);
-}
-
-/** Deletes the key: the next request with it is refused. */
-export async function deleteServiceKey(tx: Transaction, id: string): Promise<void> {
-  await tx.run(sql`DELETE FROM service_keys WHERE id = ${id}::uuid`);
-}
+/** The successor of a key, and its end. */
+export const {
+  isRolled: isServiceKeyRolled,
+  markRolled: markServiceKeyRolled,
+  remove: deleteServiceKey,
+} = keysIn(sql`service_keys`);
 
 /** A service key that expires soon. */
 export type ExpiringServiceKey = Pick<
@@ -178,9 +157,4 @@ export function takeServiceKeyWarning(
         AND (k.expiry_warned_days IS NULL OR k.expiry_warned_days > ${step})
       ORDER BY k.expires_at LIMIT 1 FOR UPDATE OF k SKIP LOCKED)
     RETURNING k.id, k.name, k.mask_value, k.last_used_at, k.expires_at, k.organization_id`);
-}
-
-/** A limit without entries would let nothing pass; on the wire it means that there is none. */
-function limitOf(values: number[] | undefined): number[] | null {
-  return values === undefined || values.length === 0 ? null : values;
 }

@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
+import { keysIn } from '../../platform/http/caller/keys_in.ts';
 import { createWriteKey } from '../../platform/http/caller/write_key.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
@@ -79,31 +80,12 @@ export async function renameWriteKey(tx: Transaction, id: string, name: string):
   );
 }
 
-/** Was a successor created for the key? The caller holds the lock. */
-export async function isRolled(tx: Transaction, id: string): Promise<boolean> {
-  const row = await tx.row(
-    sql`SELECT 1 FROM write_keys WHERE id = ${id}::uuid AND rolled_at IS NOT NULL`,
-  );
-  return row !== undefined;
-}
-
-/** Notes that a successor is created, and lets the key end after the overlap. */
-export async function markRolled(
-  tx: Transaction,
-  id: string,
-  now_ms: number,
-  overlap_seconds: number,
-): Promise<void> {
-  await tx.run(sql`
-    UPDATE write_keys SET rolled_at = ${isoInstant(now_ms)}::timestamptz, updated_at = now(),
-      expires_at = ${isoInstant(now_ms + overlap_seconds * 1000)}::timestamptz
-    WHERE id = ${id}::uuid`);
-}
-
-/** Deletes the key: the next request with it is refused. */
-export async function deleteWriteKey(tx: Transaction, id: string): Promise<void> {
-  await tx.run(sql`DELETE FROM write_keys WHERE id = ${id}::uuid`);
-}
+/** The successor of a key, and its end. */
+export const {
+  isRolled,
+  markRolled,
+  remove: deleteWriteKey,
+} = keysIn(sql`write_keys`, sql`, updated_at = now()`);
 
 /** The access of a write key; `id` is null for the project's own `api_token`. */
 export type WriteAccess = ProjectTraffic & {
