@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
-import type { List, Page } from '../../platform/http/lists/pagination.ts';
+import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { askedOf, sealCriteria } from '../../engine/privacy/erasures/criteria.ts';
@@ -36,16 +36,16 @@ const selectFrom = (table: Sql) => sql`
  * One page of the erasures of a project, newest first. It is chosen first, by erasures_by_project:
  * only of its erasures the copies are counted.
  */
-export function listErasures(team_id: number, page: Page): Sql {
+export function listErasures(team_id: number): List {
   const order = sql`ORDER BY e.created_at DESC, e.id DESC`;
-  const chosen = sql`(SELECT e.* FROM erasures e WHERE e.team_id = ${team_id} ${order}
-    LIMIT ${page.limit} OFFSET ${page.offset})`;
-  return sql`${selectFrom(chosen)} ${order}`;
-}
-
-/** Counts the erasures of a project. */
-export function countErasures(team_id: number): Sql {
-  return sql`SELECT count(*) AS count FROM erasures WHERE team_id = ${team_id}`;
+  return {
+    rows: ({ limit, offset }) => {
+      const chosen = sql`(SELECT e.* FROM erasures e WHERE e.team_id = ${team_id} ${order}
+        LIMIT ${limit} OFFSET ${offset})`;
+      return sql`${selectFrom(chosen)} ${order}`;
+    },
+    count: sql`SELECT count(*) AS count FROM erasures WHERE team_id = ${team_id}`,
+  };
 }
 
 /** The erasure of the project. */

@@ -6,7 +6,7 @@ import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { conflict } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { Problem } from '../../platform/http/responses.ts';
-import { write } from '../../platform/http/write.ts';
+import { addWrite } from '../../platform/http/records.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findVisiblePlugin } from '../plugins/store.ts';
 import { unreadyFault } from './change.ts';
@@ -18,34 +18,29 @@ import { acceptPresentVersion } from './store.ts';
 
 /** The route by which a project takes over what another organization made of its plugin. */
 export function acceptRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    '/api/projects/:project_id/plugin_configs/:id/accept_version/',
-    {
-      config: { within: 'project', scope: 'plugin:write', level: 8, if_match: true },
-      schema: {
-        summary: "Run the version that waits of another organization's plugin",
-        description:
-          'A plugin of another organization runs the version that it had when it was enabled ' +
-          '(`accepted_version`), whatever that organization changes. This replaces it by ' +
-          '`waiting_version`: code, settings and jobs. An enabled config that lacks a setting ' +
-          'of it says so in `error`. `If-Match` with the ETag of the config accepts only what ' +
-          'you looked at. 409: nothing waits, or the version cannot run. Needs the plugins ' +
-          'access level 3.',
-        body: NoFields,
-        response: { 200: PluginConfig, 409: Problem },
-      },
+  addWrite(app, {
+    url: '/api/projects/:project_id/plugin_configs/:id/accept_version/',
+    config: { within: 'project', scope: 'plugin:write', level: 8, if_match: true },
+    summary: "Run the version that waits of another organization's plugin",
+    description:
+      'A plugin of another organization runs the version that it had when it was enabled ' +
+      '(`accepted_version`), whatever that organization changes. This replaces it by ' +
+      '`waiting_version`: code, settings and jobs. An enabled config that lacks a setting ' +
+      'of it says so in `error`. `If-Match` with the ETag of the config accepts only what ' +
+      'you looked at. 409: nothing waits, or the version cannot run. Needs the plugins ' +
+      'access level 3.',
+    body: NoFields,
+    response: { 200: PluginConfig, 409: Problem },
+    work: async ({ request, tx, record }) => {
+      const before = await getLockedConfig(tx, request);
+      ifMatch(request, before);
+      body(request, NoFields);
+      await acceptVersion(tx, deps, request.access.organization_id, before);
+      const after = await getConfig(tx, request);
+      record(configEntry('version_accepted', before, after));
+      return after;
     },
-    (request, reply) =>
-      write(request, reply, 200, async (tx, record) => {
-        const before = await getLockedConfig(tx, request);
-        ifMatch(request, before);
-        body(request, NoFields);
-        await acceptVersion(tx, deps, request.access.organization_id, before);
-        const after = await getConfig(tx, request);
-        record(configEntry('version_accepted', before, after));
-        return after;
-      }),
-  );
+  });
 }
 
 /** Throws 409 when nothing waits, and for a version that cannot run. */

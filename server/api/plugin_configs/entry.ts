@@ -1,4 +1,5 @@
 import { changesOf } from '../../platform/activity/changes.ts';
+import type { Change } from '../../platform/activity/changes.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { PluginConfigRow } from './schema.ts';
 
@@ -7,7 +8,7 @@ export function configEntry(
   activity: string,
   before: PluginConfigRow | undefined,
   after: PluginConfigRow | undefined,
-  more: Entry['changes'] = [],
+  more: readonly Change[] = [],
 ): Entry {
   const { id, plugin_info } = (after ?? before)!;
   const changes = [
