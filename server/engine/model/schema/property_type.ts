@@ -33,15 +33,3 @@ const wider: Record<PropertyType, readonly PropertyType[]> = {
 export function widens(from: PropertyType, to: PropertyType): boolean {
   return wider[from].includes(to);
 }
-
-/**
- * Returns the narrowest type that takes the values of all of these, `json` where only that does;
- * undefined for none.
- */
-export function commonType(types: Iterable<PropertyType>): PropertyType | undefined {
-  let common: PropertyType | undefined;
-  for (const type of types)
-    if (common === undefined || widens(common, type)) common = type;
-    else if (type !== common && !widens(type, common)) common = 'json';
-  return common;
-}
