@@ -5,6 +5,7 @@ import { isoInstant } from '../../platform/clock.ts';
 import type { Person } from '../../platform/http/caller/access.ts';
 import { createApiKey, maskApiKey } from '../../platform/http/caller/api_key.ts';
 import { keysIn } from '../../platform/http/caller/keys_in.ts';
+import { listOf } from '../../platform/http/lists/pagination.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
@@ -42,12 +43,11 @@ const own = ({ user_id, scoped_organizations: reach }: Owner) => sql`
 
 /** The person's keys, newest first (ties by id). Leans on personal_api_keys_by_user. */
 export function listApiKeys(owner: Owner): List {
-  return {
-    rows: (page) => sql`
-      SELECT ${columns} FROM personal_api_keys k WHERE ${own(owner)}
-      ORDER BY k.created_at DESC, k.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM personal_api_keys k WHERE ${own(owner)}`,
-  };
+  return listOf(
+    columns,
+    sql`personal_api_keys k WHERE ${own(owner)}`,
+    sql`k.created_at DESC, k.id DESC`,
+  );
 }
 
 /** The person's key. */

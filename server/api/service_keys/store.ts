@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
 import { createApiKey, maskApiKey } from '../../platform/http/caller/api_key.ts';
 import { keysIn } from '../../platform/http/caller/keys_in.ts';
+import { listOf } from '../../platform/http/lists/pagination.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
@@ -29,11 +30,7 @@ const columns = sql`
 /** The service keys of an organization, newest first (ties by id). */
 export function listServiceKeys(organization_id: string): List {
   const from = sql`service_keys k WHERE k.organization_id = ${organization_id}::uuid`;
-  return {
-    rows: (page) => sql`SELECT ${columns} FROM ${from}
-      ORDER BY k.created_at DESC, k.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM ${from}`,
-  };
+  return listOf(columns, from, sql`k.created_at DESC, k.id DESC`);
 }
 
 /** The key of the organization; with `lock` nobody else changes it until the transaction ends. */

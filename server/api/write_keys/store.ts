@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
 import { keysIn } from '../../platform/http/caller/keys_in.ts';
 import { createWriteKey } from '../../platform/http/caller/write_key.ts';
+import { listOf } from '../../platform/http/lists/pagination.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
@@ -15,11 +16,11 @@ const columns = sql`k.id, k.name, k.value, k.expires_at, k.last_used_at, k.creat
 
 /** The project's keys, newest first (ties by id). Leans on write_keys_by_project. */
 export function listWriteKeys(team_id: number): List {
-  return {
-    rows: (page) => sql`SELECT ${columns} FROM write_keys k WHERE k.team_id = ${team_id}
-      ORDER BY k.created_at DESC, k.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM write_keys WHERE team_id = ${team_id}`,
-  };
+  return listOf(
+    columns,
+    sql`write_keys k WHERE k.team_id = ${team_id}`,
+    sql`k.created_at DESC, k.id DESC`,
+  );
 }
 
 /** The keys of all projects of an organization that were not rolled, the oldest first. */
