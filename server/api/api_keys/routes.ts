@@ -2,9 +2,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { personOf, uuidParameter } from '../../platform/http/caller/access.ts';
 import { body } from '../../platform/http/bodies/body.ts';
-import { refuseRevival } from '../../platform/http/caller/key_rules.ts';
+import { refuseRevival, shownOnce } from '../../platform/http/caller/key_rules.ts';
 import { missing, notFound } from '../../platform/http/errors.ts';
-import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { confirmCaller } from '../../platform/http/confirm_access.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { addList, addRecord, addWrite } from '../../platform/http/records.ts';
@@ -190,13 +189,4 @@ async function lockOwnKey(tx: Transaction, request: FastifyRequest): Promise<Api
   await lockOwner(tx, personOf(request).user_id);
   await confirmCaller(tx, request);
   return getOwnKey(tx, request);
-}
-
-/** The answer to whoever created a key. With `validate_only` there is no key, so none is shown. */
-function shownOnce(
-  request: FastifyRequest,
-  created: ApiKeyRow,
-  value: string,
-): ApiKeyRow & { value?: string } {
-  return isValidateOnly(request) ? created : { ...created, value };
 }

@@ -2,9 +2,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { isPerson, personOf, uuidParameter } from '../../platform/http/caller/access.ts';
-import { refuseRevival } from '../../platform/http/caller/key_rules.ts';
+import { refuseRevival, shownOnce } from '../../platform/http/caller/key_rules.ts';
 import { missing, notFound } from '../../platform/http/errors.ts';
-import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { addList, addRecord, addWrite, entryWriter } from '../../platform/http/records.ts';
 import type { Records } from '../../platform/http/records.ts';
@@ -206,13 +205,4 @@ async function getKey(
   return (
     (await findServiceKey(db, organization_id, uuidParameter(request, 'id'), lock)) ?? missing()
   );
-}
-
-/** The answer to the person who created a key. `validate_only` creates none and shows none. */
-function shownOnce(
-  request: FastifyRequest,
-  created: ServiceKeyRow,
-  value: string,
-): ServiceKeyRow & { value?: string } {
-  return isValidateOnly(request) ? created : { ...created, value };
 }

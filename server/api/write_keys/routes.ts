@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { uuidParameter } from '../../platform/http/caller/access.ts';
 import { body } from '../../platform/http/bodies/body.ts';
+import { shownOnce } from '../../platform/http/caller/key_rules.ts';
 import { conflict, invalid, missing } from '../../platform/http/errors.ts';
-import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { addList, addRecord, addWrite, entryWriter } from '../../platform/http/records.ts';
 import type { Records } from '../../platform/http/records.ts';
@@ -82,7 +82,7 @@ function createRoute(app: FastifyInstance, { clock }: Deps): void {
       refuseTooMany(await countLiveWriteKeys(tx, team_id, clock.now()));
       const created = await insertWriteKey(tx, team_id, name);
       record(entryOf('created', undefined, created));
-      return shownToCreator(request, created);
+      return shown(request, created);
     },
   });
 }
@@ -131,20 +131,13 @@ function rollRoute(app: FastifyInstance, { clock }: Deps): void {
       refuseTooMany(overlap_seconds === 0 ? live - 1 : live);
       const created = await insertWriteKey(tx, team_id, before.name);
       record(entryOf('rolled', before, { ...after, replaced_by: created.id }));
-      return shownToCreator(request, created);
+      return shown(request, created);
     },
   });
 }
 
-/**
- * The answer to whoever created a key. With `validate_only` there is none, and a value that will
- * never work must not end up in a page.
- */
-function shownToCreator(
-  request: FastifyRequest,
-  { value, ...created }: WriteKeyRow,
-): Omit<WriteKeyRow, 'value'> & { value?: string } {
-  return isValidateOnly(request) ? created : { ...created, value };
+function shown(request: FastifyRequest, { value, ...created }: WriteKeyRow) {
+  return shownOnce(request, created, value);
 }
 
 async function refuseRolled(tx: Transaction, key: WriteKeyRow): Promise<void> {

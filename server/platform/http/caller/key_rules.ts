@@ -5,6 +5,7 @@ import { beginBody } from '../bodies/body.ts';
 import { conflict } from '../errors.ts';
 import type { Violation } from '../errors.ts';
 import { rangeFaults } from '../guards/ip_ranges.ts';
+import { isValidateOnly } from '../lists/query.ts';
 
 /** Entries that a list of limits of a key can have. */
 export const entries_max = 100;
@@ -114,4 +115,13 @@ export async function foreignEntries<Id>(
       ? []
       : [{ attr: `${name}__${index}`, code: 'invalid_choice', detail }],
   );
+}
+
+/** The answer to the person who created a key. `validate_only` creates none and shows none. */
+export function shownOnce<Created>(
+  request: FastifyRequest,
+  created: Created,
+  value: string,
+): Created & { value?: string } {
+  return isValidateOnly(request) ? created : { ...created, value };
 }
